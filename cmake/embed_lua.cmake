@@ -1,0 +1,37 @@
+# embed_lua(OUTPUT SCRIPT...): writes a C++ header with each script's text and the SHA1 by which
+# EVALSHA knows it. Run at configure time; a changed script configures again.
+
+function(embed_lua output)
+  set(rows "")
+  foreach(script IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+    get_filename_component(name "${script}" NAME_WE)
+    string(REPLACE "-" "_" id "${name}")
+    file(READ "${script}" text)
+    file(SHA1 "${script}" sha1)
+    string(APPEND rows
+      "inline constexpr EmbeddedScript k_${id}{\n    \"${sha1}\",\n    R\"~lua~(${text})~lua~\"};\n\n")
+  endforeach()
+  set(content "// Written by cmake/embed_lua.cmake from lua/. Do not edit.
+#pragma once
+
+#include <string_view>
+
+namespace rlctl::embedded {
+
+struct EmbeddedScript {
+  std::string_view sha1;
+  std::string_view text;
+};
+
+${rows}}  // namespace rlctl::embedded
+")
+  # Written only when it differs, so that nothing is compiled again for nothing.
+  set(written "")
+  if(EXISTS "${output}")
+    file(READ "${output}" written)
+  endif()
+  if(NOT written STREQUAL content)
+    file(WRITE "${output}" "${content}")
+  endif()
+endfunction()

@@ -1,0 +1,28 @@
+# How everything is compiled. One interface target, rlctl_options, carries it.
+
+# Not in the cache, where project() has put an empty one.
+set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
+
+add_library(rlctl_options INTERFACE)
+target_include_directories(rlctl_options INTERFACE "${PROJECT_SOURCE_DIR}/src")
+target_compile_options(rlctl_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wnon-virtual-dtor -Woverloaded-virtual
+  # The scripts compute in plain doubles; a fused multiply-add would round differently.
+  -ffp-contract=off)
+if(RLCTL_WERROR)
+  target_compile_options(rlctl_options INTERFACE -Werror)
+endif()
+if(RLCTL_SANITIZE)
+  target_compile_options(rlctl_options INTERFACE
+    -fsanitize=${RLCTL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(rlctl_options INTERFACE -fsanitize=${RLCTL_SANITIZE})
+endif()
+if(RLCTL_STATIC_RUNTIME)
+  target_link_options(rlctl_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()

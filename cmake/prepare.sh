@@ -1,0 +1,162 @@
+# shellcheck shell=sh
+# What quickstart, tests/run and .ci/run have in common; they source it. It installs what is missing
+# and builds. POSIX sh; the one place where packages are listed.
+#
+#   prepare GROUP…   Sees to it that what these groups need is there: build, server, test, lint.
+#                    apt-get is called only where something is missing.
+#   build PRESET [TARGET…]
+#                    Configures and builds build/PRESET. Quiet unless it fails.
+#   step TEXT COMMAND…
+#                    Runs the command, which may take a while, behind the words TEXT; what it prints
+#                    is shown only if it fails.
+#
+# The caller sets $root, the project's folder. Everything printed here goes to stderr.
+: "${root:?}"
+
+# GROUP, Debian's package, and the command or header by which one sees that it is there (any of them).
+needed() {
+  cat <<'TABLE'
+build  g++                   c++
+build  cmake                 cmake
+build  ninja-build           ninja
+build  libhiredis-dev        hiredis/hiredis.h
+build  libfmt-dev            fmt/core.h
+build  libcli11-dev          CLI/CLI.hpp
+build  nlohmann-json3-dev    nlohmann/json.hpp
+server redis-tools           redis-server valkey-server redis-check-rdb
+server redis-tools           redis-cli valkey-cli
+test   redis-tools           redis-cli
+test   redis-tools           redis-benchmark
+test   doctest-dev           doctest/doctest.h
+test   bats                  bats
+test   bats-assert           /usr/lib/bats/bats-assert/load.bash
+test   jq                    jq
+test   procps                pkill
+test   util-linux            flock
+test   scdoc                 scdoc
+test   mandoc                mandoc
+lint   clang-format          clang-format
+lint   clang-tidy            clang-tidy
+lint   lua-check             luacheck
+lint   shellcheck            shellcheck
+TABLE
+}
+
+is_there() {
+  case $1 in
+    /*) [ -e "$1" ] ;;
+    */*)
+      for prefix in /usr /usr/local /opt/homebrew /opt/local; do
+        [ -e "$prefix/include/$1" ] && return
+      done
+      return 1
+      ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+# missing GROUP…: the packages, one a line.
+missing() {
+  needed | while read -r group package signs; do
+    case " $* " in *" $group "*) ;; *) continue ;; esac
+    found=
+    for sign in $signs; do
+      if is_there "$sign"; then found=1; fi
+    done
+    [ -n "$found" ] || echo "$package"
+  done | sort -u
+}
+
+install_packages() {
+  export DEBIAN_FRONTEND=noninteractive
+  as_root=
+  [ "$(id -u)" = 0 ] || as_root="sudo --preserve-env=DEBIAN_FRONTEND"
+  # An update that fails, without a network say, is no reason not to try what is known already.
+  $as_root apt-get update -q || echo "apt-get update failed; trying without"
+  $as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
+}
+
+prepare() {
+  packages=$(missing "$@" | tr '\n' ' ')
+  packages=${packages% }
+  [ -n "$packages" ] || return 0
+  if ! command -v apt-get >/dev/null 2>&1; then
+    echo "There is no apt-get here. Please install what these packages of Debian hold: $packages" >&2
+    return 1
+  fi
+  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
+    echo "Please run as root: apt-get install --no-install-recommends $packages" >&2
+    return 1
+  fi
+  # shellcheck disable=SC2086 # a list
+  step "installing $packages" install_packages $packages
+}
+
+build() {
+  preset=$1
+  shift
+  mkdir -p "$root/build"
+  step "building $preset" build_locked "$preset" "$@"
+}
+
+# One build of a preset at a time.
+build_locked() (
+  if command -v flock >/dev/null 2>&1; then
+    exec 9>"$root/build/.$1.lock"
+    flock 9
+  fi
+  cd "$root" || exit
+  folder=build/$1
+  preset=$1
+  shift
+  # A folder that was configured elsewhere (the tree was moved, or copied) is of no use.
+  if [ -e "$folder/CMakeCache.txt" ] &&
+    ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)" "$folder/CMakeCache.txt"; then
+    rm -rf "$folder"
+  fi
+  if [ ! -e "$folder/build.ninja" ] ||
+    [ -n "$(find CMakePresets.json -newer "$folder/build.ninja")" ]; then
+    cmake --preset "$preset" || exit
+  fi
+  for target; do
+    shift
+    set -- "$@" --target "$target"
+  done
+  cmake --build "$folder" --parallel "$(getconf _NPROCESSORS_ONLN)" "$@"
+)
+
+step() {
+  step_text=$1
+  shift
+  step_log=$(mktemp) || return
+  step_start=$(date +%s)
+  printf '%s… ' "$step_text" >&2
+  step_ticker=
+  if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
+    step_tick "$step_text" "$step_log" $$ &
+    step_ticker=$!
+  fi
+  step_status=0
+  "$@" >"$step_log" 2>&1 </dev/null || step_status=$?
+  if [ -n "$step_ticker" ]; then
+    kill "$step_ticker" 2>/dev/null
+    wait "$step_ticker" 2>/dev/null
+    printf '\r\033[K%s… ' "$step_text" >&2
+  fi
+  if [ "$step_status" = 0 ]; then
+    echo "$(($(date +%s) - step_start)) s" >&2
+  else
+    echo "failed:" >&2
+    tail -n 200 "$step_log" >&2
+  fi
+  rm -f "$step_log"
+  return "$step_status"
+}
+
+# How far ninja is, once a second, for as long as the caller lives.
+step_tick() {
+  while sleep 1 && kill -0 "$3" 2>/dev/null; do
+    progress=$(sed -n 's/^\(\[[0-9]*\/[0-9]*\]\).*/\1/p' "$2" 2>/dev/null | tail -n 1)
+    [ -z "$progress" ] || printf '\r\033[K%s… %s ' "$1" "$progress" >&2
+  done
+}

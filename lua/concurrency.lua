@@ -1,0 +1,90 @@
+-- concurrency: at most `limit` leases at a time. A lease lapses unless it is renewed, so a
+-- holder that died gives its place back.
+--
+-- KEYS    one key
+-- ARGV    limit   1 to 1e9
+--         lease   1 to 1e14 microseconds until the lease lapses
+--         action  acquire (under an id that holds a lease: renew), renew or release
+--         id      the holder's name
+--         now     0 to 4e15 microseconds since 1970; default, or empty: the server's clock
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds:
+--         remaining is the free places, reset_after the time until the last lease lapses;
+--         {0, remaining, -1, reset_after, 0, 1} where the lease to renew or release is gone
+-- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+-- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses
+
+local NAME = 'concurrency'
+local STATE = "a sorted set of members 'lease:ID' scored by the microsecond at which they lapse"
+
+local function wrong(what, value, accepted)
+  local got = value and ", not '" .. value .. "'" or '; it is missing'
+  return redis.error_reply('ERR ' .. NAME .. ': ' .. what .. ' must be ' .. accepted .. got)
+end
+
+local key, limit, lease = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local action, id, now = ARGV[3], ARGV[4], ARGV[5]
+if #KEYS ~= 1 then return wrong('KEYS', #KEYS .. ' keys', 'one key') end
+if ARGV[6] then return wrong('ARGV', #ARGV .. ' values', 'limit lease action id, then now') end
+if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+  return wrong('limit', ARGV[1], 'a whole number from 1 to 1e9')
+end
+if not (lease and lease >= 1 and lease <= 1e14 and lease % 1 == 0) then
+  return wrong('lease', ARGV[2], 'a whole number of microseconds from 1 to 1e14')
+end
+if action ~= 'acquire' and action ~= 'renew' and action ~= 'release' then
+  return wrong('action', action, 'acquire, renew or release')
+end
+if not id or id == '' then return wrong('id', id, 'the name of the holder') end
+local margin = 0
+if not now or now == '' then
+  now = redis.call('TIME')
+  now = now[1] * 1000000 + now[2]
+else
+  now = tonumber(now)
+  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+    return wrong('now', ARGV[5], 'a whole number of microseconds from 0 to 4e15')
+  end
+  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+end
+
+local last = redis.pcall('ZRANGE', key, '-1', '-1', 'WITHSCORES')
+if last.err and not string.find(last.err, 'WRONGTYPE', 1, true) then return last end
+if last.err or last[1] and string.sub(last[1], 1, 6) ~= 'lease:' then
+  return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[1] must hold ' .. STATE)
+end
+
+local member, live = 'lease:' .. id, 0
+local lapses = tonumber(last[2] or now) -- the last of all
+if lapses > now then live = redis.call('ZCOUNT', key, string.format('(%d', now), '+inf') end
+local mine = live > 0 and tonumber(redis.call('ZSCORE', key, member) or now) or now
+local holds = mine > now
+
+if action ~= 'acquire' and not holds then
+  return {0, limit > live and limit - live or 0, -1, lapses > now and lapses - now or 0, 0, 1}
+end
+if action == 'acquire' and not holds and live >= limit then
+  local frees = redis.call('ZRANGE', key, -limit, -limit, 'WITHSCORES')
+  return {0, 0, frees[2] - now, lapses - now, 0, 1}
+end
+
+if action == 'release' then
+  redis.call('ZREM', key, member)
+  live = live - 1
+  if live == 0 then
+    lapses = now
+  elseif mine == lapses then
+    lapses = tonumber(redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
+  end
+else
+  -- A renewal never brings the lapse nearer: a clock that steps back takes no lease away.
+  local till = math.max(mine, now + lease)
+  redis.call('ZADD', key, string.format('%d', till), member)
+  if not holds then live = live + 1 end
+  if till > lapses then lapses = till end
+end
+redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%d', now))
+if live > 0 then
+  local ttl = (lapses - now + margin + 999) / 1000
+  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, string.format('%d', ttl)) end
+end
+return {1, limit > live and limit - live or 0, 0, lapses - now, 0, 0}

@@ -1,0 +1,148 @@
+-- fixed-window: at most `limit` units in each window; windows start at the multiples of `window`
+-- since 1970. Cheap and coarse: around a boundary twice the limit can pass in next to no time.
+--
+-- KEYS    one key for each limit: all allow and all record, or none does
+-- ARGV    for each key  limit   1 to 1e9
+--                       window  1 to 1e14 microseconds
+--                       burst   empty: this algorithm has none
+--         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
+--                       now     0 to 4e15 microseconds since 1970, default the server's clock
+--         What is left out at the end, or is empty, takes its default.
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
+--         retry_after -1 for never
+-- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+-- Stored  a string, 'fixed START COUNT LIMIT WINDOW', the numbers with 16, 10, 10 and 15 digits;
+--         'fixed~' once a caller's clock set its TTL
+
+local NAME, HAS_BURST, MIN_COST, MAX_COST = 'fixed-window', false, -1e9, 1e9
+local COSTS, STATE = 'from -1e9 to 1e9', "a string 'fixed START COUNT LIMIT WINDOW'"
+
+local tag, start, count, span -- of the window that counts; tag nil: nothing is stored
+local reset_if_allowed = 0
+
+-- [arguments] These lines are the same in every script.
+local n = #KEYS
+if n == 0 then
+  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+end
+if ARGV[3 * n + 3] then
+  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
+                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
+end
+local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
+if not cost or cost == '' then
+  cost = 1
+else
+  cost = tonumber(cost)
+  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
+                             ", not '" .. ARGV[3 * n + 1] .. "'")
+  end
+end
+if not now or now == '' then
+  now = redis.call('TIME')
+  now = now[1] * 1000000 + now[2]
+else
+  now = tonumber(now)
+  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
+                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+  end
+  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+end
+
+local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
+local key, limit, window, burst -- of the key at hand; after the loop, of the last one
+local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+for i = 1, n do
+  key, burst = KEYS[i], ARGV[3 * i]
+  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
+                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+  end
+  if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
+                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+  end
+  if not burst or burst == '' then
+    burst = limit
+  else
+    burst = HAS_BURST and tonumber(burst)
+    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
+                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
+                               ", not '" .. ARGV[3 * i] .. "'")
+    end
+  end
+  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
+    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
+                             'and burst * window / limit <= 4e15, not ' ..
+                             string.format("'%d'", burst))
+  end
+  for j = 1, kept and i - 1 or 0 do
+    if KEYS[j] == key then
+      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
+    end
+  end
+  -- [/arguments]
+
+  local state = redis.pcall('GET', key)
+  tag, start, count, span = nil, now - now % window, 0, window
+  if state then
+    local s, c, w
+    if type(state) == 'string' and #state == 60 then
+      tag, s, c, w = struct.unpack('c6c16xc10xxxxxxxxxxxxc15', state)
+      s, c, w = tonumber(s), tonumber(c), tonumber(w)
+    end
+    if not (s and c and w and (tag == 'fixed ' or tag == 'fixed~')) then
+      return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
+             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    end
+    if now < s + w then start, count, span = s, c, w else tag = 'over' end
+  end
+
+  local ends = start + span - now
+  if cost < 0 then
+    count = count > -cost and count + cost or 0
+  elseif cost > limit - count and cost > 0 then
+    if denied_by == 0 then denied_by = i end
+    if cost > limit then
+      retry_after = -1
+    elseif retry_after >= 0 and ends > retry_after then
+      retry_after = ends
+    end
+  end
+  if limit - count < remaining then remaining = limit - count end
+  if count > 0 and ends > reset_after then reset_after = ends end
+  if ends > reset_if_allowed then reset_if_allowed = ends end
+  if i < n then kept[i] = {key, limit, tag, start, count, span} end
+end
+
+if remaining < 0 then remaining = 0 end
+if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
+if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
+
+for i = n, 1, -1 do
+  if i < n then key, limit, tag, start, count, span = unpack(kept[i]) end
+  if cost > 0 then count = count + cost end
+  local ttl = (start + span - now + margin + 999) / 1000
+  if count == 0 then
+    if tag then redis.call('DEL', key) end
+  elseif tag and tag ~= 'over' then
+    redis.call('SETRANGE', key, '23', string.format('%010d %010d', count, limit))
+    -- A TTL that the server's clock gave lasts until the window ends: no need to look.
+    if (margin > 0 or tag == 'fixed~') and redis.call('PTTL', key) < ttl then
+      redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+    end
+  else
+    -- For a caller's clock a quarter longer than needed, so that not every call must set it.
+    if margin > 0 then ttl = ttl * 1.25 end
+    if tag then ttl = math.max(ttl, redis.call('PTTL', key)) end
+    redis.call('SET', key, string.format('fixed%s%016d %010d %010d %015d',
+                                         margin > 0 and '~' or ' ', start, count, limit, span),
+               'PX', string.format('%d', ttl))
+  end
+end
+if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end
+return {1, remaining - cost, 0, reset_if_allowed, 0, 0}

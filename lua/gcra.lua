@@ -1,0 +1,189 @@
+-- gcra: the generic cell rate algorithm (ITU-T I.371): a bucket of `burst`, filled at `limit` a
+-- `window`, kept as one time and computed in whole numbers, exactly.
+--
+-- KEYS    one key for each limit: all allow and all record, or none does
+-- ARGV    for each key  limit   1 to 1e9
+--                       window  1 to 1e14 microseconds
+--                       burst   1 to 1e9, default limit; limit * burst at most 2^53,
+--                               burst * window / limit at most 4e15
+--         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
+--                       now     0 to 4e15 microseconds since 1970, default the server's clock
+--         What is left out at the end, or is empty, takes its default.
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
+--         retry_after -1 for never
+-- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+-- Stored  a string, 'gcra TAT REMAINDER LIMIT WINDOW BURST': the theoretical arrival time is
+--         TAT + REMAINDER / LIMIT microseconds; 16, 9, 10, 15 and 10 digits
+
+local NAME, HAS_BURST, MIN_COST, MAX_COST = 'gcra', true, -1e9, 1e9
+local COSTS, STATE = 'from -1e9 to 1e9', "a string 'gcra TAT REMAINDER LIMIT WINDOW BURST'"
+
+-- Exact times: a unit takes whole + part / limit microseconds, and the theoretical arrival time
+-- (TAT) lies ahead + rest / limit microseconds after now.
+local stored, whole, part, ahead, rest
+
+-- a * b / c, whole, and the rest, exactly for a, b and c up to 1e9: doubles are exact to 2^53 only,
+-- so a is taken in two parts.
+local function divide(a, b, c)
+  local low = a % 32768
+  local high = (a - low) / 32768 * b
+  local carry = high % c
+  local sum = carry * 32768 + low * b
+  return (high - carry) / c * 32768 + (sum - sum % c) / c, sum % c
+end
+
+-- [arguments] These lines are the same in every script.
+local n = #KEYS
+if n == 0 then
+  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+end
+if ARGV[3 * n + 3] then
+  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
+                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
+end
+local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
+if not cost or cost == '' then
+  cost = 1
+else
+  cost = tonumber(cost)
+  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
+                             ", not '" .. ARGV[3 * n + 1] .. "'")
+  end
+end
+if not now or now == '' then
+  now = redis.call('TIME')
+  now = now[1] * 1000000 + now[2]
+else
+  now = tonumber(now)
+  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
+                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+  end
+  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+end
+
+local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
+local key, limit, window, burst -- of the key at hand; after the loop, of the last one
+local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+for i = 1, n do
+  key, burst = KEYS[i], ARGV[3 * i]
+  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
+                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+  end
+  if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
+                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+  end
+  if not burst or burst == '' then
+    burst = limit
+  else
+    burst = HAS_BURST and tonumber(burst)
+    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
+                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
+                               ", not '" .. ARGV[3 * i] .. "'")
+    end
+  end
+  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
+    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
+                             'and burst * window / limit <= 4e15, not ' ..
+                             string.format("'%d'", burst))
+  end
+  for j = 1, kept and i - 1 or 0 do
+    if KEYS[j] == key then
+      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
+    end
+  end
+  -- [/arguments]
+
+  part = window % limit
+  whole, ahead, rest = (window - part) / limit, 0, 0
+  stored = redis.pcall('GET', key)
+  if stored then
+    local tag, t, r, l
+    if type(stored) == 'string' and #stored == 69 then
+      tag, t, r, l = struct.unpack('c5c16xc9xc10', stored)
+      t, r, l = tonumber(t), tonumber(r), tonumber(l)
+    end
+    if not (t and r and l and r < l and tag == 'gcra ') then
+      return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
+             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    end
+    if t >= now then
+      ahead, rest = t - now, r
+      if l ~= limit and r > 0 then
+        local over
+        rest, over = divide(r, limit, l)
+        if over > 0 then rest = rest + 1 end
+        if rest == limit then ahead, rest = ahead + 1, 0 end
+      end
+    end
+  end
+  if cost < 0 then
+    local back, parts = divide(-cost, part, limit)
+    ahead, rest = ahead - back + cost * whole, rest - parts
+    if rest < 0 then ahead, rest = ahead - 1, rest + limit end
+    if ahead < 0 then ahead, rest = 0, 0 end
+  end
+
+  -- The units that lie between now and the TAT, a begun one counted whole: the nearest number by
+  -- division, which one exact comparison sets right.
+  local used = (ahead * limit + rest) / window + 0.5
+  used = used - used % 1
+  if used <= burst then
+    local parts = used * part % limit
+    local micros = used * whole + (used * part - parts) / limit
+    if micros < ahead or micros == ahead and parts < rest then used = used + 1 end
+  end
+  if cost > 0 and burst - used < cost then
+    if denied_by == 0 then denied_by = i end
+    if cost > burst then
+      retry_after = -1
+    elseif retry_after >= 0 then
+      local room = burst - cost
+      local parts = room * part % limit
+      local wait = ahead - room * whole - (room * part - parts) / limit + (rest > parts and 1 or 0)
+      if wait > retry_after then retry_after = wait end
+    end
+  end
+  if burst - used < remaining then remaining = burst - used end
+  local reset = rest > 0 and ahead + 1 or ahead
+  if reset > reset_after then reset_after = reset end
+  if i < n then kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest} end
+end
+
+if remaining < 0 then remaining = 0 end
+if denied_by > 0 or cost == 0 then
+  return {denied_by > 0 and 0 or 1, remaining, retry_after, reset_after, 0, denied_by}
+end
+
+for i = n, 1, -1 do
+  if i < n then key, limit, window, burst, stored, whole, part, ahead, rest = unpack(kept[i]) end
+  if cost > 0 then
+    local parts = cost * part % limit
+    ahead, rest = ahead + cost * whole + (cost * part - parts) / limit, rest + parts
+    if rest >= limit then ahead, rest = ahead + 1, rest - limit end
+  end
+  local reset = rest > 0 and ahead + 1 or ahead
+  if reset == 0 then
+    if stored then redis.call('DEL', key) end
+  else
+    if reset > reset_after then reset_after = reset end
+    local ttl = (reset + margin + 999) / 1000
+    local text = string.format('%016d %09d %010d %015d %010d',
+                               now + ahead, rest, limit, window, burst)
+    if not stored then
+      redis.call('SET', key, 'gcra ' .. text, 'PX', string.format('%d', ttl * 1.25))
+    else
+      redis.call('SETRANGE', key, '5', text)
+      if redis.call('PTTL', key) < ttl then
+        -- A quarter longer than needed, so that not every call must set it.
+        redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+      end
+    end
+  end
+end
+return {1, cost > 0 and remaining - cost or remaining, 0, reset_after, 0, 0}

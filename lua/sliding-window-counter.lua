@@ -1,0 +1,181 @@
+-- sliding-window-counter: an estimate of the sliding window from two counters: the previous
+-- window's counts by the share of it that still overlaps. Can let almost twice the limit pass.
+--
+-- KEYS    one key for each limit: all allow and all record, or none does
+-- ARGV    for each key  limit   1 to 1e9
+--                       window  1 to 1e14 microseconds
+--                       burst   empty: this algorithm has none
+--         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
+--                       now     0 to 4e15 microseconds since 1970, default the server's clock
+--         What is left out at the end, or is empty, takes its default.
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
+--         retry_after -1 for never
+-- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+-- Stored  a string, 'counter START PREVIOUS CURRENT LIMIT WINDOW', the numbers with 16, 10, 10, 10
+--         and 15 digits; 'counter~' once a caller's clock set its TTL
+
+local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-counter', false, -1e9, 1e9
+local COSTS, STATE = 'from -1e9 to 1e9', "a string 'counter START PREVIOUS CURRENT LIMIT WINDOW'"
+
+local tag, start, previous, current, span -- of the window that counts; tag nil: nothing is stored
+local reset_if_allowed = 0
+
+-- [arguments] These lines are the same in every script.
+local n = #KEYS
+if n == 0 then
+  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+end
+if ARGV[3 * n + 3] then
+  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
+                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
+end
+local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
+if not cost or cost == '' then
+  cost = 1
+else
+  cost = tonumber(cost)
+  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
+                             ", not '" .. ARGV[3 * n + 1] .. "'")
+  end
+end
+if not now or now == '' then
+  now = redis.call('TIME')
+  now = now[1] * 1000000 + now[2]
+else
+  now = tonumber(now)
+  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
+                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+  end
+  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+end
+
+local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
+local key, limit, window, burst -- of the key at hand; after the loop, of the last one
+local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+for i = 1, n do
+  key, burst = KEYS[i], ARGV[3 * i]
+  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
+                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+  end
+  if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
+                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+  end
+  if not burst or burst == '' then
+    burst = limit
+  else
+    burst = HAS_BURST and tonumber(burst)
+    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
+                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
+                               ", not '" .. ARGV[3 * i] .. "'")
+    end
+  end
+  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
+    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
+                             'and burst * window / limit <= 4e15, not ' ..
+                             string.format("'%d'", burst))
+  end
+  for j = 1, kept and i - 1 or 0 do
+    if KEYS[j] == key then
+      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
+    end
+  end
+  -- [/arguments]
+
+  local state = redis.pcall('GET', key)
+  tag, start, previous, current, span = nil, now - now % window, 0, 0, window
+  if state then
+    local s, p, c, w
+    if type(state) == 'string' and #state == 73 then
+      tag, s, p, c, w = struct.unpack('c8c16xc10xc10xxxxxxxxxxxxc15', state)
+      s, p, c, w = tonumber(s), tonumber(p), tonumber(c), tonumber(w)
+    end
+    if not (s and p and c and w and (tag == 'counter ' or tag == 'counter~')) then
+      return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
+             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    end
+    if now < s + w then
+      start, previous, current, span = s, p, c, w
+    else
+      tag = 'over'
+      if now < s + 2 * w then start, previous, current, span = s + w, c, 0, w end
+    end
+  end
+
+  local elapsed = now > start and now - start or 0
+  local carried = previous * (span - elapsed) / span
+  if cost < 0 then
+    current = current > -cost and current + cost or 0
+  elseif cost > 0 and carried + current + cost > limit then
+    if denied_by == 0 then denied_by = i end
+    if cost > limit then
+      retry_after = -1
+    elseif retry_after >= 0 then
+      -- The first microsecond at which it fits: in this window, from now on, else in the next, into
+      -- which `current` is carried, else at its end. A guess first, halves where rounding bends it.
+      local from, over, own, low = start, previous, current, elapsed
+      local function fits(at) return over * (span - at) / span + own + cost <= limit end
+      if not fits(span - 1) then from, over, own, low = start + span, current, 0, -1 end
+      local at = span
+      if fits(span - 1) then
+        at = math.ceil(span - (limit - own - cost) * span / over)
+        at = math.min(span - 1, math.max(low + 1, at))
+        if not fits(at) or at > low + 1 and fits(at - 1) then
+          at = span - 1
+          while at - low > 1 do
+            local middle = math.floor((low + at) / 2)
+            if fits(middle) then at = middle else low = middle end
+          end
+        end
+      end
+      if from + at - now > retry_after then retry_after = from + at - now end
+    end
+  end
+
+  -- How often a cost of 1 would be allowed in turn, by the very sums that would decide it.
+  local left = math.floor(limit - carried - current)
+  if carried + (current + left) + 1 <= limit then
+    left = left + 1
+  elseif left > 0 and carried + (current + left - 1) + 1 > limit then
+    left = left - 1
+  end
+  if left < remaining then remaining = left end
+  local reset = current > 0 and start + 2 * span - now or previous > 0 and start + span - now or 0
+  if reset > reset_after then reset_after = reset end
+  if start + 2 * span - now > reset_if_allowed then reset_if_allowed = start + 2 * span - now end
+  if i < n then kept[i] = {key, limit, tag, start, previous, current, span} end
+end
+
+if remaining < 0 then remaining = 0 end
+if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
+if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
+
+for i = n, 1, -1 do
+  if i < n then key, limit, tag, start, previous, current, span = unpack(kept[i]) end
+  if cost > 0 then current = current + cost end
+  local ttl = (start + 2 * span - now + margin + 999) / 1000
+  if previous == 0 and current == 0 then
+    if tag then redis.call('DEL', key) end
+  elseif tag and tag ~= 'over' then
+    redis.call('SETRANGE', key, '36', string.format('%010d %010d', current, limit))
+    -- A TTL that the server's clock gave lasts until the next window ends: no need to look.
+    if (margin > 0 or tag == 'counter~') and redis.call('PTTL', key) < ttl then
+      redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+    end
+  else
+    -- For a caller's clock a quarter longer than needed, so that not every call must set it.
+    if margin > 0 then ttl = ttl * 1.25 end
+    if tag then ttl = math.max(ttl, redis.call('PTTL', key)) end
+    redis.call('SET', key, string.format('counter%s%016d %010d %010d %010d %015d',
+                                         margin > 0 and '~' or ' ',
+                                         start, previous, current, limit, span),
+               'PX', string.format('%d', ttl))
+  end
+end
+if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end
+return {1, remaining > cost and remaining - cost or 0, 0, reset_if_allowed, 0, 0}

@@ -1,0 +1,172 @@
+-- sliding-window-zset: at most `limit` units in any span of one `window`, exactly, in a sorted
+-- set, as it is often done: the same answers as sliding-window-log for twelve times the memory.
+--
+-- KEYS    one key for each limit: all allow and all record, or none does
+-- ARGV    for each key  limit   1 to 1e9
+--                       window  1 to 1e14 microseconds
+--                       burst   empty: this algorithm has none
+--         then          cost    -10000 to 10000, default 1; 0 looks, below 0 refunds
+--                       now     0 to 4e15 microseconds since 1970, default the server's clock
+--         What is left out at the end, or is empty, takes its default.
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
+--         retry_after -1 for never
+-- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+-- Stored  a sorted set: a member 'MICROSECONDS:SEQUENCE' for every unit allowed, the sequence with
+--         ten digits, scored by its microseconds
+
+local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-zset', false, -10000, 10000
+local COSTS = 'from -10000 to 10000 (gcra takes more)'
+local STATE = "a sorted set of members 'MICROSECONDS:SEQUENCE' scored by their microseconds"
+
+local length, gone -- members stored, and how many of them have left the window
+local time, newest, sequence -- the key's time, the newest unit and its sequence number, -1 for none
+local reset_if_allowed = 0
+
+-- [arguments] These lines are the same in every script.
+local n = #KEYS
+if n == 0 then
+  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+end
+if ARGV[3 * n + 3] then
+  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
+                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
+end
+local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
+if not cost or cost == '' then
+  cost = 1
+else
+  cost = tonumber(cost)
+  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
+                             ", not '" .. ARGV[3 * n + 1] .. "'")
+  end
+end
+if not now or now == '' then
+  now = redis.call('TIME')
+  now = now[1] * 1000000 + now[2]
+else
+  now = tonumber(now)
+  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
+                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+  end
+  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+end
+
+local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
+local key, limit, window, burst -- of the key at hand; after the loop, of the last one
+local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+for i = 1, n do
+  key, burst = KEYS[i], ARGV[3 * i]
+  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
+                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+  end
+  if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
+                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+  end
+  if not burst or burst == '' then
+    burst = limit
+  else
+    burst = HAS_BURST and tonumber(burst)
+    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
+                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
+                               ", not '" .. ARGV[3 * i] .. "'")
+    end
+  end
+  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
+    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
+                             'and burst * window / limit <= 4e15, not ' ..
+                             string.format("'%d'", burst))
+  end
+  for j = 1, kept and i - 1 or 0 do
+    if KEYS[j] == key then
+      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
+    end
+  end
+  -- [/arguments]
+
+  length = redis.pcall('ZCARD', key)
+  if type(length) ~= 'number' then
+    return not string.find(length.err, 'WRONGTYPE') and length or
+           redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+  end
+  gone, time, sequence = 0, now, -1
+  if length > 0 then
+    local member = redis.call('ZRANGE', key, '-1', '-1')[1]
+    local at, number = string.match(member, '^(%d+):(%d%d%d%d%d%d%d%d%d%d)$')
+    if not at or #at > 16 then
+      return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    end
+    newest, sequence = tonumber(at), tonumber(number)
+    if newest > now then time = newest end
+    if newest <= time - window then
+      gone = length
+    else
+      gone = length - redis.call('ZCOUNT', key, string.format('(%d', time - window), '+inf')
+    end
+    if newest < time then sequence = -1 end
+  end
+
+  local used = length - gone
+  local reset = used > 0 and newest + window - now or 0
+  if cost < 0 then
+    gone = gone + (used < -cost and used or -cost)
+    used = length - gone
+    if used == 0 then reset = 0 end
+  elseif cost > limit - used and cost > 0 then
+    if denied_by == 0 then denied_by = i end
+    if cost > limit then
+      retry_after = -1
+    elseif retry_after >= 0 then
+      local leaving = gone + used + cost - limit - 1
+      local at = string.match(redis.call('ZRANGE', key, leaving, leaving)[1], '^%d+')
+      if at + window - now > retry_after then retry_after = at + window - now end
+    end
+  end
+  if limit - used < remaining then remaining = limit - used end
+  if reset > reset_after then reset_after = reset end
+  if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
+  if i < n then kept[i] = {key, window, length, gone, time, newest, sequence} end
+end
+
+if remaining < 0 then remaining = 0 end
+if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
+if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
+
+for i = n, 1, -1 do
+  if i < n then key, window, length, gone, time, newest, sequence = unpack(kept[i]) end
+  local need, ttl = (newest or 0) + window - now, length > 0 and redis.call('PTTL', key) or -1
+  if gone == length then
+    -- All at once and by another thread, rather than one by one.
+    if length > 0 then redis.call('UNLINK', key) end
+  elseif gone > 0 then
+    redis.call('ZREMRANGEBYRANK', key, '0', gone - 1)
+  end
+  if cost > 0 then
+    need = time + window - now
+    local at, members = string.format('%d', time), {}
+    for j = 1, cost do
+      members[#members + 1] = at
+      members[#members + 1] = string.format('%d:%010d', time, sequence + j)
+      if #members == 1000 or j == cost then
+        redis.call('ZADD', key, unpack(members))
+        members = {}
+      end
+    end
+  end
+  -- A quarter longer than needed, so that not every call must set it.
+  need = (need + margin + 999) / 1000
+  if cost > 0 or gone < length then
+    if gone == length then
+      redis.call('PEXPIRE', key, string.format('%d', math.max(ttl, need * 1.25)))
+    elseif ttl < need then
+      redis.call('PEXPIRE', key, string.format('%d', need * 1.25))
+    end
+  end
+end
+if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end
+return {1, remaining - cost, 0, reset_if_allowed, 0, 0}

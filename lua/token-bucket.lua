@@ -1,0 +1,163 @@
+-- token-bucket: a bucket of `burst` tokens, filled at `limit` tokens a `window`; a unit takes one.
+--
+-- KEYS    one key for each limit: all allow and all record, or none does
+-- ARGV    for each key  limit   1 to 1e9
+--                       window  1 to 1e14 microseconds
+--                       burst   1 to 1e9, default limit; limit * burst at most 2^53,
+--                               burst * window / limit at most 4e15
+--         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
+--                       now     0 to 4e15 microseconds since 1970, default the server's clock
+--         What is left out at the end, or is empty, takes its default.
+-- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
+--         retry_after -1 for never
+-- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+-- Stored  a string, 'tokens TOKENS AT LIMIT WINDOW BURST': the tokens (17 significant digits in 22
+--         characters) that there were at AT, the numbers with 16, 10, 15 and 10 digits
+
+local NAME, HAS_BURST, MIN_COST, MAX_COST = 'token-bucket', true, -1e9, 1e9
+local COSTS, STATE = 'from -1e9 to 1e9', "a string 'tokens TOKENS AT LIMIT WINDOW BURST'"
+
+local state, tokens, time -- what the bucket holds at `time`, the later of now and the last writing
+
+-- Microseconds from `at` until a bucket that then held `have` tokens holds `enough`, rounded up.
+local function filled(have, enough, rate_limit, rate_window)
+  if have >= enough then return 0 end
+  local wait = math.ceil((enough - have) * rate_window / rate_limit)
+  while have + wait * rate_limit / rate_window < enough do wait = wait + 1 end
+  while wait > 1 and have + (wait - 1) * rate_limit / rate_window >= enough do wait = wait - 1 end
+  return wait
+end
+
+-- [arguments] These lines are the same in every script.
+local n = #KEYS
+if n == 0 then
+  return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
+end
+if ARGV[3 * n + 3] then
+  return redis.error_reply('ERR ' .. NAME .. ': ARGV must have limit, window and burst for each ' ..
+                           "key, then cost and now, not '" .. ARGV[3 * n + 3] .. "' after them")
+end
+local cost, now, margin = ARGV[3 * n + 1], ARGV[3 * n + 2], 0
+if not cost or cost == '' then
+  cost = 1
+else
+  cost = tonumber(cost)
+  if not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': cost must be a whole number ' .. COSTS ..
+                             ", not '" .. ARGV[3 * n + 1] .. "'")
+  end
+end
+if not now or now == '' then
+  now = redis.call('TIME')
+  now = now[1] * 1000000 + now[2]
+else
+  now = tonumber(now)
+  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
+                             "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
+  end
+  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+end
+
+local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
+local key, limit, window, burst -- of the key at hand; after the loop, of the last one
+local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+for i = 1, n do
+  key, burst = KEYS[i], ARGV[3 * i]
+  limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': limit must be a whole number ' ..
+                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
+  end
+  if not (window and window >= 1 and window <= 1e14 and window % 1 == 0) then
+    return redis.error_reply('ERR ' .. NAME .. ': window must be a whole number of microseconds ' ..
+                             "from 1 to 1e14, not '" .. (ARGV[3 * i - 1] or '') .. "'")
+  end
+  if not burst or burst == '' then
+    burst = limit
+  else
+    burst = HAS_BURST and tonumber(burst)
+    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+      return redis.error_reply('ERR ' .. NAME .. ': burst must be ' ..
+                               (HAS_BURST and 'a whole number from 1 to 1e9' or 'left out') ..
+                               ", not '" .. ARGV[3 * i] .. "'")
+    end
+  end
+  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
+    return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
+                             'and burst * window / limit <= 4e15, not ' ..
+                             string.format("'%d'", burst))
+  end
+  for j = 1, kept and i - 1 or 0 do
+    if KEYS[j] == key then
+      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
+    end
+  end
+  -- [/arguments]
+
+  state = redis.pcall('GET', key)
+  local at, had
+  tokens, time = burst, now
+  if state then
+    local tag
+    if type(state) == 'string' and #state == 84 then
+      tag, had, at = struct.unpack('c7c22xc16', state)
+      had, at = tonumber(had), tonumber(at)
+    end
+    if not (had and had >= 0 and at and tag == 'tokens ') then
+      return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
+             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+    end
+    if at > now then time = at end
+    tokens = had + (time - at) * limit / window
+    if tokens > burst then tokens = burst end
+  end
+
+  if cost < 0 then
+    tokens = math.min(burst, tokens - cost)
+  elseif tokens < cost then
+    if denied_by == 0 then denied_by = i end
+    if cost > burst then
+      retry_after = -1
+    elseif retry_after >= 0 then
+      local wait = at + filled(had, cost, limit, window) - now
+      if wait > retry_after then retry_after = wait end
+    end
+  end
+  local left = tokens - tokens % 1
+  if left < remaining then remaining = left end
+  if tokens < burst and (n > 1 or cost <= 0 or denied_by > 0) then
+    local reset = cost < 0 and time + filled(tokens, burst, limit, window) - now
+                  or at + filled(had, burst, limit, window) - now
+    if reset > reset_after then reset_after = reset end
+  end
+  if i < n then kept[i] = {key, limit, window, burst, state, tokens, time} end
+end
+
+if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
+if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
+
+for i = n, 1, -1 do
+  if i < n then key, limit, window, burst, state, tokens, time = unpack(kept[i]) end
+  if cost > 0 then tokens = tokens - cost end
+  if tokens >= burst then
+    if state then redis.call('DEL', key) end
+  else
+    local reset = time + filled(tokens, burst, limit, window) - now
+    if cost > 0 and reset > reset_after then reset_after = reset end
+    local ttl = (reset + margin + 999) / 1000
+    local text = string.format('%022.17g %016d %010d %015d %010d',
+                               tokens, time, limit, window, burst)
+    if state then
+      redis.call('SETRANGE', key, '7', text)
+      if redis.call('PTTL', key) < ttl then
+        -- A quarter longer than needed, so that not every call must set it.
+        redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+      end
+    else
+      redis.call('SET', key, 'tokens ' .. text, 'PX', string.format('%d', ttl * 1.25))
+    end
+  end
+end
+if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end
+return {1, remaining - cost, 0, reset_after, 0, 0}

@@ -1,0 +1,150 @@
+#include "limiter/algorithm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "embedded_lua.h"
+#include "limiter/model/fixed_window.h"
+#include "limiter/model/gcra.h"
+#include "limiter/model/leaky_bucket.h"
+#include "limiter/model/sliding_window_counter.h"
+#include "limiter/model/sliding_window_log.h"
+#include "limiter/model/token_bucket.h"
+
+namespace rlctl::limiter {
+namespace {
+
+template <typename Model>
+std::unique_ptr<KeyModel> make() {
+  return std::make_unique<Model>();
+}
+
+constexpr std::int64_t kMaxCost = 1'000'000'000;
+constexpr std::int64_t kMaxLogCost = 10'000;  // every unit is an entry of its own
+
+constexpr std::array kAlgorithms{
+    Algorithm{.name = "fixed-window",
+              .summary = "a counter for each window; up to 2 x limit around its edge",
+              .script = embedded::k_fixed_window.text,
+              .sha1 = embedded::k_fixed_window.sha1,
+              .keeps = "a string",
+              .make_model = make<FixedWindowModel>},
+    Algorithm{.name = "sliding-window-log",
+              .summary = "exact; remembers the time of every allowed unit",
+              .script = embedded::k_sliding_window_log.text,
+              .sha1 = embedded::k_sliding_window_log.sha1,
+              .keeps = "a list",
+              .max_cost = kMaxLogCost,
+              .make_model = make<SlidingWindowLogModel>},
+    Algorithm{.name = "sliding-window-zset",
+              .summary = "the same in a sorted set, twelve times the memory",
+              .script = embedded::k_sliding_window_zset.text,
+              .sha1 = embedded::k_sliding_window_zset.sha1,
+              .keeps = "a sorted set",
+              .max_cost = kMaxLogCost,
+              .make_model = make<SlidingWindowLogModel>},
+    Algorithm{.name = "sliding-window-counter",
+              .summary = "two counters; an estimate of the sliding window",
+              .script = embedded::k_sliding_window_counter.text,
+              .sha1 = embedded::k_sliding_window_counter.sha1,
+              .keeps = "a string",
+              .make_model = make<SlidingWindowCounterModel>},
+    Algorithm{.name = "token-bucket",
+              .summary = "tokens come back at a steady rate; bursts up to --burst",
+              .script = embedded::k_token_bucket.text,
+              .sha1 = embedded::k_token_bucket.sha1,
+              .keeps = "a string",
+              .has_burst = true,
+              .make_model = make<TokenBucketModel>},
+    Algorithm{.name = "gcra",
+              .summary = "the same as one exact time to come",
+              .script = embedded::k_gcra.text,
+              .sha1 = embedded::k_gcra.sha1,
+              .keeps = "a string",
+              .has_burst = true,
+              .make_model = make<GcraModel>},
+    Algorithm{.name = "leaky-bucket",
+              .summary = "a queue that drains steadily; says how long to wait",
+              .script = embedded::k_leaky_bucket.text,
+              .sha1 = embedded::k_leaky_bucket.sha1,
+              .keeps = "a string",
+              .has_burst = true,
+              .has_refund = false,
+              .make_model = make<LeakyBucketModel>},
+    Algorithm{.name = "concurrency",
+              .summary = "how many hold a lease at the same time",
+              .script = embedded::k_concurrency.text,
+              .sha1 = embedded::k_concurrency.sha1,
+              .keeps = "a sorted set",
+              .has_refund = false,
+              .max_cost = 1,
+              .other_contract = "gives leases to holders and takes them back instead of counting "
+                                "requests; rlctl-scripts(7) says how its script is called"},
+};
+
+/// Range checks of the contract that involve more than one number.
+void require_burst(const Limit& limit) {
+  __extension__ typedef __int128 Wide;
+  constexpr Wide kMaxProduct = std::int64_t{1} << 53;
+  constexpr Wide kMaxSpan = 4'000'000'000'000'000;
+  const auto burst = limit.burst.value_or(limit.limit);
+  if (burst < 1 || burst > 1'000'000'000) {
+    throw UsageError(fmt::format("burst must be from 1 to 1000000000, not {}", burst));
+  }
+  if (Wide{limit.limit} * burst > kMaxProduct) {
+    throw UsageError(
+        fmt::format("limit {} x burst {} is more than 2^53; use a smaller limit or a smaller burst",
+                    limit.limit, burst));
+  }
+  if (Wide{burst} * limit.window.count() > kMaxSpan * limit.limit) {
+    throw UsageError(
+        fmt::format("burst {} takes more than 4e15 us to come back at {}; use a smaller burst",
+                    burst, format_limit(limit)));
+  }
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() {
+  return kAlgorithms;
+}
+
+const Algorithm* find_algorithm(std::string_view name) {
+  const auto* found = std::find_if(kAlgorithms.begin(), kAlgorithms.end(),
+                                   [&](const Algorithm& a) { return a.name == name; });
+  return found == kAlgorithms.end() ? nullptr : found;
+}
+
+std::string algorithm_names() {
+  std::string names(kAlgorithms.front().name);
+  for (const Algorithm& algorithm : algorithms().subspan(1)) {
+    names += &algorithm == &kAlgorithms.back() ? " or " : ", ";
+    names += algorithm.name;
+  }
+  return names;
+}
+
+void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost) {
+  if (!algorithm.other_contract.empty()) {
+    throw UsageError(fmt::format("{} {}", algorithm.name, algorithm.other_contract));
+  }
+  if (algorithm.has_burst) {
+    require_burst(limit);
+  } else if (limit.burst) {
+    throw UsageError(fmt::format("{} has no burst; token-bucket, gcra and leaky-bucket have one",
+                                 algorithm.name));
+  }
+  if (cost < 0 && !algorithm.has_refund) {
+    throw UsageError(
+        fmt::format("{} takes no refund: cost {} must be 0 or more", algorithm.name, cost));
+  }
+  if (cost > algorithm.max_cost || cost < -algorithm.max_cost) {
+    throw UsageError(fmt::format("cost {} is too large for {}, which takes up to {}{}", cost,
+                                 algorithm.name, algorithm.max_cost,
+                                 algorithm.max_cost < kMaxCost ? "; gcra takes more" : ""));
+  }
+}
+
+}  // namespace rlctl::limiter

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "limiter/model/model.h"
+
+namespace rlctl::limiter {
+
+/// One way to limit: a script in lua/ and what a caller must know to use it. Adding an algorithm is
+/// adding its script, its model, its row in algorithm.cc, its test and its section in
+/// rlctl-scripts(7).
+struct Algorithm {
+  std::string_view name;     ///< as --algorithm spells it, and the script's file name
+  std::string_view summary;  ///< a few words for --help
+  std::string_view script;   ///< the Lua source
+  std::string_view sha1;     ///< of `script`, lower-case hex: what EVALSHA takes
+  std::string_view keeps;    ///< the Redis type of its state, with its article: "a list"
+  bool has_burst = false;
+  bool has_refund = true;                               ///< takes a cost below 0
+  std::int64_t max_cost = 1'000'000'000;                ///< of one call, and of one refund
+  std::unique_ptr<KeyModel> (*make_model)() = nullptr;  ///< null: none of the usual contract
+  /// Where it has a contract of its own, so that Checker and KeyModel cannot ask it: what it is and
+  /// what to use, the end of a sentence that begins with its name. Else empty.
+  std::string_view other_contract = {};
+};
+
+/// Every algorithm, in the order of the manual.
+[[nodiscard]] std::span<const Algorithm> algorithms();
+/// Null where there is none of that name.
+[[nodiscard]] const Algorithm* find_algorithm(std::string_view name);
+/// The names, as in a message: "fixed-window, sliding-window-log, ... or concurrency".
+[[nodiscard]] std::string algorithm_names();
+inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
+
+/// Throws UsageError where the algorithm's script would refuse this limit and cost for what they
+/// are, without asking it: a burst where there is none, a product out of range, a cost too large, a
+/// refund where there is none, a contract of its own. Ranges of limit and window alone are
+/// parse_limit()'s.
+void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost = 1);
+
+}  // namespace rlctl::limiter

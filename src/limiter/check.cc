@@ -1,0 +1,94 @@
+#include "limiter/check.h"
+
+#include <array>
+#include <charconv>
+
+namespace rlctl::limiter {
+namespace {
+
+constexpr std::size_t kDigits = 20;  // of any 64-bit number, with its sign
+
+/// Writes numbers one behind the other into one string, which must not grow.
+class NumberWriter {
+ public:
+  NumberWriter(std::string& buffer, std::size_t most) : buffer_(buffer) {
+    if (buffer_.size() < most * kDigits) buffer_.resize(most * kDigits);
+  }
+
+  std::string_view write(std::int64_t value) {
+    char* begin = buffer_.data() + used_;
+    const char* end = std::to_chars(begin, buffer_.data() + buffer_.size(), value).ptr;
+    const auto size = static_cast<std::size_t>(end - begin);
+    used_ += size;
+    return {begin, size};
+  }
+
+ private:
+  std::string& buffer_;
+  std::size_t used_ = 0;
+};
+
+[[noreturn]] void not_a_decision() {
+  throw redis::Error(redis::Failure::kRejected,
+                     "the reply is not that of a limiter script: six integers");
+}
+
+bool is_noscript(redis::ReplyView reply) {
+  return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
+}
+
+}  // namespace
+
+Decision Checker::check(const Request& request) {
+  append(request);
+  auto reply = connection_.read();
+  if (is_noscript(reply)) {
+    load();
+    append(request);
+    reply = connection_.read();
+  }
+  return parse(reply);
+}
+
+void Checker::append(const Request& request) {
+  const auto keys = request.keys.size();
+  NumberWriter numbers(numbers_, 3 * keys + 3);
+  arguments_.clear();
+  arguments_.insert(arguments_.end(),
+                    {"EVALSHA", algorithm_.sha1, numbers.write(static_cast<std::int64_t>(keys))});
+  arguments_.insert(arguments_.end(), request.keys.begin(), request.keys.end());
+  for (const Limit& limit : request.limits) {
+    arguments_.push_back(numbers.write(limit.limit));
+    arguments_.push_back(numbers.write(limit.window.count()));
+    arguments_.push_back(limit.burst ? numbers.write(*limit.burst) : "");
+  }
+  arguments_.push_back(request.cost != 1 ? numbers.write(request.cost) : "");
+  arguments_.push_back(request.now ? numbers.write(request.now->count()) : "");
+  // What is left out at the end takes its default, as an empty string does in the middle; a key
+  // may be empty too, but the last window never is.
+  while (arguments_.back().empty()) arguments_.pop_back();
+  connection_.append(arguments_);
+}
+
+Decision Checker::parse(redis::ReplyView reply) {
+  if (reply.is_error()) throw redis::to_error(reply);
+  if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision();
+  std::array<std::int64_t, 6> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision();
+    numbers[i] = reply[i].integer();
+  }
+  return {.allowed = numbers[0] == 1,
+          .remaining = numbers[1],
+          .retry_after = std::chrono::microseconds{numbers[2]},
+          .reset_after = std::chrono::microseconds{numbers[3]},
+          .delay = std::chrono::microseconds{numbers[4]},
+          .denied_by = static_cast<int>(numbers[5])};
+}
+
+void Checker::load() {
+  const auto reply = connection_.call({"SCRIPT", "LOAD", algorithm_.script});
+  if (reply.is_error()) throw redis::to_error(reply);
+}
+
+}  // namespace rlctl::limiter

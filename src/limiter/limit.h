@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rlctl::limiter {
+
+using std::chrono::microseconds;
+
+/// A value that a person wrote and that cannot be used; what() names it and says what is accepted.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// At most `limit` units in any (or each) `window`. Ranges as in the script contract:
+/// limit 1 to 1e9, window 1 µs to 1e14 µs, burst 1 to 1e9.
+struct Limit {
+  std::int64_t limit = 1;
+  microseconds window{1};
+  std::optional<std::int64_t> burst;  ///< only where the algorithm has one; default: limit
+
+  bool operator==(const Limit&) const = default;
+};
+
+/// "5/60s", "100/min", "10/s", "1000/1h30m", "1M/30d": a count (decimal digits, then perhaps k or
+/// M) over a duration; a unit without a number is one of it. Throws UsageError.
+[[nodiscard]] Limit parse_limit(std::string_view text);
+/// The shortest of its spellings that parse_limit() reads back, the window in one unit: "5/60s".
+[[nodiscard]] std::string format_limit(const Limit& limit);
+
+/// "60s", "1h30m", "250ms", "10us", "7d": whole numbers with units, largest first, each once.
+/// A number without a unit is an error. Throws UsageError.
+[[nodiscard]] microseconds parse_duration(std::string_view text);
+/// In one unit, whole: "60s", "90m", "1500ms".
+[[nodiscard]] std::string format_duration(microseconds duration);
+
+/// A whole number in decimal digits with an optional minus sign. Throws UsageError naming `what`.
+[[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
+
+/// An instant in µs since 1970: a whole number of µs, or ISO 8601 with a zone
+/// ("2026-11-20T06:11:15.155201Z", "2026-11-20T07:11+01:00"). 0 to 4e15. Throws UsageError.
+[[nodiscard]] microseconds parse_instant(std::string_view text);
+/// ISO 8601, UTC, six decimals.
+[[nodiscard]] std::string format_instant(microseconds instant);
+
+/// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one for each
+/// window, "{key}:60s", in one Cluster slot (a key with a hash tag keeps it): whole seconds where
+/// possible, else ms, else us, so that 60s and 1m are one. Throws UsageError where two windows are
+/// the same.
+[[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
+                                                  std::span<const Limit> limits);
+
+}  // namespace rlctl::limiter

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "limiter/decision.h"
+#include "limiter/limit.h"
+
+namespace rlctl::limiter {
+
+/// What one key holds under one algorithm, in plain C++: the oracle against which the scripts are
+/// tested, and the limiter of large replays. Written to be obviously right; the semantics are those
+/// of rlctl-scripts(7). Times are µs since 1970, none before the year 1970.
+class KeyModel {
+ public:
+  virtual ~KeyModel() = default;
+
+  /// What a request of this cost (>= 0) would be answered; records nothing. A cost of 0 is always
+  /// allowed. remaining and reset_after are those of the state as it is, before any recording.
+  [[nodiscard]] virtual Decision look(const Limit& limit, std::int64_t cost,
+                                      std::chrono::microseconds now) const = 0;
+  /// Records a request that look() allowed.
+  virtual void record(const Limit& limit, std::int64_t cost, std::chrono::microseconds now) = 0;
+  /// Gives back `units` (>= 1).
+  virtual void refund(const Limit& limit, std::int64_t units, std::chrono::microseconds now) = 0;
+  /// True where the key would not exist in Redis.
+  [[nodiscard]] virtual bool empty() const = 0;
+};
+
+struct KeyAndLimit {
+  KeyModel* key = nullptr;
+  Limit limit;
+};
+
+/// One decision over several keys, as a script makes it: all allow and all record, or none. A cost
+/// of 0 looks, below 0 refunds.
+[[nodiscard]] Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost,
+                              std::chrono::microseconds now);
+
+}  // namespace rlctl::limiter

@@ -1,0 +1,53 @@
+#include "limiter/model/sliding_window_log.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rlctl::limiter {
+
+std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
+  return times_us_.empty() ? now.count() : std::max<std::int64_t>(now.count(), times_us_.back());
+}
+
+std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now) const {
+  const auto t = key_time_us(now);
+  const auto left = [&](std::int64_t unit) { return t - unit >= limit.window.count(); };
+  const auto first_live = std::partition_point(times_us_.begin(), times_us_.end(), left);
+  return static_cast<std::size_t>(first_live - times_us_.begin());
+}
+
+void SlidingWindowLogModel::prune(std::size_t units) {
+  times_us_.erase(times_us_.begin(), std::next(times_us_.begin(), static_cast<long>(units)));
+}
+
+Decision SlidingWindowLogModel::look(const Limit& limit, std::int64_t cost,
+                                     microseconds now) const {
+  const auto first_live = expired(limit, now);
+  const auto live = static_cast<std::int64_t>(times_us_.size() - first_live);
+  Decision decision;
+  decision.allowed = cost == 0 || live + cost <= limit.limit;
+  decision.remaining = std::max<std::int64_t>(0, limit.limit - live);
+  if (live > 0) decision.reset_after = microseconds{times_us_.back()} + limit.window - now;
+  if (decision.allowed) return decision;
+  if (cost > limit.limit) {
+    decision.retry_after = kNever;
+  } else {
+    const auto must_leave = static_cast<std::size_t>(live + cost - limit.limit);
+    const microseconds last_of_them{times_us_[first_live + must_leave - 1]};
+    decision.retry_after = last_of_them + limit.window - now;
+  }
+  return decision;
+}
+
+void SlidingWindowLogModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  const auto t = key_time_us(now);
+  prune(expired(limit, now));
+  times_us_.insert(times_us_.end(), static_cast<std::size_t>(cost), t);
+}
+
+void SlidingWindowLogModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  const auto dropped = expired(limit, now) + static_cast<std::size_t>(units);
+  prune(std::min(dropped, times_us_.size()));
+}
+
+}  // namespace rlctl::limiter

@@ -1,0 +1,357 @@
+#include "redis/connection.h"
+
+#include <fmt/format.h>
+#include <hiredis/hiredis.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "redis/text.h"
+
+namespace rlctl::redis {
+
+namespace {
+
+// hiredis moves what is left of its buffer down every 1,024 bytes it has read, so that what it is
+// fed at a time must be small: with all of a long pipeline's answers in it the moving would be
+// quadratic.
+constexpr std::size_t kChunk = std::size_t{16} * 1024;
+
+constexpr const char* kMayHaveRun = "what was sent may have been executed";
+
+// Bytes that go in at the end and come out at the front.
+class Buffer {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+  [[nodiscard]] std::string_view view() const noexcept {
+    return {bytes_.data() + begin_, end_ - begin_};
+  }
+  // view() with up to `count` of the bytes before it, which stay until room() is next called.
+  [[nodiscard]] std::string_view view_from_before(std::size_t count) const noexcept {
+    const auto known = std::min(count, begin_);
+    return {bytes_.data() + begin_ - known, end_ - begin_ + known};
+  }
+  void take(std::size_t count) noexcept { begin_ += count; }
+  void clear() noexcept { begin_ = end_ = 0; }
+
+  // Room for `size` bytes more, of which commit() says how many were written.
+  [[nodiscard]] char* room(std::size_t size) {
+    if (empty()) clear();
+    if (begin_ > bytes_.size() / 2) {
+      std::copy(bytes_.data() + begin_, bytes_.data() + end_, bytes_.data());
+      end_ -= std::exchange(begin_, 0);
+    }
+    if (bytes_.size() - end_ < size) bytes_.resize(std::max(end_ + size, bytes_.size() * 2));
+    return bytes_.data() + end_;
+  }
+  void commit(std::size_t count) noexcept { end_ += count; }
+
+ private:
+  std::vector<char> bytes_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
+
+// "$3\r\n" and the like; 24 bytes hold any.
+char* put_header(char* out, char kind, std::size_t number) {
+  *out++ = kind;
+  out = std::to_chars(out, out + 20, number).ptr;
+  *out++ = '\r';
+  *out++ = '\n';
+  return out;
+}
+
+// What redisFormatCommandArgv() makes, straight into the buffer: at hundreds of thousands of
+// commands a second its allocation and the copy out of it are felt.
+void put_command(Buffer& buffer, Arguments arguments) {
+  constexpr std::size_t kHeader = 24;
+  std::size_t size = kHeader;
+  for (const auto argument : arguments) size += kHeader + argument.size() + 2;
+  char* const start = buffer.room(size);
+  char* out = put_header(start, '*', arguments.size());
+  for (const auto argument : arguments) {
+    out = put_header(out, '$', argument.size());
+    out = std::copy(argument.begin(), argument.end(), out);
+    *out++ = '\r';
+    *out++ = '\n';
+  }
+  buffer.commit(static_cast<std::size_t>(out - start));
+}
+
+Deadline deadline_after(std::chrono::microseconds timeout) {
+  return timeout == timeout.max() ? kNoDeadline : Clock::now() + timeout;
+}
+
+// A Transport knows when it has to end, but not how long that was.
+std::unique_ptr<Transport> connect_within(const Url& url, std::chrono::microseconds timeout,
+                                          const Interrupt* interrupt) {
+  try {
+    return connect(url, deadline_after(timeout), interrupt);
+  } catch (const Error& error) {
+    if (error.failure() != Failure::kTimeout) throw;
+    throw Error(Failure::kTimeout, fmt::format("cannot connect to {}: no answer within {}",
+                                               display(url), format_duration(timeout)));
+  }
+}
+
+struct FreeReader {
+  void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+};
+using Reader = std::unique_ptr<redisReader, FreeReader>;
+
+}  // namespace
+
+struct Connection::State {
+  State(std::unique_ptr<Transport> transport_in, std::chrono::microseconds timeout_in)
+      : transport(std::move(transport_in)), timeout(timeout_in), reader(redisReaderCreate()) {
+    if (!reader) throw std::bad_alloc();
+  }
+
+  void queue_setup(std::initializer_list<std::string_view> arguments);
+  bool send_some();
+  void flush();
+  bool receive_available();
+  std::optional<Reply> parse();
+  void take_setup_replies();
+  std::optional<Reply> take();
+  std::optional<Reply> try_read();
+  Reply read();
+  void settle();
+  template <typename Call>
+  auto guarded(Call call);
+
+  [[nodiscard]] Deadline deadline() const { return deadline_after(timeout); }
+  void receive(Deadline until) { input.commit(transport->read(input.room(kChunk), kChunk, until)); }
+  [[nodiscard]] Error explain(const Error& error) const;
+  [[nodiscard]] Error not_resp(std::string_view bytes) const;
+  [[nodiscard]] Error setup_failed(ReplyView reply) const;
+
+  std::unique_ptr<Transport> transport;
+  std::chrono::microseconds timeout;
+  Reader reader;
+  Buffer output;
+  Buffer input;  // what came and was not fed to the reader yet
+  // AUTH and SELECT where their replies are still to come, before all others.
+  std::vector<std::string> setup;
+  std::size_t outstanding = 0;
+  bool sent_unanswered = false;  // bytes have gone out that no reply accounts for yet
+  // How the connection ended while sending; thrown once the replies that came before are taken.
+  std::optional<Error> broken;
+  // What every later call throws again.
+  std::optional<Error> failure;
+};
+
+// Runs one public call; what it throws says what may have happened, and is the connection's end.
+template <typename Call>
+auto Connection::State::guarded(Call call) {
+  if (failure) throw Error(*failure);
+  try {
+    return call();
+  } catch (const Error& error) {
+    failure = explain(error);
+  }
+  throw Error(*failure);
+}
+
+Error Connection::State::explain(const Error& error) const {
+  std::string message = error.what();
+  if (error.failure() == Failure::kTimeout) {
+    message =
+        fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
+  }
+  std::string hint = error.hint();
+  if (hint.empty() && sent_unanswered) hint = kMayHaveRun;
+  return {error.failure(), message, error.code(), std::move(hint)};
+}
+
+Error Connection::State::not_resp(std::string_view bytes) const {
+  const std::string shown =
+      bytes.empty() ? escape(reader->errstr) : fmt::format("'{}'", escape(bytes, 40));
+  return {Failure::kProtocol,
+          fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
+          {},
+          "is it a Redis server, and without TLS?"};
+}
+
+Error Connection::State::setup_failed(ReplyView reply) const {
+  const Error error = to_error(reply);
+  const bool others_ran = sent_unanswered && outstanding > 0 && setup.front() == "SELECT";
+  return {error.failure(),
+          fmt::format("{}: {}: {}", transport->name(), setup.front(), error.what()), error.code(),
+          others_ran ? "what was sent after it may have been executed in database 0" : ""};
+}
+
+void Connection::State::queue_setup(std::initializer_list<std::string_view> arguments) {
+  put_command(output, Arguments(arguments.begin(), arguments.size()));
+  setup.emplace_back(*arguments.begin());
+}
+
+bool Connection::State::send_some() {
+  try {
+    while (!output.empty()) {
+      const auto count = transport->write_some(output.view());
+      if (count == 0) return false;
+      output.take(count);
+      sent_unanswered = true;
+    }
+  } catch (const Error& error) {
+    // Why the server hung up may be in what it sent before: "max number of clients reached".
+    if (error.failure() != Failure::kUnreachable) throw;
+    broken = error;
+    output.clear();
+  }
+  return true;
+}
+
+// False if nothing was there.
+bool Connection::State::receive_available() {
+  const auto count = transport->read_available(input.room(kChunk), kChunk);
+  input.commit(count);
+  return count > 0;
+}
+
+// The server stops reading when its answers are not taken, so what it sends is taken in meanwhile.
+void Connection::State::flush() {
+  while (!send_some()) {
+    try {
+      if (!receive_available()) transport->wait(deadline());
+    } catch (const Error& error) {
+      if (error.failure() != Failure::kUnreachable) throw;
+      broken = error;
+      output.clear();
+    }
+  }
+}
+
+// The next reply of those that came, whosever it is.
+std::optional<Reply> Connection::State::parse() {
+  for (;;) {
+    const std::size_t unparsed = reader->len - reader->pos;
+    void* reply = nullptr;
+    if (redisReaderGetReply(reader.get(), &reply) != REDIS_OK) {
+      throw not_resp(input.view_from_before(unparsed));
+    }
+    if (reply != nullptr) return Reply(static_cast<redisReply*>(reply));
+    if (input.empty()) return std::nullopt;
+    const auto bytes = input.view().substr(0, kChunk);
+    if (redisReaderFeed(reader.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+      throw std::bad_alloc();
+    }
+    input.take(bytes.size());
+  }
+}
+
+void Connection::State::take_setup_replies() {
+  while (!setup.empty()) {
+    const auto reply = parse();
+    if (!reply) return;
+    if (reply->is_error()) throw setup_failed(*reply);
+    setup.erase(setup.begin());
+  }
+  if (outstanding == 0 && output.empty()) sent_unanswered = false;
+}
+
+// The next reply of those that came to a command of the caller's.
+std::optional<Reply> Connection::State::take() {
+  if (!setup.empty()) take_setup_replies();
+  if (!setup.empty()) return std::nullopt;
+  auto reply = parse();
+  if (reply) {
+    // Some commands have several replies (MONITOR, the script debugger).
+    if (outstanding > 0) --outstanding;
+    if (outstanding == 0) sent_unanswered = false;
+  }
+  return reply;
+}
+
+std::optional<Reply> Connection::State::try_read() {
+  for (;;) {
+    auto reply = take();
+    if (reply || !receive_available()) return reply;
+  }
+}
+
+Reply Connection::State::read() {
+  flush();
+  const Deadline until = deadline();
+  for (;;) {
+    if (auto reply = take()) return std::move(*reply);
+    if (!broken) {
+      receive(until);
+    } else if (!receive_available()) {
+      throw Error(*broken);
+    }
+  }
+}
+
+// Until AUTH and SELECT are answered.
+void Connection::State::settle() {
+  flush();
+  const Deadline until = deadline();
+  for (take_setup_replies(); !setup.empty(); take_setup_replies()) receive(until);
+}
+
+Connection::Connection(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)
+    : state_(std::make_unique<State>(std::move(transport), timeout)) {}
+Connection::~Connection() = default;
+Connection::Connection(Connection&&) noexcept = default;
+Connection& Connection::operator=(Connection&&) noexcept = default;
+
+Connection Connection::open(const Url& url, std::chrono::microseconds timeout,
+                            const Interrupt* interrupt) {
+  // Every server that was not told otherwise has 16 databases.
+  constexpr int kSafeDatabase = 15;
+  Connection connection(connect_within(url, timeout, interrupt), timeout);
+  State& state = *connection.state_;
+  if (!url.user.empty()) {
+    state.queue_setup({"AUTH", url.user, url.password});
+  } else if (!url.password.empty()) {
+    state.queue_setup({"AUTH", url.password});
+  }
+  if (url.database != 0) state.queue_setup({"SELECT", std::to_string(url.database)});
+  if (url.database > kSafeDatabase) state.guarded([&] { state.settle(); });
+  return connection;
+}
+
+void Connection::append(Arguments arguments) {
+  if (arguments.empty()) throw Error(Failure::kUsage, "an empty command");
+  put_command(state_->output, arguments);
+  ++state_->outstanding;
+}
+
+bool Connection::send_some() {
+  return state_->guarded([&] { return state_->send_some(); });
+}
+
+void Connection::flush() {
+  state_->guarded([&] { state_->flush(); });
+}
+
+Reply Connection::read() {
+  return state_->guarded([&] { return state_->read(); });
+}
+
+std::optional<Reply> Connection::try_read() {
+  return state_->guarded([&] { return state_->try_read(); });
+}
+
+Reply Connection::call(Arguments arguments) {
+  append(arguments);
+  return read();
+}
+
+std::size_t Connection::outstanding() const noexcept {
+  return state_->outstanding;
+}
+bool Connection::has_unsent() const noexcept {
+  return !state_->output.empty();
+}
+int Connection::fd() const noexcept {
+  return state_->transport->fd();
+}
+
+}  // namespace rlctl::redis

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "redis/url.h"
+
+namespace rlctl::redis {
+
+/// A Redis server of our own: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
+/// no port, nothing saved to disk. It dies with this process, also by kill -9 (Linux: the kernel
+/// kills it, PR_SET_PDEATHSIG; it must be started from a thread that lives as long). Folders that
+/// earlier processes could not remove are swept here.
+///
+/// The binary: $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server
+/// and redis-check-rdb (Debian's redis-tools: the same binary, a server when its argv[0] says so).
+class PrivateServer {
+ public:
+  struct Options {
+    std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
+  };
+
+  /// Starts one and waits until it answers. Throws Error(kUnreachable) with the server's own words
+  /// and, where no binary was found, the packages that have one.
+  PrivateServer() : PrivateServer(Options{}) {}
+  explicit PrivateServer(const Options& options);
+  /// Kills it and removes its folder.
+  ~PrivateServer();
+  PrivateServer(PrivateServer&&) noexcept;
+  PrivateServer& operator=(PrivateServer&&) noexcept;
+
+  /// A unix: URL.
+  [[nodiscard]] const Url& url() const noexcept { return url_; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+
+ private:
+  void stop() noexcept;
+
+  Url url_;
+  std::filesystem::path folder_;
+  pid_t pid_ = -1;
+  int lock_fd_ = -1;
+};
+
+}  // namespace rlctl::redis

@@ -1,0 +1,240 @@
+#include "redis/transport.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "redis/error.h"
+#include "redis/file_descriptor.h"
+#include "redis/text.h"
+
+namespace rlctl::redis {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// poll()'s time-out; rounded up, so that it never spins in the last millisecond.
+int poll_timeout(Deadline deadline) {
+  if (deadline == kNoDeadline) return -1;
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, std::numeric_limits<int>::max()));
+}
+
+enum class Wake { kReady, kDeadline };
+
+// Waits for `events` on `fd` (-1: only for the deadline). Throws once `interrupt` is raised.
+Wake wait_for(int fd, short events, const Interrupt* interrupt, Deadline deadline) {
+  std::array<pollfd, 2> polled{
+      {{fd, events, 0}, {interrupt == nullptr ? -1 : interrupt->fd(), POLLIN, 0}}};
+  for (;;) {
+    if (interrupt != nullptr) interrupt->check();
+    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(deadline));
+    if (ready < 0 && errno != EINTR) {
+      throw Error(Failure::kUnreachable, fmt::format("cannot poll: {}", errno_text(errno)));
+    }
+    if (ready > 0 && polled[0].revents != 0) return Wake::kReady;
+    if (ready == 0 && Clock::now() >= deadline) return Wake::kDeadline;
+  }
+}
+
+class SocketTransport final : public Transport {
+ public:
+  SocketTransport(FileDescriptor socket, std::string name, const Interrupt* interrupt)
+      : socket_(std::move(socket)), name_(std::move(name)), interrupt_(interrupt) {}
+
+  std::size_t read(char* buffer, std::size_t size, Deadline deadline) override {
+    for (;;) {
+      if (const auto count = read_available(buffer, size); count > 0) return count;
+      wait_until(POLLIN, deadline);
+    }
+  }
+
+  std::size_t read_available(char* buffer, std::size_t size) override {
+    if (interrupt_ != nullptr) interrupt_->check();
+    const auto count = retry([&] { return ::recv(fd(), buffer, size, MSG_DONTWAIT); });
+    if (count == 0) closed();
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
+  std::size_t write_some(std::string_view bytes) override {
+    if (interrupt_ != nullptr) interrupt_->check();
+    const auto count = retry(
+        [&] { return ::send(fd(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
+    return count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+
+  void wait(Deadline deadline) override { wait_until(POLLIN | POLLOUT, deadline); }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
+
+ private:
+  void wait_until(short events, Deadline deadline) const {
+    if (wait_for(fd(), events, interrupt_, deadline) == Wake::kDeadline) {
+      throw Error(Failure::kTimeout, fmt::format("no answer from {} in time", name_));
+    }
+  }
+
+  // The call's result; -1 only where it would have to wait.
+  template <typename Call>
+  ssize_t retry(Call call) const {
+    for (;;) {
+      const ssize_t result = call();
+      if (result >= 0 || errno == EAGAIN || errno == EWOULDBLOCK) return result;
+      if (errno == ECONNRESET || errno == EPIPE) closed();
+      if (errno != EINTR) {
+        throw Error(Failure::kUnreachable,
+                    fmt::format("the connection to {} broke: {}", name_, errno_text(errno)));
+      }
+    }
+  }
+
+  [[noreturn]] void closed() const {
+    throw Error(Failure::kUnreachable, fmt::format("{} closed the connection", name_));
+  }
+
+  FileDescriptor socket_;
+  std::string name_;
+  const Interrupt* interrupt_;
+};
+
+// One attempt to connect, with what all attempts to this server share.
+struct Attempt {
+  std::string name;
+  Deadline deadline;
+  const Interrupt* interrupt;
+
+  [[nodiscard]] Error failed(const std::string& why) const {
+    return {Failure::kUnreachable, fmt::format("cannot connect to {}: {}", name, why)};
+  }
+
+  [[nodiscard]] Error timed_out() const {
+    return {Failure::kTimeout, fmt::format("cannot connect to {}: no answer in time", name)};
+  }
+
+  [[nodiscard]] std::unique_ptr<Transport> done(FileDescriptor socket) const {
+    return std::make_unique<SocketTransport>(std::move(socket), name, interrupt);
+  }
+};
+
+FileDescriptor open_socket(int family) {
+  return FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// The errno with which connecting failed, 0 where it did not. ETIMEDOUT past `deadline`.
+int connect_socket(int socket, const sockaddr* address, socklen_t length,
+                   const Interrupt* interrupt, Deadline deadline) {
+  if (::connect(socket, address, length) == 0) return 0;
+  // EINTR does not stop the connecting, which goes on as if it had been EINPROGRESS.
+  if (errno != EINPROGRESS && errno != EINTR) return errno;
+  if (wait_for(socket, POLLOUT, interrupt, deadline) == Wake::kDeadline) return ETIMEDOUT;
+  int error = 0;
+  socklen_t size = sizeof(error);
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+std::unique_ptr<Transport> connect_unix(const Url& url, const Attempt& attempt) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (url.path.size() >= sizeof(address.sun_path)) {
+    throw Error(Failure::kUsage,
+                fmt::format("the path of a unix socket has at most {} bytes, not {}: {}",
+                            sizeof(address.sun_path) - 1, url.path.size(), attempt.name));
+  }
+  url.path.copy(address.sun_path, url.path.size());
+  FileDescriptor socket = open_socket(AF_UNIX);
+  if (!socket) throw attempt.failed(errno_text(errno));
+  for (;;) {
+    const int error = connect_socket(socket.get(), reinterpret_cast<const sockaddr*>(&address),
+                                     sizeof(address), attempt.interrupt, attempt.deadline);
+    if (error == 0) return attempt.done(std::move(socket));
+    // EAGAIN: the server's backlog is full, and poll() cannot tell when it no longer is.
+    if (error != EAGAIN) throw attempt.failed(errno_text(error));
+    if (Clock::now() >= attempt.deadline) throw attempt.timed_out();
+    wait_for(-1, 0, attempt.interrupt, std::min(attempt.deadline, Clock::now() + milliseconds(5)));
+  }
+}
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+// Looking a name up takes as long as the system's resolver takes: it knows no deadline.
+Addresses resolve(const Url& url, const Attempt& attempt) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  const int error =
+      ::getaddrinfo(url.host.c_str(), std::to_string(url.port).c_str(), &wanted, &list);
+  if (error == EAI_SYSTEM) throw attempt.failed(errno_text(errno));
+  if (error != 0) {
+    std::string why = ::gai_strerror(error);
+    if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
+    throw attempt.failed(why);
+  }
+  return Addresses(list);
+}
+
+std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
+  const Addresses list = resolve(url, attempt);
+  std::ptrdiff_t left = 0;
+  for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next) ++left;
+  int error = ETIMEDOUT;
+  for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next, --left) {
+    // An address that swallows packets must leave time for those after it.
+    const auto now = Clock::now();
+    const Deadline deadline =
+        attempt.deadline == kNoDeadline ? kNoDeadline : now + (attempt.deadline - now) / left;
+    FileDescriptor socket = open_socket(it->ai_family);
+    error = socket ? connect_socket(socket.get(), it->ai_addr, it->ai_addrlen, attempt.interrupt,
+                                    deadline)
+                   : errno;
+    if (error != 0) continue;
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return attempt.done(std::move(socket));
+  }
+  if (error == ETIMEDOUT && Clock::now() >= attempt.deadline) throw attempt.timed_out();
+  throw attempt.failed(errno_text(error));
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> connect(const Url& url, Deadline deadline, const Interrupt* interrupt) {
+  const auto unsupported = [](const char* what) {
+    return Error(Failure::kUnsupported, fmt::format("{} is not built into this version", what));
+  };
+  if (interrupt != nullptr) interrupt->check();
+  const Attempt attempt{.name = display(url), .deadline = deadline, .interrupt = interrupt};
+  switch (url.scheme) {
+    case Scheme::kTcp:
+      return connect_tcp(url, attempt);
+    case Scheme::kUnix:
+      return connect_unix(url, attempt);
+    case Scheme::kTls:
+      throw unsupported("rediss:// (TLS)");
+    case Scheme::kSentinel:
+      throw unsupported("redis+sentinel://");
+    case Scheme::kCluster:
+      throw unsupported("redis+cluster://");
+    case Scheme::kPrivate:
+      break;
+  }
+  throw Error(Failure::kUsage, "private: names no server to connect to; one must be started first");
+}
+
+}  // namespace rlctl::redis

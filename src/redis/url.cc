@@ -1,0 +1,294 @@
+#include "redis/url.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "redis/error.h"
+#include "redis/text.h"
+
+namespace rlctl::redis {
+
+namespace {
+
+struct SchemeName {
+  std::string_view name;
+  Scheme scheme;
+};
+
+// The first name of a scheme is the one shown. valkey-cli writes its URLs with names of its own.
+constexpr std::array<SchemeName, 8> kSchemes{{{"redis", Scheme::kTcp},
+                                              {"rediss", Scheme::kTls},
+                                              {"unix", Scheme::kUnix},
+                                              {"redis+sentinel", Scheme::kSentinel},
+                                              {"redis+cluster", Scheme::kCluster},
+                                              {"private", Scheme::kPrivate},
+                                              {"valkey", Scheme::kTcp},
+                                              {"valkeys", Scheme::kTls}}};
+
+constexpr const char* kSchemesHint =
+    "URLs begin with redis://, rediss://, unix://, redis+sentinel://, redis+cluster:// or private:";
+
+[[noreturn]] void bad_url(const std::string& what, const std::string& hint = {}) {
+  throw Error(Failure::kUsage, what, {}, hint);
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
+  return out;
+}
+
+// Every byte of `text`, or nothing.
+std::optional<int> parse_number(std::string_view text, int base = 10) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, failure] = std::from_chars(text.data(), end, value, base);
+  if (failure != std::errc{} || stop != end || text.empty() || text.front() == '-') return {};
+  return value;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// `what` stands in the message instead of the text, which may be a password.
+std::string decode_percent(std::string_view text, std::string_view what) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const auto digits = text.substr(i + 1, 2);
+    const auto byte = digits.size() == 2 ? parse_number(digits, 16) : std::nullopt;
+    if (!byte) {
+      bad_url(fmt::format("bad percent-escape in the {} of the URL", what),
+              "a % is followed by two hexadecimal digits; a plain % is written %25");
+    }
+    if (*byte == 0) bad_url(fmt::format("%00 in the {} of the URL", what));
+    out += static_cast<char>(*byte);
+    i += 2;
+  }
+  return out;
+}
+
+std::string encode_percent(std::string_view text, std::string_view also_plain = {}) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~").find(c) != std::string_view::npos ||
+                       also_plain.find(c) != std::string_view::npos;
+    if (plain) {
+      out += c;
+    } else {
+      fmt::format_to(std::back_inserter(out), "%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return out;
+}
+
+// "user:password" or, as redis-cli has it, "password".
+void parse_user_info(std::string_view info, Url& url) {
+  const auto colon = info.find(':');
+  if (colon != std::string_view::npos) {
+    url.user = decode_percent(info.substr(0, colon), "user");
+    info.remove_prefix(colon + 1);
+  }
+  url.password = decode_percent(info, "password");
+}
+
+int parse_database(std::string_view text) {
+  const auto database = parse_number(text);
+  if (!database || !is_digits(text)) {
+    bad_url(fmt::format("bad database in the URL: '{}'", escape(text, 32)),
+            "a database is a whole number, 0 or more");
+  }
+  return *database;
+}
+
+// Text that is not a number is not repeated: in redis://user:secret it is the password.
+int parse_port(std::string_view text) {
+  const auto port = parse_number(text);
+  if (!is_digits(text)) {
+    bad_url("bad port in the URL: not a number",
+            "the port is 1 to 65535; an IPv6 address stands in brackets, a password before an @");
+  }
+  if (!port || *port < 1 || *port > 65535) {
+    bad_url(fmt::format("bad port in the URL: '{}'", escape(text, 32)), "the port is 1 to 65535");
+  }
+  return *port;
+}
+
+void check_host(std::string_view host) {
+  const auto bad = std::find_if(host.begin(), host.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || byte == 0x7f ||
+           std::string_view("/?#@[]\\\"'").find(c) != std::string_view::npos;
+  });
+  if (bad != host.end()) bad_url(fmt::format("bad host in the URL: '{}'", escape(host, 80)));
+}
+
+// "host", "host:port", ":port", "[v6]", "[v6]:port"; what is left out keeps its default.
+void parse_host_port(std::string_view text, Url& url) {
+  std::string_view host = text;
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const auto bracket = text.find(']');
+    if (bracket == std::string_view::npos) bad_url("bad host in the URL: a '[' without its ']'");
+    host = text.substr(1, bracket - 1);
+    rest = text.substr(bracket + 1);
+    if (host.find(':') == std::string_view::npos) {
+      bad_url(fmt::format("bad host in the URL: '[{}]' is not an IPv6 address", escape(host, 80)));
+    }
+  } else if (const auto colon = text.find(':'); colon != std::string_view::npos) {
+    host = text.substr(0, colon);
+    rest = text.substr(colon);
+  }
+  if (!rest.empty()) {
+    if (rest.front() != ':') bad_url("bad host in the URL: something stands between ']' and ':'");
+    url.port = parse_port(rest.substr(1));
+  }
+  if (!host.empty()) url.host = decode_percent(host, "host");
+  check_host(url.host);
+}
+
+void parse_tcp(std::string_view rest, Url& url) {
+  // The last @, wherever it stands, so that no part of a password that should have been escaped is
+  // ever taken for a host and shown.
+  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
+    parse_user_info(rest.substr(0, at), url);
+    rest.remove_prefix(at + 1);
+  }
+  if (const auto junk = rest.find_first_of("?#"); junk != std::string_view::npos) {
+    bad_url(fmt::format("unknown part of the URL: '{}'", escape(rest.substr(junk), 32)),
+            "the database stands after the host: redis://host:port/3");
+  }
+  const auto slash = rest.find('/');
+  parse_host_port(rest.substr(0, slash), url);
+  if (slash != std::string_view::npos && slash + 1 < rest.size()) {
+    url.database = parse_database(rest.substr(slash + 1));
+  }
+}
+
+void parse_unix(std::string_view rest, Url& url) {
+  if (!rest.starts_with('/')) {
+    if (const auto at = rest.find("@/"); at != std::string_view::npos) {
+      parse_user_info(rest.substr(0, at), url);
+      rest.remove_prefix(at + 1);
+    }
+  }
+  const auto question = rest.find('?');
+  url.path = decode_percent(rest.substr(0, question), "path");
+  if (!url.path.starts_with('/') || url.path == "/") {
+    bad_url("bad path in the URL: a unix socket needs an absolute path",
+            "write unix:///run/redis/redis.sock, or unix:///run/redis/redis.sock?db=3");
+  }
+  if (question == std::string_view::npos) return;
+  const auto query = rest.substr(question + 1);
+  if (!query.starts_with("db=")) {
+    bad_url(fmt::format("unknown part of the URL: '?{}'", escape(query, 32)),
+            "after a unix socket's path only ?db=N may stand");
+  }
+  url.database = parse_database(query.substr(3));
+}
+
+// Nothing but the names of the hosts is kept, as written: connecting says that it cannot.
+void parse_unsupported(std::string_view rest, Url& url) {
+  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
+    parse_user_info(rest.substr(0, at), url);
+    rest.remove_prefix(at + 1);
+  }
+  url.host = rest;
+}
+
+[[noreturn]] void no_scheme(std::string_view text) {
+  // With an @ there is a password, which must not be shown.
+  if (text.find('@') != std::string_view::npos) bad_url("a URL without a scheme", kSchemesHint);
+  const std::string shown = escape(text, 80);
+  const std::string_view prefix = text.starts_with('/') ? "unix://" : "redis://";
+  if (text.empty()) bad_url("the URL is empty", kSchemesHint);
+  bad_url(fmt::format("a URL without a scheme: '{}'", shown),
+          fmt::format("did you mean {}{} ?", prefix, shown));
+}
+
+const SchemeName* find_scheme(std::string_view name) {
+  const auto* found = std::find_if(kSchemes.begin(), kSchemes.end(),
+                                   [&](const SchemeName& row) { return row.name == name; });
+  return found == kSchemes.end() ? nullptr : found;
+}
+
+std::string_view scheme_name(Scheme scheme) {
+  return std::find_if(kSchemes.begin(), kSchemes.end(),
+                      [&](const SchemeName& row) { return row.scheme == scheme; })
+      ->name;
+}
+
+Scheme take_scheme(std::string_view& text) {
+  const auto colon = text.find(':');
+  const std::string name = lower(text.substr(0, colon));
+  const auto* row = colon == std::string_view::npos ? nullptr : find_scheme(name);
+  const bool slashes = colon != std::string_view::npos && text.substr(colon).starts_with("://");
+  if (row == nullptr && slashes) {
+    bad_url(fmt::format("unknown scheme in the URL: '{}'", escape(name, 32)), kSchemesHint);
+  }
+  if (row == nullptr) no_scheme(text);
+  const bool needs_slashes = row->scheme != Scheme::kUnix && row->scheme != Scheme::kPrivate;
+  // "redis:6379" is a host called redis, as in container networks.
+  if (needs_slashes && !slashes) no_scheme(text);
+  text.remove_prefix(colon + (slashes ? 3 : 1));
+  return row->scheme;
+}
+
+}  // namespace
+
+Url parse_url(std::string_view text) {
+  Url url;
+  url.scheme = take_scheme(text);
+  switch (url.scheme) {
+    case Scheme::kTcp:
+    case Scheme::kTls:
+      parse_tcp(text, url);
+      break;
+    case Scheme::kUnix:
+      parse_unix(text, url);
+      break;
+    case Scheme::kSentinel:
+    case Scheme::kCluster:
+      parse_unsupported(text, url);
+      break;
+    case Scheme::kPrivate:
+      if (!text.empty()) bad_url("nothing may follow private: in the URL");
+      break;
+  }
+  return url;
+}
+
+std::string display(const Url& url) {
+  if (url.scheme == Scheme::kPrivate) return "private:";
+  std::string out = fmt::format("{}://", scheme_name(url.scheme));
+  // A user alone would read as a password if the text were used as a URL again.
+  if (!url.user.empty()) out += encode_percent(url.user) + ":***@";
+  if (url.scheme == Scheme::kUnix) {
+    out += encode_percent(url.path, "/:@+,=");
+    if (url.database != 0) out += fmt::format("?db={}", url.database);
+    return out;
+  }
+  const bool v6 = url.host.find(':') != std::string::npos;
+  const bool as_written = url.scheme == Scheme::kSentinel || url.scheme == Scheme::kCluster;
+  if (as_written) return out + escape(url.host);
+  const std::string host = encode_percent(url.host, ":");
+  out += v6 ? fmt::format("[{}]:{}", host, url.port) : fmt::format("{}:{}", host, url.port);
+  if (url.database != 0) out += fmt::format("/{}", url.database);
+  return out;
+}
+
+}  // namespace rlctl::redis
