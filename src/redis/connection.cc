@@ -4,8 +4,6 @@
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <new>
 #include <utility>
 #include <vector>
@@ -56,32 +54,6 @@ class Buffer {
   std::size_t end_ = 0;
 };
 
-// "$3\r\n" and the like; 24 bytes hold any.
-char* put_header(char* out, char kind, std::size_t number) {
-  *out++ = kind;
-  out = std::to_chars(out, out + 20, number).ptr;
-  *out++ = '\r';
-  *out++ = '\n';
-  return out;
-}
-
-// What redisFormatCommandArgv() makes, straight into the buffer: at hundreds of thousands of
-// commands a second its allocation and the copy out of it are felt.
-void put_command(Buffer& buffer, Arguments arguments) {
-  constexpr std::size_t kHeader = 24;
-  std::size_t size = kHeader;
-  for (const auto argument : arguments) size += kHeader + argument.size() + 2;
-  char* const start = buffer.room(size);
-  char* out = put_header(start, '*', arguments.size());
-  for (const auto argument : arguments) {
-    out = put_header(out, '$', argument.size());
-    out = std::copy(argument.begin(), argument.end(), out);
-    *out++ = '\r';
-    *out++ = '\n';
-  }
-  buffer.commit(static_cast<std::size_t>(out - start));
-}
-
 Deadline deadline_after(std::chrono::microseconds timeout) {
   return timeout == timeout.max() ? kNoDeadline : Clock::now() + timeout;
 }
@@ -103,6 +75,10 @@ struct FreeReader {
 };
 using Reader = std::unique_ptr<redisReader, FreeReader>;
 
+struct FreeCommand {
+  void operator()(char* command) const noexcept { redisFreeCommand(command); }
+};
+
 }  // namespace
 
 struct Connection::State {
@@ -111,6 +87,7 @@ struct Connection::State {
     if (!reader) throw std::bad_alloc();
   }
 
+  void append(Arguments arguments);
   void queue_setup(std::initializer_list<std::string_view> arguments);
   bool send_some();
   void flush();
@@ -134,7 +111,9 @@ struct Connection::State {
   std::chrono::microseconds timeout;
   Reader reader;
   Buffer output;
-  Buffer input;  // what came and was not fed to the reader yet
+  Buffer input;                   // what came and was not fed to the reader yet
+  std::vector<const char*> argv;  // of the command being formatted
+  std::vector<std::size_t> argv_sizes;
   // AUTH and SELECT where their replies are still to come, before all others.
   std::vector<std::string> setup;
   std::size_t outstanding = 0;
@@ -185,8 +164,24 @@ Error Connection::State::setup_failed(ReplyView reply) const {
           others_ran ? "what was sent after it may have been executed in database 0" : ""};
 }
 
+void Connection::State::append(Arguments arguments) {
+  argv.clear();
+  argv_sizes.clear();
+  for (const auto argument : arguments) {
+    argv.push_back(argument.empty() ? "" : argument.data());
+    argv_sizes.push_back(argument.size());
+  }
+  char* command = nullptr;
+  const auto size = redisFormatCommandArgv(&command, static_cast<int>(argv.size()), argv.data(),
+                                           argv_sizes.data());
+  if (size < 0) throw std::bad_alloc();
+  const std::unique_ptr<char, FreeCommand> owned(command);
+  std::copy_n(command, size, output.room(static_cast<std::size_t>(size)));
+  output.commit(static_cast<std::size_t>(size));
+}
+
 void Connection::State::queue_setup(std::initializer_list<std::string_view> arguments) {
-  put_command(output, Arguments(arguments.begin(), arguments.size()));
+  append(Arguments(arguments.begin(), arguments.size()));
   setup.emplace_back(*arguments.begin());
 }
 
@@ -319,7 +314,7 @@ Connection Connection::open(const Url& url, std::chrono::microseconds timeout,
 
 void Connection::append(Arguments arguments) {
   if (arguments.empty()) throw Error(Failure::kUsage, "an empty command");
-  put_command(state_->output, arguments);
+  state_->append(arguments);
   ++state_->outstanding;
 }
 

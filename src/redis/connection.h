@@ -47,7 +47,8 @@ class Connection {
   }
   /// Sends as much as the socket takes now, without waiting. True once nothing is left to send.
   bool send_some();
-  /// Sends all that is queued, reading what comes in meanwhile. Throws Error.
+  /// Sends all that is queued, reading what comes in meanwhile. Throws Error; but where the server
+  /// hangs up, the next read does, once the replies that came before are taken.
   void flush();
 
   /// The next reply; sends what is queued first. An error reply is returned, not thrown.

@@ -3,9 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -18,7 +15,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <optional>
 #include <string_view>
@@ -38,13 +34,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kPrefix = "rlctl-";
-constexpr std::size_t kRandomLetters = 6;
-constexpr const char* kLockName = "rlctl.lock";
-constexpr const char* kNewLockName = "rlctl.lock.new";
 constexpr const char* kLogName = "server.log";
 constexpr const char* kSocketName = "redis.sock";
-constexpr std::chrono::seconds kMakingTakesAtMost{10};
 constexpr std::chrono::seconds kStartTakesAtMost{10};
 
 // ---- Finding the binary ----
@@ -85,91 +76,6 @@ std::string find_server() {
   throw Error(Failure::kUnreachable, "no redis-server in PATH to start a private one", {},
               "it is in the packages redis-tools, redis-server (Debian, Ubuntu), redis, valkey "
               "(Fedora, Arch, Alpine, Homebrew); RLCTL_REDIS_SERVER names one elsewhere");
-}
-
-// ---- The folder ----
-
-fs::path parent_folder() {
-  const char* chosen = std::getenv("TMPDIR");
-  // Absolute, because the server changes into its own folder.
-  return fs::absolute(chosen != nullptr && *chosen != '\0' ? chosen : "/tmp");
-}
-
-bool is_folder_name(std::string_view name) {
-  return name.size() == kPrefix.size() + kRandomLetters && name.starts_with(kPrefix) &&
-         std::all_of(name.begin() + kPrefix.size(), name.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0; });
-}
-
-// A lock file appears under its name only once it is locked, so that whoever finds it unlocked
-// knows that its owner is dead.
-FileDescriptor make_lock(const fs::path& folder) {
-  const auto temporary = folder / kNewLockName;
-  FileDescriptor lock(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 ||
-      ::rename(temporary.c_str(), (folder / kLockName).c_str()) != 0) {
-    throw Error(Failure::kUnreachable,
-                fmt::format("cannot lock {}: {}", folder.string(), errno_text(errno)));
-  }
-  return lock;
-}
-
-bool same_file(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-// Without a lock it is being made right now, or was left so early that nothing is in it: it only
-// goes if it is old and empty, for it may be somebody's folder that happens to have such a name.
-void sweep_unlocked(const fs::path& folder, const struct stat& status) {
-  const std::chrono::seconds age(std::time(nullptr) - status.st_mtime);
-  if (age <= kMakingTakesAtMost) return;
-  ::unlink((folder / kNewLockName).c_str());
-  ::rmdir(folder.c_str());
-}
-
-void sweep_folder(const fs::path& folder) {
-  struct stat status {};
-  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
-  if (status.st_uid != ::geteuid()) return;
-  const auto lock_path = folder / kLockName;
-  const FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!lock) {
-    if (errno == ENOENT) sweep_unlocked(folder, status);
-    return;
-  }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
-  // Another sweeper may have been faster, and a new folder have got the name.
-  struct stat locked {};
-  struct stat named {};
-  if (::fstat(lock.get(), &locked) != 0 || ::lstat(lock_path.c_str(), &named) != 0) return;
-  std::error_code ignored;
-  if (same_file(locked, named)) fs::remove_all(folder, ignored);
-}
-
-// Sweeping is a courtesy: nothing that fails here is worth an error.
-void sweep(const fs::path& parent) {
-  std::error_code failed;
-  for (fs::directory_iterator it(parent, failed), end; !failed && it != end; it.increment(failed)) {
-    if (is_folder_name(it->path().filename().native())) sweep_folder(it->path());
-  }
-}
-
-fs::path make_folder(const fs::path& parent) {
-  std::string path = (parent / kPrefix).string() + std::string(kRandomLetters, 'X');
-  const auto socket_size = path.size() + 1 + std::string_view(kSocketName).size();
-  constexpr auto kLongest = sizeof(sockaddr_un::sun_path) - 1;
-  if (socket_size > kLongest) {
-    throw Error(Failure::kUsage,
-                fmt::format("{} is too long for a unix socket in it: {} bytes, {} at most",
-                            parent.string(), socket_size, kLongest),
-                {}, "set TMPDIR to a folder with a shorter name");
-  }
-  if (::mkdtemp(path.data()) == nullptr) {
-    throw Error(Failure::kUnreachable,
-                fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)),
-                {}, "TMPDIR names where private servers have their folders");
-  }
-  return path;
 }
 
 // ---- The process ----
@@ -309,17 +215,16 @@ void wait_until_it_answers(const Url& url, const fs::path& folder, const std::st
 
 }  // namespace
 
-PrivateServer::PrivateServer(const Options& options) {
-  const auto program = find_server();
-  const auto parent = parent_folder();
-  sweep(parent);
-  folder_ = make_folder(parent);
+PrivateServer::PrivateServer(const Options& options) : PrivateServer(options, find_server()) {}
+
+PrivateServer::PrivateServer(const Options& options, const std::string& program)
+    : folder_(kSocketName) {
+  const auto& folder = folder_.path();
+  url_.scheme = Scheme::kUnix;
+  url_.path = folder / kSocketName;
   try {
-    lock_fd_ = make_lock(folder_).release();
-    url_.scheme = Scheme::kUnix;
-    url_.path = folder_ / kSocketName;
-    pid_ = start_process(program, command_line(folder_, url_.path, options.arguments), folder_);
-    wait_until_it_answers(url_, folder_, program, pid_);
+    pid_ = start_process(program, command_line(folder, url_.path, options.arguments), folder);
+    wait_until_it_answers(url_, folder, program, pid_);
   } catch (...) {
     stop();
     throw;
@@ -331,37 +236,27 @@ PrivateServer::~PrivateServer() {
 }
 
 PrivateServer::PrivateServer(PrivateServer&& other) noexcept
-    : url_(std::exchange(other.url_, {})),
-      folder_(std::exchange(other.folder_, {})),
-      pid_(std::exchange(other.pid_, -1)),
-      lock_fd_(std::exchange(other.lock_fd_, -1)) {}
+    : folder_(std::move(other.folder_)),
+      url_(std::exchange(other.url_, {})),
+      pid_(std::exchange(other.pid_, -1)) {}
 
 PrivateServer& PrivateServer::operator=(PrivateServer&& other) noexcept {
   if (this == &other) return *this;
   stop();
+  folder_ = std::move(other.folder_);
   url_ = std::exchange(other.url_, {});
-  folder_ = std::exchange(other.folder_, {});
   pid_ = std::exchange(other.pid_, -1);
-  lock_fd_ = std::exchange(other.lock_fd_, -1);
   return *this;
 }
 
 void PrivateServer::stop() noexcept {
-  if (pid_ > 0) {
-    // The whole session: the script debugger makes the server fork.
-    ::kill(-pid_, SIGKILL);
-    ::kill(pid_, SIGKILL);
-    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
+  if (pid_ <= 0) return;
+  // The whole session: the script debugger makes the server fork.
+  ::kill(-pid_, SIGKILL);
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (!folder_.empty()) {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-    folder_.clear();
-  }
-  // Last, so that nobody sweeps what is still ours.
-  if (lock_fd_ >= 0) ::close(std::exchange(lock_fd_, -1));
+  pid_ = -1;
 }
 
 }  // namespace rlctl::redis

@@ -6,17 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "redis/private_folder.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
 
-/// A Redis server of our own: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
-/// no port, nothing saved to disk. It dies with this process, also by kill -9 (Linux: the kernel
-/// kills it, PR_SET_PDEATHSIG; it must be started from a thread that lives as long). Folders that
-/// earlier processes could not remove are swept here.
+/// A Redis server of our own: on a unix socket in a PrivateFolder, no port, nothing saved to disk.
+/// It dies with this process, also by kill -9 (Linux: the kernel kills it, PR_SET_PDEATHSIG; it
+/// must be started from a thread that lives as long).
 ///
-/// The binary: $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server
-/// and redis-check-rdb (Debian's redis-tools: the same binary, a server when its argv[0] says so).
+/// The binary: $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server,
+/// redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a server when its
+/// argv[0] says so).
 class PrivateServer {
  public:
   struct Options {
@@ -35,15 +36,15 @@ class PrivateServer {
   /// A unix: URL.
   [[nodiscard]] const Url& url() const noexcept { return url_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_.path(); }
 
  private:
+  PrivateServer(const Options& options, const std::string& program);
   void stop() noexcept;
 
+  PrivateFolder folder_;
   Url url_;
-  std::filesystem::path folder_;
   pid_t pid_ = -1;
-  int lock_fd_ = -1;
 };
 
 }  // namespace rlctl::redis

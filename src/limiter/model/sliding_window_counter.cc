@@ -37,11 +37,22 @@ std::int64_t SlidingWindowCounterModel::Frame::remaining(std::int64_t limit, mic
 
 microseconds SlidingWindowCounterModel::Frame::first_allowed(std::int64_t limit, std::int64_t cost,
                                                              microseconds from) const {
+  const auto allows = [&](microseconds t) { return with(cost, t) <= as_double(limit); };
   auto low = from;
   auto high = end();
+  if (low == high || !allows(high - microseconds{1})) return high;
+  if (allows(low)) return low;
+  // Bisection, begun around where real numbers would have it.
+  const auto share =
+      (as_double(limit) - as_double(current) - as_double(cost)) / as_double(previous);
+  const auto guess = end() - microseconds{static_cast<std::int64_t>(share * as_double(window))};
+  const auto just_before = guess - microseconds{2};
+  const auto just_after = guess + microseconds{2};
+  if (just_before >= low && just_before < high && !allows(just_before)) low = just_before;
+  if (just_after >= low && just_after < high && allows(just_after)) high = just_after;
   while (low < high) {  // the estimate never grows within a frame
     const auto middle = low + (high - low) / 2;
-    if (with(cost, middle) <= as_double(limit)) {
+    if (allows(middle)) {
       high = middle;
     } else {
       low = middle + microseconds{1};
