@@ -1,0 +1,84 @@
+#include "limiter/algorithm.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include "support/limiters.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using rlctl::test::algorithm;
+
+namespace {
+
+std::string refusal(std::string_view name, const Limit& limit, std::int64_t cost = 1) {
+  try {
+    require_usable(algorithm(name), limit, cost);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm has a row, and no name two") {
+  CHECK(algorithm_names() ==
+        "fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, "
+        "token-bucket, gcra, leaky-bucket or concurrency");
+  std::set<std::string_view> hashes;
+  for (const Algorithm& row : algorithms()) {
+    CHECK(find_algorithm(row.name) == &row);
+    CHECK(row.sha1.size() == 40);
+    CHECK(hashes.insert(row.sha1).second);
+    CHECK((row.make_model == nullptr) == !row.other_contract.empty());
+  }
+  CHECK(find_algorithm(kDefaultAlgorithm) != nullptr);
+  CHECK(find_algorithm("sliding-window") == nullptr);
+}
+
+TEST_CASE("a burst is refused where there is none") {
+  CHECK(refusal("gcra", {5, 60s, 10}) == "accepted");
+  CHECK(refusal("sliding-window-log", {5, 60s, 10}) ==
+        "sliding-window-log has no burst; token-bucket, gcra and leaky-bucket have one");
+}
+
+TEST_CASE("what the scripts cannot count exactly is refused") {
+  CHECK(refusal("gcra", {94'906'265, 1s, {}}) == "accepted");
+  CHECK(
+      refusal("gcra", {94'906'266, 1s, {}}) ==
+      "limit 94906266 x burst 94906266 is more than 2^53; use a smaller limit or a smaller burst");
+  CHECK(refusal("gcra", {1'000'000'000, 1s, 9'007'199}) == "accepted");
+  CHECK(refusal("gcra", {1'000'000'000, 1s, 9'007'200}) != "accepted");
+  CHECK(refusal("fixed-window", {1'000'000'000, 1s, {}}) == "accepted");
+  CHECK(refusal("leaky-bucket", {1, 100'000'000s, 40}) == "accepted");
+  CHECK(refusal("leaky-bucket", {1, 100'000'000s, 41}) ==
+        "burst 41 takes more than 4e15 us to come back at 1/100000000s; use a smaller burst");
+  CHECK(refusal("token-bucket", {1, 1s, 0}) == "burst must be from 1 to 1000000000, not 0");
+  CHECK(refusal("token-bucket", {1, 1us, 1'000'000'001}) ==
+        "burst must be from 1 to 1000000000, not 1000000001");
+}
+
+TEST_CASE("a cost out of range is refused, in a log with advice") {
+  CHECK(refusal("fixed-window", {5, 60s, {}}, 1'000'000'000) == "accepted");
+  CHECK(refusal("fixed-window", {5, 60s, {}}, 1'000'000'001) ==
+        "cost 1000000001 is too large for fixed-window, which takes up to 1000000000");
+  CHECK(refusal("sliding-window-log", {5, 60s, {}}, -10'000) == "accepted");
+  CHECK(refusal("sliding-window-log", {5, 60s, {}}, 10'001) ==
+        "cost 10001 is too large for sliding-window-log, which takes up to 10000; gcra takes more");
+}
+
+TEST_CASE("a refund is refused where there is none") {
+  CHECK(refusal("gcra", {5, 60s, {}}, -1) == "accepted");
+  CHECK(refusal("leaky-bucket", {5, 60s, {}}, 0) == "accepted");
+  CHECK(refusal("leaky-bucket", {5, 60s, {}}, -1) ==
+        "leaky-bucket takes no refund: cost -1 must be 0 or more");
+}
+
+TEST_CASE("an algorithm with a contract of its own says so") {
+  CHECK(refusal("concurrency", {5, 60s, {}}) ==
+        "concurrency gives leases to holders and takes them back instead of counting requests; "
+        "rlctl-scripts(7) says how its script is called");
+}

@@ -1,0 +1,171 @@
+#include "limiter/check.h"
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "redis/connection.h"
+#include "support/limiters.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using test::algorithm;
+using test::TestServer;
+
+namespace {
+
+constexpr microseconds kNow{1'700'000'000'000'000};
+
+/// A server that answers from a list, and keeps what it was sent.
+class CannedTransport final : public redis::Transport {
+ public:
+  CannedTransport(std::deque<std::string> replies, std::string& sent)
+      : replies_(std::move(replies)), sent_(sent) {}
+
+  std::size_t read(char* buffer, std::size_t size, redis::Deadline) override {
+    return read_available(buffer, size);
+  }
+  std::size_t read_available(char* buffer, std::size_t size) override {
+    if (replies_.empty()) throw redis::Error(redis::Failure::kUnreachable, "no more replies");
+    REQUIRE(replies_.front().size() <= size);
+    const auto copied = replies_.front().copy(buffer, size);
+    replies_.pop_front();
+    return copied;
+  }
+  std::size_t write_some(std::string_view bytes) override {
+    sent_ += bytes;
+    return bytes.size();
+  }
+  void wait(redis::Deadline) override {}
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int fd() const noexcept override { return -1; }
+
+ private:
+  std::deque<std::string> replies_;
+  std::string& sent_;
+  std::string name_ = "a list";
+};
+
+const std::string kYes = "*6\r\n:1\r\n:4\r\n:0\r\n:60000000\r\n:0\r\n:0\r\n";
+const std::string kNoScript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
+const std::string kLoaded = "$3\r\nsha\r\n";
+
+redis::Connection canned(std::deque<std::string> replies, std::string& sent) {
+  return {std::make_unique<CannedTransport>(std::move(replies), sent), 1s};
+}
+
+/// The words of what was sent, without RESP around them; an empty one as ''.
+std::string words(const std::string& resp) {
+  std::string text;
+  for (std::size_t at = 0; at < resp.size();) {
+    const auto line = resp.find("\r\n", at);
+    if (resp[at] == '$') {
+      const auto size = std::stoul(resp.substr(at + 1, line - at - 1));
+      text += size == 0 ? " ''" : " " + resp.substr(line + 2, size);
+      at = line + 2 + size + 2;
+    } else {
+      at = line + 2;
+    }
+  }
+  return text;
+}
+
+std::string sent_for(const Request& request) {
+  std::string sent;
+  auto connection = canned({kYes}, sent);
+  (void)Checker(connection, algorithm("gcra")).check(request);
+  return words(sent);
+}
+
+std::string error_of(const std::string& script) {
+  TestServer server;
+  try {
+    (void)Checker::parse(server.eval(script, {}, {}));
+  } catch (const redis::Error& error) {
+    return error.code() + "|" + error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a question leaves out what has its default") {
+  const std::string evalsha = " EVALSHA " + std::string(algorithm("gcra").sha1);
+  CHECK(sent_for({{"k"}, {{5, 60s, {}}}, 1, {}}) == evalsha + " 1 k 5 60000000");
+  CHECK(sent_for({{"k"}, {{5, 60s, 9}}, 1, {}}) == evalsha + " 1 k 5 60000000 9");
+  CHECK(sent_for({{"k"}, {{5, 60s, {}}}, -2, {}}) == evalsha + " 1 k 5 60000000 '' -2");
+  CHECK(sent_for({{"k"}, {{5, 60s, {}}}, 0, kNow}) ==
+        evalsha + " 1 k 5 60000000 '' 0 1700000000000000");
+  CHECK(sent_for({{"k"}, {{5, 60s, {}}}, 1, kNow}) ==
+        evalsha + " 1 k 5 60000000 '' '' 1700000000000000");
+  CHECK(sent_for({{"a", "b"}, {{5, 60s, {}}, {1, 1s, {}}}, 1, {}}) ==
+        evalsha + " 2 a b 5 60000000 '' 1 1000000");
+  CHECK(sent_for({{""}, {{1'000'000'000, 100'000'000s, 1'000'000'000}}, 1'000'000'000, 0us}) ==
+        evalsha + " 1 '' 1000000000 100000000000000 1000000000 1000000000 0");
+}
+
+TEST_CASE("six integers are a decision") {
+  std::string sent;
+  auto connection = canned({"*6\r\n:0\r\n:2\r\n:-1\r\n:7\r\n:0\r\n:3\r\n"}, sent);
+  CHECK(Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}}) ==
+        Decision{false, 2, kNever, 7us, 0us, 3});
+}
+
+TEST_CASE("anything else is no limiter's answer") {
+  const std::string no_limiter = "|the reply is not that of a limiter script: six integers";
+  CHECK(error_of("return {1, 2, 3, 4, 5, 6}") == "accepted");
+  CHECK(error_of("return {1, 2, 3, 4, 5}") == no_limiter);
+  CHECK(error_of("return {1, 2, 3, 4, 5, 6, 7}") == no_limiter);
+  CHECK(error_of("return {1, 2, 3, 4, 5, '6'}") == no_limiter);
+  CHECK(error_of("return {1, 2, 3, 4, 5, {6}}") == no_limiter);
+  CHECK(error_of("return 1") == no_limiter);
+  CHECK(error_of("return 'OK'") == no_limiter);
+  CHECK(error_of("return nil") == no_limiter);
+  CHECK(error_of("return redis.error_reply('WRONGTYPE gcra: no')").starts_with("WRONGTYPE|"));
+}
+
+TEST_CASE("a script that the server does not have is loaded, and the question asked again") {
+  std::string sent;
+  auto connection = canned({kNoScript, kLoaded, kYes}, sent);
+  const auto& gcra = algorithm("gcra");
+  CHECK(Checker(connection, gcra).check({{"k"}, {{5, 60s, {}}}, 1, {}}).remaining == 4);
+  const auto question = " EVALSHA " + std::string(gcra.sha1) + " 1 k 5 60000000";
+  CHECK(words(sent) == question + " SCRIPT LOAD " + std::string(gcra.script) + question);
+}
+
+TEST_CASE("a script that is gone again after loading is an error") {
+  std::string sent;
+  auto connection = canned({kNoScript, kLoaded, kNoScript}, sent);
+  try {
+    (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
+    FAIL("no error");
+  } catch (const redis::Error& error) {
+    CHECK(error.code() == "NOSCRIPT");
+  }
+}
+
+TEST_CASE("a script that may not be loaded is the loading's error") {
+  std::string sent;
+  auto connection =
+      canned({kNoScript, "-NOPERM this user has no permissions to run 'script|load'\r\n"}, sent);
+  try {
+    (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
+    FAIL("no error");
+  } catch (const redis::Error& error) {
+    CHECK(error.failure() == redis::Failure::kRefused);
+  }
+}
+
+TEST_CASE("a server that has just started, or forgot its scripts, answers all the same") {
+  TestServer server;
+  for (const Algorithm& row : algorithms()) {
+    if (row.make_model == nullptr) continue;
+    Checker checker(server.connection(), row);
+    CHECK(checker.check({{std::string(row.name)}, {{5, 60s, {}}}, 1, {}}).allowed);
+    (void)server.call({"SCRIPT", "FLUSH"});
+    CHECK(checker.check({{std::string(row.name)}, {{5, 60s, {}}}, 1, {}}).allowed);
+  }
+}

@@ -1,0 +1,272 @@
+#include "limiter/model/concurrency.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "limiter/check.h"
+#include "support/limiters.h"
+#include "support/random.h"
+#include "support/shrink.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+constexpr microseconds kNow{1'700'000'000'000'000};
+
+/// One call of the script: its arguments.
+struct Call {
+  std::int64_t limit = 1;
+  microseconds lease{1};
+  std::string action;
+  std::string id;
+  microseconds now{0};
+
+  [[nodiscard]] std::vector<std::string> arguments() const {
+    return {std::to_string(limit), std::to_string(lease.count()), action, id,
+            std::to_string(now.count())};
+  }
+};
+
+Decision ask(ConcurrencyModel& model, const Call& call) {
+  if (call.action == "acquire") return model.acquire(call.limit, call.lease, call.id, call.now);
+  if (call.action == "renew") return model.renew(call.limit, call.lease, call.id, call.now);
+  return model.release(call.limit, call.id, call.now);
+}
+
+/// Random holders of a few places, made to hit the µs at which leases lapse.
+std::vector<Call> make_calls(Random& random) {
+  std::vector<Call> calls;
+  ConcurrencyModel model;
+  Call call;
+  call.limit = random.log_uniform(1, 8);
+  call.lease = microseconds{random.log_uniform(1, 2'592'000'000'000)};
+  call.now = random.percent(90) ? kNow : microseconds{random.log_uniform(1, 3'900'000'000'000'000)};
+  const bool changing = random.percent(30);
+  Decision last;
+  for (auto steps = random.log_uniform(2, 100); steps > 0; --steps) {
+    if (changing && random.percent(10)) call.limit = random.log_uniform(1, 8);
+    if (changing && random.percent(10)) {
+      call.lease = microseconds{random.log_uniform(1, 100'000'000'000'000)};
+    }
+    const auto kind = random.uniform(1, 100);
+    microseconds step{0};
+    if (kind > 30) step = microseconds{random.uniform(0, call.lease.count() / 3)};
+    if (kind > 60) step = std::max(0us, last.retry_after) + microseconds{random.uniform(-1, 1)};
+    if (kind > 75) step = last.reset_after + microseconds{random.uniform(-1, 1)};
+    if (kind > 80) step = call.lease + microseconds{random.uniform(-1, 1)};
+    if (kind > 90) step = -microseconds{random.uniform(0, 2 * call.lease.count())};
+    call.now = std::clamp(call.now + step, 0us, microseconds{4'000'000'000'000'000});
+    const auto action = random.uniform(1, 100);
+    call.action = action <= 55 ? "acquire" : action <= 75 ? "renew" : "release";
+    call.id = "job-" + std::to_string(random.uniform(1, 10));
+    last = ask(model, call);
+    calls.push_back(call);
+  }
+  return calls;
+}
+
+struct Difference {
+  std::size_t call = 0;
+  std::string expected;
+  std::string actual;
+};
+
+std::string existing(std::string answer, bool exists) {
+  return exists ? answer : answer + " and no key";
+}
+
+std::optional<Difference> run(TestServer& server, const std::vector<Call>& calls) {
+  const auto& script = algorithm("concurrency");
+  auto& connection = server.connection();
+  for (const Call& call : calls) {
+    const auto arguments = call.arguments();
+    std::vector<std::string_view> command{"EVALSHA", script.sha1, "1", "k"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    connection.append(command);
+    connection.append({"EXISTS", "k"});
+  }
+  connection.append({"UNLINK", "k"});
+  std::optional<Difference> difference;
+  ConcurrencyModel model;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    auto expected = to_text(ask(model, calls[i]));
+    const auto reply = connection.read();
+    auto actual = reply.is_error() ? std::string(reply.text()) : to_text(Checker::parse(reply));
+    expected = existing(expected, !model.empty());
+    actual = existing(actual, connection.read().integer() == 1);
+    if (!difference && expected != actual) difference = Difference{i, expected, actual};
+  }
+  (void)connection.read();
+  return difference;
+}
+
+std::string explain(TestServer& server, std::vector<Call> calls) {
+  calls = shrink(std::move(calls),
+                 [&](const std::vector<Call>& fewer) { return run(server, fewer).has_value(); });
+  const auto difference = run(server, calls);
+  if (!difference) return "(gone when run again)";
+  std::string text;
+  for (std::size_t i = 0; i <= difference->call; ++i) {
+    text += "\n    redis-cli --eval lua/concurrency.lua k ,";
+    for (const auto& argument : calls[i].arguments()) text += " " + argument;
+  }
+  return text + "\n  model:  " + difference->expected + "\n  script: " + difference->actual;
+}
+
+/// What a call leaves behind, and how the script answered it.
+struct Answer {
+  std::string error;
+  std::string dump_before;
+  std::string dump_after;
+};
+
+Answer eval(TestServer& server, const std::vector<std::string>& keys,
+            const std::vector<std::string>& arguments) {
+  Answer answer;
+  answer.dump_before = server.dump("k");
+  const auto reply = server.eval(algorithm("concurrency").script, keys, arguments);
+  answer.error = reply.is_error() ? std::string(reply.text()) : "";
+  answer.dump_after = server.dump("k");
+  return answer;
+}
+
+}  // namespace
+
+TEST_CASE("concurrency: so many hold a lease at a time, and the next waits for one to lapse") {
+  ConcurrencyModel model;
+  CHECK(model.acquire(2, 10s, "a", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
+  CHECK(model.acquire(2, 10s, "b", kNow + 1s) == Decision{true, 0, 0us, 10s, 0us, 0});
+  CHECK(model.acquire(2, 10s, "c", kNow + 2s) == Decision{false, 0, 8s, 9s, 0us, 1});
+  CHECK(model.acquire(2, 10s, "c", kNow + 10s - 1us) ==
+        Decision{false, 0, 1us, 1'000'001us, 0us, 1});
+  CHECK(model.acquire(2, 10s, "c", kNow + 10s) == Decision{true, 0, 0us, 10s, 0us, 0});
+}
+
+TEST_CASE("concurrency: whoever holds a lease renews it, also when all places are taken") {
+  ConcurrencyModel model;
+  CHECK(model.acquire(1, 10s, "a", kNow).allowed);
+  CHECK(model.acquire(1, 10s, "a", kNow + 5s) == Decision{true, 0, 0us, 10s, 0us, 0});
+  CHECK(model.renew(1, 10s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});
+  CHECK(model.renew(1, 1s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});  // never nearer
+  CHECK(model.renew(1, 10s, "b", kNow + 8s) == Decision{false, 0, kNever, 10s, 0us, 1});
+  CHECK(model.renew(1, 10s, "a", kNow + 18s) == Decision{false, 1, kNever, 0us, 0us, 1});
+}
+
+TEST_CASE("concurrency: a lease given back is a free place, and gone the second time") {
+  ConcurrencyModel model;
+  CHECK(model.acquire(2, 10s, "a", kNow).allowed);
+  CHECK(model.acquire(2, 20s, "b", kNow).allowed);
+  CHECK(model.release(2, "b", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
+  CHECK(model.release(2, "b", kNow) == Decision{false, 1, kNever, 10s, 0us, 1});
+  CHECK(model.release(2, "a", kNow) == Decision{true, 2, 0us, 0us, 0us, 0});
+  CHECK(model.empty());
+}
+
+TEST_CASE("concurrency: under a smaller limit enough leases must lapse first") {
+  ConcurrencyModel model;
+  for (int i = 1; i <= 4; ++i) CHECK(model.acquire(4, i * 1s, std::to_string(i), kNow).allowed);
+  CHECK(model.acquire(2, 1s, "x", kNow) == Decision{false, 0, 3s, 4s, 0us, 1});
+}
+
+TEST_CASE("concurrency: a clock that steps back lets no one else in") {
+  ConcurrencyModel model;
+  CHECK(model.acquire(1, 10s, "a", kNow).allowed);
+  CHECK(model.acquire(1, 10s, "b", kNow - 5s) == Decision{false, 0, 15s, 15s, 0us, 1});
+}
+
+TEST_CASE("concurrency: script and model agree on random holders") {
+  TestServer server;
+  const auto loaded = server.call({"SCRIPT", "LOAD", algorithm("concurrency").script});
+  REQUIRE_FALSE(loaded.is_error());
+  Random random;
+  for (std::int64_t done = 0; done < operations(100'000);) {
+    const auto calls = make_calls(random);
+    done += std::ssize(calls);
+    if (run(server, calls)) FAIL("script and model differ:", explain(server, calls));
+  }
+}
+
+TEST_CASE("concurrency: a wrong argument is named with its value, and nothing is written") {
+  TestServer server;
+  const std::vector<std::string> names{"limit", "lease", "action", "id", "now"};
+  const std::vector<std::string> good{"2", "1e6", "acquire", "me", "1700000000000000"};
+  const std::vector<std::vector<std::string>> bad{
+      {"", "0", "-1", "1.5", "x", "nan", "inf", "1000000001"},
+      {"", "0", "-1", "1.5", "x", "nan", "inf", "100000000000001"},
+      {"", "Acquire", "take"},
+      {""},
+      {"-1", "1.5", "x", "nan", "inf", "4000000000000001"}};
+  for (const bool used : {false, true}) {
+    if (used) REQUIRE(eval(server, {"k"}, good).error.empty());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      for (const auto& value : bad[i]) {
+        auto arguments = good;
+        arguments[i] = value;
+        const auto answer = eval(server, {"k"}, arguments);
+        CAPTURE(answer.error);
+        CHECK(answer.error.starts_with("ERR concurrency: " + names[i] + " "));
+        CHECK(answer.error.find("'" + value + "'") != std::string::npos);
+        CHECK(answer.dump_after == answer.dump_before);
+      }
+      const auto missing = eval(server, {"k"}, {good.begin(), good.begin() + static_cast<long>(i)});
+      if (i < 4) CHECK(missing.error.starts_with("ERR concurrency: " + names[i] + " "));
+      if (i == 4) CHECK(missing.error.empty());
+    }
+    (void)server.call({"DEL", "k"});
+  }
+  auto many = good;
+  many.emplace_back("");
+  CHECK(eval(server, {"k"}, many).error.starts_with("ERR concurrency: ARGV "));
+  CHECK(eval(server, {}, good).error.starts_with("ERR concurrency: KEYS "));
+  CHECK(eval(server, {"k", "l"}, good).error.starts_with("ERR concurrency: KEYS "));
+}
+
+TEST_CASE("concurrency: a key of another type or content is refused and stays as it was") {
+  TestServer server;
+  const std::vector<std::vector<std::string>> foreign{
+      {"SET", "k", "1"},
+      {"RPUSH", "k", "1"},
+      {"SADD", "k", "lease:a"},
+      {"HSET", "k", "a", "b"},
+      {"ZADD", "k", "1", "a"},
+      {"ZADD", "k", "1700000000000000", "1700000000000000:0000000000"},
+      {"XADD", "k", "1-1", "a", "b"}};
+  for (const auto& command : foreign) {
+    CAPTURE(command[0]);
+    REQUIRE_FALSE(server.call(command).is_error());
+    for (const auto* action : {"acquire", "renew", "release"}) {
+      const auto answer = eval(server, {"k"}, {"2", "1e6", action, "me", "1700000000000000"});
+      CHECK(answer.error.starts_with("WRONGTYPE concurrency: KEYS[1] "));
+      CHECK(answer.dump_after == answer.dump_before);
+    }
+    (void)server.call({"DEL", "k"});
+  }
+}
+
+TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {
+  TestServer server;
+  for (const bool servers_clock : {false, true}) {
+    const auto ask_script = [&](const char* lease, const char* action, const char* id) {
+      std::vector<std::string> arguments{"5", lease, action, id};
+      if (!servers_clock) arguments.emplace_back("1700000000000000");
+      return Checker::parse(server.eval(algorithm("concurrency").script, {"k"}, arguments));
+    };
+    const std::int64_t margin_ms = servers_clock ? 0 : 3'600'000;
+    CHECK(ask_script("60e6", "acquire", "a").allowed);
+    CHECK(server.pttl("k") > 59'000 + margin_ms);
+    CHECK(ask_script("600e6", "acquire", "b").allowed);
+    CHECK(server.pttl("k") > 599'000 + margin_ms);
+    CHECK(ask_script("1e6", "acquire", "c").allowed);
+    CHECK(ask_script("1e6", "release", "b").allowed);
+    CHECK(server.pttl("k") > 598'000 + margin_ms);
+    (void)server.call({"DEL", "k"});
+  }
+}

@@ -1,0 +1,76 @@
+#include <doctest/doctest.h>
+
+#include "support/limiters.h"
+#include "support/properties.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+constexpr microseconds kNow{1'700'000'000'000'000};
+const Limit kSecond{1, 1s, {}};
+const Limit kMinute{2, 60s, {}};
+
+Decision ask_both(Limiter& limiter, std::int64_t cost, microseconds now) {
+  return limiter.ask(Request{{"second", "minute"}, {kSecond, kMinute}, cost, now});
+}
+
+}  // namespace
+
+TEST_CASE("several keys are one decision: all record, or none") {
+  ModelLimiter model(algorithm("sliding-window-log"));
+  CHECK(ask_both(model, 1, kNow) == Decision{true, 0, 0us, 60s, 0us, 0});
+  CHECK(ask_both(model, 1, kNow) == Decision{false, 0, 1s, 60s, 0us, 1});
+  CHECK(model.ask("minute", kMinute, 0, kNow).remaining == 1);
+  CHECK(ask_both(model, 1, kNow + 1s) == Decision{true, 0, 0us, 60s, 0us, 0});
+  CHECK(ask_both(model, 1, kNow + 2s) == Decision{false, 0, 58s, 59s, 0us, 2});
+}
+
+TEST_CASE("what denies longest decides when to come back, and never is for ever") {
+  ModelLimiter model(algorithm("sliding-window-log"));
+  CHECK(ask_both(model, 2, kNow) == Decision{false, 1, kNever, 0us, 0us, 1});
+  CHECK(ask_both(model, 3, kNow) == Decision{false, 1, kNever, 0us, 0us, 1});
+  CHECK(model.ask("minute", kMinute, 2, kNow).allowed);
+  CHECK(ask_both(model, 2, kNow) == Decision{false, 0, kNever, 60s, 0us, 1});
+  CHECK(model.ask("second", kSecond, 1, kNow).allowed);
+  CHECK(ask_both(model, 1, kNow) == Decision{false, 0, 60s, 60s, 0us, 1});
+}
+
+TEST_CASE("a look and a refund are always allowed, each key on its own") {
+  ModelLimiter model(algorithm("sliding-window-log"));
+  CHECK(model.ask("second", kSecond, 1, kNow).allowed);
+  CHECK(ask_both(model, 0, kNow) == Decision{true, 0, 0us, 1s, 0us, 0});
+  CHECK(ask_both(model, -1, kNow) == Decision{true, 1, 0us, 0us, 0us, 0});
+  CHECK_FALSE(model.exists("second"));
+}
+
+TEST_CASE("the delay over several queues is the longest") {
+  ModelLimiter model(algorithm("leaky-bucket"));
+  const Request both{{"a", "b"}, {{1, 1s, 5}, {1, 3s, 5}}, 1, kNow};
+  CHECK(model.ask(both).delay == 0s);
+  CHECK(model.ask(both).delay == 3s);
+}
+
+TEST_CASE("every model lets exactly its capacity pass at one instant") {
+  for (const Algorithm& row : algorithms()) {
+    if (row.make_model == nullptr) continue;
+    ModelLimiter model(row);
+    for (const Limit& limit :
+         {Limit{3, 1s, {}}, Limit{6, 1s, {}}, Limit{7, 60s, {}}, Limit{60, 1s, {}},
+          Limit{600, 1s, {}}, Limit{900'000, 1s, {}}, Limit{1'000'000, 720h, {}}}) {
+      check_capacity_at_one_instant(model, row, limit, 2'000'000);
+    }
+  }
+}
+
+TEST_CASE("every model keeps its promises of retry_after and reset_after") {
+  Random random;
+  for (const Algorithm& row : algorithms()) {
+    if (row.make_model == nullptr) continue;
+    ModelLimiter model(row);
+    check_retry_after(model, row, random, 20'000);
+    check_reset_after(model, row, random, 20'000);
+  }
+}

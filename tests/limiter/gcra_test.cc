@@ -1,0 +1,89 @@
+#include "limiter/model/gcra.h"
+
+#include <doctest/doctest.h>
+
+#include "support/properties.h"
+#include "support/schedule.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+const Algorithm& gcra() {
+  return algorithm("gcra");
+}
+constexpr microseconds kNow{1'700'000'000'000'000};
+
+}  // namespace
+
+TEST_CASE("gcra: units come back one by one, evenly") {
+  ModelLimiter model(gcra());
+  const Limit limit{3, 1s, {}};
+  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 2, 0us, 333'334us, 0us, 0});
+  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 1, 0us, 666'667us, 0us, 0});
+  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 0, 0us, 1s, 0us, 0});
+  CHECK(model.ask("k", limit, 1, kNow) == Decision{false, 0, 333'334us, 1s, 0us, 1});
+  CHECK(model.ask("k", limit, 1, kNow + 333'333us) == Decision{false, 0, 1us, 666'667us, 0us, 1});
+  CHECK(model.ask("k", limit, 1, kNow + 333'334us) == Decision{true, 0, 0us, 1s, 0us, 0});
+}
+
+TEST_CASE("gcra: thirds of a microsecond are kept, so that the rate is the one asked for") {
+  GcraModel model;
+  const Limit limit{900'000, 1s, 2};
+  std::int64_t allowed = 0;
+  for (auto now = kNow; now < kNow + 100ms; now += 1us) {
+    if (!model.look(limit, 1, now).allowed) continue;
+    model.record(limit, 1, now);
+    ++allowed;
+  }
+  CHECK(allowed == 90'001);  // 2 + 99,999 x 0.9
+}
+
+TEST_CASE("gcra: the burst is how much passes at once, the limit how fast it comes back") {
+  ModelLimiter model(gcra());
+  const Limit limit{1, 1s, 3};
+  CHECK(model.ask("k", limit, 3, kNow) == Decision{true, 0, 0us, 3s, 0us, 0});
+  CHECK(model.ask("k", limit, 2, kNow + 1s) == Decision{false, 1, 1s, 2s, 0us, 1});
+  CHECK(model.ask("k", limit, 4, kNow + 1s) == Decision{false, 1, kNever, 2s, 0us, 1});
+}
+
+TEST_CASE("gcra: a clock that steps back does not open it") {
+  ModelLimiter model(gcra());
+  const Limit limit{1, 1s, {}};
+  CHECK(model.ask("k", limit, 1, kNow).allowed);
+  CHECK(model.ask("k", limit, 1, kNow - 10s) == Decision{false, 0, 11s, 11s, 0us, 1});
+}
+
+TEST_CASE("gcra: a refund gives back, and no more than was taken") {
+  ModelLimiter model(gcra());
+  const Limit limit{3, 1s, {}};
+  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
+  CHECK_FALSE(model.exists("k"));
+  CHECK(model.ask("k", limit, 3, kNow).allowed);
+  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 1, 0us, 666'667us, 0us, 0});
+  CHECK(model.ask("k", limit, -7, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
+  CHECK_FALSE(model.exists("k"));
+}
+
+TEST_CASE("gcra: under a new limit the time stays, its remainder rounded up") {
+  ModelLimiter model(gcra());
+  CHECK(model.ask("k", {3, 1s, {}}, 1, kNow).reset_after == 333'334us);  // 333,333 and 1/3
+  CHECK(model.ask("k", {2, 1s, {}}, 1, kNow) ==
+        Decision{true, 0, 0us, 833'334us, 0us, 0});  // 333,333 and 1/2, and 500,000
+  CHECK(model.ask("k", {1, 1s, 2}, 0, kNow) == Decision{true, 1, 0us, 833'334us, 0us, 0});
+}
+
+TEST_CASE("gcra: never more than the burst and what the rate brings, to the last unit") {
+  Random random;
+  ModelLimiter model(gcra());
+  check_burst_and_rate(model, gcra(), random, 200, 0);
+  TestServer server;
+  ScriptLimiter script(server, gcra());
+  check_burst_and_rate(script, gcra(), random, 20, 0);
+}
+
+TEST_CASE("gcra: script and model agree on random traffic") {
+  check_script_against_model(gcra(), 100'000);
+}

@@ -1,0 +1,165 @@
+#include "limiter/limit.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+
+namespace {
+
+std::string error_of_limit(std::string_view text) {
+  try {
+    (void)parse_limit(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string error_of_duration(std::string_view text) {
+  try {
+    (void)parse_duration(text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace
+
+TEST_CASE("a limit is a count over a duration") {
+  CHECK(parse_limit("5/60s") == Limit{5, 60s, {}});
+  CHECK(parse_limit("1000/1h30m") == Limit{1000, 90min, {}});
+  CHECK(parse_limit("7/250ms") == Limit{7, 250ms, {}});
+  CHECK(parse_limit("3/10us") == Limit{3, 10us, {}});
+  CHECK(parse_limit("3/7d") == Limit{3, 7 * 24h, {}});
+  CHECK(parse_limit("1/1d2h3m4s5ms6us") == Limit{1, 26h + 3min + 4s + 5ms + 6us, {}});
+}
+
+TEST_CASE("a unit without a number is one of it") {
+  CHECK(parse_limit("10/s") == Limit{10, 1s, {}});
+  CHECK(parse_limit("100/min") == Limit{100, 1min, {}});
+  CHECK(parse_limit("100/m") == Limit{100, 1min, {}});
+  CHECK(parse_limit("100/hour") == Limit{100, 1h, {}});
+  CHECK(parse_limit("1/day") == Limit{1, 24h, {}});
+  CHECK(parse_limit("1/us") == Limit{1, 1us, {}});
+}
+
+TEST_CASE("units have a second spelling and a whole word") {
+  CHECK(parse_duration("2sec") == 2s);
+  CHECK(parse_duration("2second") == 2s);
+  CHECK(parse_duration("2min") == 2min);
+  CHECK(parse_duration("1hour5minute") == 65min);
+  CHECK(parse_duration("3day") == 72h);
+}
+
+TEST_CASE("k and M stand for a thousand and a million") {
+  CHECK(parse_limit("1M/30d") == Limit{1'000'000, 30 * 24h, {}});
+  CHECK(parse_limit("2k/s") == Limit{2'000, 1s, {}});
+  CHECK(parse_limit("1000M/s") == Limit{1'000'000'000, 1s, {}});
+  CHECK(error_of_limit("1001M/s") == "'1001M/s' has limit 1001M; from 1 to 1000000000 is accepted");
+  CHECK(error_of_limit("1G/s") ==
+        "'1G/s' has limit '1G'; use decimal digits, then perhaps k or M: 5/60s, 1M/30d");
+  CHECK(error_of_limit("1m/s") != "accepted");
+  CHECK(error_of_limit("k/s") != "accepted");
+}
+
+TEST_CASE("digits are decimal, whatever stands in front of them") {
+  CHECK(parse_limit("07/010s") == Limit{7, 10s, {}});
+  CHECK(parse_limit("0000000000000000000000005/60s") == Limit{5, 60s, {}});
+  for (const auto* text : {"0x10/60s", "1e3/60s", "-5/60s", "+5/60s", " 5/60s", "5 /60s", "5.0/60s",
+                           "5,000/60s", "5_000/60s", "\xd9\xa5/60s", "5/0x10s", "5/+60s", "5/-60s",
+                           "5/6e1s", "5/60 s", "5/ 60s", "5/60s ", "5/0.5s", "5/60s\n"}) {
+    CAPTURE(text);
+    CHECK(error_of_limit(text) != "accepted");
+  }
+}
+
+TEST_CASE("an error names what was written and what is accepted") {
+  CHECK(error_of_limit("5/5q") == "'5/5q' has unknown unit 'q'; use us, ms, s, m, h or d");
+  CHECK(error_of_limit("5/q") == "'5/q' has unknown unit 'q'; use us, ms, s, m, h or d");
+  CHECK(error_of_limit("5") == "'5' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
+  CHECK(error_of_limit("5/60") == "'5/60' has no unit after 60; use us, ms, s, m, h or d");
+  CHECK(error_of_limit("5/1h30") == "'5/1h30' has no unit after 30; use us, ms, s, m, h or d");
+  CHECK(error_of_limit("5/") == "'5/' has no duration; write it like 60s or 1h30m");
+  CHECK(error_of_limit("") == "'' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
+  CHECK(error_of_limit("/60s") ==
+        "'/60s' has limit ''; use decimal digits, then perhaps k or M: 5/60s, 1M/30d");
+  CHECK(error_of_limit("5/60s/60s") ==
+        "'5/60s/60s' has unknown unit 's/'; use us, ms, s, m, h or d");
+  CHECK(error_of_limit("5/1m1h") ==
+        "'5/1m1h' has its units out of order; largest first, each once");
+  CHECK(error_of_limit("5/1m1m") ==
+        "'5/1m1m' has its units out of order; largest first, each once");
+}
+
+TEST_CASE("limit and window stay within the ranges of the contract") {
+  CHECK(parse_limit("1000000000/s").limit == 1'000'000'000);
+  CHECK(error_of_limit("1000000001/s") ==
+        "'1000000001/s' has limit 1000000001; from 1 to 1000000000 is accepted");
+  CHECK(error_of_limit("0/s") == "'0/s' has limit 0; from 1 to 1000000000 is accepted");
+  CHECK(error_of_limit("99999999999999999999999/s") ==
+        "'99999999999999999999999/s' has limit 99999999999999999999999; "
+        "from 1 to 1000000000 is accepted");
+  CHECK(parse_limit("1/100000000s").window == microseconds{100'000'000'000'000});
+  CHECK(parse_limit("1/100000000000000us").window == microseconds{100'000'000'000'000});
+  CHECK(error_of_limit("1/100000000000001us") ==
+        "'1/100000000000001us' is too long; at most 100000000s is accepted");
+  CHECK(error_of_limit("1/100000000s1us") ==
+        "'1/100000000s1us' is too long; at most 100000000s is accepted");
+  CHECK(error_of_limit("1/99999999999999999999d") ==
+        "'1/99999999999999999999d' is too long; at most 100000000s is accepted");
+  CHECK(error_of_limit("1/0s") == "'1/0s' has an empty window; from 1us to 100000000s is accepted");
+}
+
+TEST_CASE("a duration may be nothing, a limit's window may not") {
+  CHECK(parse_duration("0s") == 0us);
+  CHECK(error_of_duration("") == "'' has no duration; write it like 60s or 1h30m");
+  CHECK(error_of_duration("60") == "'60' has no unit after 60; use us, ms, s, m, h or d");
+  CHECK(error_of_duration("min") ==
+        "'min' has 'min' where a number belongs; use decimal digits and a unit: 60s, 1h30m");
+}
+
+TEST_CASE("a duration is written in the largest unit in which it is whole") {
+  CHECK(format_duration(60s) == "60s");  // as in the names of keys
+  CHECK(format_duration(1s) == "1s");
+  CHECK(format_duration(120s) == "2m");
+  CHECK(format_duration(90min) == "90m");
+  CHECK(format_duration(61s) == "61s");
+  CHECK(format_duration(1500ms) == "1500ms");
+  CHECK(format_duration(1500us) == "1500us");
+  CHECK(format_duration(24h) == "1d");
+  CHECK(format_duration(25h) == "25h");
+  CHECK(format_duration(0us) == "0s");
+}
+
+TEST_CASE("what a limit is written as is read back as the same") {
+  CHECK(format_limit({5, 60s, {}}) == "5/60s");
+  CHECK(format_limit({1000, 90min, {}}) == "1000/90m");
+  CHECK(format_limit({1'000'000, 30 * 24h, {}}) == "1M/30d");
+  CHECK(format_limit({1'000'000'000, 1us, {}}) == "1000M/1us");
+  for (const std::int64_t count : {1, 999, 1000, 1'000'000, 1'500'000, 1'000'000'000}) {
+    for (const microseconds window : {microseconds{1}, microseconds{1ms}, microseconds{60s},
+                                      microseconds{1h + 1us}, microseconds{100'000'000s}}) {
+      const Limit limit{count, window, {}};
+      CHECK(parse_limit(format_limit(limit)) == limit);
+    }
+  }
+}
+
+TEST_CASE("a whole number has decimal digits and perhaps a minus sign") {
+  CHECK(parse_whole("0", "cost") == 0);
+  CHECK(parse_whole("-3", "cost") == -3);
+  CHECK(parse_whole("007", "cost") == 7);
+  CHECK(parse_whole("9007199254740993", "cost") == 9'007'199'254'740'993);
+  CHECK_THROWS_WITH_AS((void)parse_whole("1e3", "--cost"),
+                       "--cost must be a whole number in decimal digits, not '1e3'", UsageError);
+  CHECK_THROWS_WITH_AS((void)parse_whole("99999999999999999999", "--cost"),
+                       "--cost is out of range: '99999999999999999999'", UsageError);
+  for (const auto* text : {"", "-", "+1", "0x10", "1.0", " 1", "1 ", "--1", "1-"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS((void)parse_whole(text, "cost"), UsageError);
+  }
+}

@@ -1,0 +1,104 @@
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limiter/limit.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+
+namespace {
+
+const std::vector<Limit> kTwo{{1, 1s, {}}, {5, 60s, {}}};
+
+using Keys = std::vector<std::string>;
+
+/// CRC16-CCITT (XMODEM), bit by bit, as the Redis Cluster specification has it.
+std::uint32_t crc16(std::string_view bytes) {
+  std::uint32_t crc = 0;
+  for (const char c : bytes) {
+    crc ^= static_cast<std::uint32_t>(static_cast<unsigned char>(c)) << 8U;
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = (crc & 0x8000U) != 0 ? (crc << 1U) ^ 0x1021U : crc << 1U;
+    }
+    crc &= 0xffffU;
+  }
+  return crc;
+}
+
+/// The specification's own words: hash what is between the first { and the first } to its right,
+/// if there is something between them.
+std::uint32_t cluster_slot(std::string_view key) {
+  const auto open = key.find('{');
+  if (open == std::string_view::npos) return crc16(key) % 16384;
+  const auto close = key.find('}', open + 1);
+  if (close == std::string_view::npos || close == open + 1) return crc16(key) % 16384;
+  return crc16(key.substr(open + 1, close - open - 1)) % 16384;
+}
+
+}  // namespace
+
+TEST_CASE("the slot of the test is that of Redis Cluster") {
+  CHECK(crc16("123456789") == 0x31c3);
+  CHECK(cluster_slot("foo") == 12182);
+  CHECK(cluster_slot("{foo}bar") == 12182);
+}
+
+TEST_CASE("one limit lives under the key itself") {
+  CHECK(redis_keys("login:alice", std::vector<Limit>{{5, 60s, {}}}) == Keys{"login:alice"});
+  CHECK(redis_keys("{}", std::vector<Limit>{{5, 60s, {}}}) == Keys{"{}"});
+  CHECK(redis_keys("", std::vector<Limit>{{5, 60s, {}}}) == Keys{""});
+  CHECK(redis_keys("}", std::vector<Limit>{{5, 60s, {}}}) == Keys{"}"});
+}
+
+TEST_CASE("several limits get a key for each window, under one hash tag") {
+  CHECK(redis_keys("login:alice", kTwo) == Keys{"{login:alice}:1s", "{login:alice}:60s"});
+}
+
+TEST_CASE("a key that has a hash tag keeps it") {
+  CHECK(redis_keys("login:{alice}", kTwo) == Keys{"login:{alice}:1s", "login:{alice}:60s"});
+  CHECK(redis_keys("{a}{b}", kTwo) == Keys{"{a}{b}:1s", "{a}{b}:60s"});
+  CHECK(redis_keys("{{a}", kTwo) == Keys{"{{a}:1s", "{{a}:60s"});
+}
+
+TEST_CASE("the suffix is whole seconds, else milliseconds, else microseconds") {
+  const std::vector<Limit> limits{{1, 1min, {}}, {1, 24h, {}}, {1, 1500ms, {}}, {1, 1500us, {}}};
+  CHECK(redis_keys("k", limits) == Keys{"{k}:60s", "{k}:86400s", "{k}:1500ms", "{k}:1500us"});
+}
+
+TEST_CASE("the same window twice is an error") {
+  const std::vector<Limit> twice{{1, 60s, {}}, {5, 1s, {}}, {9, 1min, {}}};
+  CHECK_THROWS_WITH_AS((void)redis_keys("k", twice),
+                       "two limits have the same window, 60s; give each its own", UsageError);
+}
+
+TEST_CASE("the keys of one key share a slot, wherever it has braces") {
+  for (const auto* key :
+       {"a",  "a}b", "a{",  "a{b", "a{}",   "a{}b",  "{}",    "{}a", "{}{a}", "{{}}", "{{",
+        "{a", "{a}", "a}}", "a}{", "a}{b}", "a{b}c", "{{a}}", " ",   "a b\n", "{ }"}) {
+    CAPTURE(key);
+    const auto keys = redis_keys(key, kTwo);
+    REQUIRE(keys.size() == 2);
+    CHECK(keys[0] != keys[1]);
+    CHECK(cluster_slot(keys[0]) == cluster_slot(keys[1]));
+  }
+}
+
+TEST_CASE("the keys of a tagged key are in the slot of the key") {
+  for (const auto* key : {"{a}", "a{b}c", "{{a}}", "a}{b}"}) {
+    CAPTURE(key);
+    CHECK(cluster_slot(redis_keys(key, kTwo)[0]) == cluster_slot(key));
+  }
+}
+
+TEST_CASE("a key of which no hash tag can be made takes one limit only") {
+  CHECK_THROWS_WITH_AS((void)redis_keys("}x", kTwo),
+                       "key '}x' cannot carry several limits, since no hash tag can be made of it; "
+                       "write a tag into it, such as '{tag}}x'",
+                       UsageError);
+  CHECK_THROWS_AS((void)redis_keys("", kTwo), UsageError);
+  CHECK_THROWS_AS((void)redis_keys("}{}", kTwo), UsageError);
+  CHECK(redis_keys("}{a}", kTwo) == Keys{"}{a}:1s", "}{a}:60s"});
+}

@@ -1,0 +1,74 @@
+#include <doctest/doctest.h>
+
+#include "support/properties.h"
+#include "support/schedule.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+const Algorithm& counter() {
+  return algorithm("sliding-window-counter");
+}
+constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the start of a minute
+
+}  // namespace
+
+TEST_CASE("sliding-window-counter: the window before counts for as much as still overlaps") {
+  ModelLimiter model(counter());
+  const Limit limit{10, 60s, {}};
+  CHECK(model.ask("k", limit, 10, kMinute + 30s) == Decision{true, 0, 0us, 90s, 0us, 0});
+  CHECK(model.ask("k", limit, 1, kMinute + 60s) == Decision{false, 0, 6s, 60s, 0us, 1});
+  CHECK(model.ask("k", limit, 1, kMinute + 66s - 1us).allowed == false);
+  CHECK(model.ask("k", limit, 1, kMinute + 66s) == Decision{true, 0, 0us, 114s, 0us, 0});
+  CHECK(model.ask("k", limit, 0, kMinute + 90s) == Decision{true, 4, 0us, 90s, 0us, 0});
+  CHECK(model.ask("k", limit, 0, kMinute + 180s) == Decision{true, 10, 0us, 0us, 0us, 0});
+}
+
+TEST_CASE("sliding-window-counter: where this window is full, the next one frees the first slot") {
+  ModelLimiter model(counter());
+  const Limit limit{4, 60s, {}};
+  CHECK(model.ask("k", limit, 4, kMinute + 10s).allowed);
+  CHECK(model.ask("k", limit, 1, kMinute + 10s) == Decision{false, 0, 65s, 110s, 0us, 1});
+  CHECK(model.ask("k", limit, 4, kMinute + 10s) == Decision{false, 0, 110s, 110s, 0us, 1});
+  CHECK(model.ask("k", limit, 5, kMinute + 10s) == Decision{false, 0, kNever, 110s, 0us, 1});
+}
+
+TEST_CASE("sliding-window-counter: almost twice the limit can pass in one span") {
+  ModelLimiter model(counter());
+  const Limit limit{100, 60s, {}};
+  // All at the end of one window; the estimate spreads them over it.
+  CHECK(model.ask("k", limit, 100, kMinute + 59'999'999us).allowed);
+  CHECK(model.ask("k", limit, 98, kMinute + 119s).allowed);
+}
+
+TEST_CASE("sliding-window-counter: a clock that steps back stays in the window that was begun") {
+  ModelLimiter model(counter());
+  const Limit limit{1, 60s, {}};
+  CHECK(model.ask("k", limit, 1, kMinute).allowed);
+  CHECK(model.ask("k", limit, 1, kMinute - 30s) == Decision{false, 0, 150s, 150s, 0us, 1});
+}
+
+TEST_CASE("sliding-window-counter: windows that count are ended, whatever window is named") {
+  ModelLimiter model(counter());
+  CHECK(model.ask("k", {10, 60s, {}}, 6, kMinute).allowed);
+  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 90s) == Decision{true, 6, 0us, 90s, 0us, 0});
+  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 180s) == Decision{true, 9, 0us, 2s, 0us, 0});
+}
+
+TEST_CASE("sliding-window-counter: a refund counts down in this window only") {
+  ModelLimiter model(counter());
+  const Limit limit{10, 60s, {}};
+  CHECK(model.ask("k", limit, 6, kMinute).allowed);
+  CHECK(model.ask("k", limit, 2, kMinute + 60s).remaining == 2);
+  CHECK(model.ask("k", limit, -5, kMinute + 60s) == Decision{true, 4, 0us, 60s, 0us, 0});
+  CHECK(model.exists("k"));
+  CHECK(model.ask("k", limit, -5, kMinute + 120s) == Decision{true, 10, 0us, 0us, 0us, 0});
+  CHECK_FALSE(model.exists("k"));
+}
+
+TEST_CASE("sliding-window-counter: script and model agree on random traffic") {
+  check_script_against_model(counter(), 100'000);
+}

@@ -1,0 +1,18 @@
+#include <doctest/doctest.h>
+
+#include "support/log_tests.h"
+#include "support/schedule.h"
+
+using namespace rlctl::test;
+
+TEST_CASE("sliding-window-zset: an exact log, case by case") {
+  check_log_by_hand(algorithm("sliding-window-zset"));
+}
+
+TEST_CASE("sliding-window-zset: no window holds more than the limit, and nothing else is denied") {
+  check_log_is_exact(algorithm("sliding-window-zset"));
+}
+
+TEST_CASE("sliding-window-zset: script and model agree on random traffic") {
+  check_script_against_model(algorithm("sliding-window-zset"), 100'000);
+}

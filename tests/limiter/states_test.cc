@@ -1,0 +1,121 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/limiters.h"
+
+namespace rlctl::test {
+namespace {
+
+/// A tests/states/*.state file: what an algorithm once stored, and what it must answer about it.
+/// tests/states/record writes them.
+struct State {
+  struct Question {
+    std::vector<std::string> arguments;
+    std::string reply;
+  };
+  std::string algorithm;
+  std::string dump;
+  std::vector<Question> questions;
+};
+
+std::string from_hexadecimal(const std::string& text) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16)));
+  }
+  return bytes;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream in(text);
+  for (std::string word; in >> word;) words.push_back(word == "''" ? "" : word);
+  return words;
+}
+
+State read_state(const std::filesystem::path& path) {
+  State state;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const auto blank = line.find(' ');
+    const std::string name = line.substr(0, blank);
+    const std::string value = line.substr(blank + 1);
+    if (name == "algorithm") state.algorithm = value;
+    if (name == "dump") state.dump = from_hexadecimal(value);
+    if (name == "ask") state.questions.push_back({words_of(value), ""});
+    if (name == "reply") state.questions.back().reply = value;
+  }
+  return state;
+}
+
+std::string reply_text(redis::ReplyView reply) {
+  if (reply.type() != redis::ReplyType::kArray) return std::string(reply.text());
+  std::string text;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    text += (i == 0 ? "" : " ") + std::to_string(reply[i].integer());
+  }
+  return text;
+}
+
+std::vector<std::filesystem::path> state_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(RLCTL_TESTS_DIR "/states")) {
+    if (entry.path().extension() == ".state") files.push_back(entry.path());
+  }
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("every state that was ever stored is read as it was meant") {
+  TestServer server;
+  std::set<std::string> recorded;
+  for (const auto& file : state_files()) {
+    CAPTURE(file.filename().string());
+    const State state = read_state(file);
+    REQUIRE_FALSE(state.questions.empty());
+    const auto restored =
+        server.call(std::vector<std::string>{"RESTORE", "state", "0", state.dump, "REPLACE"});
+    REQUIRE_MESSAGE(!restored.is_error(), restored.text());
+    const std::string before = server.dump("state");
+    for (const auto& question : state.questions) {
+      const auto reply =
+          server.eval(algorithm(state.algorithm).script, {"state"}, question.arguments);
+      CHECK(reply_text(reply) == question.reply);
+    }
+    CHECK(server.dump("state") == before);
+    recorded.insert(state.algorithm);
+  }
+  for (const auto& algorithm : limiter::algorithms()) {
+    CHECK_MESSAGE(recorded.contains(std::string(algorithm.name)), algorithm.name);
+  }
+}
+
+TEST_CASE("no algorithm takes another's state for its own") {
+  TestServer server;
+  for (const auto& file : state_files()) {
+    const State state = read_state(file);
+    for (const auto& other : limiter::algorithms()) {
+      if (other.name == state.algorithm) continue;
+      CAPTURE(file.filename().string());
+      CAPTURE(other.name);
+      (void)server.call(std::vector<std::string>{"RESTORE", "state", "0", state.dump, "REPLACE"});
+      const std::string before = server.dump("state");
+      const auto reply =
+          other.name == "concurrency"
+              ? server.eval(other.script, {"state"}, {"5", "60000000", "acquire", "me"})
+              : server.eval(other.script, {"state"}, {"5", "60000000"});
+      REQUIRE(reply.is_error());
+      CHECK(redis::error_code(reply.text()) == "WRONGTYPE");
+      CHECK(server.dump("state") == before);
+    }
+  }
+}
+
+}  // namespace rlctl::test

@@ -1,0 +1,72 @@
+#include <doctest/doctest.h>
+
+#include "support/properties.h"
+#include "support/schedule.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+const Algorithm& token_bucket() {
+  return algorithm("token-bucket");
+}
+constexpr microseconds kNow{1'700'000'000'000'000};
+
+}  // namespace
+
+TEST_CASE("token-bucket: a bucket begins full and fills at the rate of the limit") {
+  ModelLimiter model(token_bucket());
+  const Limit limit{2, 1s, 4};
+  CHECK(model.ask("k", limit, 3, kNow) == Decision{true, 1, 0us, 1500ms, 0us, 0});
+  CHECK(model.ask("k", limit, 2, kNow) == Decision{false, 1, 500ms, 1500ms, 0us, 1});
+  CHECK(model.ask("k", limit, 2, kNow + 499'999us) == Decision{false, 1, 1us, 1'000'001us, 0us, 1});
+  CHECK(model.ask("k", limit, 2, kNow + 500ms) == Decision{true, 0, 0us, 2s, 0us, 0});
+  CHECK(model.ask("k", limit, 0, kNow + 10s) == Decision{true, 4, 0us, 0us, 0us, 0});
+}
+
+TEST_CASE("token-bucket: what never fits is told so") {
+  ModelLimiter model(token_bucket());
+  CHECK(model.ask("k", {5, 1s, 2}, 3, kNow) == Decision{false, 2, kNever, 0us, 0us, 1});
+  CHECK_FALSE(model.exists("k"));
+}
+
+TEST_CASE("token-bucket: a clock that steps back brings no tokens and takes none") {
+  ModelLimiter model(token_bucket());
+  const Limit limit{2, 1s, {}};
+  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 1, 0us, 500ms, 0us, 0});
+  CHECK(model.ask("k", limit, 1, kNow - 1s) == Decision{true, 0, 0us, 2s, 0us, 0});
+  CHECK(model.ask("k", limit, 1, kNow - 1s) == Decision{false, 0, 1500ms, 2s, 0us, 1});
+  CHECK(model.ask("k", limit, 1, kNow + 499'999us).allowed == false);
+  CHECK(model.ask("k", limit, 1, kNow + 500ms).allowed);
+}
+
+TEST_CASE("token-bucket: a refund fills it, and no further than full") {
+  ModelLimiter model(token_bucket());
+  const Limit limit{3, 3s, {}};
+  CHECK(model.ask("k", limit, 3, kNow).allowed);
+  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 1, 0us, 2s, 0us, 0});
+  CHECK(model.ask("k", limit, -5, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
+  CHECK_FALSE(model.exists("k"));
+}
+
+TEST_CASE("token-bucket: under changed arguments it keeps its tokens") {
+  ModelLimiter model(token_bucket());
+  CHECK(model.ask("k", {10, 1s, {}}, 4, kNow).remaining == 6);
+  CHECK(model.ask("k", {10, 1s, 100}, 0, kNow).remaining == 6);
+  CHECK(model.ask("k", {1, 1s, 3}, 0, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
+}
+
+TEST_CASE("token-bucket: never more than the burst and what the rate brings") {
+  Random random;
+  ModelLimiter model(token_bucket());
+  check_burst_and_rate(model, token_bucket(), random, 200, 1e-9);
+  TestServer server;
+  ScriptLimiter script(server, token_bucket());
+  check_burst_and_rate(script, token_bucket(), random, 20, 1e-9);
+}
+
+TEST_CASE("token-bucket: script and model agree on random traffic") {
+  check_script_against_model(token_bucket(), 100'000);
+}

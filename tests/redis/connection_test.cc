@@ -1,0 +1,409 @@
+#include "redis/connection.h"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "redis/error.h"
+#include "support/failure.h"
+#include "support/scripted_server.h"
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+using rlctl::redis::Connection;
+using rlctl::redis::Deadline;
+using rlctl::redis::display;
+using rlctl::redis::Error;
+using rlctl::redis::Failure;
+using rlctl::redis::Transport;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::message_of;
+using support::Peer;
+using support::ScriptedServer;
+
+namespace {
+
+constexpr auto kLong = 5s;
+constexpr auto kShort = 50ms;
+constexpr const char* kPing = "*1\r\n$4\r\nPING\r\n";
+
+// What both ends of a FakeTransport know.
+struct Wire {
+  std::string sent = {};
+  std::deque<std::string> to_read = {};  // one for each read
+  std::size_t room = std::string::npos;
+};
+
+// A server that is nothing but its answers. It takes `room` bytes for each time it was waited for.
+class FakeTransport final : public Transport {
+ public:
+  explicit FakeTransport(Wire& wire) : wire_(wire), room_(wire.room) {}
+
+  std::size_t read(char* buffer, std::size_t size, Deadline /*deadline*/) override {
+    const auto count = read_available(buffer, size);
+    if (count == 0) throw Error(Failure::kTimeout, "in time");
+    return count;
+  }
+  std::size_t read_available(char* buffer, std::size_t size) override {
+    if (wire_.to_read.empty()) return 0;
+    auto& piece = wire_.to_read.front();
+    const auto count = piece.copy(buffer, size);
+    piece.erase(0, count);
+    if (piece.empty()) wire_.to_read.pop_front();
+    return count;
+  }
+  std::size_t write_some(std::string_view bytes) override {
+    const auto count = std::min(bytes.size(), room_);
+    wire_.sent += bytes.substr(0, count);
+    room_ -= count;
+    return count;
+  }
+  void wait(Deadline /*deadline*/) override { room_ = wire_.room; }
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int fd() const noexcept override { return -1; }
+
+ private:
+  Wire& wire_;
+  std::size_t room_;
+  std::string name_ = "redis://fake";
+};
+
+Connection over(Wire& wire) {
+  return {std::make_unique<FakeTransport>(wire), kLong};
+}
+
+// The error of a PING to a server that does `talk`.
+Error ping_error(ScriptedServer::Talk talk, std::string* url = nullptr) {
+  ScriptedServer server(std::move(talk));
+  if (url != nullptr) *url = display(server.url());
+  return error_of([&] { (void)Connection::open(server.url(), kShort).call({"PING"}); });
+}
+
+}  // namespace
+
+TEST_CASE("a command is written as an array of byte strings") {
+  Wire wire;
+  auto connection = over(wire);
+  connection.append({"SET", "key", ""});
+  connection.append({"GET", std::string_view("a\0b\r\n", 5)});
+  CHECK(wire.sent.empty());
+  CHECK(connection.has_unsent());
+  CHECK(connection.send_some());
+  CHECK_FALSE(connection.has_unsent());
+  CHECK(wire.sent ==
+        "*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$0\r\n\r\n"
+        "*2\r\n$3\r\nGET\r\n$5\r\na\0b\r\n\r\n"s);
+}
+
+TEST_CASE("an empty command is refused, and the connection goes on") {
+  Wire wire;
+  auto connection = over(wire);
+  CHECK(error_of([&] { connection.append({}); }).failure() == Failure::kUsage);
+  CHECK(connection.outstanding() == 0);
+  wire.to_read = {"+PONG\r\n"};
+  CHECK(connection.call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("replies come in the order of their commands, in one round trip") {
+  Wire wire;
+  auto connection = over(wire);
+  for (int i = 0; i < 3; ++i) connection.append({"PING"});
+  CHECK(connection.outstanding() == 3);
+  wire.to_read = {":1\r\n:2\r\n:", "3\r\n"};
+  CHECK(connection.read().integer() == 1);
+  CHECK(wire.sent == std::string(kPing) + kPing + kPing);
+  CHECK(connection.read().integer() == 2);
+  CHECK(connection.outstanding() == 1);
+  CHECK(connection.read().integer() == 3);
+  CHECK(connection.outstanding() == 0);
+}
+
+TEST_CASE("a reply may come in pieces of any size") {
+  const std::string reply = "*2\r\n$5\r\nhe\r\no\r\n*1\r\n:-7\r\n";
+  for (std::size_t size = 1; size <= reply.size(); ++size) {
+    Wire wire;
+    auto connection = over(wire);
+    for (std::size_t at = 0; at < reply.size(); at += size) {
+      wire.to_read.push_back(reply.substr(at, size));
+    }
+    const auto answer = connection.call({"PING"});
+    REQUIRE(answer.size() == 2);
+    CHECK(answer[0].text() == "he\r\no");
+    CHECK(answer[1][0].integer() == -7);
+  }
+}
+
+TEST_CASE("a command goes out in pieces where the socket takes no more") {
+  Wire wire{.room = 5};
+  auto connection = over(wire);
+  connection.append({"PING"});
+  CHECK_FALSE(connection.send_some());
+  CHECK(connection.has_unsent());
+  CHECK(wire.sent.size() == 5);
+  connection.append({"PING"});
+  connection.flush();
+  CHECK(wire.sent == std::string(kPing) + kPing);
+}
+
+TEST_CASE("what comes while a long pipeline is sent is kept for later") {
+  constexpr int kCommands = 20'000;
+  Wire wire{.room = 100};
+  auto connection = over(wire);
+  for (int i = 0; i < kCommands; ++i) {
+    connection.append({"PING"});
+    wire.to_read.push_back(":" + std::to_string(i) + "\r\n");
+  }
+  connection.flush();
+  bool in_order = true;
+  for (int i = 0; i < kCommands; ++i) in_order = in_order && connection.read().integer() == i;
+  CHECK(in_order);
+}
+
+TEST_CASE("a look for a reply neither waits nor sends") {
+  Wire wire;
+  auto connection = over(wire);
+  connection.append({"PING"});
+  CHECK_FALSE(connection.try_read().has_value());
+  CHECK(wire.sent.empty());
+  connection.flush();
+  wire.to_read = {"+PO"};
+  CHECK_FALSE(connection.try_read().has_value());
+  wire.to_read = {"NG\r\n+MORE\r\n"};
+  CHECK(connection.try_read()->text() == "PONG");
+  CHECK(connection.try_read()->text() == "MORE");
+  CHECK_FALSE(connection.try_read().has_value());
+}
+
+TEST_CASE("one command may have several replies, as the script debugger's have") {
+  Wire wire;
+  auto connection = over(wire);
+  wire.to_read = {"+a\r\n+b\r\n"};
+  CHECK(connection.call({"EVAL"}).text() == "a");
+  CHECK(connection.read().text() == "b");
+  CHECK(connection.outstanding() == 0);
+}
+
+TEST_CASE("an error reply is returned, not thrown, and the connection goes on") {
+  Wire wire;
+  auto connection = over(wire);
+  wire.to_read = {"-ERR no\r\n", "+PONG\r\n"};
+  CHECK(connection.call({"NOSUCH"}).is_error());
+  CHECK(connection.call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE(
+    "AUTH and SELECT travel in one write with the first command, and their replies never show") {
+  std::string came;
+  ScriptedServer server([&](Peer& peer) {
+    came = peer.read_until("PING\r\n");
+    peer.write_bytewise("+OK\r\n+OK\r\n+PONG\r\n");
+  });
+  Url url = server.url();
+  url.user = "alice";
+  url.password = "se cret";
+  url.database = 3;
+  auto connection = Connection::open(url, kLong);
+  CHECK(connection.outstanding() == 0);
+  CHECK(connection.call({"PING"}).text() == "PONG");
+  CHECK(came == std::string("*3\r\n$4\r\nAUTH\r\n$5\r\nalice\r\n$7\r\nse cret\r\n"
+                            "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n") +
+                    kPing);
+}
+
+TEST_CASE("a password without a user is sent alone") {
+  std::string came;
+  ScriptedServer server([&](Peer& peer) {
+    came = peer.read_until("PING\r\n");
+    peer.write("+OK\r\n+PONG\r\n");
+  });
+  Url url = server.url();
+  url.password = "secret";
+  CHECK(Connection::open(url, kLong).call({"PING"}).text() == "PONG");
+  CHECK(came == std::string("*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n") + kPing);
+}
+
+TEST_CASE("a database above 15 is selected before anything else is sent") {
+  std::string before;
+  ScriptedServer server([&](Peer& peer) {
+    before = peer.read_until("16\r\n");
+    peer.write("+OK\r\n");
+    peer.read_until("PING\r\n");
+    peer.write("+PONG\r\n");
+  });
+  Url url = server.url();
+  url.database = 16;
+  auto connection = Connection::open(url, kLong);
+  CHECK(before == "*2\r\n$6\r\nSELECT\r\n$2\r\n16\r\n");
+  CHECK(connection.call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("a failed AUTH is thrown by the next read, without the password") {
+  ScriptedServer server([](Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write("-WRONGPASS invalid username-password pair\r\n-NOAUTH Authentication required.\r\n");
+  });
+  Url url = server.url();
+  url.password = "geheim";
+  auto connection = Connection::open(url, kLong);
+  const auto error = error_of([&] { (void)connection.call({"PING"}); });
+  CHECK(error.failure() == Failure::kRefused);
+  CHECK(error.code() == "WRONGPASS");
+  CHECK(message_of(error) ==
+        display(server.url()) + ": AUTH: WRONGPASS invalid username-password pair");
+  // It stays failed: the reply to PING is never taken for another's.
+  CHECK(error_of([&] { (void)connection.try_read(); }).code() == "WRONGPASS");
+}
+
+TEST_CASE("a failed SELECT warns that the commands after it ran in database 0") {
+  ScriptedServer server([](Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write("+OK\r\n-ERR DB index is out of range\r\n+PONG\r\n");
+  });
+  Url url = server.url();
+  url.password = "geheim";
+  url.database = 9;
+  const auto error = error_of([&] { (void)Connection::open(url, kLong).call({"PING"}); });
+  CHECK(error.failure() == Failure::kRejected);
+  CHECK(message_of(error) == display(url) + ": SELECT: DB index is out of range");
+  CHECK(contains(error.hint(), "database 0"));
+}
+
+TEST_CASE("connecting times out, and the time is named") {
+  const support::TempFolder folder;
+  Url url = rlctl::redis::parse_url("unix://" + (folder.path() / "s").string());
+  const auto listener = support::listen_at(url, 0);
+  // Nobody accepts: once the queue is full, the next one waits.
+  const auto first = Connection::open(url, kShort);
+  const auto error = error_of([&] {
+    const auto second = Connection::open(url, kShort);
+    const auto third = Connection::open(url, kShort);
+  });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(message_of(error) == "cannot connect to " + display(url) + ": no answer within 50ms");
+  CHECK(error.hint().empty());
+}
+
+TEST_CASE("a server that never answers times out, and what was sent may have been executed") {
+  std::string url;
+  const auto error = ping_error([](Peer& peer) { peer.read_to_end(); }, &url);
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(message_of(error) == "no answer from " + url + " within 50ms");
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("half a reply and then silence times out") {
+  const auto error = ping_error([](Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write("*2\r\n$4\r\nha");
+    peer.read_to_end();
+  });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("the time-out bounds the whole reply, however steadily it trickles") {
+  const auto started = rlctl::redis::Clock::now();
+  const auto error = ping_error([](Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write("$1000\r\n");
+    for (int i = 0; i < 20; ++i) {
+      peer.write("x");
+      ::poll(nullptr, 0, 10);
+    }
+  });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(rlctl::redis::Clock::now() - started < 2s);
+}
+
+TEST_CASE("a server that hangs up in the middle of a reply is unreachable") {
+  std::string url;
+  const auto error = ping_error(
+      [](Peer& peer) {
+        peer.read_until("PING\r\n");
+        peer.write("$10\r\nhalf");
+      },
+      &url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(message_of(error) == url + " closed the connection");
+  CHECK(contains(error.hint(), "may have been executed"));
+}
+
+TEST_CASE("where nothing was sent, nothing may have been executed") {
+  ScriptedServer server([](Peer&) {});
+  auto connection = Connection::open(server.url(), kLong);
+  const auto error = error_of([&] { (void)connection.read(); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(error.hint().empty());
+}
+
+TEST_CASE("what a server said before it hung up is still read") {
+  ScriptedServer server([](Peer& peer) { peer.write("-ERR max number of clients reached\r\n"); });
+  auto connection = Connection::open(server.url(), kLong);
+  // Until it has hung up, so that sending fails.
+  pollfd hung_up{connection.fd(), 0, 0};
+  CHECK(::poll(&hung_up, 1, 5000) == 1);
+  CHECK(connection.call({"PING"}).text() == "ERR max number of clients reached");
+  CHECK(error_of([&] { (void)connection.call({"PING"}); }).failure() == Failure::kUnreachable);
+}
+
+TEST_CASE("an answer that is not RESP is shown, short and escaped") {
+  std::string url;
+  const auto http = ping_error(
+      [](Peer& peer) {
+        peer.read_until("PING\r\n");
+        peer.write("HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n");
+      },
+      &url);
+  CHECK(http.failure() == Failure::kProtocol);
+  CHECK(message_of(http) ==
+        url + ": the answer is not RESP: 'HTTP/1.1 400 Bad Request\\r\\nContent-Type: ...'");
+
+  Wire wire;
+  wire.to_read = {"+OK\r\n", "\x15\x03\x01"};
+  auto connection = over(wire);
+  connection.append({"PING"});
+  CHECK(connection.call({"PING"}).text() == "OK");
+  CHECK(message_of(error_of([&] { (void)connection.read(); })) ==
+        "redis://fake: the answer is not RESP: '\\x15\\x03\\x01'");
+}
+
+TEST_CASE("a pipeline longer than all buffers does not lock up") {
+  constexpr std::size_t kCommands = 200'000;
+  // It reads nothing while its answers are not taken, as Redis does not when they are many.
+  ScriptedServer server([](Peer& peer) {
+    const std::string answer = "+" + std::string(std::string_view(kPing).size() * 4, 'x') + "\r\n";
+    std::size_t commands = 0;
+    for (std::string rest; commands < kCommands;) {
+      rest = peer.read_until("\n");
+      const auto count = static_cast<std::size_t>(std::count(rest.begin(), rest.end(), 'P'));
+      if (count == 0) return;
+      commands += count;
+      for (std::size_t i = 0; i < count; ++i) peer.write(answer);
+    }
+    peer.read_to_end();
+  });
+  auto connection = Connection::open(server.url(), kLong);
+  for (std::size_t i = 0; i < kCommands; ++i) connection.append({"PING"});
+  connection.flush();
+  bool all = true;
+  for (std::size_t i = 0; i < kCommands; ++i) all = all && connection.read().text().size() > 1;
+  CHECK(all);
+}
+
+TEST_CASE("a connection can be moved, with all that is under way") {
+  Wire wire;
+  auto first = over(wire);
+  first.append({"PING"});
+  wire.to_read = {"+PONG\r\n"};
+  Connection second = std::move(first);
+  CHECK(second.read().text() == "PONG");
+}

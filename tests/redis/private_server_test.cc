@@ -1,0 +1,271 @@
+#include "redis/private_server.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/file_descriptor.h"
+#include "support/failure.h"
+#include "support/server.h"
+#include "support/temp_folder.h"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using rlctl::redis::Connection;
+using rlctl::redis::Failure;
+using rlctl::redis::FileDescriptor;
+using rlctl::redis::PrivateServer;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::ScopedVariable;
+using support::start_server;
+using support::TempFolder;
+
+namespace {
+
+bool answers(const Url& url) {
+  try {
+    return Connection::open(url, 5s).call({"PING"}).text() == "PONG";
+  } catch (const rlctl::redis::Error&) {
+    return false;
+  }
+}
+
+std::size_t entries(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+void make_old(const fs::path& path) {
+  const std::array<timespec, 2> times{{{1'000'000'000, 0}, {1'000'000'000, 0}}};
+  REQUIRE(::utimensat(AT_FDCWD, path.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+void write_file(const fs::path& path, const std::string& text, fs::perms mode) {
+  std::ofstream(path) << text;
+  fs::permissions(path, mode);
+}
+
+// Starts a server in a child process, which is then killed; the server's socket and folder.
+Url orphan() {
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const FileDescriptor from(pipe[0]);
+  FileDescriptor to(pipe[1]);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    try {
+      const PrivateServer server;
+      const auto& path = server.url().path;
+      if (::write(to.get(), path.data(), path.size()) > 0) {
+        to.reset();
+        for (;;) ::pause();
+      }
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(1);
+  }
+  to.reset();
+  std::array<char, 256> buffer;
+  const auto size = ::read(from.get(), buffer.data(), buffer.size());
+  REQUIRE(size > 0);
+  Url url;
+  url.scheme = rlctl::redis::Scheme::kUnix;
+  url.path.assign(buffer.data(), static_cast<std::size_t>(size));
+  CHECK(answers(url));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  return url;
+}
+
+}  // namespace
+
+TEST_CASE("a private server answers on a socket that only its user can reach") {
+  auto server = start_server();
+  if (!server) return;
+  CHECK(answers(server->url()));
+  struct stat status {};
+  REQUIRE(::stat(server->folder().c_str(), &status) == 0);
+  CHECK((status.st_mode & 07777) == 0700);
+  CHECK(status.st_uid == ::geteuid());
+  auto connection = Connection::open(server->url(), 5s);
+  CHECK(connection.call({"CONFIG", "GET", "port"})[1].text() == "0");
+  CHECK(connection.call({"CONFIG", "GET", "save"})[1].text().empty());
+  CHECK(connection.call({"CONFIG", "GET", "appendonly"})[1].text() == "no");
+}
+
+TEST_CASE("a private server takes more options") {
+  auto server = start_server({"--maxmemory", "64mb", "--databases", "3"});
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 5s);
+  CHECK(connection.call({"CONFIG", "GET", "maxmemory"})[1].text() == "67108864");
+  CHECK(connection.call({"CONFIG", "GET", "databases"})[1].text() == "3");
+}
+
+TEST_CASE("the terminal's Ctrl-C does not reach a private server") {
+  auto server = start_server();
+  if (!server) return;
+  CHECK(::getsid(server->pid()) == server->pid());
+}
+
+TEST_CASE("a private server that goes out of scope leaves nothing behind") {
+  const TempFolder folder;
+  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
+  pid_t pid = 0;
+  {
+    auto server = start_server();
+    if (!server) return;
+    pid = server->pid();
+    CHECK(server->folder().parent_path() == folder.path());
+    CHECK(entries(folder.path()) == 1);
+  }
+  CHECK(entries(folder.path()) == 0);
+  CHECK(::kill(pid, 0) == -1);
+  CHECK(errno == ESRCH);
+}
+
+TEST_CASE("a private server can be moved") {
+  auto first = start_server();
+  if (!first) return;
+  auto second = start_server();
+  REQUIRE(second.has_value());
+  const Url gone = second->url();
+  const Url stays = first->url();
+  *second = std::move(*first);
+  CHECK_FALSE(answers(gone));
+  CHECK(answers(stays));
+  PrivateServer third = std::move(*second);
+  second.reset();
+  first.reset();
+  CHECK(third.url() == stays);
+  CHECK(answers(stays));
+}
+
+TEST_CASE(
+    "a private server dies with its process, also by kill -9, and the next one sweeps its folder") {
+  const TempFolder folder;
+  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
+  if (!start_server()) return;
+  const Url url = orphan();
+  for (int i = 0; i < 200 && answers(url); ++i) ::poll(nullptr, 0, 5);
+  CHECK_FALSE(answers(url));
+  CHECK(fs::exists(fs::path(url.path).parent_path()));
+
+  const PrivateServer next;
+  CHECK_FALSE(fs::exists(fs::path(url.path).parent_path()));
+  CHECK(entries(folder.path()) == 1);
+}
+
+TEST_CASE("sweeping spares the living, what is being made, and what is not ours") {
+  const TempFolder folder;
+  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
+  const auto make = [&](const char* name) {
+    fs::create_directory(folder.path() / name);
+    return folder.path() / name;
+  };
+  const auto living = start_server();
+  if (!living) return;
+  make("rlctl-makING");  // no lock in it yet
+  make_old(make("rlctl-ABCdef"));
+  const auto somebodys = make("rlctl-backup");
+  write_file(somebodys / "precious", "x", fs::perms::owner_read);
+  make_old(somebodys);
+  make_old(make("rlctl-toolong"));
+  make_old(make("rlctl-a-b-cd"));
+  fs::create_directory_symlink(make("elsewhere"), folder.path() / "rlctl-symlnk");
+  make_old(folder.path() / "rlctl-symlnk");
+  write_file(make("rlctl-dead00") / "rlctl.lock", "",
+             fs::perms::owner_read | fs::perms::owner_write);
+
+  const PrivateServer next;
+  const auto there = [&](const char* name) { return fs::exists(folder.path() / name); };
+  CHECK(answers(living->url()));
+  CHECK(there("rlctl-makING"));
+  CHECK(there("rlctl-backup/precious"));
+  CHECK(there("rlctl-toolong"));
+  CHECK(there("rlctl-a-b-cd"));
+  CHECK(there("rlctl-symlnk"));
+  CHECK(there("elsewhere"));
+  CHECK_FALSE(there("rlctl-ABCdef"));
+  CHECK_FALSE(there("rlctl-dead00"));
+}
+
+TEST_CASE("a server that does not start is quoted, and leaves no folder") {
+  if (!start_server()) return;
+  const TempFolder folder;
+  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
+  const auto error = error_of([] { (void)start_server({"--maxmemory", "much"}); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "did not start: "));
+  CHECK(contains(error.what(), "argument must be a memory value"));
+  CHECK(entries(folder.path()) == 0);
+}
+
+TEST_CASE("a program that ends at once and says nothing is no server") {
+  const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
+  const auto error = error_of([] { const PrivateServer server; });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "did not start: it said nothing"));
+}
+
+TEST_CASE("where there is no server, the packages that have one are named") {
+  const TempFolder empty;
+  const ScopedVariable binary("RLCTL_REDIS_SERVER", std::nullopt);
+  const ScopedVariable path("PATH", empty.path().string());
+  const auto error = error_of([] { const PrivateServer server; });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "no redis-server"));
+  CHECK(contains(error.hint(), "redis-tools"));
+
+  const ScopedVariable missing("RLCTL_REDIS_SERVER", "/no/such/server");
+  CHECK(contains(error_of([] { const PrivateServer server; }).what(), "'/no/such/server'"));
+}
+
+TEST_CASE("a server is found in PATH, under any of its names, and told that it is a server") {
+  const TempFolder bin;
+  const ScopedVariable binary("RLCTL_REDIS_SERVER", std::nullopt);
+  const ScopedVariable path("PATH", "/no/such/folder:" + bin.path().string());
+  for (const char* name :
+       {"valkey-check-rdb", "redis-check-rdb", "valkey-server", "redis-server"}) {
+    write_file(bin.path() / name, std::string("#!/bin/sh\necho this is ") + name + "\nexit 1\n",
+               fs::perms::owner_all);
+    CHECK(contains(error_of([] { const PrivateServer server; }).what(),
+                   std::string("this is ") + name));
+  }
+}
+
+TEST_CASE("a temporary folder whose name is too long for a socket is an error of usage") {
+  const TempFolder folder;
+  const auto deep = folder.path() / std::string(100, 'd');
+  fs::create_directory(deep);
+  const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
+  const ScopedVariable tmpdir("TMPDIR", deep.string());
+  const auto error = error_of([] { const PrivateServer server; });
+  CHECK(error.failure() == Failure::kUsage);
+  CHECK(contains(error.what(), "too long for a unix socket"));
+  CHECK(contains(error.hint(), "TMPDIR"));
+  CHECK(fs::is_empty(deep));
+}
+
+TEST_CASE("a temporary folder that is not there is named") {
+  const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
+  const ScopedVariable tmpdir("TMPDIR", "/no/such/folder");
+  const auto error = error_of([] { const PrivateServer server; });
+  CHECK(contains(error.what(), "cannot make a folder in /no/such/folder: no such file"));
+}

@@ -1,0 +1,219 @@
+#include "redis/reply.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/connection.h"
+#include "support/failure.h"
+#include "support/scripted_server.h"
+
+using rlctl::redis::classify_error;
+using rlctl::redis::Connection;
+using rlctl::redis::error_code;
+using rlctl::redis::Failure;
+using rlctl::redis::Reply;
+using rlctl::redis::ReplyType;
+using rlctl::redis::to_error;
+using support::error_of;
+
+namespace {
+
+// What a connection makes of `bytes`.
+Reply reply_from(std::string_view bytes) {
+  support::ScriptedServer server([bytes](support::Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write(bytes);
+  });
+  return Connection::open(server.url(), std::chrono::seconds(5)).call({"PING"});
+}
+
+struct ErrorText {
+  std::string_view text;
+  std::string_view code;
+  Failure failure;
+  std::string_view message;
+};
+
+constexpr std::string_view kWrongType =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+constexpr std::string_view kOom = "OOM command not allowed when used memory > 'maxmemory'.";
+
+}  // namespace
+
+TEST_CASE("each type of reply gives what it holds, and nothing of the others") {
+  const auto text = reply_from("$5\r\nhe\r\no\r\n");
+  CHECK(text.type() == ReplyType::kString);
+  CHECK(text.text() == "he\r\no");
+  CHECK(text.integer() == 0);
+  CHECK(text.size() == 0);
+
+  CHECK(reply_from("+PONG\r\n").type() == ReplyType::kStatus);
+  CHECK(reply_from("+PONG\r\n").text() == "PONG");
+  CHECK(reply_from(":-9223372036854775808\r\n").integer() == INT64_MIN);
+  CHECK(reply_from(":12\r\n").text().empty());
+  CHECK(reply_from("$-1\r\n").is_nil());
+  CHECK(reply_from("*-1\r\n").is_nil());
+  CHECK(reply_from("-ERR no\r\n").is_error());
+  CHECK(reply_from("$0\r\n\r\n").text().empty());
+}
+
+TEST_CASE("an array's elements can be looked at, and what is not there is an error") {
+  const auto array = reply_from("*3\r\n:1\r\n*1\r\n$1\r\nx\r\n$-1\r\n");
+  REQUIRE(array.size() == 3);
+  CHECK(array[0].integer() == 1);
+  CHECK(array[1][0].text() == "x");
+  CHECK(array[2].is_nil());
+  CHECK(error_of([&] { (void)array[3]; }).failure() == Failure::kProtocol);
+  CHECK(error_of([&] { (void)array[0][0]; }).failure() == Failure::kProtocol);
+}
+
+// As Redis 6.0.16, 7.0.15, 8.0.2, 8.6.3, Valkey 8.0.1, 8.1.1, 9.1.2 and Redict 7.3.6 write them;
+// the SHA1s are those of the scripts that were run.
+TEST_CASE("an error reply is put into its class by its code, whatever the server") {
+  const std::vector<ErrorText> cases{
+      {kWrongType, "WRONGTYPE", Failure::kRejected, kWrongType},
+      {"NOSCRIPT No matching script. Please use EVAL.", "NOSCRIPT", Failure::kRejected,
+       "NOSCRIPT No matching script. Please use EVAL."},
+      {"NOSCRIPT No matching script.", "NOSCRIPT", Failure::kRejected,
+       "NOSCRIPT No matching script."},
+      {"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+       "BUSY", Failure::kNotNow,
+       "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
+      {"BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+       "BUSY", Failure::kNotNow,
+       "BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
+      {"LOADING Redis is loading the dataset in memory", "LOADING", Failure::kNotNow,
+       "LOADING Redis is loading the dataset in memory"},
+      {"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+       "MASTERDOWN", Failure::kNotNow,
+       "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."},
+      {"CLUSTERDOWN Hash slot not served", "CLUSTERDOWN", Failure::kNotNow,
+       "CLUSTERDOWN Hash slot not served"},
+      {"TRYAGAIN Multiple keys request during rehashing of slot", "TRYAGAIN", Failure::kNotNow,
+       "TRYAGAIN Multiple keys request during rehashing of slot"},
+      {"NOAUTH Authentication required.", "NOAUTH", Failure::kRefused,
+       "NOAUTH Authentication required."},
+      {"WRONGPASS invalid username-password pair", "WRONGPASS", Failure::kRefused,
+       "WRONGPASS invalid username-password pair"},
+      {"WRONGPASS invalid username-password pair or user is disabled.", "WRONGPASS",
+       Failure::kRefused, "WRONGPASS invalid username-password pair or user is disabled."},
+      {"NOPERM this user has no permissions to run the 'set' command or its subcommand", "NOPERM",
+       Failure::kRefused,
+       "NOPERM this user has no permissions to run the 'set' command or its subcommand"},
+      {"NOPERM No permissions to access a key", "NOPERM", Failure::kRefused,
+       "NOPERM No permissions to access a key"},
+      {"DENIED Redis is running in protected mode", "DENIED", Failure::kRefused,
+       "DENIED Redis is running in protected mode"},
+      {"ERR AUTH <password> called without any password configured for the default user. Are you "
+       "sure your configuration is correct?",
+       "ERR", Failure::kRefused,
+       "AUTH <password> called without any password configured for the default user. Are you sure "
+       "your configuration is correct?"},
+      {"ERR Client sent AUTH, but no password is set", "ERR", Failure::kRefused,
+       "Client sent AUTH, but no password is set"},
+      {"ERR invalid password", "ERR", Failure::kRefused, "invalid password"},
+      {"ERR DB index is out of range", "ERR", Failure::kRejected, "DB index is out of range"},
+      {"ERR unknown command 'NOSUCH', with args beginning with: 'a' ", "ERR", Failure::kRejected,
+       "unknown command 'NOSUCH', with args beginning with: 'a' "},
+      {"ERR max number of clients reached", "ERR", Failure::kRejected,
+       "max number of clients reached"},
+      {"READONLY You can't write against a read only replica.", "READONLY", Failure::kRejected,
+       "READONLY You can't write against a read only replica."},
+      {"NOREPLICAS Not enough good replicas to write.", "NOREPLICAS", Failure::kRejected,
+       "NOREPLICAS Not enough good replicas to write."},
+      {"CROSSSLOT Keys in request don't hash to the same slot", "CROSSSLOT", Failure::kRejected,
+       "CROSSSLOT Keys in request don't hash to the same slot"},
+      {"MOVED 866 127.0.0.1:7001", "MOVED", Failure::kRejected, "MOVED 866 127.0.0.1:7001"},
+      {"MYCODE my words", "MYCODE", Failure::kRejected, "MYCODE my words"},
+      {"my words", "", Failure::kRejected, "my words"},
+      {"A sentence", "", Failure::kRejected, "A sentence"},
+      {"MISCONF", "MISCONF", Failure::kRejected, "MISCONF"},
+      {"", "", Failure::kRejected, ""},
+  };
+  for (const auto& row : cases) {
+    CAPTURE(row.text);
+    CHECK(error_code(row.text) == row.code);
+    CHECK(classify_error(row.text) == row.failure);
+    const auto error = to_error(reply_from("-" + std::string(row.text) + "\r\n"));
+    CHECK(error.failure() == row.failure);
+    CHECK(error.code() == row.code);
+    CHECK(error.what() == std::string(row.message));
+  }
+}
+
+TEST_CASE(
+    "an error from inside a script is the inner error, wherever the server puts its position") {
+  const std::string call =
+      "ERR Error running script (call to f_a94ea23bc16bbab0a3643fd91cb7769443713c02): ";
+  const std::string sha1 = " script: a94ea23bc16bbab0a3643fd91cb7769443713c02, on @user_script:1.";
+  const std::string no_sha1 = " script: on @user_script:1.";
+  const std::string wrong_type(kWrongType);
+  const std::string oom(kOom);
+  const std::string may_not = "The user executing the script can't run this command or subcommand";
+  const std::string acl =
+      "ACL failure in script: User bob has no permissions to run the 'set' command";
+  const std::string words = "user_script:1: my words";
+  struct Case {
+    std::string text;
+    std::string code;
+    Failure failure;
+    std::string message;
+  };
+  const std::vector<Case> cases{
+      {call + "@user_script:1: " + wrong_type, "WRONGTYPE", Failure::kRejected, wrong_type},
+      {call + "@user_script:12: ERR value is not an integer or out of range", "ERR",
+       Failure::kRejected, "value is not an integer or out of range"},
+      {wrong_type + sha1, "WRONGTYPE", Failure::kRejected, wrong_type},
+      {wrong_type + no_sha1, "WRONGTYPE", Failure::kRejected, wrong_type},
+      {call + "@user_script:1: @user_script: 1: -" + oom, "OOM", Failure::kRejected, oom},
+      {oom + sha1, "OOM", Failure::kRejected, oom},
+      {call + "@user_script:1: @user_script: 1: -READONLY You can't write against a read only "
+              "replica.",
+       "READONLY", Failure::kRejected, "READONLY You can't write against a read only replica."},
+      {call + "@user_script:1: @user_script: 1: " + may_not, "ERR", Failure::kRefused, may_not},
+      {"@user_script: 1: " + may_not, "", Failure::kRefused, may_not},
+      {call +
+           "@user_script:1: @user_script: 1: The user executing the script can't access at least "
+           "one of the keys mentioned in the command arguments",
+       "ERR", Failure::kRefused,
+       "The user executing the script can't access at least one of the keys mentioned in the "
+       "command arguments"},
+      {"ERR " + may_not + sha1, "ERR", Failure::kRefused, may_not},
+      {"ERR " + may_not, "ERR", Failure::kRefused, may_not},
+      {"ERR " + acl + sha1, "ERR", Failure::kRefused, acl},
+      {"ERR " + acl + no_sha1, "ERR", Failure::kRefused, acl},
+      {"ERR " + acl, "ERR", Failure::kRefused, acl},
+      {call + "@user_script:1: " + words, "ERR", Failure::kRejected, words},
+      {"ERR " + words + sha1, "ERR", Failure::kRejected, words},
+      {"ERR " + words + no_sha1, "ERR", Failure::kRejected, words},
+      {call + "@enable_strict_lua:15: user_script:1: Script attempted to access nonexistent global "
+              "variable 'nosuch'",
+       "ERR", Failure::kRejected,
+       "user_script:1: Script attempted to access nonexistent global variable 'nosuch'"},
+      {call + "@user_script:1: Script killed by user with SCRIPT KILL...", "ERR",
+       Failure::kRejected, "Script killed by user with SCRIPT KILL..."},
+      {"ERR Error compiling script (new function): user_script:1: unexpected symbol near '<eof>'",
+       "ERR", Failure::kRejected,
+       "Error compiling script (new function): user_script:1: unexpected symbol near '<eof>'"},
+      {"ERR Error running script (call to f_", "ERR", Failure::kRejected,
+       "Error running script (call to f_"},
+      {"MYCODE a script: of mine", "MYCODE", Failure::kRejected, "MYCODE a script: of mine"},
+      {"@", "", Failure::kRejected, "@"},
+      {"@user_script:", "", Failure::kRejected, "@user_script:"},
+      {"@user_script:1:", "", Failure::kRejected, "@user_script:1:"},
+  };
+  for (const auto& row : cases) {
+    CAPTURE(row.text);
+    CHECK(error_code(row.text) == row.code);
+    CHECK(classify_error(row.text) == row.failure);
+    CHECK(to_error(reply_from("-" + row.text + "\r\n")).what() == row.message);
+  }
+}
+
+TEST_CASE("control bytes of an error reply are escaped") {
+  CHECK(to_error(reply_from("-ERR a\x1b[31mb\tc\r\n")).what() == std::string("a\\x1b[31mb\\tc"));
+}

@@ -1,0 +1,203 @@
+// What real servers do when they refuse, as a Connection shows it.
+
+#include <doctest/doctest.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <string_view>
+
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/private_server.h"
+#include "support/failure.h"
+#include "support/server.h"
+
+using namespace std::chrono_literals;
+using rlctl::redis::classify_error;
+using rlctl::redis::Connection;
+using rlctl::redis::error_code;
+using rlctl::redis::Failure;
+using rlctl::redis::PrivateServer;
+using rlctl::redis::to_error;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::start_server;
+
+namespace {
+
+constexpr auto kTimeout = 5s;
+
+Connection open(const PrivateServer& server) {
+  return Connection::open(server.url(), kTimeout);
+}
+
+// A server with the user bob, who may run scripts but not SET.
+void add_bob(Connection& connection) {
+  REQUIRE(connection.call({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval", "+get"}).text() ==
+          "OK");
+}
+
+Url as(const PrivateServer& server, const std::string& user, const std::string& password) {
+  Url url = server.url();
+  url.user = user;
+  url.password = password;
+  return url;
+}
+
+}  // namespace
+
+TEST_CASE("a server that wants a password refuses those who give none, or another") {
+  auto server = start_server({"--requirepass", "pw"});
+  if (!server) return;
+  const auto none = open(*server).call({"GET", "k"});
+  CHECK(error_code(none.text()) == "NOAUTH");
+  CHECK(to_error(none).failure() == Failure::kRefused);
+
+  const auto wrong = error_of([&] {
+    (void)Connection::open(as(*server, "", "other"), kTimeout).call({"GET", "k"});
+  });
+  CHECK(wrong.code() == "WRONGPASS");
+  CHECK(wrong.failure() == Failure::kRefused);
+  const auto nobody = error_of([&] {
+    (void)Connection::open(as(*server, "nobody", "pw"), kTimeout).call({"GET", "k"});
+  });
+  CHECK(nobody.failure() == Failure::kRefused);
+
+  for (const char* user : {"", "default"}) {
+    auto right = Connection::open(as(*server, user, "pw"), kTimeout);
+    CHECK(right.call({"PING"}).text() == "PONG");
+  }
+}
+
+TEST_CASE("a password for a server that wants none is refused") {
+  auto server = start_server();
+  if (!server) return;
+  const auto error =
+      error_of([&] { (void)Connection::open(as(*server, "", "geheim"), kTimeout).call({"PING"}); });
+  CHECK(error.failure() == Failure::kRefused);
+  CHECK_FALSE(contains(error.what(), "geheim"));
+}
+
+TEST_CASE("what a user may not do is refused, in a script as outside") {
+  auto server = start_server();
+  if (!server) return;
+  auto admin = open(*server);
+  add_bob(admin);
+  auto bob = Connection::open(as(*server, "bob", "pw"), kTimeout);
+  CHECK(to_error(bob.call({"SET", "k", "v"})).failure() == Failure::kRefused);
+  for (const char* call :
+       {"return redis.call('SET', KEYS[1], 'v')", "return redis.pcall('SET', KEYS[1], 'v')"}) {
+    const auto reply = bob.call({"EVAL", call, "1", "k"});
+    CAPTURE(reply.text());
+    REQUIRE(reply.is_error());
+    CHECK(classify_error(reply.text()) == Failure::kRefused);
+  }
+}
+
+TEST_CASE("SELECT chooses the database, and one that is not there stops everything") {
+  auto server = start_server();
+  if (!server) return;
+  Url url = server->url();
+  url.database = 15;
+  auto last = Connection::open(url, kTimeout);
+  CHECK(last.call({"SET", "k", "15"}).text() == "OK");
+  CHECK(open(*server).call({"GET", "k"}).is_nil());
+
+  // Before anything else can be sent.
+  url.database = 16;
+  const auto error = error_of([&] { (void)Connection::open(url, kTimeout); });
+  CHECK(error.failure() == Failure::kRejected);
+  CHECK(contains(error.what(), "SELECT: DB index is out of range"));
+}
+
+TEST_CASE("an unknown script is told by its code") {
+  auto server = start_server();
+  if (!server) return;
+  const auto reply = open(*server).call({"EVALSHA", std::string(40, '0'), "0"});
+  CHECK(error_code(reply.text()) == "NOSCRIPT");
+}
+
+TEST_CASE("a script's own error and one of a command in it are rejections, told by their codes") {
+  auto server = start_server();
+  if (!server) return;
+  auto connection = open(*server);
+  CHECK(connection.call({"SET", "s", "x"}).text() == "OK");
+  const auto message = [&](std::string_view script, std::string_view code) {
+    const auto reply = connection.call({"EVAL", script, "1", "s"});
+    CHECK(error_code(reply.text()) == code);
+    const auto error = to_error(reply);
+    CHECK(error.failure() == Failure::kRejected);
+    return support::message_of(error);
+  };
+  const std::string wrong = "WRONGTYPE Operation against a key holding the wrong kind of value";
+  CHECK(message("return redis.call('LPUSH', KEYS[1], 1)", "WRONGTYPE") == wrong);
+  CHECK(message("return redis.pcall('LPUSH', KEYS[1], 1)", "WRONGTYPE") == wrong);
+  CHECK(message("return redis.error_reply('MYCODE no')", "MYCODE") == "MYCODE no");
+  CHECK(message("return redis.call('INCR', KEYS[1])", "ERR") ==
+        "value is not an integer or out of range");
+  CHECK(message("error('no')", "ERR") == "user_script:1: no");
+}
+
+TEST_CASE("a server out of memory rejects what a script wants to write") {
+  auto server = start_server({"--maxmemory", "1"});
+  if (!server) return;
+  const auto reply = open(*server).call({"EVAL", "return redis.call('SET', 'k', 'v')", "1", "k"});
+  CHECK(error_code(reply.text()) == "OOM");
+  CHECK(contains(to_error(reply).what(), "OOM command not allowed"));
+  CHECK_FALSE(contains(to_error(reply).what(), "script"));
+}
+
+TEST_CASE("a server busy with a script says: not now") {
+  // Its name before Redis 7, which knows it still.
+  auto server = start_server({"--lua-time-limit", "1"});
+  if (!server) return;
+  auto looping = open(*server);
+  looping.append({"EVAL", "while true do end", "0"});
+  looping.flush();
+  auto other = open(*server);
+  // The script may not have begun.
+  auto reply = other.call({"PING"});
+  for (int i = 0; i < 100 && !reply.is_error(); ++i) reply = other.call({"PING"});
+  CHECK(error_code(reply.text()) == "BUSY");
+  CHECK(to_error(reply).failure() == Failure::kNotNow);
+  CHECK(other.call({"SCRIPT", "KILL"}).text() == "OK");
+  CHECK(looping.read().is_error());
+}
+
+TEST_CASE("a server that is stopped times out, and goes on when it is not") {
+  auto server = start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 30ms);
+  CHECK(connection.call({"PING"}).text() == "PONG");
+  ::kill(server->pid(), SIGSTOP);
+  const auto error = error_of([&] { (void)connection.call({"INCR", "k"}); });
+  ::kill(server->pid(), SIGCONT);
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(error.hint(), "may have been executed"));
+  CHECK(open(*server).call({"GET", "k"}).text() == "1");
+}
+
+TEST_CASE("a killed server is unreachable") {
+  auto server = start_server();
+  if (!server) return;
+  auto connection = open(*server);
+  CHECK(connection.call({"PING"}).text() == "PONG");
+  ::kill(server->pid(), SIGKILL);
+  CHECK(error_of([&] {
+          for (;;) (void)connection.call({"PING"});
+        }).failure() == Failure::kUnreachable);
+}
+
+TEST_CASE("a hundred thousand commands in one pipeline are answered in order") {
+  constexpr int kCommands = 100'000;
+  auto server = start_server();
+  if (!server) return;
+  auto connection = open(*server);
+  for (int i = 0; i < kCommands; ++i) connection.append({"INCR", "k"});
+  bool in_order = true;
+  for (int i = 1; i <= kCommands; ++i) in_order = in_order && connection.read().integer() == i;
+  CHECK(in_order);
+}

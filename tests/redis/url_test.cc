@@ -1,0 +1,185 @@
+#include "redis/url.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "redis/error.h"
+#include "support/failure.h"
+
+using rlctl::redis::display;
+using rlctl::redis::Failure;
+using rlctl::redis::parse_url;
+using rlctl::redis::Scheme;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::message_of;
+
+namespace {
+
+struct Parsed {
+  const char* text;
+  Url url;
+};
+
+Url tcp(const std::string& host, int port, int database = 0, const std::string& user = {},
+        const std::string& password = {}) {
+  return {.host = host, .port = port, .user = user, .password = password, .database = database};
+}
+
+Url local(const std::string& path, int database = 0, const std::string& user = {},
+          const std::string& password = {}) {
+  return {.scheme = Scheme::kUnix,
+          .path = path,
+          .user = user,
+          .password = password,
+          .database = database};
+}
+
+}  // namespace
+
+TEST_CASE("a URL is read as redis-cli reads it") {
+  const std::vector<Parsed> cases{
+      {"redis://", tcp("127.0.0.1", 6379)},
+      {"redis://example.org", tcp("example.org", 6379)},
+      {"redis://example.org/", tcp("example.org", 6379)},
+      {"redis://example.org:6380/3", tcp("example.org", 6380, 3)},
+      {"REDIS://Example.org", tcp("Example.org", 6379)},
+      {"redis://:6380", tcp("127.0.0.1", 6380)},
+      {"redis://:1", tcp("127.0.0.1", 1)},
+      {"redis://:65535", tcp("127.0.0.1", 65535)},
+      {"redis:///5", tcp("127.0.0.1", 6379, 5)},
+      {"redis://secret@h", tcp("h", 6379, 0, "", "secret")},
+      {"redis://:secret@h", tcp("h", 6379, 0, "", "secret")},
+      {"redis://alice:secret@h:1/2", tcp("h", 1, 2, "alice", "secret")},
+      {"redis://alice:@h", tcp("h", 6379, 0, "alice", "")},
+      {"redis://al%40ice:s%3Ac%2Fr%25@h", tcp("h", 6379, 0, "al@ice", "s:c/r%")},
+      {"redis://:p@ss/w?rd#:@h", tcp("h", 6379, 0, "", "p@ss/w?rd#:")},
+      {"redis://[::1]", tcp("::1", 6379)},
+      {"redis://[::1]:6380/1", tcp("::1", 6380, 1)},
+      {"redis://u:p@[fe80::1%25eth0]:6380", tcp("fe80::1%eth0", 6380, 0, "u", "p")},
+      {"valkey://h", tcp("h", 6379)},
+  };
+  for (const auto& row : cases) {
+    CAPTURE(row.text);
+    CHECK(parse_url(row.text) == row.url);
+  }
+}
+
+TEST_CASE("a URL may name a unix socket") {
+  const std::vector<Parsed> cases{
+      {"unix:/run/r.sock", local("/run/r.sock")},
+      {"unix:///run/r.sock", local("/run/r.sock")},
+      {"unix:///run/r.sock?db=7", local("/run/r.sock", 7)},
+      {"unix:///run/with%20blank%3F", local("/run/with blank?")},
+      {"unix:///run/a@b", local("/run/a@b")},
+      {"unix://:secret@/run/r.sock", local("/run/r.sock", 0, "", "secret")},
+      {"unix://alice:s/e@/run/r.sock?db=1", local("/run/r.sock", 1, "alice", "s/e")},
+  };
+  for (const auto& row : cases) {
+    CAPTURE(row.text);
+    CHECK(parse_url(row.text) == row.url);
+  }
+}
+
+TEST_CASE("the other schemes are told apart") {
+  CHECK(parse_url("rediss://h").scheme == Scheme::kTls);
+  CHECK(parse_url("valkeys://h").scheme == Scheme::kTls);
+  CHECK(parse_url("redis+sentinel://a:1,b:2/name/0").scheme == Scheme::kSentinel);
+  CHECK(parse_url("redis+cluster://a:1,b:2").scheme == Scheme::kCluster);
+  CHECK(parse_url("private:").scheme == Scheme::kPrivate);
+  CHECK(parse_url("private://").scheme == Scheme::kPrivate);
+}
+
+TEST_CASE("what is wrong with a URL is named") {
+  struct Wrong {
+    const char* text;
+    const char* named;
+  };
+  const std::vector<Wrong> cases{
+      {"", "empty"},
+      {"localhost:6379", "without a scheme: 'localhost:6379'"},
+      {"redis:6379", "without a scheme: 'redis:6379'"},
+      {"/run/r.sock", "without a scheme: '/run/r.sock'"},
+      {"http://h", "unknown scheme in the URL: 'http'"},
+      {"redis://h:0", "bad port in the URL: '0'"},
+      {"redis://h:65536", "bad port in the URL: '65536'"},
+      {"redis://h:99999999999999999999", "bad port in the URL: '99999999999999999999'"},
+      {"redis://h:abc", "bad port"},
+      {"redis://h:", "bad port"},
+      {"redis://h:-1", "bad port"},
+      {"redis://h:6379x", "bad port"},
+      {"redis://::1", "bad port"},
+      {"redis://[::1", "'['"},
+      {"redis://[localhost]", "'[localhost]' is not an IPv6 address"},
+      {"redis://[::1]6379", "']'"},
+      {"redis://h h", "bad host in the URL: 'h h'"},
+      {"redis://h\n", "bad host in the URL: 'h\\n'"},
+      {"redis://h/x", "bad database in the URL: 'x'"},
+      {"redis://h/-1", "bad database in the URL: '-1'"},
+      {"redis://h/+1", "bad database in the URL: '+1'"},
+      {"redis://h/1/2", "bad database in the URL: '1/2'"},
+      {"redis://h/99999999999", "bad database in the URL: '99999999999'"},
+      {"redis://h?db=1", "unknown part of the URL: '?db=1'"},
+      {"redis://h/1#x", "unknown part of the URL: '#x'"},
+      {"redis://%zz:p@h", "percent-escape in the user"},
+      {"redis://:%4@h", "percent-escape in the password"},
+      {"redis://:%00@h", "%00 in the password"},
+      {"unix:r.sock", "absolute path"},
+      {"unix://run/r.sock", "absolute path"},
+      {"unix:", "absolute path"},
+      {"unix:///", "absolute path"},
+      {"unix:///r?db=x", "bad database in the URL: 'x'"},
+      {"unix:///r?x=1", "unknown part of the URL: '?x=1'"},
+      {"private:x", "private:"},
+  };
+  for (const auto& row : cases) {
+    CAPTURE(row.text);
+    const auto error = error_of([&] { (void)parse_url(row.text); });
+    CHECK(error.failure() == Failure::kUsage);
+    CAPTURE(message_of(error));
+    CHECK(contains(error.what(), row.named));
+  }
+}
+
+TEST_CASE("a URL without a scheme comes back with one in the hint") {
+  CHECK(contains(error_of([] { (void)parse_url("localhost:6379"); }).hint(),
+                 "redis://localhost:6379"));
+  CHECK(contains(error_of([] { (void)parse_url("/run/r.sock"); }).hint(), "unix:///run/r.sock"));
+}
+
+TEST_CASE("no error about a URL shows its password") {
+  for (const char* text :
+       {"redis://alice:geheim@h:0", "redis://alice:geheim@h:x", "redis://alice:geheim@h/x",
+        "redis://alice:geheim", "redis://:geheim", "redis://:ge@heim@h h", "alice:geheim@h",
+        "http://alice:geheim@h", "redis://:geheim%zz@h", "unix://:geheim", "unix://:geheim@run",
+        "unix://a:geheim@/r?x", "redis://:x/geheim@h:x", "redis://:x?geheim@h:x", "redis:geheim@h",
+        "redis://:x#geheim@h?y", "unix:geheim@h"}) {
+    CAPTURE(text);
+    const auto error = error_of([&] { (void)parse_url(text); });
+    CHECK_FALSE(contains(error.what(), "heim"));
+    CHECK_FALSE(contains(error.hint(), "heim"));
+  }
+}
+
+TEST_CASE("a URL is shown with its port and without its password") {
+  CHECK(display(parse_url("redis://")) == "redis://127.0.0.1:6379");
+  CHECK(display(parse_url("redis://:secret@h/3")) == "redis://h:6379/3");
+  CHECK(display(parse_url("redis://alice:secret@h")) == "redis://alice:***@h:6379");
+  CHECK(display(parse_url("rediss://[::1]:1")) == "rediss://[::1]:1");
+  CHECK(display(parse_url("unix:/r.sock?db=2")) == "unix:///r.sock?db=2");
+  CHECK(display(parse_url("unix:///a%0Ab")) == "unix:///a%0Ab");
+  CHECK(display(parse_url("redis+cluster://:secret@a:1,b:2")) == "redis+cluster://a:1,b:2");
+  CHECK(display(parse_url("private:")) == "private:");
+}
+
+TEST_CASE("a URL that was shown is the same URL when read again") {
+  for (const char* text : {"redis://h:1/2", "redis://[fe80::1%25eth0]", "unix:///a%3Fb%20c?db=9",
+                           "rediss://h", "private:"}) {
+    CAPTURE(text);
+    const Url url = parse_url(text);
+    CHECK(parse_url(display(url)) == url);
+  }
+}

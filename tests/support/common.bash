@@ -1,0 +1,167 @@
+# For the tests in bats. A file of tests begins with
+#
+#     load ../support/common
+#
+#     @test "a look takes nothing" {
+#       start_server
+#       run -1 rlctl check k --limit 5/60s --peek --cost 6
+#       assert_output --partial 'remaining=5'
+#       assert_equal "$(cli EXISTS k)" 0
+#     }
+#
+# What it gives:
+#
+#   rlctl             the binary of the build under test ($RLCTL_BUILD, default build/dev), on PATH.
+#   start_server [OPTION…]
+#                     A Redis server of this test's own, with these options (--maxmemory 1mb). Sets
+#                     $socket, $server_pid, and $RLCTL_URL, by which rlctl finds it without being
+#                     told; more than one may be started, the newest is the one they name. In
+#                     setup_file it serves every test of the file. Killed by teardown or
+#                     teardown_file, pass or fail; a file that defines one of these itself calls
+#                     stop_servers in it.
+#   cli COMMAND…      redis-cli on $socket; fails on an error reply.
+#   start_fake_server [--close] REPLY
+#                     A listener on a socket that answers whatever comes with REPLY ('\r\n' and
+#                     '\0' are bytes; empty: it never answers), then holds or closes the
+#                     connection. Sets the same variables.
+#   run_with_timeout [OPTION OF run…] SECONDS COMMAND…
+#                     `run`, and the status is 124 where the command did not end in time.
+#   expect_status STATUS COMMAND…
+#                     Runs the command and fails with what it printed unless it ends in STATUS.
+#   wait_until COMMAND…
+#                     Repeats the command until it succeeds; fails after ten seconds.
+#   assert_output, assert_line, assert_equal, refute_output, …
+#                     of bats-assert.
+#
+# The environment is clean: no RLCTL_*, REDISCLI_*, XDG_*, NO_COLOR from outside, HOME is a folder of
+# the run's own, and $RLCTL_URL names a socket that is not there until a server is started, so that no
+# test can reach port 6379 by forgetting something.
+
+bats_require_minimum_version 1.5.0
+bats_load_library bats-support
+bats_load_library bats-assert
+
+project=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+RLCTL_BUILD=${RLCTL_BUILD:-$project/build/dev}
+servers=()
+
+# This file is read again for each test; what setup_file has set must stay.
+if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
+  while read -r variable; do
+    case $variable in
+      RLCTL_BUILD | RLCTL_REDIS_SERVER | RLCTL_TEST_*) ;;
+      RLCTL_* | REDISCLI_* | REDIS_* | XDG_* | NO_COLOR | CLICOLOR* | FORCE_COLOR) unset "$variable" ;;
+    esac
+  done < <(compgen -e)
+  export rlctl_test_run=$BATS_RUN_TMPDIR
+  export RLCTL_BUILD HOME=$BATS_RUN_TMPDIR/home
+  export RLCTL_URL=unix://$BATS_RUN_TMPDIR/no-server-was-started
+  export LC_ALL=C.UTF-8 TZ=UTC
+  mkdir -p "$HOME"
+  PATH=$RLCTL_BUILD/cli:$PATH
+fi
+
+# The server's binary, and the name under which it is a server.
+server_binary() {
+  local candidate
+  for candidate in "${RLCTL_REDIS_SERVER:-}" redis-server valkey-server redis-check-rdb; do
+    [[ -n $candidate ]] && command -v "$candidate" && return
+  done
+  echo "no redis-server: install Debian's redis-tools" >&2
+  return 1
+}
+
+# In the background, and killed with the process that started it.
+start_bound() {
+  local bound=()
+  if command -v setpriv >/dev/null; then bound=(setpriv --pdeathsig KILL); fi
+  # 3 and 4 are bats's own: it waits until nobody holds them any more.
+  "${bound[@]}" "$@" </dev/null 3>&- 4>&- &
+  server_pid=$!
+  servers+=("$server_pid")
+}
+
+use_socket() {
+  folder=$(mktemp -d "${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}/server.XXXXXX")
+  export socket=$folder/socket
+  export RLCTL_URL=unix://$socket
+}
+
+start_server() {
+  local folder binary
+  use_socket
+  binary=$(server_binary)
+  # Debian's redis-check-rdb is the server when it is called by the server's name.
+  ln -s "$binary" "$folder/redis-server"
+  start_bound "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" \
+    --save '' --appendonly no "$@" >"$folder/log" 2>&1
+  export server_pid
+  wait_until_answered "$folder/log"
+}
+
+wait_until_answered() {
+  local log=$1 attempt
+  for ((attempt = 0; attempt < 500; attempt++)); do
+    if redis-cli -s "$socket" PING >/dev/null 2>&1; then return 0; fi
+    if ! kill -0 "$server_pid" 2>/dev/null; then break; fi
+    sleep 0.02
+  done
+  echo "the server did not start:" >&2
+  cat "$log" >&2
+  return 1
+}
+
+start_fake_server() {
+  local folder close=0
+  if [[ $1 == --close ]]; then
+    close=1
+    shift
+  fi
+  use_socket
+  start_bound perl "$project/tests/support/fake_server.pl" "$socket" "$close" "$1" >"$folder/log" 2>&1
+  export server_pid
+  wait_until test -S "$socket"
+}
+
+stop_servers() {
+  local pid
+  for pid in "${servers[@]}"; do
+    { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null || true
+  done
+  servers=()
+}
+
+teardown() { stop_servers; }
+teardown_file() { stop_servers; }
+
+cli() { redis-cli -e -s "$socket" "$@"; }
+
+run_with_timeout() {
+  local options=()
+  while [[ $1 == [-!]* ]]; do
+    options+=("$1")
+    shift
+  done
+  run "${options[@]}" timeout --kill-after=2 "$@"
+}
+
+expect_status() {
+  local expected=$1 actual=0 printed
+  shift
+  printed=$("$@" 2>&1) || actual=$?
+  if ((actual != expected)); then
+    printf 'status %s, not %s, of: %s\n%s\n' "$actual" "$expected" "$*" "$printed" >&2
+    return 1
+  fi
+}
+
+wait_until() {
+  local deadline=$((SECONDS + 10))
+  until "$@"; do
+    if ((SECONDS >= deadline)); then
+      echo "waited ten seconds for: $*" >&2
+      return 1
+    fi
+    sleep 0.02
+  done
+}

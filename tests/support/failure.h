@@ -1,0 +1,31 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "redis/error.h"
+
+namespace support {
+
+/// The Error that `call` throws; a failed test where it throws none.
+template <typename Call>
+[[nodiscard]] rlctl::redis::Error error_of(Call call) {
+  try {
+    call();
+  } catch (const rlctl::redis::Error& error) {
+    return error;
+  }
+  FAIL("nothing was thrown");
+  return {rlctl::redis::Failure::kUsage, ""};
+}
+
+[[nodiscard]] inline std::string message_of(const rlctl::redis::Error& error) {
+  return error.what();
+}
+
+[[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace support

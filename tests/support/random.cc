@@ -1,0 +1,45 @@
+#include "support/random.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+namespace rlctl::test {
+namespace {
+
+std::uint64_t choose_seed() {
+  const char* given = std::getenv("RLCTL_TEST_SEED");
+  const std::uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+  MESSAGE("RLCTL_TEST_SEED=" << seed);
+  return seed;
+}
+
+}  // namespace
+
+Random::Random() : engine_(choose_seed()) {}
+
+std::int64_t Random::uniform(std::int64_t least, std::int64_t most) {
+  const auto span = static_cast<std::uint64_t>(most - least) + 1;
+  return least + static_cast<std::int64_t>(engine_() % span);
+}
+
+std::int64_t Random::log_uniform(std::int64_t least, std::int64_t most) {
+  std::int64_t low = least;
+  std::int64_t high = most;
+  // A random magnitude, then a number of it: all in integers, the same everywhere.
+  std::int64_t magnitudes = 1;
+  for (std::int64_t edge = least; edge <= most / 4; edge *= 4) ++magnitudes;
+  for (auto skip = uniform(0, magnitudes - 1); skip > 0; --skip) low *= 4;
+  high = std::min(most, low <= most / 4 ? low * 4 : most);
+  return uniform(low, high);
+}
+
+std::int64_t operations(std::int64_t at_least) {
+  const char* given = std::getenv("RLCTL_TEST_OPERATIONS");
+  return given == nullptr ? at_least : std::max<std::int64_t>(at_least, std::atoll(given));
+}
+
+}  // namespace rlctl::test

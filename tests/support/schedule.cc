@@ -1,0 +1,312 @@
+#include "support/schedule.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "support/shrink.h"
+
+namespace rlctl::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kLatestUs = 4'000'000'000'000'000;
+constexpr std::int64_t kMonthUs = 2'592'000'000'000;
+constexpr std::int64_t kMaxWindowUs = 100'000'000'000'000;
+constexpr std::int64_t kMaxNumber = 1'000'000'000;
+constexpr std::int64_t kMaxProduct = std::int64_t{1} << 53;
+
+std::int64_t make_count(Random& random) {
+  constexpr std::array<std::int64_t, 6> kHardToDivideBy{3, 6, 7, 60, 600, 900'000};
+  const auto kind = random.uniform(1, 100);
+  if (kind <= 65) return random.uniform(1, 10);
+  if (kind <= 75) return random.one_of(kHardToDivideBy);
+  if (kind <= 95) return random.log_uniform(1, 1000);
+  return kind <= 98 ? random.log_uniform(1, kMaxNumber) : kMaxNumber;
+}
+
+std::int64_t make_window_us(Random& random) {
+  constexpr std::array<std::int64_t, 4> kUsual{1'000'000, 60'000'000, 3'600'000'000, kMonthUs};
+  const auto kind = random.uniform(1, 100);
+  if (kind <= 15) return random.uniform(1, 20);
+  if (kind <= 40) return random.one_of(kUsual);
+  if (kind <= 95) return random.log_uniform(1, kMonthUs);
+  return kind <= 98 ? random.log_uniform(1, kMaxWindowUs) : kMaxWindowUs;
+}
+
+/// The most the contract allows: limit x burst and burst x window / limit are bounded.
+std::int64_t largest_burst(const Limit& limit) {
+  const auto by_span = static_cast<double>(kLatestUs) * static_cast<double>(limit.limit) /
+                       static_cast<double>(limit.window.count());
+  const auto most = std::min(
+      {kMaxNumber, kMaxProduct / limit.limit, static_cast<std::int64_t>(std::min(by_span, 1e9))});
+  return std::max<std::int64_t>(1, most);
+}
+
+void add_burst(Limit& limit, Random& random) {
+  const auto most = largest_burst(limit);
+  if (limit.limit <= most && random.percent(40)) return;
+  const auto kind = random.uniform(1, 100);
+  const auto wished = kind <= 80   ? random.log_uniform(1, 3 * limit.limit)
+                      : kind <= 95 ? random.uniform(1, 10)
+                                   : random.log_uniform(1, kMaxNumber);
+  limit.burst = std::min(wished, most);
+}
+
+std::int64_t capacity(const Limit& limit) {
+  return limit.burst.value_or(limit.limit);
+}
+
+/// Makes one schedule, asking a model as it goes, so that edges can be aimed at.
+class Maker {
+ public:
+  Maker(const Algorithm& algorithm, Random& random)
+      : algorithm_(algorithm), random_(random), model_(algorithm) {
+    const auto keys = random.percent(70) ? 1 : random.uniform(2, 3);
+    for (std::int64_t i = 0; i < keys; ++i) {
+      keys_.emplace_back(1, static_cast<char>('a' + i));
+      limits_.push_back(make_limit(algorithm, random));
+    }
+    changing_ = random.percent(30);
+    refunding_ = algorithm.has_refund && random.percent(50);
+    const auto kind = random.uniform(1, 100);
+    now_us_ = kind <= 80   ? 1'700'000'000'000'000 + random.uniform(0, 100'000'000'000)
+              : kind <= 85 ? 0
+              : kind <= 90 ? kLatestUs - random.log_uniform(1, kMonthUs)
+                           : random.log_uniform(1, kLatestUs);
+  }
+
+  Schedule make() {
+    Schedule schedule;
+    for (auto steps = random_.log_uniform(2, 200); steps > 0; --steps) {
+      if (changing_ && random_.percent(15)) change_arguments();
+      advance();
+      Request request = choose_keys();
+      request.cost = make_cost(request.limits.front());
+      request.now = microseconds{now_us_};
+      last_ = model_.ask(request);
+      schedule.push_back(std::move(request));
+    }
+    return schedule;
+  }
+
+ private:
+  void change_arguments() {
+    auto& limit = limits_[static_cast<std::size_t>(random_.uniform(0, std::ssize(limits_) - 1))];
+    const Limit other = make_limit(algorithm_, random_);
+    const auto kind = random_.uniform(1, 4);
+    if (kind == 1) {
+      limit = other;
+    } else if (kind == 2) {
+      limit.limit = std::max<std::int64_t>(1, limit.limit + random_.uniform(-3, 3));
+    } else if (kind == 3) {
+      limit.window = microseconds{random_.log_uniform(1, 2 * limit.window.count())};
+    } else {
+      limit.burst = other.burst;
+    }
+    limit.limit = std::min(limit.limit, kMaxNumber);
+    limit.window = std::min(limit.window, microseconds{kMaxWindowUs});
+    if (algorithm_.has_burst && capacity(limit) > largest_burst(limit)) {
+      limit.burst = largest_burst(limit);
+    }
+  }
+
+  /// Mostly the first key alone, or all of them, in any order.
+  Request choose_keys() {
+    Request request;
+    std::vector<std::size_t> order(keys_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (order.size() > 1 && random_.percent(20)) std::swap(order.front(), order.back());
+    if (order.size() > 1 && random_.percent(30)) order.pop_back();
+    for (const auto i : order) {
+      request.keys.push_back(keys_[i]);
+      request.limits.push_back(limits_[i]);
+    }
+    return request;
+  }
+
+  std::int64_t make_cost(const Limit& limit) {
+    const auto most = capacity(limit);
+    const auto kind = random_.uniform(1, 100);
+    std::int64_t cost = 1;
+    if (kind <= 8) cost = 0;
+    if (kind > 60 && kind <= 75) cost = random_.uniform(1, std::min<std::int64_t>(most, 5) + 2);
+    if (kind > 75 && kind <= 82) cost = random_.uniform(1, std::min<std::int64_t>(most, 300) + 2);
+    if (kind > 82 && kind <= 87) cost = last_.remaining + random_.uniform(0, 1);
+    if (kind > 87 && kind <= 90) cost = most + random_.uniform(-1, 2);
+    if (kind > 90 && kind <= 92) cost = random_.log_uniform(1, kMaxNumber);
+    if (refunding_ && kind > 92 && kind <= 98) cost = -random_.uniform(1, 3);
+    if (refunding_ && kind > 98) cost = -random_.log_uniform(1, kMaxNumber);
+    // A log of thousands of units takes its time, and shows nothing that hundreds do not.
+    const auto bound = algorithm_.max_cost < kMaxNumber && !random_.percent(1)
+                           ? std::int64_t{1000}
+                           : algorithm_.max_cost;
+    return std::clamp<std::int64_t>(cost, algorithm_.has_refund ? -bound : 0, bound);
+  }
+
+  void advance() {
+    const auto& limit = random_.one_of(limits_);
+    const auto window = limit.window.count();
+    const auto around = random_.uniform(-1, 1);
+    const auto kind = random_.uniform(1, 100);
+    std::int64_t step = 0;
+    if (kind <= 30) {
+      step = 0;
+    } else if (kind <= 50) {
+      step = random_.uniform(0, 2 * std::max<std::int64_t>(1, window / limit.limit));
+    } else if (kind <= 60) {
+      step = random_.uniform(0, window);
+    } else if (kind <= 68) {
+      step = std::max<std::int64_t>(0, last_.retry_after.count()) + around;
+    } else if (kind <= 76) {
+      step = last_.reset_after.count() + around;
+    } else if (kind <= 80) {
+      step = window + around;
+    } else if (kind <= 86) {  // the edge of a window that starts at a multiple of it
+      step = window - now_us_ % window + around;
+    } else if (kind <= 90) {
+      step = random_.uniform(1, 5) * window + random_.uniform(0, window);
+    } else if (kind <= 93) {
+      step = random_.uniform(1, 3);
+    } else if (kind <= 96) {
+      step = -random_.log_uniform(1, window);
+    } else if (kind <= 98) {
+      step = -random_.uniform(1, 3) * window;
+    } else {
+      step = random_.percent(50) ? random_.log_uniform(1, kMonthUs)
+                                 : -random_.log_uniform(1, kMonthUs);
+    }
+    now_us_ = std::clamp<std::int64_t>(now_us_ + step, 0, kLatestUs);
+  }
+
+  const Algorithm& algorithm_;
+  Random& random_;
+  ModelLimiter model_;
+  std::vector<std::string> keys_;
+  std::vector<Limit> limits_;
+  std::int64_t now_us_ = 0;
+  Decision last_;
+  bool changing_ = false;
+  bool refunding_ = false;
+};
+
+std::string existence(const std::vector<std::string>& keys, const std::vector<bool>& there) {
+  std::string text;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (!there[i]) text += " and no key " + keys[i];
+  }
+  return text;
+}
+
+/// Variants of a request that are simpler to read.
+std::vector<Request> simpler(const Request& request) {
+  std::vector<Request> variants;
+  for (std::size_t i = 0; request.keys.size() > 1 && i < request.keys.size(); ++i) {
+    variants.push_back(request);
+    variants.back().keys.erase(variants.back().keys.begin() + static_cast<long>(i));
+    variants.back().limits.erase(variants.back().limits.begin() + static_cast<long>(i));
+  }
+  if (request.cost != 1) {
+    variants.push_back(request);
+    variants.back().cost = 1;
+  }
+  for (std::size_t i = 0; i < request.limits.size(); ++i) {
+    if (!request.limits[i].burst) continue;
+    variants.push_back(request);
+    variants.back().limits[i].burst.reset();
+    if (request.limits[i].limit > largest_burst(request.limits[i])) variants.pop_back();
+  }
+  return variants;
+}
+
+}  // namespace
+
+Limit make_limit(const Algorithm& algorithm, Random& random) {
+  Limit limit;
+  limit.limit = make_count(random);
+  limit.window = microseconds{make_window_us(random)};
+  if (algorithm.has_burst) add_burst(limit, random);
+  return limit;
+}
+
+Schedule make_schedule(const Algorithm& algorithm, Random& random) {
+  return Maker(algorithm, random).make();
+}
+
+std::optional<Differ::Difference> Differ::run(const Schedule& schedule) {
+  const std::string prefix = std::to_string(++runs_) + ":";
+  auto& connection = server_.connection();
+  for (const Request& step : schedule) {
+    Request request = step;
+    for (auto& key : request.keys) key.insert(0, prefix);
+    checker_.append(request);
+    for (const auto& key : request.keys) connection.append({"EXISTS", key});
+  }
+  ModelLimiter model(algorithm_);
+  std::optional<Difference> difference;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const Request& step = schedule[i];
+    auto expected = to_text(model.ask(step));
+    const auto reply = connection.read();
+    std::string actual;
+    try {
+      actual = to_text(limiter::Checker::parse(reply));
+    } catch (const redis::Error& error) {
+      actual = error.what();
+    }
+    std::vector<bool> in_model;
+    std::vector<bool> in_redis;
+    for (const auto& key : step.keys) {
+      in_model.push_back(model.exists(key));
+      in_redis.push_back(connection.read().integer() == 1);
+    }
+    if (difference || (expected == actual && in_model == in_redis)) continue;
+    expected += existence(step.keys, in_model);
+    actual += existence(step.keys, in_redis);
+    difference = Difference{i, std::move(expected), std::move(actual)};
+  }
+  for (const char* key : {"a", "b", "c"}) connection.append({"UNLINK", prefix + key});
+  for (int i = 0; i < 3; ++i) (void)connection.read();
+  return difference;
+}
+
+std::string Differ::explain(Schedule schedule) {
+  const auto fails = [&](const Schedule& shorter) { return run(shorter).has_value(); };
+  schedule = shrink(std::move(schedule), fails);
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < schedule.size() && !again; ++i) {
+      for (const Request& variant : simpler(schedule[i])) {
+        Schedule changed = schedule;
+        changed[i] = variant;
+        if (!fails(changed)) continue;
+        schedule = shrink(std::move(changed), fails);
+        again = true;
+        break;
+      }
+    }
+  }
+  const auto difference = run(schedule);
+  if (!difference) return "(gone when run again)";
+  std::string text;
+  for (std::size_t i = 0; i <= difference->step; ++i) {
+    text += "\n    " + to_command(algorithm_, schedule[i]);
+  }
+  return text + "\n  model:  " + difference->expected + "\n  script: " + difference->actual;
+}
+
+void check_script_against_model(const Algorithm& algorithm, std::int64_t requests) {
+  TestServer server;
+  Differ differ(server, algorithm);
+  Random random;
+  std::int64_t done = 0;
+  while (done < operations(requests)) {
+    const Schedule schedule = make_schedule(algorithm, random);
+    done += std::ssize(schedule);
+    if (differ.run(schedule)) FAIL("script and model differ:", differ.explain(schedule));
+  }
+}
+
+}  // namespace rlctl::test

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "redis/error.h"
+#include "redis/private_server.h"
+
+namespace support {
+
+/// A server of the test's own; none, with a word about it, where no server is installed.
+[[nodiscard]] inline std::optional<rlctl::redis::PrivateServer> start_server(
+    std::vector<std::string> arguments = {}) {
+  try {
+    return rlctl::redis::PrivateServer({.arguments = std::move(arguments)});
+  } catch (const rlctl::redis::Error& error) {
+    if (std::string(error.what()).find("no redis-server in PATH") == std::string::npos) throw;
+    MESSAGE("skipped: ", std::string(error.what()));
+    return std::nullopt;
+  }
+}
+
+}  // namespace support
