@@ -1,0 +1,9 @@
+-- Scripts run in Redis: Lua 5.1 without os and io, and these globals.
+std = {
+  read_globals = {
+    'KEYS', 'ARGV', 'redis', 'cjson', 'cmsgpack', 'struct', 'bit',
+    'assert', 'error', 'ipairs', 'next', 'pairs', 'pcall', 'select', 'setmetatable', 'tonumber',
+    'tostring', 'type', 'unpack', 'xpcall', 'math', 'string', 'table',
+  },
+}
+max_line_length = 110

@@ -1,0 +1,139 @@
+load ../support/common
+
+setup_file() { start_server; }
+setup() { cd "$project" || return; }
+
+# blocks LANGUAGE FILE: what stands in the fenced blocks of this language.
+blocks() { awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$2"; }
+
+# The tests are running already.
+without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/null|'; }
+
+@test "every command of the README can be run as it stands there" {
+  blocks sh README.md | without_the_tests >"$BATS_TEST_TMPDIR/commands"
+  run -0 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
+  assert_line '  2000'
+}
+
+@test "every command of CONTRIBUTING can be run as it stands there" {
+  blocks sh CONTRIBUTING.md | without_the_tests |
+    sed "s|/tmp/|$BATS_TEST_TMPDIR/|g; s/^redis-cli.*--ldb.*/& || true/" >"$BATS_TEST_TMPDIR/commands"
+  # redis-cli may die of SIGPIPE as its session ends, where it is not at a terminal.
+  # The server that is started must not hold bats's own files, nor outlive this test.
+  run bash -euo pipefail "$BATS_TEST_TMPDIR/commands" < <(printf 'step\ncontinue\n') 3>&- 4>&-
+  redis-cli -s "$BATS_TEST_TMPDIR/rlctl.sock" SHUTDOWN NOSAVE || true
+  assert_success
+  assert_output --partial 'Stopped at'
+}
+
+# examples FILE: the blocks of a page's section EXAMPLES, each in a file NUMBER.sh here.
+examples() {
+  awk -v folder="$BATS_TEST_TMPDIR" '
+    /^# / { inside = $0 == "# EXAMPLES" }
+    inside && /^```$/ { open = !open; if (open) file = folder "/" ++n ".sh"; next }
+    inside && open { gsub(/\\\\/, "\\"); print >file }' "$1"
+}
+
+@test "every example in the manual can be run as it stands there" {
+  local page example
+  for page in man/*.scd; do
+    rm -f "$BATS_TEST_TMPDIR"/*.sh
+    examples "$page"
+    for example in "$BATS_TEST_TMPDIR"/*.sh; do
+      [[ -e $example ]] || continue
+      expect_status 0 timeout 20 bash -euo pipefail "$example" </dev/null ||
+        fail "in $page: $(cat "$example")"
+    done
+  done
+}
+
+# Times differ from run to run.
+without_times() { sed -E 's/[0-9]+\.[0-9]{3}s/N.NNNs/g'; }
+
+@test "what the README shows as output is what comes out" {
+  cli FLUSHALL
+  blocks console README.md >"$BATS_TEST_TMPDIR/shown"
+  # A command begins with $ and goes on after >.
+  local line command='' commands=()
+  while IFS= read -r line; do
+    case $line in
+      '$ '*) commands+=("${line:2}") ;;
+      '> '*) commands[-1]+=$'\n'${line:2} ;;
+    esac
+  done <"$BATS_TEST_TMPDIR/shown"
+  for command in "${commands[@]}"; do
+    sed '1s/^/$ /; 2,$s/^/> /' <<<"$command"
+    eval "$command" 2>&1 || true
+  done >"$BATS_TEST_TMPDIR/came"
+  run -0 diff <(without_times <"$BATS_TEST_TMPDIR/shown") <(without_times <"$BATS_TEST_TMPDIR/came")
+}
+
+@test "the README is shorter than 150 lines, and what it links to is there" {
+  (($(wc -l <README.md) < 150))
+  local link
+  for link in $(grep -hoE '\]\([^)#]+\)' README.md CONTRIBUTING.md | tr -d '])('); do
+    [[ $link == https:* || -e $link ]] || fail "no $link"
+  done
+}
+
+@test "every script has its row in the README and its section in rlctl-scripts(7)" {
+  local script name
+  for script in lua/*.lua; do
+    name=$(basename "$script" .lua)
+    grep -q "^| \`$name\`" README.md || fail "$name is not in the README"
+    grep -qiE "^#+ $name" man/rlctl-scripts.7.scd || fail "$name has no section in rlctl-scripts(7)"
+  done
+}
+
+# --- help and manual ---------------------------------------------------------------------------------
+
+commands() { rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
+
+# Long options that begin a line of help, and those that a page of the manual explains.
+options_in_help() { rlctl "$@" --help | sed -nE 's/^ +(-[A-Za-z], *)?(--[a-z][a-z-]+).*/\2/p' | sort -u; }
+options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-]+' | sort -u; }
+
+@test "every option of --help is in the manual" {
+  run -0 commands
+  assert_line check
+  local command option
+  for command in '' $(commands); do
+    for option in $(options_in_help ${command:+"$command"}); do
+      grep -qxF -- "$option" <(options_in_page man/rlctl.1.scd
+        [[ -z $command ]] || options_in_page "man/rlctl-$command.1.scd") ||
+        fail "rlctl $command --help has $option, its page has not"
+    done
+  done
+}
+
+@test "every option in the manual is in --help" {
+  local command option
+  for option in $(options_in_page man/rlctl.1.scd); do
+    grep -qxF -- "$option" <(options_in_help) || fail "rlctl(1) has $option, rlctl --help has not"
+  done
+  for command in $(commands); do
+    for option in $(options_in_page "man/rlctl-$command.1.scd"); do
+      grep -qxF -- "$option" <(options_in_help "$command") ||
+        fail "rlctl-$command(1) has $option, rlctl $command --help has not"
+    done
+  done
+}
+
+@test "help fits 80 columns and ends with an example" {
+  local command
+  for command in '' $(commands); do
+    run -0 rlctl ${command:+"$command"} --help
+    refute_line --regexp '^.{81}'
+    assert_line --index $((${#lines[@]} - 1)) --regexp '^  (\$ )?.*rlctl '
+  done
+}
+
+@test "the pages of the manual are free of faults" {
+  local page
+  for page in man/*.scd; do
+    scdoc <"$page" >"$BATS_TEST_TMPDIR/page"
+    # What scdoc writes before each paragraph is no fault of the page's.
+    run -0 sed '/skipping paragraph macro/d' <(mandoc -T lint -W warning "$BATS_TEST_TMPDIR/page")
+    assert_output ''
+  done
+}

@@ -1,0 +1,121 @@
+load ../support/common
+
+setup() {
+  unset RLCTL_URL
+  export TMPDIR=$BATS_TEST_TMPDIR/tmp
+  mkdir "$TMPDIR"
+  cd "$BATS_TEST_TMPDIR"
+}
+
+# copy_with COMMAND…: a copy of quickstart here that builds nothing and whose rlctl is this script.
+copy_with() {
+  mkdir -p cmake build/release/cli
+  cp "$project/quickstart" .
+  printf 'prepare() { :; }\nbuild() { :; }\n' >cmake/prepare.sh
+  printf '#!/bin/sh\n%s\n' "$*" >build/release/cli/rlctl
+  chmod +x build/release/cli/rlctl
+}
+
+# What of a quickstart is left: its folder, its server.
+left_behind() {
+  find "$TMPDIR" -mindepth 1
+  pgrep -af "redis-server.*$TMPDIR" || true
+}
+
+@test "quickstart shows five of seven allowed, then 2000 and 1000 on the screen" {
+  run -0 "$project/quickstart"
+  assert_equal "$(grep -c '^  allowed key=login:ann' <<<"$output")" 5
+  assert_equal "$(grep -c '^  denied key=login:ann' <<<"$output")" 2
+  assert_line '  2000'
+  assert_line '  1000'
+  assert_equal "$(left_behind)" ''
+}
+
+@test "quickstart works again, at once, from another folder and with no environment to speak of" {
+  cd /
+  local start=$SECONDS
+  run -0 env -i PATH=/usr/bin:/bin HOME="$HOME" TMPDIR="$TMPDIR" "$project/quickstart" </dev/null
+  assert_line '  2000'
+  assert_line '  1000'
+  ((SECONDS - start < 20))
+  assert_equal "$(left_behind)" ''
+}
+
+@test "quickstart works through a link to it, and in a folder whose name has a space" {
+  cd "$BATS_TEST_TMPDIR"
+  mkdir 'a folder'
+  ln -s "$project" 'a folder/a project'
+  run -0 './a folder/a project/quickstart'
+  assert_line '  2000'
+}
+
+@test "quickstart calls no apt-get where everything is there" {
+  mkdir bin
+  printf '#!/bin/sh\necho "apt-get $*" >>"%s/called"\nexit 1\n' "$TMPDIR" >bin/apt-get
+  chmod +x bin/apt-get
+  PATH=$PWD/bin:$PATH run -0 "$project/quickstart"
+  [[ ! -e $TMPDIR/called ]]
+}
+
+@test "quickstart names what is needed where there is no apt-get" {
+  # A PATH with everything but apt-get and ninja.
+  mkdir bin
+  local tool
+  for tool in /usr/bin/* /bin/*; do ln -sf "$tool" bin/; done
+  rm -f bin/apt-get bin/ninja
+  PATH=$PWD/bin run -1 "$project/quickstart"
+  assert_output --partial 'ninja-build'
+  refute_output --partial 'libfmt-dev'
+}
+
+@test "quickstart prints no colour to a pipe, and colour to a terminal unless NO_COLOR is set" {
+  command -v script >/dev/null || skip "no script(1)"
+  run -0 "$project/quickstart"
+  refute_output --partial $'\e'
+  TERM=xterm run -0 script -qec "$project/quickstart" /dev/null </dev/null
+  assert_output --partial $'\e[32mallowed'
+  TERM=xterm NO_COLOR=1 run -0 script -qec "$project/quickstart 2>/dev/null" /dev/null </dev/null
+  refute_output --partial $'\e[3'
+}
+
+@test "an interrupted quickstart leaves no server and no folder" {
+  copy_with exec sleep 30
+  local signal quickstart ended
+  for signal in INT TERM HUP; do
+    # In a group of its own, as a terminal has it, and with SIGINT as it was before the shell.
+    perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' ./quickstart >out 2>&1 3>&- &
+    quickstart=$!
+    wait_until grep -q 'rlctl check' out
+    kill "-$signal" -- "-$quickstart"
+    ended=0
+    wait "$quickstart" || ended=$?
+    assert_equal "$ended" "$((128 + $(kill -l "$signal")))"
+    assert_equal "$(left_behind)" ''
+  done
+}
+
+@test "a quickstart that is killed with -9 leaves no server" {
+  command -v setpriv >/dev/null || skip "no setpriv(1)"
+  copy_with exec sleep 5
+  ./quickstart >out 2>&1 3>&- &
+  local quickstart=$!
+  wait_until grep -q 'rlctl check' out
+  { kill -KILL "$quickstart" && wait "$quickstart"; } 2>/dev/null || true
+  wait_until eval '! pgrep -f "redis-server.*$TMPDIR" >/dev/null'
+}
+
+@test "quickstart fails, and says so, where five are not all that is allowed" {
+  copy_with echo allowed
+  run -1 ./quickstart
+  assert_line 'quickstart: 7 of 7 were allowed, not 5'
+  assert_equal "$(left_behind)" ''
+}
+
+@test "quickstart fails, and says so, where the burst is not 2000 and 1000" {
+  # shellcheck disable=SC2016
+  copy_with 'case $* in *--batch*) sed "s/^/allowed /"; exit ;; esac
+    n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
+    if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
+  run -1 ./quickstart
+  assert_line 'quickstart: sliding-window-log let 2000 pass, not 1000'
+}
