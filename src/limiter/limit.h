@@ -32,13 +32,14 @@ struct Limit {
 /// "5/60s", "100/min", "10/s", "1000/1h30m", "1M/30d": a count (decimal digits, then perhaps k or
 /// M) over a duration; a unit without a number is one of it. Throws UsageError.
 [[nodiscard]] Limit parse_limit(std::string_view text);
-/// The shortest of its spellings that parse_limit() reads back, the window in one unit: "5/60s".
+/// A spelling that parse_limit() reads back as the same, the window in one unit: "5/60s",
+/// "1000/90m"; whole millions as such: "1M/30d". The burst is not in it.
 [[nodiscard]] std::string format_limit(const Limit& limit);
 
 /// "60s", "1h30m", "250ms", "10us", "7d": whole numbers with units, largest first, each once.
-/// A number without a unit is an error. Throws UsageError.
+/// A number without a unit is an error, more than 1e14 µs too; 0s is not. Throws UsageError.
 [[nodiscard]] microseconds parse_duration(std::string_view text);
-/// In one unit, whole: "60s", "90m", "1500ms".
+/// In the largest unit in which it is whole: "90m", "1500ms", "2m"; but one minute is "60s".
 [[nodiscard]] std::string format_duration(microseconds duration);
 
 /// A whole number in decimal digits with an optional minus sign. Throws UsageError naming `what`.
@@ -53,7 +54,8 @@ struct Limit {
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one for each
 /// window, "{key}:60s", in one Cluster slot (a key with a hash tag keeps it): whole seconds where
 /// possible, else ms, else us, so that 60s and 1m are one. Throws UsageError where two windows are
-/// the same.
+/// the same, and for several limits of a key of which no hash tag can be made: one without a tag
+/// that is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
 

@@ -33,6 +33,9 @@
 #   assert_output, assert_line, assert_equal, refute_output, …
 #                     of bats-assert.
 #
+# A test that starts processes in the background waits for these by their ids: a plain `wait` would wait
+# for its server too. What is started in the background gets `3>&-`, or bats waits for it.
+#
 # The environment is clean: no RLCTL_*, REDISCLI_*, XDG_*, NO_COLOR from outside, HOME is a folder of
 # the run's own, and $RLCTL_URL names a socket that is not there until a server is started, so that no
 # test can reach port 6379 by forgetting something.

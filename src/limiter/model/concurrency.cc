@@ -34,8 +34,7 @@ Decision ConcurrencyModel::gone(std::int64_t limit, microseconds now) const {
   return decision;
 }
 
-/// When the live lease that lapses as number `rank`, from 1, does so; 0 in place of a rank above
-/// their number never comes up.
+/// When the live lease that is number `rank`, from 1, to lapse does so; there are as many.
 ConcurrencyModel::microseconds ConcurrencyModel::lapse_by_rank(std::int64_t rank,
                                                                microseconds now) const {
   std::vector<microseconds> live;
