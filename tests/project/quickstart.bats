@@ -82,6 +82,7 @@ left_behind() {
   copy_with exec sleep 30
   local signal quickstart ended
   for signal in INT TERM HUP; do
+    rm -f out
     # In a group of its own, as a terminal has it, and with SIGINT as it was before the shell.
     perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' ./quickstart >out 2>&1 3>&- &
     quickstart=$!

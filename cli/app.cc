@@ -1,0 +1,192 @@
+#include "cli/app.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/suggest.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr const Command* kCommands[] = {
+#define RLCTL_LIST_COMMAND(name) &name##_command,
+    RLCTL_COMMANDS(RLCTL_LIST_COMMAND)
+#undef RLCTL_LIST_COMMAND
+};
+
+constexpr std::string_view kHelpCommand = "help";
+constexpr std::string_view kVersionLine = "rlctl " RLCTL_VERSION "\n";
+
+/// What every command takes.
+struct GeneralOptions {
+  ConnectionOptions connection;
+  bool json = false;
+  bool help = false;
+  bool version = false;
+};
+
+const Command& find_command(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const auto* command : kCommands) {
+    if (command->name == name) return *command;
+    names.push_back(command->name);
+  }
+  names.push_back(kHelpCommand);
+  throw UsageError("unknown command '" + name + "'" + did_you_mean(name, names));
+}
+
+void add_general_options(Options& options, GeneralOptions& target) {
+  add_connection_options(options, target.connection);
+  options.group("General");
+  options.flag("--json", target.json, "results and errors as JSON");
+  options.flag("-h,--help", target.help, "show this help");
+  options.flag("-V,--version", target.version, "show the version");
+}
+
+ExitStatus run_without_command(const GeneralOptions& general, Output& out) {
+  if (general.version || general.help) {
+    out.write(general.version ? std::string(kVersionLine) : general_help());
+    return ExitStatus::kDone;
+  }
+  write_stderr(general_help());
+  return ExitStatus::kUsage;
+}
+
+std::size_t find_command_word(const Options& options, std::span<const std::string> arguments) {
+  try {
+    return options.find_operand(arguments);
+  } catch (const UsageError& error) {
+    throw UsageError(error.what(), "what belongs to a command stands after it");
+  }
+}
+
+/// Errors are JSON if the user asked for that, even where the command line cannot be read.
+bool asks_for_json(std::span<const std::string> arguments) {
+  for (const auto& argument : arguments) {
+    if (argument == "--") return false;
+    if (argument == "--json") return true;
+  }
+  return false;
+}
+
+std::vector<std::string> take_arguments(int argc, char** argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  for (int i = 1; i < argc; ++i) mask_passwords(argv[i], std::strlen(argv[i]));
+  return arguments;
+}
+
+}  // namespace
+
+std::span<const Command* const> commands() {
+  return kCommands;
+}
+
+ExitStatus App::run(int argc, char** argv) {
+  guard_standard_descriptors();
+  const auto arguments = take_arguments(argc, argv);
+  json_ = asks_for_json(arguments);
+  signals_.emplace();
+  Output out(1, signals_->interrupt());
+  const auto status = run_arguments(arguments, out);
+  out.flush();
+  return status;
+}
+
+ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& out) {
+  GeneralOptions general;
+  Options options;
+  add_general_options(options, general);
+  const auto at = find_command_word(options, arguments);
+  if (at == arguments.size()) {
+    options.parse(arguments);
+    return run_without_command(general, out);
+  }
+  if (arguments[at] == kHelpCommand) return run_help(arguments.subspan(at + 1), out);
+  const Command& command = find_command(arguments[at]);
+  command_ = command.name;
+  const Action action = command.add(options);
+
+  const auto before = arguments.first(at);
+  const auto after = arguments.subspan(at + 1);
+  std::vector<std::string> rest(before.begin(), before.end());
+  if (!rest.empty() && rest.back() == "--") rest.pop_back();
+  rest.insert(rest.end(), after.begin(), after.end());
+  auto operands = options.parse(rest);
+  if (general.version || general.help) {
+    out.write(general.version ? std::string(kVersionLine) : command_help(command));
+    return ExitStatus::kDone;
+  }
+  Invocation invocation{.command = command.name,
+                        .operands = std::move(operands),
+                        .connection = general.connection,
+                        .json = general.json,
+                        .interrupt = signals_->interrupt(),
+                        .out = out};
+  return action(invocation);
+}
+
+ExitStatus App::run_help(std::span<const std::string> arguments, Output& out) {
+  if (arguments.size() > 1) throw UsageError("help: one command is expected");
+  const bool all = arguments.empty() || arguments[0].starts_with('-');
+  out.write(all ? general_help() : command_help(find_command(arguments[0])));
+  return ExitStatus::kDone;
+}
+
+ExitStatus App::report(const std::exception& error) {
+  const auto* failure = dynamic_cast<const redis::Error*>(&error);
+  if (failure != nullptr && failure->failure() == redis::Failure::kInterrupted && signals_) {
+    die_by(signals_->interrupt().signal());
+  }
+  if (dynamic_cast<const OutputClosed*>(&error) != nullptr) die_by(SIGPIPE);
+  const Problem problem = describe(error);
+  write_stderr(render(problem, command_, json_));
+  return problem.status;
+}
+
+std::string general_help() {
+  std::string out =
+      "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
+      "\n"
+      "Limits rates with scripts that run inside Redis.\n"
+      "\n"
+      "Commands:\n";
+  const auto append_command = [&out](std::string_view name, std::string_view summary) {
+    out.append("  ").append(name);
+    out.append(name.size() < 12 ? 12 - name.size() : 1, ' ').append(summary).append("\n");
+  };
+  for (const auto* command : kCommands) append_command(command->name, command->summary);
+  append_command(kHelpCommand, "show the help of a command");
+  GeneralOptions ignored;
+  Options options;
+  add_general_options(options, ignored);
+  out += options.help();
+  out +=
+      "\n"
+      "Examples:\n"
+      "  rlctl check --limit 5/60s login:alice\n"
+      "  rlctl help check\n";
+  return out;
+}
+
+std::string command_help(const Command& command) {
+  std::string out;
+  std::string_view synopsis = command.synopsis;
+  while (!synopsis.empty()) {
+    const auto line = synopsis.substr(0, synopsis.find('\n'));
+    out.append(out.empty() ? "Usage: rlctl " : "       rlctl ").append(line).append("\n");
+    synopsis.remove_prefix(std::min(line.size() + 1, synopsis.size()));
+  }
+  out.append("\n").append(command.about).append("\n");
+  GeneralOptions ignored;
+  Options options;
+  const Action never_run = command.add(options);
+  add_general_options(options, ignored);
+  out.append(options.help()).append(command.epilogue);
+  return out;
+}
+
+}  // namespace rlctl::cli

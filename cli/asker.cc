@@ -1,0 +1,220 @@
+#include "cli/asker.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <ctime>
+
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+/// Who sleeps longer than this gives the connection back: the server has one client less, and what
+/// lies between drops connections on which nothing moves.
+constexpr std::chrono::seconds kKeepConnection{1};
+
+/// The only algorithm whose allowed requests have to wait.
+bool has_delay(const limiter::Algorithm& algorithm) {
+  return algorithm.name == "leaky-bucket";
+}
+
+/// Sent, perhaps, and not answered.
+bool is_in_doubt(const Problem& problem) {
+  return problem.code == "unreachable" || problem.code == "timeout";
+}
+
+bool is_noscript(redis::ReplyView reply) {
+  return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
+}
+
+std::string type_of(redis::Connection& connection, const std::string& key) {
+  try {
+    const auto reply = connection.call({"TYPE", key});
+    if (reply.type() == redis::ReplyType::kStatus) return std::string(reply.text());
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    // Only a better sentence is lost.
+  }
+  return {};
+}
+
+std::string with_article(std::string_view type) {
+  if (type == "zset") return "a sorted set";
+  return std::string("a ").append(type);
+}
+
+/// The n of the first "KEYS[n]" and where it stands; 0 if there is none.
+struct KeyMention {
+  std::size_t number = 0, begin = 0, end = 0;
+};
+
+KeyMention find_key_mention(std::string_view message) {
+  constexpr std::string_view kMark = "KEYS[";
+  KeyMention mention;
+  mention.begin = message.find(kMark);
+  if (mention.begin == message.npos) return {};
+  const auto digits = message.substr(mention.begin + kMark.size());
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), mention.number);
+  mention.end = static_cast<std::size_t>(parsed.ptr - message.data());
+  if (mention.end == message.size() || message[mention.end] != ']') return {};
+  ++mention.end;
+  return mention;
+}
+
+}  // namespace
+
+redis::Connection& Asker::connection() {
+  if (!connection_) connection_.emplace(connector_.open());
+  return *connection_;
+}
+
+/// Runs `exchange(checker)`. What it throws is made clearer: whether the request may have been
+/// counted, and what a key of the wrong type holds.
+template <typename Exchange>
+auto Asker::exchange(const limiter::Request& request, bool records, Exchange exchange) {
+  auto& open = connection();
+  try {
+    limiter::Checker checker(open, algorithm_);
+    return exchange(checker);
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    Problem problem = describe(error);
+    if (problem.code == "WRONGTYPE") {
+      problem.message = explain_wrong_type(problem.message, algorithm_, request.keys, open);
+    }
+    if (records) {
+      problem = may_have_been_counted(problem);
+    } else if (is_in_doubt(problem)) {
+      problem.hint.clear();  // looks leave no trace
+    }
+    throw ProblemError(problem);
+  }
+}
+
+limiter::Decision Asker::ask(const limiter::Request& request) {
+  return exchange(request, true, [&](limiter::Checker& checker) { return checker.check(request); });
+}
+
+std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
+  return exchange(request, false, [&](limiter::Checker& checker) {
+    const auto append_all = [&] {
+      limiter::Request one{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
+      for (std::size_t i = 0; i < request.keys.size(); ++i) {
+        one.keys[0] = request.keys[i];
+        one.limits[0] = request.limits[i];
+        checker.append(one);
+      }
+    };
+    const auto read_all = [&] {
+      std::vector<redis::Reply> replies;
+      while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
+      return replies;
+    };
+    append_all();
+    auto replies = read_all();
+    if (std::any_of(replies.begin(), replies.end(), is_noscript)) {
+      checker.load();
+      append_all();
+      replies = read_all();
+    }
+    std::vector<limiter::Decision> looks;
+    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    return looks;
+  });
+}
+
+limiter::Decision Asker::peek(const limiter::Request& request) {
+  return merge_looks(look(request), request.cost);
+}
+
+/// A request would be allowed, but to leave only after `left`: denied, where that is so. Taking a
+/// departure cannot be undone, so it is looked at before.
+std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
+                                                             microseconds left) {
+  const auto looks = look(request);
+  auto merged = merge_looks(looks, 0);
+  if (merged.reset_after <= left) return std::nullopt;
+  const auto late = std::find_if(looks.begin(), looks.end(),
+                                 [&](const auto& look) { return look.reset_after > left; });
+  merged.allowed = false;
+  merged.denied_by = static_cast<int>(late - looks.begin()) + 1;
+  merged.retry_after = merged.reset_after - left;
+  return merged;
+}
+
+limiter::Decision Asker::wait(const limiter::Request& request,
+                              std::optional<microseconds> at_most) {
+  const auto start = redis::Clock::now();
+  while (true) {
+    const auto waited = std::chrono::duration_cast<microseconds>(redis::Clock::now() - start);
+    const auto left = at_most ? *at_most - waited : microseconds::max();
+    if (at_most && has_delay(algorithm_)) {
+      if (const auto denied = departure_later_than(request, left)) return *denied;
+    }
+    const auto decision = ask(request);
+    if (decision.allowed) {
+      sleep(decision.delay);
+      return decision;
+    }
+    if (decision.retry_after == limiter::kNever || decision.retry_after > left) return decision;
+    sleep(decision.retry_after);
+  }
+}
+
+void Asker::sleep(microseconds duration) {
+  if (duration > kKeepConnection) connection_.reset();
+  const auto until = redis::Clock::now() + duration;
+  pollfd fd{interrupt_.fd(), POLLIN, 0};
+  for (auto left = until - redis::Clock::now(); left.count() > 0;
+       left = until - redis::Clock::now()) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
+                        .tv_nsec = static_cast<long>((left - seconds).count())};
+    ::ppoll(&fd, 1, &time, nullptr);
+    interrupt_.check();
+  }
+}
+
+limiter::Decision merge_looks(std::span<const limiter::Decision> looks, std::int64_t cost) {
+  limiter::Decision merged = looks.front();
+  merged.allowed = true;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    merged.remaining = std::min(merged.remaining, looks[i].remaining);
+    merged.reset_after = std::max(merged.reset_after, looks[i].reset_after);
+    if (merged.allowed && looks[i].remaining < cost) {
+      merged.allowed = false;
+      merged.denied_by = static_cast<int>(i) + 1;
+    }
+  }
+  return merged;
+}
+
+Problem may_have_been_counted(Problem problem) {
+  if (!is_in_doubt(problem) && problem.code != "protocol") return problem;
+  problem.message += "; the request may have been counted";
+  if (is_in_doubt(problem)) problem.hint.clear();  // it says the same of any command
+  return problem;
+}
+
+std::string explain_wrong_type(std::string_view message, const limiter::Algorithm& algorithm,
+                               std::span<const std::string> keys, redis::Connection& connection) {
+  const auto mention = find_key_mention(message);
+  const bool named = mention.number >= 1 && mention.number <= keys.size();
+  const auto candidates = named ? keys.subspan(mention.number - 1, 1) : keys;
+  for (const auto& key : candidates) {
+    const auto type = type_of(connection, key);
+    if (type.empty() || type == "none" || with_article(type) == algorithm.keeps) continue;
+    return "'" + key + "' holds " + with_article(type) + ", but " + std::string(algorithm.name) +
+           " keeps " + std::string(algorithm.keeps);
+  }
+  if (!named) return std::string(message);
+  return "'" + candidates.front() + "'" + std::string(message.substr(mention.end)) + " for " +
+         std::string(algorithm.name);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/connection_options.h"
+#include "cli/problem.h"
+#include "limiter/check.h"
+
+namespace rlctl::cli {
+
+/// Puts one request to a limiter, and waits where that is asked for. Connects when it must; while
+/// it sleeps for long it holds no connection. Throws what Connector::open() and limiter::Checker
+/// throw, with the state of the key explained where that is of the wrong kind.
+class Asker {
+ public:
+  Asker(Connector& connector, const limiter::Algorithm& algorithm,
+        const redis::Interrupt& interrupt)
+      : connector_(connector), algorithm_(algorithm), interrupt_(interrupt) {}
+
+  /// Asks and records.
+  [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
+
+  /// Looks at each key by itself and records nothing: allowed where request.cost would remain.
+  [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
+
+  /// Asks until it is allowed, and sleeps in between; leaky-bucket's delay is slept too. Denied
+  /// where no wait helps, or where it is known that `at_most` in all would not be enough; nothing
+  /// is slept for that, and nothing recorded.
+  [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
+                                       std::optional<std::chrono::microseconds> at_most);
+
+ private:
+  redis::Connection& connection();
+  template <typename Exchange>
+  auto exchange(const limiter::Request& request, bool records, Exchange exchange);
+  [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
+  void sleep(std::chrono::microseconds duration);
+  [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
+      const limiter::Request& request, std::chrono::microseconds left);
+
+  Connector& connector_;
+  const limiter::Algorithm& algorithm_;
+  const redis::Interrupt& interrupt_;
+  std::optional<redis::Connection> connection_;
+};
+
+/// What looks (cost 0) at each key of a request say about it: see Asker::peek().
+[[nodiscard]] limiter::Decision merge_looks(std::span<const limiter::Decision> looks,
+                                            std::int64_t cost);
+
+/// Adds that a request which was sent and not answered may have been counted.
+[[nodiscard]] Problem may_have_been_counted(Problem problem);
+
+/// "'k' holds a string, but sliding-window-log keeps a list" for a script's WRONGTYPE, which speaks
+/// of KEYS[n]. Asks the server for the key's TYPE, with nothing else outstanding; where that is not
+/// to be had or explains nothing, the script's own sentence is shown, with the key's name in it.
+[[nodiscard]] std::string explain_wrong_type(std::string_view message,
+                                             const limiter::Algorithm& algorithm,
+                                             std::span<const std::string> keys,
+                                             redis::Connection& connection);
+
+}  // namespace rlctl::cli

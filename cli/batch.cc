@@ -1,0 +1,531 @@
+#include "cli/batch.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/asker.h"
+#include "cli/line_reader.h"
+#include "cli/progress.h"
+#include "cli/result.h"
+#include "limiter/check.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+using Clock = redis::Clock;
+
+/// How many lines may wait for their answers: enough to keep the server busy, few enough that a
+/// lost connection leaves few of them in doubt.
+constexpr std::size_t kMaxPending = 1000;
+constexpr std::size_t kFlushAt = std::size_t{1} << 16;
+constexpr std::chrono::seconds kReconnectPause{1};
+/// A server that knows no script after so many SCRIPT LOADs never will.
+constexpr int kMaxLoads = 3;
+
+/// A line on its way to its answer. The strings keep their memory from line to line.
+struct Pending {
+  enum class State {
+    kAsked,     ///< its replies are to come
+    kAskAgain,  ///< the server did not know the script; nothing was counted
+    kExplain,   ///< failed, and why can be told better when no reply is outstanding
+    kAnswered,
+    kFailed,
+  };
+  State state = State::kAsked;
+  std::size_t line = 0;
+  std::string key;
+  std::vector<std::string> redis_keys;
+  std::int64_t cost = 1;
+  std::size_t replies_to_come = 0;
+  bool unknown_script = false;           ///< a reply was NOSCRIPT
+  std::vector<limiter::Decision> looks;  ///< --peek: of each key
+  limiter::Decision decision;
+  Problem problem;
+};
+
+/// Lines in order: a ring that allocates nothing once it has been round.
+class PendingLines {
+ public:
+  PendingLines() : slots_(kMaxPending) {}
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool full() const noexcept { return count_ == slots_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// The index-th oldest.
+  [[nodiscard]] Pending& operator[](std::size_t index) {
+    return slots_[(first_ + index) % slots_.size()];
+  }
+  Pending& push() { return (*this)[count_++]; }
+  void pop() {
+    first_ = (first_ + 1) % slots_.size();
+    --count_;
+  }
+
+ private:
+  std::vector<Pending> slots_;
+  std::size_t first_ = 0, count_ = 0;
+};
+
+/// The connection of a batch: opened when there is something to ask, dropped when it fails, and
+/// after a failure not tried again for a second.
+class Link {
+ public:
+  Link(Connector& connector, const limiter::Algorithm& algorithm)
+      : connector_(connector), algorithm_(algorithm) {}
+
+  /// True if there is a connection now; else problem() says why there is none. Throws
+  /// redis::Error(kInterrupted) and what is wrong with the command line.
+  bool ensure();
+  [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
+  [[nodiscard]] redis::Connection& connection() { return *connection_; }
+  [[nodiscard]] limiter::Checker& checker() { return *checker_; }
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] microseconds timeout() const noexcept { return connector_.timeout(); }
+  [[nodiscard]] std::size_t outstanding() const {
+    return connection_ ? connection_->outstanding() : 0;
+  }
+  /// It works: a later failure is a new one.
+  void answered() noexcept { answered_ = true; }
+  void drop(const Problem& problem);
+
+ private:
+  Connector& connector_;
+  const limiter::Algorithm& algorithm_;
+  std::optional<redis::Connection> connection_;
+  std::optional<limiter::Checker> checker_;
+  bool answered_ = false;
+  Problem problem_;
+  Clock::time_point next_attempt_{};
+};
+
+bool Link::ensure() {
+  if (connection_) return true;
+  if (Clock::now() < next_attempt_) return false;
+  try {
+    connection_.emplace(connector_.open());
+    checker_.emplace(*connection_, algorithm_);
+    answered_ = false;
+    return true;
+  } catch (const std::exception& error) {
+    const Problem problem = describe(error);
+    if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
+    problem_ = problem;
+    next_attempt_ = Clock::now() + kReconnectPause;
+    return false;
+  }
+}
+
+void Link::drop(const Problem& problem) {
+  checker_.reset();
+  connection_.reset();
+  // What the lines until the next attempt are told: they were not sent.
+  problem_ = problem;
+  problem_.message = "not asked: " + problem.message;
+  problem_.hint.clear();
+  if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
+}
+
+class Batch {
+ public:
+  Batch(const CheckPlan& plan, const std::string& file, Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        input_(file),
+        connector_(invocation.connection, invocation.interrupt),
+        link_(connector_, *plan.limiter.algorithm),
+        format_(plan.limiter, invocation.json),
+        progress_(input_.total_bytes() > 0 && ::isatty(STDOUT_FILENO) == 0 &&
+                  ::isatty(STDERR_FILENO) == 1) {
+    request_.limits = plan.limiter.limits;
+    request_.now = plan.now;
+  }
+
+  ExitStatus run();
+
+ private:
+  bool admit_lines();
+  void admit(const LineReader::Line& line);
+  void read_line(const LineReader::Line& line, Pending& pending) const;
+  void ask(Pending& pending);
+  void send();
+  void take_replies();
+  Pending& replied();
+  void on_reply(const redis::Reply& reply);
+  void finish(Pending& pending);
+  void settle();
+  void ask_again();
+  void lose_connection(const redis::Error& error);
+  void emit_answers();
+  ExitStatus emit(Pending& pending);
+  void complain(const Pending& pending);
+  void wait(bool may_block);
+  bool poll_once(bool may_block);
+  [[nodiscard]] int wait_ms() const;
+  void check_timeout();
+  void fill_input();
+  [[nodiscard]] bool may_admit() const { return !pending_.full() && !settling_; }
+
+  const CheckPlan& plan_;
+  Invocation& invocation_;
+  LineReader input_;
+  Connector connector_;
+  Link link_;
+  ResultFormat format_;
+  Progress progress_;
+  PendingLines pending_;
+  std::size_t next_reply_ = 0;  ///< no line before this index waits for a reply
+  bool settling_ = false;       ///< nothing new is asked until settle() has run
+  int loads_in_vain_ = 0;       ///< since a reply was not NOSCRIPT
+  bool readable_ = false;       ///< poll() says so of the connection
+  Clock::time_point last_progress_{};
+  limiter::Request request_;    ///< reused for every line
+  std::string last_complaint_;  ///< about the server, until it answers
+  ExitStatus worst_ = ExitStatus::kDone;
+  std::exception_ptr input_failure_;
+};
+
+ExitStatus Batch::run() {
+  while (true) {
+    // Replies first: that an idle connection has ended must be seen before something is asked.
+    take_replies();
+    if (settling_ && link_.outstanding() == 0) settle();
+    emit_answers();
+    const bool input_is_used_up = admit_lines();
+    send();
+    emit_answers();
+    if (pending_.empty() && input_.ended()) break;
+    progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
+    wait(input_is_used_up || !may_admit());
+  }
+  progress_.clear();
+  invocation_.out.flush();
+  if (input_failure_) std::rethrow_exception(input_failure_);
+  return worst_;
+}
+
+/// True where more must be read before there is another line.
+bool Batch::admit_lines() {
+  while (may_admit()) {
+    const auto line = input_.next();
+    if (!line) return true;
+    const bool blank = line->text.find_first_not_of(" \t") == std::string_view::npos;
+    if (!blank && !line->text.starts_with('#')) admit(*line);
+  }
+  return false;
+}
+
+void Batch::admit(const LineReader::Line& line) {
+  Pending& pending = pending_.push();
+  pending.line = line.number;
+  pending.state = Pending::State::kFailed;
+  try {
+    read_line(line, pending);
+  } catch (const limiter::UsageError& error) {
+    pending.problem = describe(error);
+    return;
+  }
+  if (!link_.ensure()) {
+    pending.problem = link_.problem();
+    return;
+  }
+  if (link_.outstanding() == 0) last_progress_ = Clock::now();
+  ask(pending);
+}
+
+/// KEY or KEY<TAB>COST; a key that has a tab in it needs its cost. Throws UsageError.
+void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
+  if (line.too_long) {
+    throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) + " bytes");
+  }
+  const auto tab = line.text.rfind('\t');
+  pending.key = line.text.substr(0, tab);
+  pending.cost = plan_.cost;
+  if (tab != std::string_view::npos) {
+    const auto text = line.text.substr(tab + 1);
+    const auto* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, pending.cost);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      throw UsageError("cost '" + std::string(text) + "' is not a whole number");
+    }
+    if (plan_.peek && pending.cost < 0) {
+      throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
+    }
+    limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
+  }
+  if (pending.key.empty()) throw UsageError("the key is empty");
+  if (plan_.limiter.limits.size() == 1) {
+    pending.redis_keys.resize(1);
+    pending.redis_keys[0] = pending.key;
+  } else {
+    pending.redis_keys = limiter::redis_keys(pending.key, plan_.limiter.limits);
+  }
+}
+
+void Batch::ask(Pending& pending) {
+  pending.state = Pending::State::kAsked;
+  pending.unknown_script = false;
+  pending.looks.clear();
+  pending.problem.message.clear();
+  pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
+  if (!plan_.peek) {
+    // Swapped in and out, so that no key is copied.
+    request_.keys.swap(pending.redis_keys);
+    request_.cost = pending.cost;
+    link_.checker().append(request_);
+    request_.keys.swap(pending.redis_keys);
+    return;
+  }
+  limiter::Request look{.keys = {""}, .limits = {{}}, .cost = 0, .now = plan_.now};
+  for (std::size_t i = 0; i < pending.redis_keys.size(); ++i) {
+    look.keys[0] = pending.redis_keys[i];
+    look.limits[0] = plan_.limiter.limits[i];
+    link_.checker().append(look);
+  }
+}
+
+void Batch::send() {
+  if (!link_.is_open() || !link_.connection().has_unsent()) return;
+  try {
+    link_.connection().send_some();
+  } catch (const redis::Error& error) {
+    lose_connection(error);
+  }
+}
+
+void Batch::take_replies() {
+  if (!link_.is_open() || !readable_) return;
+  try {
+    while (const auto reply = link_.connection().try_read()) on_reply(*reply);
+  } catch (const redis::Error& error) {
+    lose_connection(error);
+  }
+}
+
+/// The line to which the next reply belongs.
+Pending& Batch::replied() {
+  while (next_reply_ < pending_.size() && pending_[next_reply_].state != Pending::State::kAsked) {
+    ++next_reply_;
+  }
+  if (next_reply_ < pending_.size()) return pending_[next_reply_];
+  throw redis::Error(redis::Failure::kProtocol, "the server sent an answer to nothing");
+}
+
+void Batch::on_reply(const redis::Reply& reply) {
+  Pending& pending = replied();
+  last_progress_ = Clock::now();
+  link_.answered();
+  --pending.replies_to_come;
+  const bool unknown_script = reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
+  if (unknown_script && loads_in_vain_ < kMaxLoads) {
+    pending.unknown_script = true;
+    settling_ = true;
+  } else {
+    if (!unknown_script) loads_in_vain_ = 0;
+    try {
+      pending.decision = limiter::Checker::parse(reply);
+      if (plan_.peek) pending.looks.push_back(pending.decision);
+    } catch (const redis::Error& error) {
+      pending.problem = describe(error);
+    }
+  }
+  if (pending.replies_to_come > 0) return;
+  finish(pending);
+}
+
+/// All replies to the line have come.
+void Batch::finish(Pending& pending) {
+  if (pending.unknown_script) {
+    pending.state = Pending::State::kAskAgain;
+  } else if (pending.problem.message.empty()) {
+    pending.state = Pending::State::kAnswered;
+    if (plan_.peek) pending.decision = merge_looks(pending.looks, pending.cost);
+  } else if (pending.problem.code == "WRONGTYPE") {
+    pending.state = Pending::State::kExplain;
+    settling_ = true;
+  } else {
+    pending.state = Pending::State::kFailed;
+  }
+}
+
+/// What can only be done while no reply is outstanding.
+void Batch::settle() {
+  settling_ = false;
+  bool unknown_script = false;
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    Pending& pending = pending_[i];
+    if (pending.state == Pending::State::kAskAgain) unknown_script = true;
+    if (pending.state != Pending::State::kExplain) continue;
+    pending.problem.message = explain_wrong_type(pending.problem.message, *plan_.limiter.algorithm,
+                                                 pending.redis_keys, link_.connection());
+    pending.state = Pending::State::kFailed;
+  }
+  if (unknown_script) ask_again();
+  last_progress_ = Clock::now();
+}
+
+/// Loads the script and asks again what the server did not know how to answer, in order.
+void Batch::ask_again() {
+  ++loads_in_vain_;
+  std::optional<Problem> problem;
+  try {
+    link_.checker().load();
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    problem = describe(error);
+    // The server's own "no" leaves the connection usable.
+    if (error.code().empty()) link_.drop(*problem);
+  }
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    Pending& pending = pending_[i];
+    if (pending.state != Pending::State::kAskAgain) continue;
+    if (problem) {
+      pending.state = Pending::State::kFailed;
+      pending.problem = *problem;
+    } else {
+      ask(pending);
+    }
+  }
+  next_reply_ = 0;
+}
+
+void Batch::lose_connection(const redis::Error& error) {
+  if (error.failure() == redis::Failure::kInterrupted) throw redis::Error(error);
+  const Problem problem = describe(error);
+  const Problem in_doubt = plan_.peek ? problem : may_have_been_counted(problem);
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    Pending& pending = pending_[i];
+    if (pending.state == Pending::State::kAsked) {
+      pending.problem = in_doubt;
+    } else if (pending.state == Pending::State::kAskAgain) {
+      pending.problem = problem;
+    } else if (pending.state != Pending::State::kExplain) {
+      continue;
+    }
+    pending.state = Pending::State::kFailed;
+  }
+  link_.drop(problem);
+  settling_ = false;
+  next_reply_ = 0;
+}
+
+void Batch::emit_answers() {
+  while (!pending_.empty()) {
+    Pending& pending = pending_[0];
+    if (pending.state != Pending::State::kAnswered && pending.state != Pending::State::kFailed) {
+      return;
+    }
+    worst_ = std::max(worst_, emit(pending));
+    pending_.pop();
+    if (next_reply_ > 0) --next_reply_;
+    if (invocation_.out.buffer().size() >= kFlushAt) invocation_.out.flush();
+  }
+}
+
+ExitStatus Batch::emit(Pending& pending) {
+  Result result{.key = pending.key,
+                .redis_keys = pending.redis_keys,
+                .cost = pending.cost,
+                .decision = pending.decision,
+                .peek = plan_.peek};
+  if (pending.state == Pending::State::kFailed) {
+    complain(pending);
+    if (!plan_.on_error.covers(pending.problem)) {
+      if (!plan_.quiet) {
+        format_.append_error(invocation_.out.buffer(), pending.line, pending.problem);
+      }
+      return pending.problem.status;
+    }
+    result.decision = {.allowed = plan_.on_error.allows()};
+    result.on_error = &pending.problem;
+  } else if (!last_complaint_.empty()) {
+    last_complaint_.clear();
+  }
+  if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
+  return result.decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+/// On stderr: each bad line, but what is wrong with the server only once until it answers again.
+void Batch::complain(const Pending& pending) {
+  Problem problem = pending.problem;
+  if (problem.status == ExitStatus::kUsage) {
+    problem.hint.clear();
+  } else if (problem.message == last_complaint_) {
+    return;
+  } else {
+    last_complaint_ = problem.message;
+  }
+  problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;
+  problem.of_command = true;
+  problem.usage_advice = false;
+  progress_.clear();
+  invocation_.out.flush();  // so that a terminal shows both in order
+  write_stderr(plan_.on_error.covers(problem) ? plan_.on_error.warning(problem, invocation_.command)
+                                              : render(problem, invocation_.command, false));
+}
+
+/// Until there is something to do. What has been answered is out before that takes any time.
+void Batch::wait(bool may_block) {
+  const bool unflushed = invocation_.out.pending();
+  if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
+  invocation_.out.flush();
+  poll_once(true);
+}
+
+bool Batch::poll_once(bool may_block) {
+  const bool open = link_.is_open();
+  const bool unsent = open && link_.connection().has_unsent();
+  pollfd fds[] = {{may_admit() && !input_.end_of_file() ? input_.fd() : -1, POLLIN, 0},
+                  {open ? link_.connection().fd() : -1,
+                   static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), 0},
+                  {invocation_.interrupt.fd(), POLLIN, 0}};
+  const int ready = ::poll(fds, 3, may_block ? wait_ms() : 0);
+  invocation_.interrupt.check();
+  readable_ = ready > 0 && (fds[1].revents & ~POLLOUT) != 0;
+  if (ready > 0 && fds[0].revents != 0) fill_input();
+  if (ready <= 0 && may_block) check_timeout();
+  return ready > 0;
+}
+
+int Batch::wait_ms() const {
+  if (link_.outstanding() == 0) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(last_progress_ + link_.timeout() - Clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
+}
+
+void Batch::check_timeout() {
+  if (link_.outstanding() == 0 || Clock::now() < last_progress_ + link_.timeout()) return;
+  lose_connection({redis::Failure::kTimeout, "no answer from " + connector_.name() + " within " +
+                                                 limiter::format_duration(link_.timeout())});
+}
+
+void Batch::fill_input() {
+  try {
+    input_.fill();
+  } catch (const ProblemError&) {
+    input_failure_ = std::current_exception();  // thrown when what is under way is answered
+  }
+}
+
+}  // namespace
+
+ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation& invocation) {
+  Batch batch(plan, file, invocation);
+  try {
+    return batch.run();
+  } catch (const redis::Error&) {  // Ctrl-C: what is answered has been counted
+    invocation.out.flush();
+    throw;
+  }
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/connection_options.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/problem.h"
+#include "redis/interrupt.h"
+
+namespace rlctl::cli {
+
+/// What a command finds when it runs: its options are in its own struct.
+struct Invocation {
+  std::string_view command;
+  std::vector<std::string> operands;
+  const ConnectionOptions& connection;
+  bool json = false;
+  const redis::Interrupt& interrupt;
+  Output& out;
+};
+
+using Action = std::function<ExitStatus(Invocation&)>;
+
+/// One command of rlctl, a value in a file of its own.
+struct Command {
+  std::string_view name;
+  std::string_view summary;   ///< its line in `rlctl --help`
+  std::string_view synopsis;  ///< what follows "Usage: rlctl ", a line each
+  std::string_view about;     ///< a paragraph, lines of at most 80 columns
+  std::string_view epilogue;  ///< after the options: exit status, examples
+  /// Declares the options and returns what runs once they are set. Only the chosen command is
+  /// asked; nothing else may happen here, since help and completion call it too.
+  Action (*add)(Options& options) = nullptr;
+};
+
+/// Every command, in the order in which `rlctl --help` lists them: X(check) stands for
+/// `extern const Command check_command`, which cli/check.cc defines.
+#define RLCTL_COMMANDS(X) X(check)
+
+#define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
+RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
+#undef RLCTL_DECLARE_COMMAND
+
+[[nodiscard]] std::span<const Command* const> commands();
+
+}  // namespace rlctl::cli

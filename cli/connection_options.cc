@@ -1,0 +1,170 @@
+#include "cli/connection_options.h"
+
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+
+#include "cli/askpass.h"
+#include "cli/problem.h"
+#include "limiter/limit.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kDefaultTimeout = "1s";
+
+/// Empty is as good as unset.
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+int parse_number(const std::string& text, std::string_view name, int least, int most) {
+  const auto value = limiter::parse_whole(text, name);
+  if (value < least || value > most) {
+    throw UsageError(std::string(name) + " must be from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", not '" + text + "'");
+  }
+  return static_cast<int>(value);
+}
+
+void refuse_unsupported(const ConnectionOptions& options) {
+  if (options.password) {
+    throw UsageError(
+        "a password on the command line can be read by every user of this machine",
+        "use --askpass, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL");
+  }
+  const auto not_yet = [](std::string_view name) {
+    throw redis::Error(redis::Failure::kUnsupported,
+                       std::string(name) + ": TLS is not there yet in this version");
+  };
+  if (options.tls) not_yet("--tls");
+  if (options.cacert) not_yet("--cacert");
+  if (options.cert) not_yet("--cert");
+  if (options.key) not_yet("--key");
+  if (options.sni) not_yet("--sni");
+  if (options.insecure) not_yet("--insecure");
+}
+
+redis::Url base_url(const ConnectionOptions& options) {
+  if (options.url) {
+    return redis::parse_url(*options.url);
+  }
+  const auto from_environment = environment("RLCTL_URL");
+  if (!from_environment) return {};
+  try {
+    return redis::parse_url(*from_environment);
+  } catch (const redis::Error& error) {
+    throw redis::Error(error.failure(), std::string("RLCTL_URL: ") + error.what(), error.code(),
+                       error.hint());
+  }
+}
+
+void set_address(redis::Url& url, const ConnectionOptions& options) {
+  if (options.socket) {
+    if (options.host || options.port) {
+      throw UsageError("--socket and --host or --port name two servers; give one");
+    }
+    url.scheme = redis::Scheme::kUnix;
+    url.path = *options.socket;
+    if (url.path.empty()) throw UsageError("--socket is empty");
+    return;
+  }
+  if (!options.host && !options.port) return;
+  if (url.scheme == redis::Scheme::kUnix || url.scheme == redis::Scheme::kPrivate) {
+    url.scheme = redis::Scheme::kTcp;  // with the default for what is not given
+  }
+  if (options.host) url.host = *options.host;
+  if (url.host.empty()) throw UsageError("--host is empty");
+  if (options.port) url.port = parse_number(*options.port, "--port", 1, 65535);
+}
+
+void require_supported(const redis::Url& url) {
+  std::string_view what;
+  if (url.scheme == redis::Scheme::kTls) what = "rediss:// (TLS)";
+  if (url.scheme == redis::Scheme::kSentinel) what = "redis+sentinel://";
+  if (url.scheme == redis::Scheme::kCluster) what = "redis+cluster://";
+  if (what.empty()) return;
+  throw redis::Error(redis::Failure::kUnsupported,
+                     std::string(what) + " is not there yet in this version");
+}
+
+std::chrono::microseconds parse_timeout(const ConnectionOptions& options) {
+  const std::string text = options.timeout.value_or(std::string(kDefaultTimeout));
+  std::chrono::microseconds timeout{};
+  try {
+    timeout = limiter::parse_duration(text);
+  } catch (const limiter::UsageError& error) {
+    throw UsageError(std::string("--timeout: ") + error.what());
+  }
+  if (timeout.count() == 0) throw UsageError("--timeout: '" + text + "' leaves no time to answer");
+  return timeout;
+}
+
+}  // namespace
+
+void add_connection_options(Options& options, ConnectionOptions& target) {
+  options.group("Connection");
+  options.value("-u,--url", "URL", target.url,
+                "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for a "
+                "server of its own (default: $RLCTL_URL, else redis://127.0.0.1:6379)");
+  options.value("-H,--host", "HOST", target.host, "server's name or address");
+  options.value("-p,--port", "PORT", target.port, "server's port");
+  options.value("-s,--socket", "PATH", target.socket, "server's unix socket");
+  options.value("-n,--db", "NUMBER", target.database, "database");
+  options.value("--user", "NAME", target.user, "ACL user");
+  options.flag("--askpass", target.askpass,
+               "ask for the password on the terminal (default: $REDISCLI_AUTH)");
+  options.value("-a,--pass", "PASSWORD", target.password, "");
+  options.flag("--tls", target.tls, "TLS; this and what belongs to it is not there yet");
+  options.value("--cacert", "FILE", target.cacert, "TLS: authorities to trust");
+  options.value("--cert", "FILE", target.cert, "TLS: certificate of the client");
+  options.value("--key", "FILE", target.key, "TLS: its private key");
+  options.value("--sni", "NAME", target.sni, "TLS: server's name");
+  options.flag("--insecure", target.insecure, "TLS: do not verify the server");
+  options.value("--timeout", "TIME", target.timeout,
+                "for connecting, and for each answer (default: 1s)");
+}
+
+redis::Url resolve_url(const ConnectionOptions& options) {
+  refuse_unsupported(options);
+  redis::Url url = base_url(options);
+  set_address(url, options);
+  require_supported(url);
+  if (options.database) url.database = parse_number(*options.database, "--db", 0, INT_MAX);
+  if (options.user) url.user = *options.user;
+  // A private server has no password.
+  if (url.password.empty() && url.scheme != redis::Scheme::kPrivate) {
+    url.password = environment("REDISCLI_AUTH").value_or("");
+  }
+  return url;
+}
+
+Connector::Connector(const ConnectionOptions& options, const redis::Interrupt& interrupt)
+    : url_(resolve_url(options)), timeout_(parse_timeout(options)), interrupt_(interrupt) {
+  if (options.askpass) url_.password = ask_password("Password: ", interrupt);
+}
+
+redis::Connection Connector::open() {
+  if (url_.scheme == redis::Scheme::kPrivate && !private_server_) {
+    private_server_ = std::make_unique<redis::PrivateServer>();
+  }
+  redis::Url url = url_;
+  if (private_server_) {
+    url = private_server_->url();
+    url.database = url_.database;
+  }
+  try {
+    return redis::Connection::open(url, timeout_, &interrupt_);
+  } catch (const redis::Error& error) {
+    Problem problem = describe(error);
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    // "rlctl: cannot connect to ...": it has nothing to do with the command.
+    problem.of_command = false;
+    throw ProblemError(problem);
+  }
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "redis/connection.h"
+#include "redis/interrupt.h"
+#include "redis/private_server.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+
+/// As on the command line: which server, and who asks.
+struct ConnectionOptions {
+  std::optional<std::string> url, host, port, socket, database, user, timeout;
+  std::optional<std::string> password;  ///< -a: only refused, with advice
+  bool askpass = false;
+  bool tls = false, insecure = false;
+  std::optional<std::string> cacert, cert, key, sni;
+};
+
+void add_connection_options(Options& options, ConnectionOptions& target);
+
+/// The server's URL: flag before environment (RLCTL_URL, REDISCLI_AUTH) before default. The URL
+/// comes first and the other options change it part by part; a password in a URL is used before
+/// REDISCLI_AUTH. Does no I/O. Throws UsageError and redis::Error(kUsage, kUnsupported).
+[[nodiscard]] redis::Url resolve_url(const ConnectionOptions& options);
+
+/// Opens connections to the one server that this run is about.
+class Connector {
+ public:
+  /// Checks the options and, with --askpass, asks for the password. Connects nowhere.
+  Connector(const ConnectionOptions& options, const redis::Interrupt& interrupt);
+
+  /// A `private:` server is started by the first call and lives as long as this.
+  [[nodiscard]] redis::Connection open();
+  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return timeout_; }
+  /// For messages; holds no password.
+  [[nodiscard]] std::string name() const { return redis::display(url_); }
+
+ private:
+  redis::Url url_;
+  std::chrono::microseconds timeout_;
+  const redis::Interrupt& interrupt_;
+  std::unique_ptr<redis::PrivateServer> private_server_;
+};
+
+}  // namespace rlctl::cli

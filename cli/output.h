@@ -1,0 +1,43 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "redis/interrupt.h"
+
+namespace rlctl::cli {
+
+/// Nobody reads our output any more (`| head -1`): main() ends the process by SIGPIPE.
+class OutputClosed : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "standard output is closed"; }
+};
+
+/// Standard output. What is written is kept until flush(), and nothing is lost in silence: flush()
+/// throws OutputClosed, ProblemError (a full disk) or redis::Error(kInterrupted).
+class Output {
+ public:
+  Output(int fd, const redis::Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
+
+  /// To append to.
+  [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
+  void write(std::string_view text) { buffer_ += text; }
+  void flush();
+  [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+  const redis::Interrupt& interrupt_;
+  std::string buffer_;
+};
+
+/// To stderr, whole, by one write where the system does so. Failing there cannot be reported.
+void write_stderr(std::string_view text) noexcept;
+
+/// Opens /dev/null where 0, 1 or 2 is closed, so that no socket gets such a number; reading and
+/// writing there stay errors.
+void guard_standard_descriptors() noexcept;
+
+}  // namespace rlctl::cli

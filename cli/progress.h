@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace rlctl::cli {
+
+/// One line on a terminal's stderr that says how far a long batch is: from one second on, ten times
+/// a second at most, no wider than the terminal, gone at the end.
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
+  /// Before anything else is written to stderr.
+  void clear() noexcept;
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point next_ = start_ + std::chrono::seconds{1};
+};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,145 @@
+load ../support/common
+
+# Whatever sits at the other end: one line, the right status, in time.
+
+# fails MESSAGE: rlctl check ends with 3 and this one line, half a second after its time-out at most.
+fails() {
+  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
+}
+
+@test "a server that never answers" {
+  start_fake_server ''
+  fails "no answer from unix://$socket within 300ms; the request may have been counted"
+  assert_equal "${#stderr_lines[@]}" 1
+}
+
+@test "a server that closes instead of answering" {
+  start_fake_server --close ''
+  fails "unix://$socket closed the connection; the request may have been counted"
+  assert_equal "${#stderr_lines[@]}" 1
+}
+
+@test "a server that closes in the middle of its reply" {
+  start_fake_server --close '*6\r\n:1\r\n:4\r\n:0'
+  fails "unix://$socket closed the connection; the request may have been counted"
+}
+
+@test "a server that falls silent in the middle of its reply" {
+  start_fake_server '*6\r\n:1\r\n:4\r\n:'
+  fails "no answer from unix://$socket within 300ms; the request may have been counted"
+}
+
+@test "a server that drips its reply is not waited for longer than the time-out" {
+  use_socket
+  start_bound perl -MIO::Socket::UNIX -e '
+    my $socket = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 8)->accept;
+    $socket->autoflush;
+    while (1) { print $socket "*1\r\n"; select undef, undef, undef, 0.1; }' "$socket"
+  wait_until test -S "$socket"
+  run_with_timeout -3 --separate-stderr 1.1 rlctl check k --limit 5/60s --timeout 600ms
+  assert_output ''
+}
+
+@test "a server that is none of Redis" {
+  start_fake_server --close 'HTTP/1.1 400 Bad Request\r\n\r\n'
+  fails "unix://$socket: the answer is not RESP: 'HTTP/1.1 400 Bad Request\\r\\n\\r\\n'; the request may have been counted"
+  assert_equal "${stderr_lines[1]}" '  hint: is it a Redis server, and without TLS?'
+}
+
+@test "garbage is shown without its control bytes" {
+  start_fake_server $'\e[2J\\0\xff'
+  fails "unix://$socket: the answer is not RESP: '\\x1b[2J\\x00\\xff'; the request may have been counted"
+}
+
+@test "a reply of a length that cannot be" {
+  start_fake_server '*99999999999\r\n'
+  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  assert_output ''
+  assert_regex "${stderr_lines[0]}" "^rlctl: check: unix://$socket: the answer is not RESP: "
+}
+
+@test "a reply that no limiter gives is 5" {
+  local reply
+  for reply in '+OK\r\n' ':1\r\n' '$-1\r\n' '*0\r\n' '*2\r\n:1\r\n:4\r\n' '*6\r\n:1\r\n:4\r\n:0\r\n:0\r\n:0\r\n$1\r\n0\r\n'; do
+    start_fake_server "$reply"
+    run_with_timeout -5 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+    assert_output ''
+    assert_equal "$stderr" \
+      'rlctl: check: the reply is not that of a limiter script: six integers'
+  done
+}
+
+@test "an error with control bytes in it is one clean line" {
+  start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
+  run_with_timeout -5 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  assert_equal "$stderr" 'rlctl: check: \x1b[31mred\tand\x01so on'
+}
+
+@test "a server that does not know the script even after loading it" {
+  start_fake_server '-NOSCRIPT No matching script\r\n'
+  run_with_timeout -5 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  assert_output ''
+  assert_regex "${stderr_lines[0]}" '^rlctl: check: NOSCRIPT '
+}
+
+@test "the class of an error is its code's, whatever the sentence" {
+  local code expected
+  while read -r code expected; do
+    start_fake_server "-$code some words\r\n"
+    run_with_timeout "-$expected" --separate-stderr 0.8 \
+      rlctl check k --limit 5/60s --timeout 300ms --json
+    run -0 jq -er .error.code <<<"$stderr"
+    assert_output "$code"
+    stop_servers
+  done <<'TABLE'
+LOADING 3
+BUSY 3
+MASTERDOWN 3
+CLUSTERDOWN 3
+TRYAGAIN 3
+NOAUTH 4
+WRONGPASS 4
+NOPERM 4
+DENIED 4
+WRONGTYPE 5
+READONLY 5
+OOM 5
+MISCONF 5
+NOREPLICAS 5
+EXECABORT 5
+SOMETHINGNEW 5
+TABLE
+}
+
+@test "a socket file without a server" {
+  start_fake_server ''
+  stop_servers
+  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s
+  assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: connection refused"
+}
+
+@test "a file that is no socket" {
+  touch "$BATS_TEST_TMPDIR/file"
+  run -3 --separate-stderr rlctl -s "$BATS_TEST_TMPDIR/file" check k --limit 5/60s
+  assert_equal "$stderr" \
+    "rlctl: cannot connect to unix://$BATS_TEST_TMPDIR/file: connection refused"
+}
+
+@test "a server that accepts nobody" {
+  use_socket
+  start_bound perl -MIO::Socket::UNIX -e '
+    my $listener = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1);
+    my @full = map { IO::Socket::UNIX->new(Peer => $ARGV[0], Timeout => 1) } 1 .. 2;
+    open my $file, ">", "$ARGV[0].full"; close $file; sleep 60' "$socket"
+  wait_until test -e "$socket.full"
+  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: no answer within 300ms"
+}
+
+@test "a host that no name server knows" {
+  run -3 --separate-stderr rlctl -u redis://nobody.invalid check k --limit 5/60s
+  assert_output ''
+  assert_regex "$stderr" '^rlctl: cannot connect to redis://nobody\.invalid:6379: '
+}

@@ -1,0 +1,275 @@
+load ../support/common
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+# A TCP port that nobody uses.
+free_port() {
+  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport'
+}
+
+allowed() {
+  run -0 rlctl "$@"
+  assert_output --regexp '^allowed key=k '
+}
+
+# --- which server -----------------------------------------------------------------------------------
+
+@test "global options may stand before and after the command" {
+  export RLCTL_URL=unix:///nowhere/at/all
+  allowed -s "$socket" check k --limit 9/60s
+  allowed check k --limit 9/60s -s "$socket"
+  allowed check --socket="$socket" k --limit 9/60s
+  allowed -u "unix://$socket" check --limit=9/60s k
+  assert_equal "$(cli LLEN k)" 4
+}
+
+@test "the last of a repeated option counts" {
+  allowed check k -u unix:///nowhere -u "unix://$socket" --limit 9/60s --cost 5 --cost 2
+  assert_equal "$(cli LLEN k)" 2
+}
+
+@test "--url goes before RLCTL_URL" {
+  RLCTL_URL=unix:///nowhere/at/all allowed check k --limit 9/60s -u "unix://$socket"
+  RLCTL_URL=unix://$socket run -3 rlctl check k --limit 9/60s -u unix:///nowhere/at/all
+  RLCTL_URL=unix://$socket allowed check k --limit 9/60s
+}
+
+@test "--socket and --db go before what a URL says" {
+  allowed -u 'unix:///nowhere/at/all?db=3' -s "$socket" -n 4 check k --limit 9/60s
+  assert_equal "$(cli -n 4 EXISTS k)" 1
+  assert_equal "$(cli -n 3 EXISTS k)" 0
+}
+
+@test "the database of a URL is used" {
+  allowed -u "unix://$socket?db=3" check k --limit 9/60s
+  assert_equal "$(cli -n 3 EXISTS k)" 1
+  assert_equal "$(cli EXISTS k)" 0
+}
+
+@test "a database that the server has not is its error" {
+  run -5 --separate-stderr rlctl -n 999 check k --limit 9/60s
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: unix://$socket?db=999: SELECT: DB index is out of range"
+}
+
+@test "a database that the server has not, and most have, is its error too" {
+  start_server --databases 2
+  run -5 --separate-stderr rlctl -n 3 check k --limit 9/60s
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: unix://$socket?db=3: SELECT: DB index is out of range"
+  assert_equal "${stderr_lines[1]}" \
+    '  hint: what was sent after it may have been executed in database 0'
+}
+
+@test "a host and a port are found by URL and by options" {
+  local port
+  port=$(free_port)
+  start_server --port "$port" --bind 127.0.0.1
+  allowed -u "redis://127.0.0.1:$port" check k --limit 9/60s
+  allowed -u "redis://127.0.0.1:$port/2" check k --limit 9/60s
+  allowed -u redis://nobody.invalid -H 127.0.0.1 -p "$port" check k --limit 9/60s
+  RLCTL_URL=unix:///nowhere allowed -H localhost -p "$port" check k --limit 9/60s
+  assert_equal "$(cli LLEN k) $(cli -n 2 LLEN k)" '3 1'
+}
+
+@test "a server that is not there is named, with why" {
+  local port
+  port=$(free_port)
+  run -3 --separate-stderr rlctl -u "redis://127.0.0.1:$port" check k --limit 9/60s
+  assert_output ''
+  assert_equal "$stderr" \
+    "rlctl: cannot connect to redis://127.0.0.1:$port: connection refused"
+  run -3 --separate-stderr rlctl -s /nowhere/at/all check k --limit 9/60s
+  assert_equal "$stderr" \
+    'rlctl: cannot connect to unix:///nowhere/at/all: no such file or directory'
+}
+
+@test "two servers named at once are refused" {
+  run -2 rlctl -s "$socket" -p 7 check k --limit 9/60s
+  assert_line --index 0 \
+    'rlctl: check: --socket and --host or --port name two servers; give one'
+}
+
+@test "bad URLs are refused, with what is wrong" {
+  local url message
+  while IFS='|' read -r url message; do
+    run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
+    assert_equal "${stderr_lines[0]}" "rlctl: check: $message"
+  done <<'TABLE'
+http://h|unknown scheme in the URL: 'http'
+localhost:7|a URL without a scheme: 'localhost:7'
+|the URL is empty
+redis://h:0|bad port in the URL: '0'
+redis://h:99999|bad port in the URL: '99999'
+redis://h:x|bad port in the URL: not a number
+redis://h/x|bad database in the URL: 'x'
+redis://[::1|bad host in the URL: a '[' without its ']'
+redis://h/0?x=1|unknown part of the URL: '?x=1'
+redis://a%zz@h|bad percent-escape in the password of the URL
+unix:socket|bad path in the URL: a unix socket needs an absolute path
+private:x|nothing may follow private: in the URL
+TABLE
+  RLCTL_URL=http://h run -2 rlctl check k --limit 9/60s
+  assert_line --index 0 "rlctl: check: RLCTL_URL: unknown scheme in the URL: 'http'"
+}
+
+@test "what is not there yet says so" {
+  local url
+  while IFS='|' read -r url what; do
+    run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
+    assert_equal "$stderr" "rlctl: check: $what is not there yet in this version"
+  done <<'TABLE'
+rediss://h|rediss:// (TLS)
+redis+sentinel://h/master|redis+sentinel://
+redis+cluster://h|redis+cluster://
+TABLE
+  local options
+  for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do
+    # shellcheck disable=SC2086 # words
+    run -2 --separate-stderr rlctl $options check k --limit 9/60s
+    assert_equal "$stderr" "rlctl: check: ${options% *}: TLS is not there yet in this version"
+  done
+}
+
+# --- time-outs --------------------------------------------------------------------------------------
+
+@test "--timeout bounds the wait for an answer" {
+  start_fake_server ''
+  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 9/60s --timeout 300ms
+  assert_output ''
+  assert_equal "$stderr" \
+    "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
+}
+
+@test "without --timeout it is a second" {
+  start_fake_server ''
+  run_with_timeout -3 1.5 rlctl check k --limit 9/60s
+  assert_output --partial 'within 1s; the request may have been counted'
+}
+
+# --- passwords --------------------------------------------------------------------------------------
+
+@test "-a is refused with what to use instead" {
+  run -2 --separate-stderr rlctl check k --limit 9/60s -a sekret
+  assert_equal "${stderr_lines[0]}" \
+    'rlctl: check: a password on the command line can be read by every user of this machine'
+  assert_equal "${stderr_lines[1]}" \
+    '  hint: use --askpass, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL'
+  assert_equal "${#stderr_lines[@]}" 3
+}
+
+@test "a password comes from REDISCLI_AUTH, from a URL, or from a URL in RLCTL_URL" {
+  start_server --requirepass 'se/cret@'
+  run -4 rlctl check k --limit 9/60s
+  REDISCLI_AUTH='se/cret@' allowed check k --limit 9/60s
+  allowed check k --limit 9/60s -u "unix://:se%2Fcret%40@$socket"
+  RLCTL_URL=unix://:se%2Fcret%40@$socket allowed check k --limit 9/60s
+  # A user of its own, and the URL's password goes before the variable's.
+  REDISCLI_AUTH='se/cret@' cli ACL SETUSER ann on '>pw' '~*' '+@all'
+  REDISCLI_AUTH=wrong allowed check k --limit 9/60s -u "unix://ann:pw@$socket"
+  REDISCLI_AUTH=pw allowed check k --limit 9/60s --user ann
+}
+
+@test "the password of a URL cannot be seen in the process list" {
+  start_fake_server ''
+  rlctl -u "unix://ann:sekret@$socket" check k --limit 9/60s --timeout 5s >/dev/null 2>&1 3>&- 4>&- &
+  local pid=$!
+  cmdline() { tr '\0' ' ' <"/proc/$pid/cmdline"; }
+  wait_until grep -q '\*\*\*\*\*\*@' "/proc/$pid/cmdline"
+  run -0 cmdline
+  kill "$pid"
+  refute_output --partial sekret
+  assert_output --partial 'check k --limit 9/60s'
+}
+
+@test "the password of a URL stands in no output" {
+  start_server --requirepass other
+  local arguments
+  while read -r arguments; do
+    # shellcheck disable=SC2086 # words
+    run --separate-stderr rlctl $arguments <<<k
+    ((status >= 2)) || fail "status $status of $arguments"
+    [[ -n $output$stderr ]] || fail "no output of $arguments"
+    if [[ $output$stderr == *sekret* ]]; then fail "$output$stderr"; fi
+  done <<ARGUMENTS
+-u unix://:sekret@$socket check k --limit 9/60s
+-u unix://:sekret@$socket check k --limit 9/60s --json
+-u unix://:sekret@$socket check --limit 9/60s --batch
+-u unix://:sekret@$socket check --limit 9/60s --batch --json
+-u unix://ann:sekret@/nowhere check k --limit 9/60s
+-u redis://ann:sekret@h:x check k --limit 9/60s
+-u redis://ann:sekret@h/x check k --limit 9/60s
+-u redis://ann:sek%zzsekret@h check k --limit 9/60s
+-u redis://sekret@h:99999 check k --limit 9/60s
+-u http://ann:sekret@h check k --limit 9/60s
+-u ann:sekret@h check k --limit 9/60s
+-u rediss://ann:sekret@h check k --limit 9/60s
+-u redis+cluster://ann:sekret@h check k --limit 9/60s
+check k redis://ann:sekret@h --limit 9/60s
+check k --limit redis://ann:sekret@h
+check k --limit 9/60s --frobnicate=redis://ann:sekret@h
+redis://ann:sekret@h
+ARGUMENTS
+}
+
+@test "--askpass without a terminal says so" {
+  run -2 --separate-stderr setsid -w rlctl check k --limit 9/60s --askpass </dev/null
+  assert_equal "${stderr_lines[0]}" \
+    'rlctl: check: --askpass needs a terminal, and this process has none'
+}
+
+@test "--askpass asks on the terminal, without echo, and not on stdout" {
+  command -v script >/dev/null || skip 'no script(1) to make a terminal'
+  start_server --requirepass sekret
+  export socket
+  run -0 script -qec 'stty -a >/dev/null; rlctl check k --limit 9/60s --askpass' /dev/null \
+    < <(sleep 0.5; echo sekret; sleep 0.5)
+  assert_output --partial 'Password: '
+  assert_output --partial 'allowed key=k'
+  refute_output --partial sekret
+}
+
+# --- one round trip ---------------------------------------------------------------------------------
+
+# Answers only when nothing more came for 0.3 s: what is recorded was sent without an answer.
+start_recorder() {
+  use_socket
+  record=${socket%/*}/record
+  start_bound perl -MIO::Socket::UNIX -MIO::Select -e '
+    my ($path, $record, $reply) = @ARGV;
+    my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 8) or die "$path: $!";
+    my $socket = $listener->accept;
+    my $select = IO::Select->new($socket);
+    open my $file, ">", $record or die; $file->autoflush;
+    my $left = 30;
+    while ($select->can_read($left)) {
+      sysread($socket, my $bytes, 65536) or last;
+      print $file $bytes;
+      $left = 0.3;
+    }
+    close $file;
+    $reply =~ s/,/\r\n/g;
+    syswrite $socket, $reply;
+    $select->can_read(30);
+  ' "$socket" "$record" "$1" >"$socket.log" 2>&1
+  wait_until test -S "$socket"
+}
+
+@test "AUTH, SELECT and EVALSHA travel in one round trip" {
+  start_recorder '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,'
+  run -0 rlctl -u "unix://ann:pw@$socket?db=7" check k --limit 9/60s
+  assert_output 'allowed key=k limit=9/60s remaining=8 reset=60.000s'
+  run -0 tr -d '\r' <"$record"
+  assert_equal "${lines[*]}" "*3 \$4 AUTH \$3 ann \$2 pw *2 \$6 SELECT \$1 7 *6 \$7 EVALSHA \$40 \
+$(sha1sum <"$project/lua/sliding-window-log.lua" | cut -c1-40) \$1 1 \$1 k \$1 9 \$8 60000000"
+}
+
+@test "a batch sends AUTH, SELECT and all its lines without waiting" {
+  start_recorder '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
+  run -0 rlctl -u "unix://ann:pw@$socket?db=7" check --limit 9/60s --batch <<<$'a\nb'
+  assert_equal "${#lines[@]}" 2
+  run -0 grep -acE '^(AUTH|SELECT|EVALSHA).$' "$record"
+  assert_output 4
+}

@@ -1,0 +1,118 @@
+#include "cli/options.h"
+
+#include <doctest/doctest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/problem.h"
+
+namespace rlctl::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+struct Line {
+  bool json = false, quiet = false;
+  std::optional<std::string> port;
+  std::vector<std::string> limits;
+  OptionalValue wait;
+  Options options;
+
+  Line() {
+    options.group("Options");
+    options.flag("--json", json, "JSON");
+    options.flag("-q,--quiet", quiet, "quiet");
+    options.value("-p,--port", "PORT", port, "port");
+    options.list("--limit", "LIMIT", limits, "limit");
+    options.optional_value("--wait", "TIME", wait, "wait");
+  }
+
+  Words parse(const Words& arguments) { return options.parse(arguments); }
+
+  std::string error(const Words& arguments) {
+    try {
+      parse(arguments);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("options: every spelling of a value") {
+  for (const Words& words : std::vector<Words>{
+           {"-p", "1"}, {"-p1"}, {"--port", "1"}, {"--port=1"}, {"-qp1"}, {"-p2", "-p1"}}) {
+    Line line;
+    CHECK(line.parse(words).empty());
+    CHECK(line.port == "1");
+  }
+}
+
+TEST_CASE("options: a value may look like anything") {
+  for (const std::string value : {"", "--json", "--", "-", "[a,b]", "a=b", "++"}) {
+    Line line;
+    CHECK(line.parse({"--limit", value, "--limit=" + value}).empty());
+    CHECK(line.limits == Words{value, value});
+    CHECK_FALSE(line.json);
+  }
+}
+
+TEST_CASE("options: operands are kept in order, between options and after --") {
+  Line line;
+  CHECK(line.parse({"a", "--json", "-", "++", "[x,y]", "--", "--quiet", "--"}) ==
+        Words{"a", "-", "++", "[x,y]", "--quiet", "--"});
+  CHECK(line.json);
+  CHECK_FALSE(line.quiet);
+}
+
+TEST_CASE("options: an optional value binds only with =") {
+  Line bare;
+  CHECK(bare.parse({"--wait", "5s"}) == Words{"5s"});
+  CHECK(bare.wait.given);
+  CHECK_FALSE(bare.wait.value);
+  Line tied;
+  CHECK(tied.parse({"--wait=5s"}).empty());
+  CHECK(tied.wait.value == "5s");
+  Line empty;
+  CHECK(empty.parse({"--wait="}).empty());
+  CHECK(empty.wait.value == "");
+}
+
+TEST_CASE("options: the first mistake is named") {
+  CHECK(Line().error({"--limti", "5/60s"}) == "unknown option '--limti'; did you mean '--limit'?");
+  CHECK(Line().error({"--lim", "x"}) == "unknown option '--lim'");
+  CHECK(Line().error({"--secret=x"}) == "unknown option '--secret'");
+  CHECK(Line().error({"-limit", "x"}) == "unknown option '-limit'; did you mean '--limit'?");
+  CHECK(Line().error({"-qx"}) == "unknown option '-x'");
+  CHECK(Line().error({"-q-json"}) == "unknown option '--'");
+  CHECK(Line().error({"--json=yes"}) == "option '--json' takes no value");
+  CHECK(Line().error({"--port"}) == "option '--port' needs a value: --port PORT");
+  CHECK(Line().error({"--nope", "--json=yes"}) == "unknown option '--nope'");
+}
+
+TEST_CASE("options: the first operand is found before the rest is known") {
+  const Line line;
+  CHECK(line.options.find_operand(Words{"-p", "1", "check", "--unknown"}) == 2);
+  CHECK(line.options.find_operand(Words{"-q", "--", "check"}) == 2);
+  CHECK(line.options.find_operand(Words{"-q"}) == 1);
+}
+
+TEST_CASE("options: help fits 80 columns") {
+  Line line;
+  bool more = false;
+  line.options.flag("--an-option-of-uncommon-length", more,
+                    "a text that must be broken because it would not fit into the line at all");
+  const auto help = line.options.help();
+  std::size_t start = 0;
+  for (auto end = help.find('\n'); end != help.npos; end = help.find('\n', start)) {
+    CHECK(end - start <= 80);
+    start = end + 1;
+  }
+  CHECK(help.find("      --wait[=TIME]") != help.npos);
+}
+
+}  // namespace rlctl::cli

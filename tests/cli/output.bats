@@ -1,0 +1,198 @@
+load ../support/common
+
+# With --now every figure is known beforehand.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+check() { rlctl check "$@" --now 1000000000; }
+
+# assert_json FILTER: what was printed is one line, one JSON value, of which the filter is true.
+assert_json() {
+  assert_equal "${#lines[@]}" 1
+  jq -es "length == 1 and (.[0] | $1)" <<<"$output" >/dev/null || fail "not $1: $output"
+}
+
+# --- text -------------------------------------------------------------------------------------------
+
+@test "allowed: key, limit, remaining and reset" {
+  run -0 check login:ann --limit 5/60s
+  assert_output 'allowed key=login:ann limit=5/60s remaining=4 reset=60.000s'
+}
+
+@test "denied: retry_after too" {
+  # The sixth, 47.959 s after the first four and 0.690 s after the fifth.
+  run -0 rlctl check login:ann --limit 5/60s --cost 4 --now 1000000000
+  run -0 rlctl check login:ann --limit 5/60s --now 1047269000
+  run -1 rlctl check login:ann --limit 5/60s --now 1047959000
+  assert_output \
+    'denied key=login:ann limit=5/60s remaining=0 retry_after=12.041s reset=59.310s'
+}
+
+@test "what can never be allowed says never" {
+  run -1 check k --limit 5/60s --cost 6
+  assert_output 'denied key=k limit=5/60s remaining=5 retry_after=never reset=0.000s'
+}
+
+@test "times are rounded up to a millisecond" {
+  run -0 rlctl check k --limit 1/s --algorithm fixed-window --now 1
+  assert_output 'allowed key=k limit=1/1s remaining=0 reset=1.000s'
+  run -1 rlctl check k --limit 1/s --algorithm fixed-window --now 999999
+  assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.001s reset=0.001s'
+  run -1 rlctl check k --limit 1/s --algorithm fixed-window --now 998999
+  assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.002s reset=0.002s'
+  run -1 rlctl check k --limit 1/s --algorithm fixed-window --now 999000
+  assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.001s reset=0.001s'
+}
+
+@test "leaky-bucket shows its delay, and only where there is one" {
+  run -0 check k --limit 5/s --algorithm leaky-bucket
+  assert_output 'allowed key=k limit=5/1s remaining=5 reset=0.200s'
+  run -0 check k --limit 5/s --algorithm leaky-bucket
+  assert_output 'allowed key=k limit=5/1s remaining=4 reset=0.400s delay=0.200s'
+  run -1 check k --limit 5/s --algorithm leaky-bucket --cost 6
+  assert_output 'denied key=k limit=5/1s remaining=4 retry_after=0.400s reset=0.400s'
+}
+
+@test "a limit is shown in one way, however it is spelled" {
+  local limit shown
+  while read -r limit shown; do
+    run -0 check "$limit" --limit "$limit"
+    assert_output --partial " limit=$shown "
+  done <<'TABLE'
+5/60s 5/60s
+5/1m 5/60s
+5/min 5/60s
+5/minute 5/60s
+5/60000ms 5/60s
+5/s 5/1s
+5/1s 5/1s
+5/2m 5/2m
+5/90s 5/90s
+5/1h30m 5/90m
+5/h 5/1h
+5/3600s 5/1h
+5/30d 5/30d
+5/1500ms 5/1500ms
+5/7us 5/7us
+1k/s 1000/1s
+1000000/day 1M/1d
+1M/30d 1M/30d
+05/007s 5/7s
+TABLE
+}
+
+@test "several limits are one decision, and the key that denied is named" {
+  run -0 check k --limit 2/s --limit 3/1m
+  assert_output 'allowed key=k limit=2/1s,3/60s remaining=1 reset=60.000s'
+  run -0 check k --limit 2/s --limit 3/1m
+  run -1 check k --limit 2/s --limit 3/1m
+  assert_output \
+    'denied key=k limit=2/1s,3/60s remaining=0 retry_after=1.000s reset=60.000s denied_by={k}:1s'
+  run -0 rlctl check k --limit 2/s --limit 3/1m --now 1001000000
+  run -1 rlctl check k --limit 2/s --limit 3/1m --now 1002000000
+  assert_output \
+    'denied key=k limit=2/1s,3/60s remaining=0 retry_after=58.000s reset=59.000s denied_by={k}:60s'
+  # A denial took nothing from the key that would have allowed.
+  assert_equal "$(cli LLEN '{k}:60s')" 3
+}
+
+@test "--quiet prints nothing; errors are still said" {
+  run -0 --separate-stderr check k --limit 1/60s -q
+  assert_equal "$output$stderr" ''
+  run -1 --separate-stderr check k --limit 1/60s --quiet
+  assert_equal "$output$stderr" ''
+  run -3 --separate-stderr check k --limit 1/60s -q -u unix:///nowhere
+  assert_equal "$stderr" 'rlctl: cannot connect to unix:///nowhere: no such file or directory'
+}
+
+# --- JSON -------------------------------------------------------------------------------------------
+
+@test "JSON of what is allowed" {
+  run -0 --separate-stderr check k --limit 5/60s --json
+  assert_output '{"key":"k","algorithm":"sliding-window-log","allowed":true,"cost":1,"remaining":4,"retry_after_us":0,"reset_after_us":60000000,"delay_us":0,"limits":[{"key":"k","limit":5,"window_us":60000000,"burst":null}],"denied_by":null}'
+  assert_equal "$stderr" ''
+}
+
+@test "JSON of what is denied" {
+  check k --limit 1/60s
+  run -1 --separate-stderr check --json k --limit 1/60s
+  assert_json '. == {key: "k", algorithm: "sliding-window-log", allowed: false, cost: 1,
+    remaining: 0, retry_after_us: 60000000, reset_after_us: 60000000, delay_us: 0,
+    limits: [{key: "k", limit: 1, window_us: 60000000, burst: null}], denied_by: "k"}'
+  assert_equal "$stderr" ''
+}
+
+@test "JSON of what can never be allowed: -1" {
+  run -1 check k --limit 5/60s --cost 6 --json
+  assert_json '.retry_after_us == -1 and .cost == 6 and .remaining == 5'
+}
+
+@test "JSON of a look: no retry_after" {
+  run -0 check k --limit 5/60s --cost 5 --peek --json
+  assert_json '.retry_after_us == null and .allowed and .cost == 5 and .denied_by == null'
+  run -1 check k --limit 5/60s --cost 6 --peek --json
+  assert_json '.retry_after_us == null and (.allowed | not) and .remaining == 5 and .denied_by == "k"'
+}
+
+@test "JSON of several limits: their keys, and which denied" {
+  check k --limit 9/s --limit 1/1m
+  run -1 check k --limit 9/s --limit 1/1m --json
+  assert_json '.key == "k" and .denied_by == "{k}:60s" and .limits == [
+    {key: "{k}:1s", limit: 9, window_us: 1000000, burst: null},
+    {key: "{k}:60s", limit: 1, window_us: 60000000, burst: null}]'
+}
+
+@test "JSON of an algorithm with a burst has it, given or not" {
+  local algorithm
+  for algorithm in token-bucket gcra leaky-bucket; do
+    run -0 check "$algorithm" --limit 5/60s --algorithm "$algorithm" --json
+    assert_json '.limits[0].burst == 5'
+    run -0 check "$algorithm" --limit 5/60s --algorithm "$algorithm" --burst 7 --json
+    assert_json ".limits[0].burst == 7 and .algorithm == \"$algorithm\""
+  done
+}
+
+@test "JSON of a delay" {
+  check k --limit 5/s --algorithm leaky-bucket --cost 2
+  run -0 check k --limit 5/s --algorithm leaky-bucket --json
+  assert_json '.delay_us == 400000 and .reset_after_us == 600000'
+}
+
+@test "no field of JSON ever changes its type" {
+  local types='(map_values(type) | del(.retry_after_us, .denied_by)) == {key: "string",
+    algorithm: "string", allowed: "boolean", cost: "number", remaining: "number",
+    reset_after_us: "number", delay_us: "number", limits: "array"}'
+  run -0 check k --limit 1/60s --json
+  assert_json "$types"
+  run -1 check k --limit 1/60s --json
+  assert_json "$types"
+  run -1 check k --limit 1/60s --peek --json
+  assert_json "$types"
+  run -0 check k --limit 1/60s --cost -1 --json
+  assert_json "$types"
+}
+
+@test "large numbers stay whole" {
+  run -0 rlctl check k --limit 1000M/100000000s --algorithm fixed-window --json --now 0
+  assert_output --partial '"remaining":999999999,"retry_after_us":0,"reset_after_us":100000000000000,'
+  assert_output --partial '"limit":1000000000,"window_us":100000000000000,'
+}
+
+@test "JSON escapes what JSON must, and a byte that is no UTF-8 is shown" {
+  run -0 check $'a"b\\c\td\n\x01é日' --limit 5/60s --json
+  assert_json '.key == "a\"b\\c\td\n\u0001é日" and .limits[0].key == .key'
+  run -0 check $'a\xffb' --limit 5/60s --json
+  assert_json '.key == "a\\xffb"'
+}
+
+@test "an error with --json: nothing on stdout, one object on stderr" {
+  run -3 --separate-stderr check k --limit 5/60s --json -u unix:///nowhere
+  assert_output ''
+  assert_equal "$stderr" \
+    '{"error":{"code":"unreachable","message":"cannot connect to unix:///nowhere: no such file or directory","hint":null}}'
+  run -4 --separate-stderr env REDISCLI_AUTH=x rlctl check k --limit 5/60s --json
+  assert_output ''
+  run -0 jq -ec '[.error | .code, .message, .hint | type]' <<<"$stderr"
+  assert_output '["string","string","string"]'
+}

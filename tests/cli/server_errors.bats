@@ -1,0 +1,213 @@
+load ../support/common
+
+# One server without a password, and what the servers of some tests do not like.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+# fails STATUS MESSAGE ARGUMENT…: rlctl check ends so, with one line on stderr and none on stdout.
+fails() {
+  fails_with_hint '' "$@"
+  assert_equal "${#stderr_lines[@]}" 1
+}
+
+# fails_with_hint HINT STATUS MESSAGE ARGUMENT…: the same, and a line with this hint.
+fails_with_hint() {
+  local hint=$1 expected=$2 message=$3
+  shift 3
+  run "-$expected" --separate-stderr rlctl check "$@"
+  assert_output ''
+  assert_regex "${stderr_lines[0]}" "^rlctl: check: $message"
+  assert_equal "${stderr_lines[1]-}" "${hint:+  hint: $hint}"
+}
+
+# --- 0 and 1 ----------------------------------------------------------------------------------------
+
+@test "allowed is 0, denied is 1, and both are results on stdout" {
+  run -0 --separate-stderr rlctl check k --limit 1/60s
+  assert_output --regexp '^allowed key=k '
+  assert_equal "$stderr" ''
+  run -1 --separate-stderr rlctl check k --limit 1/60s
+  assert_output --regexp '^denied key=k '
+  assert_equal "$stderr" ''
+}
+
+# --- 3: not now -------------------------------------------------------------------------------------
+
+@test "a server that is loading is 3, LOADING" {
+  start_server
+  local dump=${socket%/*} i
+  cli CONFIG SET rdbcompression no
+  for i in {1..20}; do cli SETRANGE "big:$i" 2200000 x >/dev/null; done
+  cli SAVE
+  start_server --dir "$dump" --key-load-delay 150000
+  fails 3 'LOADING ' k --limit 5/60s --timeout 3s
+  run -3 --separate-stderr rlctl check k --limit 5/60s --json --timeout 3s
+  run -0 jq -er .error.code <<<"$stderr"
+  assert_output LOADING
+}
+
+@test "a server that is busy with a script is 3, BUSY" {
+  start_server --lua-time-limit 20
+  redis-cli -s "$socket" EVAL 'while true do end' 0 >/dev/null 2>&1 3>&- 4>&- &
+  is_busy() { [[ $(redis-cli -s "$socket" PING) == BUSY* ]]; }
+  wait_until is_busy
+  fails 3 'BUSY ' k --limit 5/60s
+  cli SCRIPT KILL
+  wait_until cli PING
+  run -0 rlctl check k --limit 5/60s
+}
+
+@test "a server that is busy and does not say so yet is 3, in time" {
+  start_server --lua-time-limit 60000
+  redis-cli -s "$socket" EVAL 'while true do end' 0 >/dev/null 2>&1 3>&- 4>&- &
+  is_silent() { ! timeout 0.2 redis-cli -s "$socket" PING >/dev/null; }
+  wait_until is_silent
+  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  assert_equal "$stderr" \
+    "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
+}
+
+@test "a replica that has lost its master and serves no stale data is 3, MASTERDOWN" {
+  start_server --replicaof 127.0.0.1 1 --replica-serve-stale-data no
+  fails 3 'MASTERDOWN ' k --limit 5/60s
+}
+
+# --- 4: refused -------------------------------------------------------------------------------------
+
+@test "no password where one is needed is 4, NOAUTH" {
+  start_server --requirepass secret
+  fails 4 'NOAUTH Authentication required' k --limit 5/60s
+}
+
+@test "a wrong password is 4, WRONGPASS" {
+  start_server --requirepass secret
+  REDISCLI_AUTH=wrong fails_with_hint 'what was sent may have been executed' 4 \
+    "unix://$socket: AUTH: WRONGPASS " k --limit 5/60s
+  REDISCLI_AUTH=secret fails_with_hint 'what was sent may have been executed' 4 \
+    'unix://.*: AUTH: WRONGPASS ' k --limit 5/60s --user nobody
+}
+
+# What follows AUTH is on its way already, and such a server runs it.
+@test "a password where none is needed is 4, and the hint is true" {
+  REDISCLI_AUTH=secret fails_with_hint 'what was sent may have been executed' 4 \
+    "unix://$socket: AUTH: AUTH <password> called without any password" k --limit 5/60s
+}
+
+@test "a user who may not call EVALSHA is 4, NOPERM" {
+  cli ACL SETUSER ann on '>pw' '~*' +get
+  REDISCLI_AUTH=pw fails 4 'NOPERM .*evalsha' k --limit 5/60s --user ann
+}
+
+@test "a user who may not load the script is 4, NOPERM" {
+  cli SCRIPT FLUSH
+  cli ACL SETUSER ann reset on '>pw' '~*' +evalsha +time +llen +lindex +rpush +pexpire +pttl
+  REDISCLI_AUTH=pw fails 4 'NOPERM .*script' k --limit 5/60s --user ann
+}
+
+@test "a user who may not touch the key is 4, NOPERM" {
+  cli ACL SETUSER ann reset on '>pw' '~login:*' +@all
+  REDISCLI_AUTH=pw fails 4 'NOPERM ' k --limit 5/60s --user ann
+  REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 5/60s --user ann
+}
+
+@test "a user who may not call what the script calls is 4" {
+  cli ACL SETUSER ann reset on '>pw' '~*' +@all -rpush
+  REDISCLI_AUTH=pw fails 4 '.*' k --limit 5/60s --user ann
+  assert_equal "$(cli EXISTS k)" 0
+}
+
+@test "the rights that the manual asks for are enough" {
+  cli SCRIPT FLUSH
+  cli ACL SETUSER ann reset on '>pw' '~login:*' +evalsha '+script|load' +time +llen +lindex +lrange \
+    +ltrim +rpush +pexpire +pttl
+  REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 2/60s --user ann
+  REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 2/60s --user ann
+  REDISCLI_AUTH=pw run -1 rlctl check login:ann --limit 2/60s --user ann
+}
+
+# --- 5: rejected ------------------------------------------------------------------------------------
+
+@test "a key of another type is 5, with what it holds" {
+  cli SET text v
+  cli SADD set v
+  cli ZADD zset 1 v
+  fails 5 "'text' holds a string, but sliding-window-log keeps a list$" text --limit 5/60s
+  fails 5 "'set' holds a set, but sliding-window-log keeps a list$" set --limit 5/60s
+  fails 5 "'zset' holds a sorted set, but gcra keeps a string$" zset --limit 5/60s --algorithm gcra
+  assert_equal "$(cli GET text)" v
+}
+
+@test "of several keys the one of another type is named" {
+  cli SET '{k}:60s' v
+  fails 5 "'\{k}:60s' holds a string, but sliding-window-log keeps a list$" \
+    k --limit 5/60s --limit 2/s
+  assert_equal "$(cli EXISTS '{k}:1s')" 0
+}
+
+@test "another algorithm's state is 5, whichever the two are" {
+  local mine other
+  for mine in fixed-window sliding-window-counter token-bucket gcra leaky-bucket; do
+    cli FLUSHALL
+    run -0 rlctl check k --limit 5/60s --algorithm "$mine"
+    local before
+    before=$(cli GET k)
+    for other in fixed-window sliding-window-counter token-bucket gcra leaky-bucket; do
+      [[ $other != "$mine" ]] || continue
+      fails 5 "'k' must hold " k --limit 5/60s --algorithm "$other"
+    done
+    fails 5 "'k' holds a string, but sliding-window-zset keeps a sorted set$" \
+      k --limit 5/60s --algorithm sliding-window-zset
+    assert_equal "$(cli GET k)" "$before"
+  done
+}
+
+@test "a list that is none of a log's is 5 and stays as it was" {
+  cli RPUSH k one two
+  fails 5 "'k' must hold a list of microseconds, oldest first for sliding-window-log$" k --limit 5/60s
+  assert_equal "$(cli LRANGE k 0 -1)" $'one\ntwo'
+}
+
+@test "with --json the server's code is the error's" {
+  cli SET k v
+  run -5 --separate-stderr rlctl check k --limit 5/60s --json
+  assert_output ''
+  assert_equal "$stderr" \
+    "{\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":null}}"
+}
+
+@test "a replica is 5, READONLY; a look works there" {
+  start_server --replicaof 127.0.0.1 1
+  fails 5 'READONLY ' k --limit 5/60s
+  run -0 rlctl check k --limit 5/60s --peek
+  assert_output 'allowed key=k limit=5/60s remaining=5 reset=0.000s'
+}
+
+@test "a server that is full is 5, OOM; a look and a denial still work" {
+  start_server
+  run -0 rlctl check full --limit 1/60s
+  cli CONFIG SET maxmemory 1
+  fails 5 'OOM ' k --limit 5/60s
+  run -1 rlctl check full --limit 1/60s
+  run -0 rlctl check k --limit 5/60s --peek
+}
+
+@test "a server that cannot save is 5, MISCONF" {
+  mkdir "$BATS_TEST_TMPDIR/gone"
+  start_server --dir "$BATS_TEST_TMPDIR/gone"
+  cli CONFIG SET save '3600 1'
+  rmdir "$BATS_TEST_TMPDIR/gone"
+  redis-cli -s "$socket" BGSAVE
+  has_failed() { cli INFO persistence | grep -q 'rdb_last_bgsave_status:err'; }
+  wait_until has_failed
+  fails 5 'MISCONF ' k --limit 5/60s
+}
+
+@test "a server without the replicas it wants is 5, NOREPLICAS" {
+  start_server --min-replicas-to-write 1
+  if cli INFO server | grep -q '^redis_version:6\.'; then
+    skip 'Redis 6 lets scripts write without them'
+  fi
+  fails 5 'NOREPLICAS ' k --limit 5/60s
+  assert_equal "$(cli EXISTS k)" 0
+}

@@ -1,0 +1,239 @@
+load ../support/common
+
+# What ends rlctl from outside: signals, readers that leave, full disks. Its private servers end
+# with it.
+
+setup() {
+  # Of this test's own, so that what lies in it afterwards is known; short, for a socket's path.
+  export TMPDIR=$BATS_TEST_TMPDIR
+}
+
+# ends_by SIGNAL READY COMMAND…: runs the command with all signals at their defaults, sends it the
+# signal as soon as the shell command READY succeeds, and prints "signal N" or "exit N".
+ends_by() {
+  perl -MPOSIX=:sys_wait_h -e '
+    my ($signal, $ready, @command) = @ARGV;
+    $SIG{$_} = "DEFAULT" for qw(INT TERM HUP PIPE);
+    my $pid = fork // die;
+    if (!$pid) { exec @command; die "$command[0]: $!" }
+    for (1 .. 500) {
+      last if system("bash", "-c", $ready) == 0 || waitpid($pid, WNOHANG) > 0;
+      select undef, undef, undef, 0.02;
+    }
+    kill $signal, $pid;
+    for (1 .. 500) {
+      if (waitpid($pid, WNOHANG) > 0) {
+        print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
+        exit;
+      }
+      select undef, undef, undef, 0.01;
+    }
+    kill 9, $pid;
+    print "did not end\n"' "$@"
+}
+
+# The private servers in this test's folder.
+private_servers() {
+  local found
+  for found in "$TMPDIR"/rlctl-??????/redis.sock; do
+    redis-cli -s "$found" INFO server | tr -d '\r' | sed -n 's/^process_id://p'
+  done
+}
+
+folders() { find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'; }
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+# --- signals ----------------------------------------------------------------------------------------
+
+@test "Ctrl-C, SIGTERM and SIGHUP end a wait for an answer, by the signal" {
+  start_fake_server ''
+  local signal
+  for signal in INT:2 TERM:15 HUP:1; do
+    run -0 ends_by "${signal%:*}" 'sleep 0.3' rlctl check k --limit 5/60s --timeout 20s
+    assert_output "signal ${signal#*:}"
+  done
+}
+
+@test "a shell sees 128+n" {
+  start_fake_server ''
+  run -143 timeout --preserve-status 0.3 rlctl check k --limit 5/60s --timeout 20s
+  assert_output ''
+}
+
+@test "Ctrl-C ends the sleep of --wait" {
+  start_server
+  run -0 rlctl check k --limit 1/60s
+  run -0 ends_by INT 'sleep 0.3' rlctl check k --limit 1/60s --wait
+  assert_output 'signal 2'
+}
+
+@test "Ctrl-C ends a batch that waits for input, and what is answered is out" {
+  start_server
+  mkfifo "$BATS_TEST_TMPDIR/lines"
+  exec {input}<>"$BATS_TEST_TMPDIR/lines"
+  echo k >&"$input"
+  : >"$BATS_TEST_TMPDIR/out"
+  run -0 ends_by INT 'grep -q allowed "$BATS_TEST_TMPDIR/out"' bash -c \
+    'exec rlctl check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" >"$BATS_TEST_TMPDIR/out"'
+  assert_output 'signal 2'
+  assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/out")" 1
+}
+
+@test "--on-error takes no signal for an answer" {
+  start_fake_server ''
+  run -0 ends_by INT 'sleep 0.3' rlctl check k --limit 5/60s --timeout 20s --on-error allow
+  assert_output 'signal 2'
+}
+
+@test "an ignored SIGINT stays ignored" {
+  start_server
+  run -0 rlctl check k --limit 1/700ms
+  run -0 perl -e '
+    $SIG{INT} = "IGNORE";
+    my $pid = fork // die;
+    if (!$pid) { exec @ARGV }
+    select undef, undef, undef, 0.2;
+    kill INT => $pid;
+    waitpid $pid, 0;
+    print "status $?\n"' rlctl check k --limit 1/700ms --wait
+  assert_output $'allowed key=k limit=1/700ms remaining=0 reset=0.700s\nstatus 0'
+}
+
+# --- private servers --------------------------------------------------------------------------------
+
+@test "a private server answers, and is gone with its folder afterwards" {
+  run -0 rlctl -u private: check k --limit 5/60s
+  assert_output 'allowed key=k limit=5/60s remaining=4 reset=60.000s'
+  run -0 folders
+  assert_output ''
+}
+
+@test "a private server is gone after an error, too" {
+  run -2 rlctl -u private: check --limit 5/60s --batch /nowhere
+  run -5 rlctl -u private: -n 99 check k --limit 5/60s
+  run -0 folders
+  assert_output ''
+}
+
+@test "Ctrl-C and SIGTERM end the private server and remove its folder" {
+  local signal
+  mkfifo "$BATS_TEST_TMPDIR/lines"
+  exec {input}<>"$BATS_TEST_TMPDIR/lines"
+  for signal in INT:2 TERM:15; do
+    echo k >&"$input"
+    : >"$BATS_TEST_TMPDIR/out"
+    run -0 ends_by "${signal%:*}" 'grep -q allowed "$BATS_TEST_TMPDIR/out" &&
+        for socket in "$TMPDIR"/rlctl-*/redis.sock; do redis-cli -s "$socket" INFO server; done |
+        tr -d "\r" | sed -n s/^process_id://p >"$BATS_TEST_TMPDIR/process"' \
+      bash -c 'exec rlctl -u private: check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" \
+        >"$BATS_TEST_TMPDIR/out"'
+    assert_output "signal ${signal#*:}"
+    run -0 cat "$BATS_TEST_TMPDIR/process"
+    assert_output --regexp '^[0-9]+$'
+    wait_until ended "$output"
+    run -0 folders
+    assert_output ''
+  done
+}
+
+@test "after kill -9 of rlctl no private server is left, and the next run sweeps its folder" {
+  mkfifo "$BATS_TEST_TMPDIR/lines"
+  exec {input}<>"$BATS_TEST_TMPDIR/lines"
+  echo k >&"$input"
+  rlctl -u private: check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" \
+    >"$BATS_TEST_TMPDIR/out" 3>&- 4>&- &
+  local pid=$!
+  wait_until grep -q allowed "$BATS_TEST_TMPDIR/out"
+  run -0 private_servers
+  assert_output --regexp '^[0-9]+$'
+  local server=$output
+  kill -KILL "$pid"
+  local i
+  for ((i = 0; i < 100; i++)); do
+    if ended "$server"; then break; fi
+    sleep 0.02
+  done
+  ended "$server" || fail 'it lives on after two seconds'
+  run -0 folders
+  assert_output --regexp 'rlctl-......$'
+  run -0 rlctl -u private: check k --limit 5/60s
+  run -0 folders
+  assert_output ''
+}
+
+@test "a private server of another run that lives is not swept" {
+  mkfifo "$BATS_TEST_TMPDIR/lines"
+  exec {input}<>"$BATS_TEST_TMPDIR/lines"
+  echo k >&"$input"
+  rlctl -u private: check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" \
+    >"$BATS_TEST_TMPDIR/out" 3>&- 4>&- &
+  local pid=$!
+  wait_until grep -q remaining=4 "$BATS_TEST_TMPDIR/out"
+  run -0 rlctl -u private: check k --limit 5/60s
+  assert_output --partial remaining=4
+  echo k >&"$input"
+  wait_until grep -q remaining=3 "$BATS_TEST_TMPDIR/out"
+  kill "$pid"
+}
+
+@test "what a private server needs and is not there is 3" {
+  run -3 --separate-stderr env RLCTL_REDIS_SERVER=/nowhere/redis-server \
+    rlctl -u private: check k --limit 5/60s
+  assert_output ''
+  assert_regex "$stderr" \
+    "cannot start the server that RLCTL_REDIS_SERVER names: '/nowhere/redis-server': no such file or directory"
+  run -3 --separate-stderr env TMPDIR=/nowhere rlctl -u private: check k --limit 5/60s
+  assert_regex "${stderr_lines[0]}" 'cannot make a folder in /nowhere: no such file or directory'
+}
+
+# --- output that cannot be written ------------------------------------------------------------------
+
+@test "a reader that leaves ends a batch by SIGPIPE, quietly" {
+  start_server
+  run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
+    yes k | rlctl check --limit 1000/60s --batch | head -n 3 | wc -l
+    echo "${PIPESTATUS[1]}"'
+  assert_output $'3\n141'
+  assert_equal "$stderr" ''
+}
+
+@test "a reader that left before the answer ends a single check by SIGPIPE" {
+  start_server
+  run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
+    { sleep 0.2; rlctl check k --limit 1000/60s; echo "$?" >&2; } | true'
+  assert_equal "$stderr" 141
+}
+
+@test "a full disk is 2, for results, JSON, batches and help" {
+  [[ -e /dev/full ]] || skip 'no /dev/full here'
+  start_server
+  local arguments
+  for arguments in 'check k --limit 5/60s' 'check k --limit 5/60s --peek' 'check --limit 5/60s --batch' \
+    'check --help' '--version'; do
+    # shellcheck disable=SC2086 # words
+    run -2 --separate-stderr bash -c 'rlctl "$@" >/dev/full' - $arguments <<<k
+    assert_regex "$stderr" \
+      '^rlctl: (check: )?cannot write to standard output: no space left on device$'
+  done
+  run -2 --separate-stderr bash -c 'rlctl check k --limit 5/60s --json >/dev/full'
+  run -0 jq -er .error.code <<<"$stderr"
+  assert_output output
+}
+
+@test "a closed stdout is 2; with --quiet nothing needs it" {
+  start_server
+  run -2 --separate-stderr bash -c 'rlctl check k --limit 5/60s >&-'
+  assert_regex "$stderr" '^rlctl: check: cannot write to standard output: '
+  run -0 bash -c 'rlctl check k --limit 5/60s -q >&-'
+}
+
+@test "a closed stderr changes no status" {
+  run -3 bash -c 'rlctl check k --limit 5/60s 2>&-'
+  run -2 bash -c 'rlctl chekc 2>&-'
+}
+
+@test "a closed stdin is no empty batch: 2" {
+  start_server
+  run_with_timeout -2 5 bash -c 'rlctl check --limit 5/60s --batch <&-'
+  assert_output --partial 'rlctl: check: cannot read standard input: '
+}

@@ -1,0 +1,258 @@
+load ../support/common
+
+# No test in this file needs a server: what is wrong is said before anybody is asked.
+
+# wrong MESSAGE ARGUMENT…: refused with exactly this message, and where help is to be had.
+wrong() {
+  local message=$1
+  shift
+  run -2 --separate-stderr rlctl "$@"
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" "rlctl: $message"
+  assert_regex "${stderr_lines[-1]}" "^Try 'rlctl (check )?--help'\.$"
+}
+
+hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
+
+@test "a mistyped command is named, with the one that was meant" {
+  wrong "unknown command 'chekc'; did you mean 'check'?" chekc
+  wrong "unknown command 'chekc'; did you mean 'check'?" chekc k --limit 5/60s
+  wrong "unknown command 'frobnicate'" frobnicate
+  wrong "unknown command 'nope'" help nope
+}
+
+@test "a mistyped option is named, with the one that was meant" {
+  wrong "check: unknown option '--limti'; did you mean '--limit'?" check --limti 3
+  wrong "check: unknown option '-limit'; did you mean '--limit'?" check k -limit 5/60s
+  wrong "check: unknown option '--frobnicate'" check k --limit 5/60s --frobnicate
+  wrong "check: unknown option '-z'" check k --limit 5/60s -z
+  wrong "check: unknown option '--lim'" check k --lim 5/60s
+}
+
+@test "the first of several unknown options is named" {
+  wrong "check: unknown option '--foo'" check --foo --bar k
+}
+
+@test "an option of a command that stands before it is explained" {
+  wrong "unknown option '--limit'" --limit 5/60s check k
+  hint 'what belongs to a command stands after it'
+}
+
+@test "a missing value is named" {
+  wrong "check: option '--limit' needs a value: --limit LIMIT" check k --limit
+  wrong "check: option '-u' needs a value: -u URL" check k -u
+}
+
+@test "a value for an option that has none is refused" {
+  wrong "check: option '--quiet' takes no value" check k --limit 5/60s --quiet=3
+}
+
+@test "without a command the help stands on stderr" {
+  run -2 --separate-stderr rlctl
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" 'Usage: rlctl [connection] COMMAND [options] [--] [KEY...]'
+}
+
+# --- the key ----------------------------------------------------------------------------------------
+
+@test "a missing or an empty key is refused" {
+  wrong 'check: no KEY is given' check --limit 5/60s
+  hint 'rlctl check KEY --limit 5/60s'
+  wrong 'check: KEY is empty' check '' --limit 5/60s
+  wrong 'check: KEY is empty' check --limit 5/60s -- ''
+  hint 'is the variable set?'
+}
+
+@test "a second key is refused, as what it probably is" {
+  wrong "check: one KEY is expected, but there are 2: the second is 'b'" check a b --limit 5/60s
+  hint '--batch checks many keys; a key with blanks needs quotes'
+  wrong "check: one KEY is expected, but there are 2: the second is '5s'" \
+    check k --limit 5/60s --wait 5s
+  hint 'a time for --wait is tied to it: --wait=5s'
+}
+
+@test "after -- everything is a key" {
+  wrong "check: one KEY is expected, but there are 2: the second is '--json'" \
+    check --limit 5/60s -- k --json
+}
+
+# --- limits -----------------------------------------------------------------------------------------
+
+@test "a missing limit is refused" {
+  wrong 'check: --limit is missing' check k
+  hint '--limit 5/60s allows 5 in any 60 seconds'
+}
+
+@test "each part of a limit is checked" {
+  local limit message
+  while IFS='|' read -r limit message; do
+    wrong "check: --limit: '$limit' $message" check k --limit "$limit"
+  done <<'TABLE'
+5/5q|has unknown unit 'q'; use us, ms, s, m, h or d
+5/fortnight|has unknown unit 'fortnight'; use us, ms, s, m, h or d
+5/60|has no unit after 60; use us, ms, s, m, h or d
+5|is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min
+|is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min
+5/|has no duration; write it like 60s or 1h30m
+5/0s|has an empty window; from 1us to 100000000s is accepted
+5/2000d|is too long; at most 100000000s is accepted
+5/10m1h|has its units out of order; largest first, each once
+0/60s|has limit 0; from 1 to 1000000000 is accepted
+1000000001/s|has limit 1000000001; from 1 to 1000000000 is accepted
+99999999999999999999/s|has limit 99999999999999999999; from 1 to 1000000000 is accepted
+0x5/60s|has limit '0x5'; use decimal digits, then perhaps k or M: 5/60s, 1M/30d
+-5/60s|has limit '-5'; use decimal digits, then perhaps k or M: 5/60s, 1M/30d
+1e3/60s|has limit '1e3'; use decimal digits, then perhaps k or M: 5/60s, 1M/30d
+TABLE
+}
+
+@test "the same window twice is refused, however it is spelled" {
+  wrong 'check: --limit: two limits have the same window, 60s; give each its own' \
+    check k --limit 5/60s --limit 6/1m
+}
+
+@test "several limits on a key that cannot carry a hash tag are refused" {
+  wrong "check: key '}k' cannot carry several limits, since no hash tag can be made of it; write a \
+tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
+}
+
+@test "an unknown algorithm is refused, and all are listed" {
+  wrong "check: --algorithm: unknown algorithm 'gcar'; did you mean 'gcra'?" \
+    check k --limit 5/60s --algorithm gcar
+  hint 'it is one of fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra or leaky-bucket'
+}
+
+@test "concurrency, which has a contract of its own, is refused with where to read on" {
+  wrong 'check: --algorithm: concurrency gives leases to holders and takes them back instead of counting requests; rlctl-scripts(7) says how its script is called' \
+    check k --limit 5/60s --algorithm concurrency
+}
+
+@test "a burst that the algorithm has not, or that is out of range, is refused" {
+  wrong 'check: sliding-window-log has no burst; token-bucket, gcra and leaky-bucket have one' \
+    check k --limit 5/60s --burst 3
+  wrong 'check: burst must be from 1 to 1000000000, not 0' \
+    check k --limit 5/60s --algorithm gcra --burst 0
+  wrong "check: --burst must be a whole number in decimal digits, not '1.5'" \
+    check k --limit 5/60s --algorithm gcra --burst 1.5
+  wrong 'check: limit 1000000000 x burst 1000000000 is more than 2^53; use a smaller limit or a smaller burst' \
+    check k --limit 1000M/s --algorithm gcra
+  wrong 'check: burst 1000000000 takes more than 4e15 us to come back at 1/100000000s; use a smaller burst' \
+    check k --limit 1/100000000s --algorithm gcra --burst 1000000000
+}
+
+# --- other values -----------------------------------------------------------------------------------
+
+@test "a cost must be a whole number in decimal digits, within the algorithm's range" {
+  local cost
+  for cost in x '' 1.5 0x10 1e3 +1 ' 1'; do
+    wrong "check: --cost must be a whole number in decimal digits, not '$cost'" \
+      check k --limit 5/60s --cost "$cost"
+  done
+  wrong "check: --cost is out of range: '99999999999999999999'" \
+    check k --limit 5/60s --cost 99999999999999999999
+  wrong 'check: cost 10001 is too large for sliding-window-log, which takes up to 10000; gcra takes more' \
+    check k --limit 5/60s --cost 10001
+  wrong 'check: leaky-bucket takes no refund: cost -1 must be 0 or more' \
+    check k --limit 5/60s --cost -1 --algorithm leaky-bucket
+}
+
+@test "a time must be whole microseconds, or ISO 8601 with a zone" {
+  local now why
+  while IFS='|' read -r now why; do
+    wrong "check: --now: '$now' $why; write whole microseconds since 1970, or ISO 8601 with a zone such as 2026-11-20T06:11:15.155201Z" \
+      check k --limit 5/60s --now "$now"
+  done <<'TABLE'
+yesterday|is not a time
+2026-11-20T06:11:15|has no zone
+2026-02-30T06:11:15Z|has a day that no calendar has
+2026-11-20T24:00:00Z|has a time of day that no clock shows
+2026-11-20T06:11:15.1552011Z|has more than six decimals
+2026-11-20T06:11:15Zzz|goes on after its zone
+-5|is not a time
+TABLE
+  wrong "check: --now: '4000000000000001' is out of range; from 1970 to 2096-10-02T07:06:40.000000Z (4000000000000000 us) is accepted" \
+    check k --limit 5/60s --now 4000000000000001
+}
+
+@test "a time-out and a time to wait need a unit, and some time" {
+  wrong "check: --timeout: '1' has no unit after 1; use us, ms, s, m, h or d" \
+    check k --limit 5/60s --timeout 1
+  wrong "check: --timeout: '0s' leaves no time to answer" check k --limit 5/60s --timeout 0s
+  wrong "check: --wait: '5' has no unit after 5; use us, ms, s, m, h or d" check k --limit 5/60s --wait=5
+  wrong "check: --wait: '' has no duration; write it like 60s or 1h30m" check k --limit 5/60s --wait=
+}
+
+@test "an unknown answer for --on-error is refused" {
+  wrong "check: --on-error: unknown answer 'maybe'; use fail, allow or deny" \
+    check k --limit 5/60s --on-error maybe
+}
+
+@test "options that contradict each other are refused" {
+  wrong 'check: --wait and --now exclude each other: a given time does not pass' \
+    check k --limit 5/60s --wait --now 5
+  wrong 'check: --wait and --batch exclude each other: one key would hold up all others' \
+    check --limit 5/60s --wait --batch
+  wrong 'check: --wait and --peek exclude each other: a look takes nothing to wait for' \
+    check k --limit 5/60s --wait --peek
+  wrong "check: --peek takes nothing, so --cost must be 0 or more, not '-1'" \
+    check k --limit 5/60s --peek --cost -1
+  wrong "check: --batch takes its keys from one file or standard input, and no KEY besides: 'k' is too much" \
+    check k --limit 5/60s --batch=file
+}
+
+@test "wrong usage comes before a server that is not there" {
+  wrong "check: --limit: '5' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min" \
+    -u unix:///nowhere/at/all check k --limit 5
+}
+
+@test "control bytes in an argument do not reach the terminal" {
+  run -2 --separate-stderr rlctl check k --limit $'5/\e[31m\n'
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: --limit: '5/\\x1b[31m\\n' has unknown unit '\\x1b[31m\\n'; use us, ms, s, m, h or d"
+}
+
+@test "wrong usage with --json is one JSON object on stderr" {
+  run -2 --separate-stderr rlctl check k --limti 5/60s --json
+  assert_output ''
+  assert_equal "$stderr" \
+    '{"error":{"code":"usage","message":"unknown option '"'--limti'; did you mean '--limit'?"'","hint":null}}'
+  run -2 --separate-stderr rlctl --json chekc
+  run -0 jq -er .error.message <<<"$stderr"
+  assert_output "unknown command 'chekc'; did you mean 'check'?"
+}
+
+# --- help -------------------------------------------------------------------------------------------
+
+@test "-h, --help and help show the same, on stdout" {
+  run -0 --separate-stderr rlctl check --help
+  assert_equal "$stderr" ''
+  assert_line --index 0 'Usage: rlctl [connection] check --limit LIMIT [options] [--] KEY'
+  local help=$output
+  local form
+  for form in 'check -h' 'help check' '-h check' 'check k --limit 5/60s --help'; do
+    # shellcheck disable=SC2086 # words
+    run -0 rlctl $form
+    assert_output "$help"
+  done
+}
+
+@test "help fits 80 columns and ends in examples" {
+  local form
+  for form in --help 'check --help'; do
+    # shellcheck disable=SC2086 # words
+    run -0 rlctl $form
+    refute_line --regexp '^.{81}'
+    assert_line Examples:
+    assert_line --index $((${#lines[@]} - 1)) --regexp '^  .*rlctl '
+  done
+}
+
+@test "the version is shown" {
+  local option
+  for option in --version -V; do
+    run -0 rlctl "$option"
+    assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
+    run -0 rlctl check "$option"
+    assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
+  done
+}
