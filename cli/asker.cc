@@ -18,18 +18,9 @@ using std::chrono::microseconds;
 /// lies between drops connections on which nothing moves.
 constexpr std::chrono::seconds kKeepConnection{1};
 
-/// The only algorithm whose allowed requests have to wait.
-bool has_delay(const limiter::Algorithm& algorithm) {
-  return algorithm.name == "leaky-bucket";
-}
-
 /// Sent, perhaps, and not answered.
 bool is_in_doubt(const Problem& problem) {
   return problem.code == "unreachable" || problem.code == "timeout";
-}
-
-bool is_noscript(redis::ReplyView reply) {
-  return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
 }
 
 std::string type_of(redis::Connection& connection, const std::string& key) {
@@ -117,7 +108,7 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
     };
     append_all();
     auto replies = read_all();
-    if (std::any_of(replies.begin(), replies.end(), is_noscript)) {
+    if (std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script)) {
       checker.load();
       append_all();
       replies = read_all();
@@ -153,7 +144,7 @@ limiter::Decision Asker::wait(const limiter::Request& request,
   while (true) {
     const auto waited = std::chrono::duration_cast<microseconds>(redis::Clock::now() - start);
     const auto left = at_most ? *at_most - waited : microseconds::max();
-    if (at_most && has_delay(algorithm_)) {
+    if (at_most && algorithm_.has_delay) {
       if (const auto denied = departure_later_than(request, left)) return *denied;
     }
     const auto decision = ask(request);

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "cli/asker.h"
+#include "cli/batch_link.h"
 #include "cli/line_reader.h"
+#include "cli/pending_lines.h"
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "limiter/check.h"
@@ -24,115 +26,9 @@ namespace {
 using std::chrono::microseconds;
 using Clock = redis::Clock;
 
-/// How many lines may wait for their answers: enough to keep the server busy, few enough that a
-/// lost connection leaves few of them in doubt.
-constexpr std::size_t kMaxPending = 1000;
 constexpr std::size_t kFlushAt = std::size_t{1} << 16;
-constexpr std::chrono::seconds kReconnectPause{1};
 /// A server that knows no script after so many SCRIPT LOADs never will.
 constexpr int kMaxLoads = 3;
-
-/// A line on its way to its answer. The strings keep their memory from line to line.
-struct Pending {
-  enum class State {
-    kAsked,     ///< its replies are to come
-    kAskAgain,  ///< the server did not know the script; nothing was counted
-    kExplain,   ///< failed, and why can be told better when no reply is outstanding
-    kAnswered,
-    kFailed,
-  };
-  State state = State::kAsked;
-  std::size_t line = 0;
-  std::string key;
-  std::vector<std::string> redis_keys;
-  std::int64_t cost = 1;
-  std::size_t replies_to_come = 0;
-  bool unknown_script = false;           ///< a reply was NOSCRIPT
-  std::vector<limiter::Decision> looks;  ///< --peek: of each key
-  limiter::Decision decision;
-  Problem problem;
-};
-
-/// Lines in order: a ring that allocates nothing once it has been round.
-class PendingLines {
- public:
-  PendingLines() : slots_(kMaxPending) {}
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] bool full() const noexcept { return count_ == slots_.size(); }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// The index-th oldest.
-  [[nodiscard]] Pending& operator[](std::size_t index) {
-    return slots_[(first_ + index) % slots_.size()];
-  }
-  Pending& push() { return (*this)[count_++]; }
-  void pop() {
-    first_ = (first_ + 1) % slots_.size();
-    --count_;
-  }
-
- private:
-  std::vector<Pending> slots_;
-  std::size_t first_ = 0, count_ = 0;
-};
-
-/// The connection of a batch: opened when there is something to ask, dropped when it fails, and
-/// after a failure not tried again for a second.
-class Link {
- public:
-  Link(Connector& connector, const limiter::Algorithm& algorithm)
-      : connector_(connector), algorithm_(algorithm) {}
-
-  /// True if there is a connection now; else problem() says why there is none. Throws
-  /// redis::Error(kInterrupted) and what is wrong with the command line.
-  bool ensure();
-  [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
-  [[nodiscard]] redis::Connection& connection() { return *connection_; }
-  [[nodiscard]] limiter::Checker& checker() { return *checker_; }
-  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
-  [[nodiscard]] microseconds timeout() const noexcept { return connector_.timeout(); }
-  [[nodiscard]] std::size_t outstanding() const {
-    return connection_ ? connection_->outstanding() : 0;
-  }
-  /// It works: a later failure is a new one.
-  void answered() noexcept { answered_ = true; }
-  void drop(const Problem& problem);
-
- private:
-  Connector& connector_;
-  const limiter::Algorithm& algorithm_;
-  std::optional<redis::Connection> connection_;
-  std::optional<limiter::Checker> checker_;
-  bool answered_ = false;
-  Problem problem_;
-  Clock::time_point next_attempt_{};
-};
-
-bool Link::ensure() {
-  if (connection_) return true;
-  if (Clock::now() < next_attempt_) return false;
-  try {
-    connection_.emplace(connector_.open());
-    checker_.emplace(*connection_, algorithm_);
-    answered_ = false;
-    return true;
-  } catch (const std::exception& error) {
-    const Problem problem = describe(error);
-    if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
-    problem_ = problem;
-    next_attempt_ = Clock::now() + kReconnectPause;
-    return false;
-  }
-}
-
-void Link::drop(const Problem& problem) {
-  checker_.reset();
-  connection_.reset();
-  // What the lines until the next attempt are told: they were not sent.
-  problem_ = problem;
-  problem_.message = "not asked: " + problem.message;
-  problem_.hint.clear();
-  if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
-}
 
 class Batch {
  public:
@@ -178,7 +74,7 @@ class Batch {
   Invocation& invocation_;
   LineReader input_;
   Connector connector_;
-  Link link_;
+  BatchLink link_;
   ResultFormat format_;
   Progress progress_;
   PendingLines pending_;
@@ -324,7 +220,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   last_progress_ = Clock::now();
   link_.answered();
   --pending.replies_to_come;
-  const bool unknown_script = reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
+  const bool unknown_script = limiter::is_unknown_script(reply);
   if (unknown_script && loads_in_vain_ < kMaxLoads) {
     pending.unknown_script = true;
     settling_ = true;

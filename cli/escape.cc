@@ -1,5 +1,8 @@
 #include "cli/escape.h"
 
+#include <nlohmann/json.hpp>
+#include <utility>
+
 namespace rlctl::cli {
 namespace {
 
@@ -56,22 +59,6 @@ void escape(std::string& out, std::string_view text, bool one_word) {
   }
 }
 
-void append_json_ascii(std::string& out, char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  if (c == '"' || c == '\\') {
-    out += '\\';
-    out += c;
-  } else if (c == '\n') {
-    out += "\\n";
-  } else if (c == '\t') {
-    out += "\\t";
-  } else if (byte < 0x20) {
-    append_hex_byte(out, "\\u00", byte);
-  } else {
-    out += c;
-  }
-}
-
 }  // namespace
 
 std::size_t utf8_length(std::string_view text) noexcept {
@@ -103,19 +90,18 @@ void escape_message(std::string& out, std::string_view text) {
 }
 
 void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
+  std::string utf8;
+  utf8.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
-    if (length == 1) {
-      append_json_ascii(out, text.front());
-    } else if (length > 1) {
-      out += text.substr(0, length);
+    if (length > 0) {
+      utf8 += text.substr(0, length);
     } else {
-      append_hex_byte(out, "\\\\x", byte_at(text, 0));
+      append_hex_byte(utf8, "\\x", byte_at(text, 0));
     }
     text.remove_prefix(length > 0 ? length : 1);
   }
-  out += '"';
+  out += nlohmann::json(std::move(utf8)).dump();
 }
 
 }  // namespace rlctl::cli

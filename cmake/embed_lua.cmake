@@ -13,6 +13,7 @@ function(embed_lua output)
       "inline constexpr EmbeddedScript k_${id}{\n    \"${sha1}\",\n    R\"~lua~(${text})~lua~\"};\n\n")
   endforeach()
   set(content "// Written by cmake/embed_lua.cmake from lua/. Do not edit.
+// NOLINTBEGIN(readability-identifier-naming): the scripts' own names
 #pragma once
 
 #include <string_view>
@@ -25,6 +26,7 @@ struct EmbeddedScript {
 };
 
 ${rows}}  // namespace rlctl::embedded
+// NOLINTEND(readability-identifier-naming)
 ")
   # Written only when it differs, so that nothing is compiled again for nothing.
   set(written "")

@@ -72,6 +72,7 @@ constexpr std::array kAlgorithms{
               .keeps = "a string",
               .has_burst = true,
               .has_refund = false,
+              .has_delay = true,
               .make_model = make<LeakyBucketModel>},
     Algorithm{.name = "concurrency",
               .summary = "how many hold a lease at the same time",

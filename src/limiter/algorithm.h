@@ -21,6 +21,7 @@ struct Algorithm {
   std::string_view keeps;    ///< the Redis type of its state, with its article: "a list"
   bool has_burst = false;
   bool has_refund = true;                               ///< takes a cost below 0
+  bool has_delay = false;                               ///< an allowed request may have to wait
   std::int64_t max_cost = 1'000'000'000;                ///< of one call, and of one refund
   std::unique_ptr<KeyModel> (*make_model)() = nullptr;  ///< null: none of the usual contract
   /// Where it has a contract of its own, so that Checker and KeyModel cannot ask it: what it is and

@@ -33,16 +33,16 @@ class NumberWriter {
                      "the reply is not that of a limiter script: six integers");
 }
 
-bool is_noscript(redis::ReplyView reply) {
+}  // namespace
+
+bool is_unknown_script(redis::ReplyView reply) {
   return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
 }
-
-}  // namespace
 
 Decision Checker::check(const Request& request) {
   append(request);
   auto reply = connection_.read();
-  if (is_noscript(reply)) {
+  if (is_unknown_script(reply)) {
     load();
     append(request);
     reply = connection_.read();

@@ -48,4 +48,8 @@ class Checker {
   std::vector<std::string_view> arguments_;
 };
 
+/// The server has not got the script: the question was not executed, and may be asked again after
+/// Checker::load().
+[[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
+
 }  // namespace rlctl::limiter

@@ -67,7 +67,7 @@ allowed key=g limit=5/60s remaining=4 reset=60.000s"
   run -5 --separate-stderr batch <<<$'a\nb\nc'
   assert_equal "${#lines[@]}" 3
   assert_line --index 1 --regexp '^error line=2 status=5 message='
-  assert_regex "$stderr" "^rlctl: check: line 2: 'b' must hold a list of microseconds"
+  assert_regex "$stderr" "^rlctl: check: line 2: 'b' holds a string, but sliding-window-log keeps a list"
   assert_equal "$(cli GET b)" text
 }
 
