@@ -11,16 +11,18 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after -1 for never
 -- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
--- Stored  a string, 'fixed START COUNT LIMIT WINDOW', the numbers with 16, 10, 10 and 15 digits;
---         'fixed~' once a caller's clock set its TTL
+-- Stored  a string, 'fixed START COUNT LIMIT WINDOW': START has 16 digits, COUNT 10, the others as
+--         many as they need; 'fixed~' where a caller's clock set its TTL
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'fixed-window', false, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'fixed START COUNT LIMIT WINDOW'"
 
 local tag, start, count, span -- of the window that counts; tag nil: nothing is stored
+local same -- whether limit and window stand there as they came
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -40,7 +42,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -87,13 +89,15 @@ for i = 1, n do
   end
   -- [/arguments]
 
-  local state = redis.pcall('GET', key)
-  tag, start, count, span = nil, now - now % window, 0, window
+  local state = pcall('GET', key)
+  tag, start, count, span, same = nil, now - now % window, 0, window, false
   if state then
     local s, c, w
-    if type(state) == 'string' and #state == 60 then
-      tag, s, c, w = struct.unpack('c6c16xc10xxxxxxxxxxxxc15', state)
-      s, c, w = tonumber(s), tonumber(c), tonumber(w)
+    if #state > 34 then -- not an error, which is a table
+      tag, s, c = struct.unpack('c6c16xc10', state)
+      s, c, w = tonumber(s), tonumber(c), window
+      same = string.sub(state, 35) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
+      if not same then w = tonumber(string.match(state, '^%d+ (%d+)$', 35)) end
     end
     if not (s and c and w and (tag == 'fixed ' or tag == 'fixed~')) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
@@ -116,7 +120,7 @@ for i = 1, n do
   if limit - count < remaining then remaining = limit - count end
   if count > 0 and ends > reset_after then reset_after = ends end
   if ends > reset_if_allowed then reset_if_allowed = ends end
-  if i < n then kept[i] = {key, limit, tag, start, count, span} end
+  if i < n then kept[i] = {key, limit, tag, start, count, span, same} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -124,24 +128,29 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, limit, tag, start, count, span = unpack(kept[i]) end
+  if i < n then key, limit, tag, start, count, span, same = unpack(kept[i]) end
   if cost > 0 then count = count + cost end
   local ttl = (start + span - now + margin + 999) / 1000
   if count == 0 then
-    if tag then redis.call('DEL', key) end
+    if tag then call('DEL', key) end
   elseif tag and tag ~= 'over' then
-    redis.call('SETRANGE', key, '23', string.format('%010d %010d', count, limit))
+    if same then
+      call('SETRANGE', key, '23', string.format('%010d', count))
+    else
+      call('SET', key, string.format('%s%016d %010d %d %d', tag, start, count, limit, span),
+           'KEEPTTL')
+    end
     -- A TTL that the server's clock gave lasts until the window ends: no need to look.
-    if (margin > 0 or tag == 'fixed~') and redis.call('PTTL', key) < ttl then
-      redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+    if (margin > 0 or tag == 'fixed~') and call('PTTL', key) < ttl then
+      call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else
     -- For a caller's clock a quarter longer than needed, so that not every call must set it.
     if margin > 0 then ttl = ttl * 1.25 end
-    if tag then ttl = math.max(ttl, redis.call('PTTL', key)) end
-    redis.call('SET', key, string.format('fixed%s%016d %010d %010d %015d',
-                                         margin > 0 and '~' or ' ', start, count, limit, span),
-               'PX', string.format('%d', ttl))
+    if tag then ttl = math.max(ttl, call('PTTL', key)) end
+    tag = margin > 0 and 'fixed~' or 'fixed '
+    call('SET', key, string.format('%s%016d %010d %d %d', tag, start, count, limit, span),
+         'PX', string.format('%d', ttl))
   end
 end
 if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end

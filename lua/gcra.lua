@@ -13,7 +13,8 @@
 --         retry_after -1 for never
 -- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
 -- Stored  a string, 'gcra TAT REMAINDER LIMIT WINDOW BURST': the theoretical arrival time is
---         TAT + REMAINDER / LIMIT microseconds; 16, 9, 10, 15 and 10 digits
+--         TAT + REMAINDER / LIMIT microseconds; TAT has 16 digits, REMAINDER 9, the others as
+--         many as they need; 'gcra~' once a caller's clock wrote
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'gcra', true, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'gcra TAT REMAINDER LIMIT WINDOW BURST'"
@@ -21,6 +22,7 @@ local COSTS, STATE = 'from -1e9 to 1e9', "a string 'gcra TAT REMAINDER LIMIT WIN
 -- Exact times: a unit takes whole + part / limit microseconds, and the theoretical arrival time
 -- (TAT) lies ahead + rest / limit microseconds after now.
 local stored, whole, part, ahead, rest
+local mark, same, second -- of what is stored: '~' or ' ', the same limits, the TAT's second
 
 -- a * b / c, whole, and the rest, exactly for a, b and c up to 1e9: doubles are exact to 2^53 only,
 -- so a is taken in two parts.
@@ -33,6 +35,7 @@ local function divide(a, b, c)
 end
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -52,7 +55,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -100,18 +103,25 @@ for i = 1, n do
   -- [/arguments]
 
   part = window % limit
-  whole, ahead, rest = (window - part) / limit, 0, 0
-  stored = redis.pcall('GET', key)
+  whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
+  mark = margin > 0 and '~' or ' '
+  stored = pcall('GET', key)
   if stored then
     local tag, t, r, l
-    if type(stored) == 'string' and #stored == 69 then
-      tag, t, r, l = struct.unpack('c5c16xc9xc10', stored)
-      t, r, l = tonumber(t), tonumber(r), tonumber(l)
+    if #stored > 32 then -- not an error, which is a table
+      tag, t, r = struct.unpack('c5c16xc9', stored)
+      t, r, l = tonumber(t), tonumber(r), limit
+      same = string.sub(stored, 33) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
+             (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
+      if not same then l = tonumber(string.match(stored, '^(%d+) %d+ %d+$', 33)) end
     end
-    if not (t and r and l and r < l and tag == 'gcra ') then
+    if not (t and r and l and r < l and (tag == 'gcra ' or tag == 'gcra~')) then
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
+    -- As long as only the server's clock wrote, the TTL lasts to the end of the TAT's second.
+    if tag == 'gcra~' then mark = '~' else second = t - t % 1000000 end
+    same = same and (margin == 0 or tag == 'gcra~')
     if t >= now then
       ahead, rest = t - now, r
       if l ~= limit and r > 0 then
@@ -152,7 +162,9 @@ for i = 1, n do
   if burst - used < remaining then remaining = burst - used end
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
-  if i < n then kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest} end
+  if i < n then
+    kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
+  end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -161,7 +173,10 @@ if denied_by > 0 or cost == 0 then
 end
 
 for i = n, 1, -1 do
-  if i < n then key, limit, window, burst, stored, whole, part, ahead, rest = unpack(kept[i]) end
+  if i < n then
+    key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second =
+      unpack(kept[i])
+  end
   if cost > 0 then
     local parts = cost * part % limit
     ahead, rest = ahead + cost * whole + (cost * part - parts) / limit, rest + parts
@@ -169,20 +184,26 @@ for i = n, 1, -1 do
   end
   local reset = rest > 0 and ahead + 1 or ahead
   if reset == 0 then
-    if stored then redis.call('DEL', key) end
+    if stored then call('DEL', key) end
   else
     if reset > reset_after then reset_after = reset end
-    local ttl = (reset + margin + 999) / 1000
-    local text = string.format('%016d %09d %010d %015d %010d',
-                               now + ahead, rest, limit, window, burst)
-    if not stored then
-      redis.call('SET', key, 'gcra ' .. text, 'PX', string.format('%d', ttl * 1.25))
+    -- To the end of the TAT's second, and a quarter longer, so that not every call must look at the
+    -- TTL or set it.
+    local tat = now + ahead
+    local begins = tat - tat % 1000000
+    local ttl = (begins + 1000000 - now + margin + 999) / 1000
+    if same then
+      call('SETRANGE', key, '5', string.format('%016d %09d', tat, rest))
     else
-      redis.call('SETRANGE', key, '5', text)
-      if redis.call('PTTL', key) < ttl then
-        -- A quarter longer than needed, so that not every call must set it.
-        redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+      local text = string.format('gcra%s%016d %09d %d %d %d', mark, tat, rest, limit, window, burst)
+      if stored then
+        call('SET', key, text, 'KEEPTTL')
+      else
+        call('SET', key, text, 'PX', string.format('%d', ttl * 1.25))
       end
+    end
+    if stored and second ~= begins and call('PTTL', key) < ttl then
+      call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   end
 end

@@ -13,7 +13,8 @@
 --         retry_after -1 for never
 -- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
 -- Stored  a string, 'leaky LAST REMAINDER LIMIT WINDOW BURST': the last departure taken is at
---         LAST + REMAINDER / LIMIT microseconds; 16, 9, 10, 15 and 10 digits
+--         LAST + REMAINDER / LIMIT microseconds; LAST has 16 digits, REMAINDER 9, the others as
+--         many as they need; 'leaky~' once a caller's clock wrote
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'leaky-bucket', true, 0, 1e9
 local COSTS = 'from 0 to 1e9 (a departure cannot be refunded)'
@@ -22,6 +23,7 @@ local STATE = "a string 'leaky LAST REMAINDER LIMIT WINDOW BURST'"
 -- Exact times: departures are whole + part / limit microseconds apart, and the next one that is
 -- free lies ahead + rest / limit microseconds after now.
 local stored, whole, part, ahead, rest
+local mark, same, second -- of what is stored: '~' or ' ', the same limits, the departure's second
 
 -- a * b / c, whole, and the rest, exactly for a, b and c up to 1e9: doubles are exact to 2^53 only,
 -- so a is taken in two parts.
@@ -34,6 +36,7 @@ local function divide(a, b, c)
 end
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -53,7 +56,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -101,18 +104,26 @@ for i = 1, n do
   -- [/arguments]
 
   part = window % limit
-  whole, ahead, rest = (window - part) / limit, 0, 0
-  stored = redis.pcall('GET', key)
+  whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
+  mark = margin > 0 and '~' or ' '
+  stored = pcall('GET', key)
   if stored then
     local tag, t, r, l
-    if type(stored) == 'string' and #stored == 70 then
-      tag, t, r, l = struct.unpack('c6c16xc9xc10', stored)
-      t, r, l = tonumber(t), tonumber(r), tonumber(l)
+    if #stored > 33 then -- not an error, which is a table
+      tag, t, r = struct.unpack('c6c16xc9', stored)
+      t, r, l = tonumber(t), tonumber(r), limit
+      same = string.sub(stored, 34) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
+             (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
+      if not same then l = tonumber(string.match(stored, '^(%d+) %d+ %d+$', 34)) end
     end
-    if not (t and r and l and r < l and tag == 'leaky ') then
+    if not (t and r and l and r < l and (tag == 'leaky ' or tag == 'leaky~')) then
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
+    -- As long as only the server's clock wrote, the TTL lasts an interval beyond the end of the
+    -- departure's second.
+    if tag == 'leaky~' then mark = '~' else second = same and t - t % 1000000 end
+    same = same and (margin == 0 or tag == 'leaky~')
     if l ~= limit and r > 0 then
       local over
       r, over = divide(r, limit, l)
@@ -146,7 +157,9 @@ for i = 1, n do
   if burst + 1 - used < remaining then remaining = burst + 1 - used end
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
-  if i < n then kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest} end
+  if i < n then
+    kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
+  end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -156,7 +169,10 @@ end
 
 local delay = reset_after -- the longest over the keys until a departure is free
 for i = n, 1, -1 do
-  if i < n then key, limit, window, burst, stored, whole, part, ahead, rest = unpack(kept[i]) end
+  if i < n then
+    key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second =
+      unpack(kept[i])
+  end
   -- The last departure taken, and the next one that is free after it.
   local parts = (cost - 1) * part % limit
   local last = ahead + (cost - 1) * whole + ((cost - 1) * part - parts) / limit
@@ -164,17 +180,23 @@ for i = n, 1, -1 do
   if rest >= limit then last, rest = last + 1, rest - limit end
   local reset = last + whole + (rest + part > limit and 2 or rest + part > 0 and 1 or 0)
   if reset > reset_after then reset_after = reset end
-  local ttl = (reset + margin + 999) / 1000
-  local text = string.format('%016d %09d %010d %015d %010d',
-                             now + last, rest, limit, window, burst)
-  if not stored then
-    redis.call('SET', key, 'leaky ' .. text, 'PX', string.format('%d', ttl * 1.25))
+  -- An interval beyond the end of the departure's second, and a quarter longer, so that not every
+  -- call must look at the TTL or set it.
+  last = now + last
+  local begins = last - last % 1000000
+  local ttl = (begins + 1000000 + whole + 1 - now + margin + 999) / 1000
+  if same then
+    call('SETRANGE', key, '6', string.format('%016d %09d', last, rest))
   else
-    redis.call('SETRANGE', key, '6', text)
-    if redis.call('PTTL', key) < ttl then
-      -- A quarter longer than needed, so that not every call must set it.
-      redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+    local text = string.format('leaky%s%016d %09d %d %d %d', mark, last, rest, limit, window, burst)
+    if stored then
+      call('SET', key, text, 'KEEPTTL')
+    else
+      call('SET', key, text, 'PX', string.format('%d', ttl * 1.25))
     end
+  end
+  if stored and second ~= begins and call('PTTL', key) < ttl then
+    call('PEXPIRE', key, string.format('%d', ttl * 1.25))
   end
 end
 return {1, remaining - cost, 0, reset_after, delay, 0}

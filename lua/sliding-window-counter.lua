@@ -11,16 +11,19 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after -1 for never
 -- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
--- Stored  a string, 'counter START PREVIOUS CURRENT LIMIT WINDOW', the numbers with 16, 10, 10, 10
---         and 15 digits; 'counter~' once a caller's clock set its TTL
+-- Stored  a string, 'counter START PREVIOUS CURRENT LIMIT WINDOW': START has 16 digits, PREVIOUS
+--         and CURRENT 10, the others as many as they need; 'counter~' where a caller's clock set
+--         its TTL
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-counter', false, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'counter START PREVIOUS CURRENT LIMIT WINDOW'"
 
 local tag, start, previous, current, span -- of the window that counts; tag nil: nothing is stored
+local same -- whether limit and window stand there as they came
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -40,7 +43,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -87,13 +90,15 @@ for i = 1, n do
   end
   -- [/arguments]
 
-  local state = redis.pcall('GET', key)
-  tag, start, previous, current, span = nil, now - now % window, 0, 0, window
+  local state = pcall('GET', key)
+  tag, start, previous, current, span, same = nil, now - now % window, 0, 0, window, false
   if state then
     local s, p, c, w
-    if type(state) == 'string' and #state == 73 then
-      tag, s, p, c, w = struct.unpack('c8c16xc10xc10xxxxxxxxxxxxc15', state)
-      s, p, c, w = tonumber(s), tonumber(p), tonumber(c), tonumber(w)
+    if #state > 47 then -- not an error, which is a table
+      tag, s, p, c = struct.unpack('c8c16xc10xc10', state)
+      s, p, c, w = tonumber(s), tonumber(p), tonumber(c), window
+      same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
+      if not same then w = tonumber(string.match(state, '^%d+ (%d+)$', 48)) end
     end
     if not (s and p and c and w and (tag == 'counter ' or tag == 'counter~')) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
@@ -118,18 +123,25 @@ for i = 1, n do
     elseif retry_after >= 0 then
       -- The first microsecond at which it fits: in this window, from now on, else in the next, into
       -- which `current` is carried, else at its end. A guess first, halves where rounding bends it.
-      local from, over, own, low = start, previous, current, elapsed
-      local function fits(at) return over * (span - at) / span + own + cost <= limit end
-      if not fits(span - 1) then from, over, own, low = start + span, current, 0, -1 end
-      local at = span
-      if fits(span - 1) then
-        at = math.ceil(span - (limit - own - cost) * span / over)
-        at = math.min(span - 1, math.max(low + 1, at))
-        if not fits(at) or at > low + 1 and fits(at - 1) then
+      local from, over, own, low, at = start, previous, current, elapsed, span
+      if over / span + own + cost > limit then
+        from, over, own, low = start + span, current, 0, -1
+      end
+      if over / span + own + cost <= limit then
+        at = span - (limit - own - cost) * span / over
+        at = at + -at % 1 -- rounded up; no number where over is 0
+        at = at > low and at or low + 1
+        if at >= span then at = span - 1 end
+        if over * (span - at) / span + own + cost > limit or
+           at > low + 1 and over * (span - (at - 1)) / span + own + cost <= limit then
           at = span - 1
           while at - low > 1 do
             local middle = math.floor((low + at) / 2)
-            if fits(middle) then at = middle else low = middle end
+            if over * (span - middle) / span + own + cost <= limit then
+              at = middle
+            else
+              low = middle
+            end
           end
         end
       end
@@ -138,7 +150,8 @@ for i = 1, n do
   end
 
   -- How often a cost of 1 would be allowed in turn, by the very sums that would decide it.
-  local left = math.floor(limit - carried - current)
+  local left = limit - carried - current
+  left = left - left % 1
   if carried + (current + left) + 1 <= limit then
     left = left + 1
   elseif left > 0 and carried + (current + left - 1) + 1 > limit then
@@ -148,7 +161,7 @@ for i = 1, n do
   local reset = current > 0 and start + 2 * span - now or previous > 0 and start + span - now or 0
   if reset > reset_after then reset_after = reset end
   if start + 2 * span - now > reset_if_allowed then reset_if_allowed = start + 2 * span - now end
-  if i < n then kept[i] = {key, limit, tag, start, previous, current, span} end
+  if i < n then kept[i] = {key, limit, tag, start, previous, current, span, same} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -156,25 +169,30 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, limit, tag, start, previous, current, span = unpack(kept[i]) end
+  if i < n then key, limit, tag, start, previous, current, span, same = unpack(kept[i]) end
   if cost > 0 then current = current + cost end
   local ttl = (start + 2 * span - now + margin + 999) / 1000
   if previous == 0 and current == 0 then
-    if tag then redis.call('DEL', key) end
+    if tag then call('DEL', key) end
   elseif tag and tag ~= 'over' then
-    redis.call('SETRANGE', key, '36', string.format('%010d %010d', current, limit))
+    if same then
+      call('SETRANGE', key, '36', string.format('%010d', current))
+    else
+      call('SET', key, string.format('%s%016d %010d %010d %d %d',
+                                     tag, start, previous, current, limit, span), 'KEEPTTL')
+    end
     -- A TTL that the server's clock gave lasts until the next window ends: no need to look.
-    if (margin > 0 or tag == 'counter~') and redis.call('PTTL', key) < ttl then
-      redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+    if (margin > 0 or tag == 'counter~') and call('PTTL', key) < ttl then
+      call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else
     -- For a caller's clock a quarter longer than needed, so that not every call must set it.
     if margin > 0 then ttl = ttl * 1.25 end
-    if tag then ttl = math.max(ttl, redis.call('PTTL', key)) end
-    redis.call('SET', key, string.format('counter%s%016d %010d %010d %010d %015d',
-                                         margin > 0 and '~' or ' ',
-                                         start, previous, current, limit, span),
-               'PX', string.format('%d', ttl))
+    if tag then ttl = math.max(ttl, call('PTTL', key)) end
+    tag = margin > 0 and 'counter~' or 'counter '
+    call('SET', key, string.format('%s%016d %010d %010d %d %d',
+                                   tag, start, previous, current, limit, span),
+         'PX', string.format('%d', ttl))
   end
 end
 if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end

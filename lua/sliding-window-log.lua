@@ -22,6 +22,7 @@ local time, newest -- the key's time and the newest unit
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -41,7 +42,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -88,19 +89,16 @@ for i = 1, n do
   end
   -- [/arguments]
 
-  length = redis.pcall('LLEN', key)
-  if type(length) ~= 'number' then
-    return not string.find(length.err, 'WRONGTYPE') and length or
-           redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
-  end
+  length = pcall('LLEN', key) -- an error is a table, and so are the errors that follow it
   local oldest
   gone, time = 0, now
-  if length > 0 then
-    newest = tonumber(redis.call('LINDEX', key, '-1'))
-    oldest = length == 1 and newest or tonumber(redis.call('LINDEX', key, '0'))
+  if length ~= 0 then
+    newest = tonumber(pcall('LINDEX', key, '-1'))
+    oldest = length == 1 and newest or tonumber(pcall('LINDEX', key, '0'))
     if not (newest and newest % 1 == 0 and newest <= 4e15 and
             oldest and oldest >= 0 and oldest <= newest) then
-      return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+      return type(length) == 'table' and not string.find(length.err, 'WRONGTYPE') and length or
+             redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
     if newest > now then time = newest end
     if newest <= time - window then
@@ -110,7 +108,7 @@ for i = 1, n do
       local low, high, step = 0, length - 1, 1
       while high - low > 1 do
         local middle = low + step < high and low + step or math.floor((low + high) / 2)
-        if tonumber(redis.call('LINDEX', key, middle)) <= time - window then
+        if tonumber(call('LINDEX', key, middle)) <= time - window then
           low, step = middle, step * 2
         else
           high, step = middle, length
@@ -132,7 +130,7 @@ for i = 1, n do
       retry_after = -1
     elseif retry_after >= 0 then
       local leaving = gone + used + cost - limit - 1
-      local at = leaving == 0 and oldest or tonumber(redis.call('LINDEX', key, leaving))
+      local at = leaving == 0 and oldest or tonumber(call('LINDEX', key, leaving))
       if at + window - now > retry_after then retry_after = at + window - now end
     end
   end
@@ -153,24 +151,24 @@ for i = n, 1, -1 do
     need = time + window - now
     local unit = string.format('%d', time)
     if cost == 1 then
-      redis.call('RPUSH', key, unit)
+      call('RPUSH', key, unit)
     else
       local units, rest = {}, cost
       for j = 1, math.min(cost, 1000) do units[j] = unit end
       while rest > 0 do
-        redis.call('RPUSH', key, unpack(units, 1, math.min(rest, 1000)))
+        call('RPUSH', key, unpack(units, 1, math.min(rest, 1000)))
         rest = rest - 1000
       end
     end
   end
   if cost < 0 and gone == length then
-    if length > 0 then redis.call('UNLINK', key) end
+    if length > 0 then call('UNLINK', key) end
   else
-    if gone > 0 then redis.call('LTRIM', key, gone, '-1') end
+    if gone > 0 then call('LTRIM', key, gone, '-1') end
     -- A quarter longer than needed, so that not every call must set it.
     local ttl = (need + margin + 999) / 1000
-    if length == 0 or redis.call('PTTL', key) < ttl then
-      redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
+    if length == 0 or call('PTTL', key) < ttl then
+      call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   end
 end

@@ -23,6 +23,7 @@ local time, newest, sequence -- the key's time, the newest unit and its sequence
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -42,7 +43,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -89,14 +90,14 @@ for i = 1, n do
   end
   -- [/arguments]
 
-  length = redis.pcall('ZCARD', key)
+  length = pcall('ZCARD', key)
   if type(length) ~= 'number' then
     return not string.find(length.err, 'WRONGTYPE') and length or
            redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
   end
   gone, time, sequence = 0, now, -1
   if length > 0 then
-    local member = redis.call('ZRANGE', key, '-1', '-1')[1]
+    local member = call('ZRANGE', key, '-1', '-1')[1]
     local at, number = string.match(member, '^(%d+):(%d%d%d%d%d%d%d%d%d%d)$')
     if not at or #at > 16 then
       return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
@@ -106,7 +107,7 @@ for i = 1, n do
     if newest <= time - window then
       gone = length
     else
-      gone = length - redis.call('ZCOUNT', key, string.format('(%d', time - window), '+inf')
+      gone = length - call('ZCOUNT', key, string.format('(%d', time - window), '+inf')
     end
     if newest < time then sequence = -1 end
   end
@@ -123,7 +124,7 @@ for i = 1, n do
       retry_after = -1
     elseif retry_after >= 0 then
       local leaving = gone + used + cost - limit - 1
-      local at = string.match(redis.call('ZRANGE', key, leaving, leaving)[1], '^%d+')
+      local at = string.match(call('ZRANGE', key, leaving, leaving)[1], '^%d+')
       if at + window - now > retry_after then retry_after = at + window - now end
     end
   end
@@ -139,12 +140,12 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
   if i < n then key, window, length, gone, time, newest, sequence = unpack(kept[i]) end
-  local need, ttl = (newest or 0) + window - now, length > 0 and redis.call('PTTL', key) or -1
+  local need, ttl = (newest or 0) + window - now, length > 0 and call('PTTL', key) or -1
   if gone == length then
     -- All at once and by another thread, rather than one by one.
-    if length > 0 then redis.call('UNLINK', key) end
+    if length > 0 then call('UNLINK', key) end
   elseif gone > 0 then
-    redis.call('ZREMRANGEBYRANK', key, '0', gone - 1)
+    call('ZREMRANGEBYRANK', key, '0', gone - 1)
   end
   if cost > 0 then
     need = time + window - now
@@ -153,7 +154,7 @@ for i = n, 1, -1 do
       members[#members + 1] = at
       members[#members + 1] = string.format('%d:%010d', time, sequence + j)
       if #members == 1000 or j == cost then
-        redis.call('ZADD', key, unpack(members))
+        call('ZADD', key, unpack(members))
         members = {}
       end
     end
@@ -162,9 +163,9 @@ for i = n, 1, -1 do
   need = (need + margin + 999) / 1000
   if cost > 0 or gone < length then
     if gone == length then
-      redis.call('PEXPIRE', key, string.format('%d', math.max(ttl, need * 1.25)))
+      call('PEXPIRE', key, string.format('%d', math.max(ttl, need * 1.25)))
     elseif ttl < need then
-      redis.call('PEXPIRE', key, string.format('%d', need * 1.25))
+      call('PEXPIRE', key, string.format('%d', need * 1.25))
     end
   end
 end

@@ -12,23 +12,27 @@
 --         retry_after -1 for never
 -- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
 -- Stored  a string, 'tokens TOKENS AT LIMIT WINDOW BURST': the tokens (17 significant digits in 22
---         characters) that there were at AT, the numbers with 16, 10, 15 and 10 digits
+--         characters) that there were at AT (16 digits), the others with as many digits as they
+--         need; 'tokens~' once a caller's clock wrote
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'token-bucket', true, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'tokens TOKENS AT LIMIT WINDOW BURST'"
 
 local state, tokens, time -- what the bucket holds at `time`, the later of now and the last writing
+local tag, had, at, same -- of the stored bucket; same: with the limits that came
 
 -- Microseconds from `at` until a bucket that then held `have` tokens holds `enough`, rounded up.
 local function filled(have, enough, rate_limit, rate_window)
   if have >= enough then return 0 end
-  local wait = math.ceil((enough - have) * rate_window / rate_limit)
+  local wait = (enough - have) * rate_window / rate_limit
+  wait = wait + -wait % 1 -- rounded up
   while have + wait * rate_limit / rate_window < enough do wait = wait + 1 end
   while wait > 1 and have + (wait - 1) * rate_limit / rate_window >= enough do wait = wait - 1 end
   return wait
 end
 
 -- [arguments] These lines are the same in every script.
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
   return redis.error_reply('ERR ' .. NAME .. ': KEYS must have one key for each limit, not none')
@@ -48,7 +52,7 @@ else
   end
 end
 if not now or now == '' then
-  now = redis.call('TIME')
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
   now = tonumber(now)
@@ -95,19 +99,21 @@ for i = 1, n do
   end
   -- [/arguments]
 
-  state = redis.pcall('GET', key)
-  local at, had
-  tokens, time = burst, now
+  state = pcall('GET', key)
+  tokens, time, tag, had, at, same = burst, now, 'tokens ', nil, nil, false
   if state then
-    local tag
-    if type(state) == 'string' and #state == 84 then
+    if #state > 47 then -- not an error, which is a table
       tag, had, at = struct.unpack('c7c22xc16', state)
       had, at = tonumber(had), tonumber(at)
+      same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
+             (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
+      if not same and not string.find(state, '^%d+ %d+ %d+$', 48) then had = nil end
     end
-    if not (had and had >= 0 and at and tag == 'tokens ') then
+    if not (had and had >= 0 and at and (tag == 'tokens ' or tag == 'tokens~')) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
+    same = same and (margin == 0 or tag == 'tokens~')
     if at > now then time = at end
     tokens = had + (time - at) * limit / window
     if tokens > burst then tokens = burst end
@@ -131,31 +137,44 @@ for i = 1, n do
                   or at + filled(had, burst, limit, window) - now
     if reset > reset_after then reset_after = reset end
   end
-  if i < n then kept[i] = {key, limit, window, burst, state, tokens, time} end
+  if i < n then kept[i] = {key, limit, window, burst, state, tokens, time, tag, had, at, same} end
 end
 
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, limit, window, burst, state, tokens, time = unpack(kept[i]) end
+  if i < n then
+    key, limit, window, burst, state, tokens, time, tag, had, at, same = unpack(kept[i])
+  end
   if cost > 0 then tokens = tokens - cost end
   if tokens >= burst then
-    if state then redis.call('DEL', key) end
+    if state then call('DEL', key) end
   else
     local reset = time + filled(tokens, burst, limit, window) - now
     if cost > 0 and reset > reset_after then reset_after = reset end
-    local ttl = (reset + margin + 999) / 1000
-    local text = string.format('%022.17g %016d %010d %015d %010d',
-                               tokens, time, limit, window, burst)
-    if state then
-      redis.call('SETRANGE', key, '7', text)
-      if redis.call('PTTL', key) < ttl then
-        -- A quarter longer than needed, so that not every call must set it.
-        redis.call('PEXPIRE', key, string.format('%d', ttl * 1.25))
-      end
+    -- To the end of the second in which the bucket is full, and a quarter longer, so that not every
+    -- call must look at the TTL or set it.
+    local full = time + (burst - tokens) * window / limit
+    local begins = full - full % 1000000
+    local ttl = (begins + 1001000 - now + margin + 999) / 1000
+    local second -- in which the stored one is full, where only the server's clock wrote
+    if same then
+      call('SETRANGE', key, '7', string.format('%022.17g %016d', tokens, time))
+      second = at + (burst - had) * window / limit
+      second = tag == 'tokens ' and second - second % 1000000
     else
-      redis.call('SET', key, 'tokens ' .. text, 'PX', string.format('%d', ttl * 1.25))
+      if margin > 0 then tag = 'tokens~' end
+      local text = string.format('%s%022.17g %016d %d %d %d',
+                                 tag, tokens, time, limit, window, burst)
+      if state then
+        call('SET', key, text, 'KEEPTTL')
+      else
+        call('SET', key, text, 'PX', string.format('%d', ttl * 1.25))
+      end
+    end
+    if state and second ~= begins and call('PTTL', key) < ttl then
+      call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   end
 end
