@@ -36,6 +36,7 @@ local function divide(a, b, c)
 end
 
 -- [arguments] These lines are the same in every script.
+-- Locals, since each look at a global is felt in server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then

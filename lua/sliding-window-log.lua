@@ -22,6 +22,7 @@ local time, newest -- the key's time and the newest unit
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
+-- Locals, since each look at a global is felt in server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then

@@ -23,6 +23,7 @@ local time, newest, sequence -- the key's time, the newest unit and its sequence
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
+-- Locals, since each look at a global is felt in server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then

@@ -32,6 +32,7 @@ local function filled(have, enough, rate_limit, rate_window)
 end
 
 -- [arguments] These lines are the same in every script.
+-- Locals, since each look at a global is felt in server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
