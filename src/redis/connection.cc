@@ -143,7 +143,7 @@ Error Connection::State::explain(const Error& error) const {
         fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
   }
   std::string hint = error.hint();
-  if (hint.empty() && sent_unanswered) hint = kMayHaveRun;
+  if (hint.empty() && sent_unanswered && outstanding > 0) hint = kMayHaveRun;
   return {error.failure(), message, error.code(), std::move(hint)};
 }
 

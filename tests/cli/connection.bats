@@ -51,6 +51,7 @@ allowed() {
   assert_output ''
   assert_equal "${stderr_lines[0]}" \
     "rlctl: unix://$socket?db=999: SELECT: DB index is out of range"
+  assert_equal "${#stderr_lines[@]}" 1 # nothing was asked, so nothing can have been counted
 }
 
 @test "a database that the server has not, and most have, is its error too" {

@@ -111,6 +111,7 @@ TEST_CASE("SELECT chooses the database, and one that is not there stops everythi
   const auto error = error_of([&] { (void)Connection::open(url, kTimeout); });
   CHECK(error.failure() == Failure::kRejected);
   CHECK(contains(error.what(), "SELECT: DB index is out of range"));
+  CHECK(error.hint().empty());
 }
 
 TEST_CASE("an unknown script is told by its code") {
