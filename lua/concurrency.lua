@@ -48,13 +48,15 @@ else
 end
 
 local last = redis.pcall('ZRANGE', key, '-1', '-1', 'WITHSCORES')
-if last.err and not string.find(last.err, 'WRONGTYPE', 1, true) then return last end
-if last.err or last[1] and string.sub(last[1], 1, 6) ~= 'lease:' then
+if last.err and not string.find(last.err, 'WRONGTYPE') then return last end
+local lapses = tonumber(last[2] or now) -- the last of all
+local lowest = last[1] and redis.call('ZRANGE', key, '0', '0')[1] or 'lease:'
+if last.err or string.sub(last[1] or lowest, 1, 6) ~= 'lease:' or
+   string.sub(lowest, 1, 6) ~= 'lease:' or not (lapses % 1 == 0 and lapses <= 5e15) then
   return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[1] must hold ' .. STATE)
 end
 
 local member, live = 'lease:' .. id, 0
-local lapses = tonumber(last[2] or now) -- the last of all
 if lapses > now then live = redis.call('ZCOUNT', key, string.format('(%d', now), '+inf') end
 local mine = live > 0 and tonumber(redis.call('ZSCORE', key, member) or now) or now
 local holds = mine > now

@@ -100,7 +100,8 @@ for i = 1, n do
       same = string.sub(state, 35) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
       if not same then w = tonumber(string.match(state, '^%d+ (%d+)$', 35)) end
     end
-    if not (s and c and w and (tag == 'fixed ' or tag == 'fixed~')) then
+    if not (s and s >= 0 and s <= 4e15 and c and c >= 0 and c <= 1e9 and w and w >= 1 and
+            (tag == 'fixed ' or tag == 'fixed~')) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end

@@ -116,12 +116,13 @@ for i = 1, n do
              (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
       if not same then l = tonumber(string.match(stored, '^(%d+) %d+ %d+$', 33)) end
     end
-    if not (t and r and l and r < l and (tag == 'gcra ' or tag == 'gcra~')) then
+    if not (t and t >= 0 and t <= 9e15 and r and r >= 0 and l and r < l and
+            (tag == 'gcra ' or tag == 'gcra~')) then
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
     -- As long as only the server's clock wrote, the TTL lasts to the end of the TAT's second.
-    if tag == 'gcra~' then mark = '~' else second = t - t % 1000000 end
+    if tag == 'gcra~' then mark = '~' elseif margin == 0 then second = t - t % 1000000 end
     same = same and (margin == 0 or tag == 'gcra~')
     if t >= now then
       ahead, rest = t - now, r

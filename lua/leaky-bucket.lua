@@ -117,13 +117,14 @@ for i = 1, n do
              (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
       if not same then l = tonumber(string.match(stored, '^(%d+) %d+ %d+$', 34)) end
     end
-    if not (t and r and l and r < l and (tag == 'leaky ' or tag == 'leaky~')) then
+    if not (t and t >= 0 and t <= 9e15 and r and r >= 0 and l and r < l and
+            (tag == 'leaky ' or tag == 'leaky~')) then
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
     -- As long as only the server's clock wrote, the TTL lasts an interval beyond the end of the
     -- departure's second.
-    if tag == 'leaky~' then mark = '~' else second = same and t - t % 1000000 end
+    if tag == 'leaky~' then mark = '~' elseif same and margin == 0 then second = t - t % 1000000 end
     same = same and (margin == 0 or tag == 'leaky~')
     if l ~= limit and r > 0 then
       local over

@@ -101,7 +101,9 @@ for i = 1, n do
       same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
       if not same then w = tonumber(string.match(state, '^%d+ (%d+)$', 48)) end
     end
-    if not (s and p and c and w and (tag == 'counter ' or tag == 'counter~')) then
+    if not (s and s >= 0 and s <= 9e15 and p and p >= 0 and p <= 1e9 and
+            c and c >= 0 and c <= 1e9 and w and w >= 1 and
+            (tag == 'counter ' or tag == 'counter~')) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end

@@ -109,7 +109,11 @@ for i = 1, n do
       local low, high, step = 0, length - 1, 1
       while high - low > 1 do
         local middle = low + step < high and low + step or math.floor((low + high) / 2)
-        if tonumber(call('LINDEX', key, middle)) <= time - window then
+        local at = tonumber(call('LINDEX', key, middle))
+        if not at then
+          return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' ..
+                                   STATE)
+        elseif at <= time - window then
           low, step = middle, step * 2
         else
           high, step = middle, length
@@ -132,6 +136,9 @@ for i = 1, n do
     elseif retry_after >= 0 then
       local leaving = gone + used + cost - limit - 1
       local at = leaving == 0 and oldest or tonumber(call('LINDEX', key, leaving))
+      if not at then
+        return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+      end
       if at + window - now > retry_after then retry_after = at + window - now end
     end
   end

@@ -98,9 +98,9 @@ for i = 1, n do
   end
   gone, time, sequence = 0, now, -1
   if length > 0 then
-    local member = call('ZRANGE', key, '-1', '-1')[1]
-    local at, number = string.match(member, '^(%d+):(%d%d%d%d%d%d%d%d%d%d)$')
-    if not at or #at > 16 then
+    local last = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')
+    local at, number = string.match(last[1], '^(%d+):(%d%d%d%d%d%d%d%d%d%d)$')
+    if not at or #at > 16 or tonumber(at) ~= tonumber(last[2]) then
       return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
     newest, sequence = tonumber(at), tonumber(number)
@@ -125,7 +125,10 @@ for i = 1, n do
       retry_after = -1
     elseif retry_after >= 0 then
       local leaving = gone + used + cost - limit - 1
-      local at = string.match(call('ZRANGE', key, leaving, leaving)[1], '^%d+')
+      local at = string.match(call('ZRANGE', key, leaving, leaving)[1], '^(%d+):')
+      if not at then
+        return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
+      end
       if at + window - now > retry_after then retry_after = at + window - now end
     end
   end

@@ -110,7 +110,8 @@ for i = 1, n do
              (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
       if not same and not string.find(state, '^%d+ %d+ %d+$', 48) then had = nil end
     end
-    if not (had and had >= 0 and at and (tag == 'tokens ' or tag == 'tokens~')) then
+    if not (had and had >= 0 and had <= 1e9 and at and at >= 0 and at <= 4e15 and
+            (tag == 'tokens ' or tag == 'tokens~')) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end

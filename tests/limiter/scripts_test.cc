@@ -222,6 +222,26 @@ void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
 
 }  // namespace
 
+// A rate so fast that both calls fall into one second of the key's own time.
+TEST_CASE("what the server's clock began, a caller's clock keeps for an hour more") {
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    for (const Limit limit : {Limit{600, 1s, {}}, Limit{9'000, 60s, {}}, Limit{5, 3600s, {}}}) {
+      TestServer server;
+      ScriptLimiter script(server, algorithm);
+      Request request{{"k"}, {limit}, limit.limit / 2, {}};
+      REQUIRE(script.ask(request).allowed);
+      request.cost = 1;
+      for (int i = 0; i < 2; ++i) {
+        request.now = today();
+        const Decision decision = script.ask(request);
+        REQUIRE(decision.allowed);
+        CHECK(server.pttl("k") >= kHourMs + decision.reset_after / 1ms);
+      }
+    }
+  }
+}
+
 TEST_CASE("a TTL covers reset_after and is never shortened; a denial and a look change nothing") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
@@ -625,6 +645,39 @@ TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
       CAPTURE(text);
       REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
       check_foreign_is_refused_at_any_cost(server, algorithm);
+    }
+  }
+}
+
+// Lua reads all of these as numbers, and comparisons with some of them open or close a limiter.
+TEST_CASE("a state with a number that none of its numbers can be is refused, or decides nothing") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (algorithm.keeps != "a string") continue;
+    CAPTURE(algorithm.name);
+    (void)server.call({"DEL", "k"});
+    REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
+    const std::string state(server.call({"GET", "k"}).text());
+    (void)server.call({"SET", "k", state});
+    const auto right = Checker::parse(server.eval(algorithm.script, {"k"}, good_arguments()));
+    for (std::size_t at = state.find_first_of("0123456789"); at < state.size();) {
+      const auto size = std::min(state.find(' ', at), state.size()) - at;
+      for (const std::string_view number : {"nan", "-nan", "inf", "-inf", "-1", "1e300"}) {
+        if (number.size() > size) continue;
+        auto text = state;
+        text.replace(at, size, std::string(size - number.size(), ' ') + std::string(number));
+        CAPTURE(text);
+        REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
+        const auto before = server.dump("k");
+        const Reply reply = server.eval(algorithm.script, {"k"}, good_arguments());
+        if (reply.is_error()) {
+          CHECK(reply.text().starts_with("WRONGTYPE "));
+          CHECK(server.dump("k") == before);
+        } else {
+          CHECK(Checker::parse(reply) == right);
+        }
+      }
+      at += size + 1;
     }
   }
 }

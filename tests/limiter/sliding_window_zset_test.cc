@@ -1,9 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <string>
+
 #include "support/log_tests.h"
 #include "support/schedule.h"
 
 using namespace rlctl::test;
+using namespace std::chrono_literals;
 
 TEST_CASE("sliding-window-zset: an exact log, case by case") {
   check_log_by_hand(algorithm("sliding-window-zset"));
@@ -15,4 +19,32 @@ TEST_CASE("sliding-window-zset: no window holds more than the limit, and nothing
 
 TEST_CASE("sliding-window-zset: script and model agree on random traffic") {
   check_script_against_model(algorithm("sliding-window-zset"), 100'000);
+}
+
+TEST_CASE(
+    "sliding-window-zset: the sequence goes on within one microsecond, and begins anew after") {
+  TestServer server;
+  ScriptLimiter script(server, algorithm("sliding-window-zset"));
+  const Limit limit{9, 1s, {}};
+  const auto ask = [&](std::int64_t cost, std::int64_t now) {
+    REQUIRE(script.ask("k", limit, cost, microseconds{now}).allowed);
+  };
+  const auto members = [&] {
+    std::string all;
+    const auto reply = server.call({"ZRANGE", "k", "0", "-1"});
+    for (std::size_t i = 0; i < reply.size(); ++i) all += std::string(reply[i].text()) + " ";
+    return all;
+  };
+  ask(2, 1'000);
+  ask(1, 1'000);
+  CHECK(members() == "1000:0000000000 1000:0000000001 1000:0000000002 ");
+  // A refund takes the oldest: a count of what is there would repeat a number.
+  ask(-2, 1'000);
+  ask(1, 1'000);
+  CHECK(members() == "1000:0000000002 1000:0000000003 ");
+  // A clock that stepped back writes at the newest unit's time.
+  ask(1, 900);
+  ask(2, 1'001);
+  CHECK(members() ==
+        "1000:0000000002 1000:0000000003 1000:0000000004 1001:0000000000 1001:0000000001 ");
 }

@@ -20,7 +20,9 @@ struct State {
     std::string reply;
   };
   std::string algorithm;
+  std::vector<std::vector<std::string>> calls;  ///< that made it; none where it was made by hand
   std::string dump;
+  std::vector<std::string> content;
   std::vector<Question> questions;
 };
 
@@ -47,6 +49,8 @@ State read_state(const std::filesystem::path& path) {
     const std::string name = line.substr(0, blank);
     const std::string value = line.substr(blank + 1);
     if (name == "algorithm") state.algorithm = value;
+    if (name == "call") state.calls.push_back(words_of(value));
+    if (name == "content") state.content.push_back(value);
     if (name == "dump") state.dump = from_hexadecimal(value);
     if (name == "ask") state.questions.push_back({words_of(value), ""});
     if (name == "reply") state.questions.back().reply = value;
@@ -61,6 +65,16 @@ std::string reply_text(redis::ReplyView reply) {
     text += (i == 0 ? "" : " ") + std::to_string(reply[i].integer());
   }
   return text;
+}
+
+std::vector<std::string> content_of(TestServer& server, const std::string& key) {
+  const std::string type(server.call({"TYPE", key}).text());
+  if (type == "string") return {std::string(server.call({"GET", key}).text())};
+  const auto reply = type == "list" ? server.call({"LRANGE", key, "0", "-1"})
+                                    : server.call({"ZRANGE", key, "0", "-1", "WITHSCORES"});
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < reply.size(); ++i) lines.emplace_back(reply[i].text());
+  return lines;
 }
 
 std::vector<std::filesystem::path> state_files() {
@@ -95,6 +109,25 @@ TEST_CASE("every state that was ever stored is read as it was meant") {
   for (const auto& algorithm : limiter::algorithms()) {
     CHECK_MESSAGE(recorded.contains(std::string(algorithm.name)), algorithm.name);
   }
+}
+
+// rlctl-scripts(7) describes these bytes. A new form needs a new file beside the old one.
+TEST_CASE("what is stored today is what was recorded, byte for byte") {
+  TestServer server;
+  std::set<std::string> made;
+  for (const auto& file : state_files()) {
+    CAPTURE(file.filename().string());
+    const State state = read_state(file);
+    if (state.calls.empty()) continue;
+    (void)server.call({"DEL", "state"});
+    for (const auto& arguments : state.calls) {
+      const auto reply = server.eval(algorithm(state.algorithm).script, {"state"}, arguments);
+      REQUIRE_MESSAGE(!reply.is_error(), reply.text());
+    }
+    CHECK(content_of(server, "state") == state.content);
+    made.insert(state.algorithm);
+  }
+  CHECK(made.size() == limiter::algorithms().size());
 }
 
 TEST_CASE("no algorithm takes another's state for its own") {

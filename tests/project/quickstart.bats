@@ -69,7 +69,7 @@ left_behind() {
 }
 
 @test "quickstart prints no colour to a pipe, and colour to a terminal unless NO_COLOR is set" {
-  command -v script >/dev/null || skip "no script(1)"
+  script -qec true /dev/null >/dev/null </dev/null || skip "script(1) has no terminal to give here"
   run -0 "$project/quickstart"
   refute_output --partial $'\e'
   TERM=xterm run -0 script -qec "$project/quickstart" /dev/null </dev/null
