@@ -1,0 +1,79 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "support/limiters.h"
+#include "support/random.h"
+#include "support/schedule.h"
+
+using namespace rlctl::test;
+using namespace rlctl::limiter;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// When a script that was asked without `now` decided is known to within this, and so are the times
+/// in its replies. Windows are so long that nothing else depends on it.
+constexpr microseconds kSlack = 60s;
+constexpr microseconds kShortestWindow = 1'000'000s;
+
+microseconds time_of(TestServer& server) {
+  const auto reply = server.call({"TIME"});
+  return microseconds{std::stoll(std::string(reply[0].text())) * 1'000'000 +
+                      std::stoll(std::string(reply[1].text()))};
+}
+
+/// The same request with windows of twelve days and more, some by the server's clock.
+Request by_servers_clock(Request request, Random& random, microseconds today) {
+  for (Limit& limit : request.limits) {
+    limit.window = std::max(limit.window, kShortestWindow);
+    limit.limit = std::min<std::int64_t>(limit.limit, 1000);
+    limit.burst.reset();
+  }
+  const auto window = request.limits.front().window.count();
+  request.now.reset();
+  if (random.percent(30)) request.now = today + microseconds{random.uniform(-window, window)};
+  return request;
+}
+
+void check_near(const Decision& script, const Decision& model) {
+  CHECK(script.allowed == model.allowed);
+  CHECK(script.remaining == model.remaining);
+  CHECK(script.denied_by == model.denied_by);
+  CHECK((script.retry_after == kNever) == (model.retry_after == kNever));
+  CHECK(std::chrono::abs(script.retry_after - model.retry_after) < kSlack);
+  CHECK(std::chrono::abs(script.reset_after - model.reset_after) < kSlack);
+  CHECK(std::chrono::abs(script.delay - model.delay) < kSlack);
+}
+
+void check_traffic(const Algorithm& algorithm, Random& random, std::int64_t requests) {
+  TestServer server;
+  ScriptLimiter script(server, algorithm);
+  for (std::int64_t asked = 0; asked < requests;) {
+    ModelLimiter model(algorithm);
+    (void)server.call({"FLUSHALL"});
+    for (const Request& planned : make_schedule(algorithm, random)) {
+      Request request = by_servers_clock(planned, random, time_of(server));
+      const auto command = to_command(algorithm, request);
+      CAPTURE(command);
+      const Decision decision = script.ask(request);
+      if (!request.now) request.now = time_of(server);
+      check_near(decision, model.ask(request));
+      ++asked;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("by the server's clock, and by both in turn, scripts and models agree") {
+  Random random;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.make_model == nullptr) continue;
+    CAPTURE(algorithm.name);
+    check_traffic(algorithm, random, 4'000);
+  }
+}
