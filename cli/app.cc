@@ -73,6 +73,10 @@ bool asks_for_json(std::span<const std::string> arguments) {
   return false;
 }
 
+bool has_short_help(std::span<const std::string> arguments) {
+  return std::find(arguments.begin(), arguments.end(), "-h") != arguments.end();
+}
+
 std::vector<std::string> take_arguments(int argc, char** argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (int i = 1; i < argc; ++i) mask_passwords(argv[i], std::strlen(argv[i]));
@@ -116,6 +120,10 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   if (!rest.empty() && rest.back() == "--") rest.pop_back();
   rest.insert(rest.end(), after.begin(), after.end());
   auto operands = options.parse(rest);
+  // To redis-cli -h is the host, and a script would take the help's status 0 for an answer.
+  if (general.help && !operands.empty() && has_short_help(arguments)) {
+    throw UsageError("-h is help and goes with no KEY; the server's name is -H or --host");
+  }
   if (general.version || general.help) {
     out.write(general.version ? std::string(kVersionLine) : command_help(command));
     return ExitStatus::kDone;
@@ -131,7 +139,8 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
 
 ExitStatus App::run_help(std::span<const std::string> arguments, Output& out) {
   if (arguments.size() > 1) throw UsageError("help: one command is expected");
-  const bool all = arguments.empty() || arguments[0].starts_with('-');
+  const bool all =
+      arguments.empty() || arguments[0].starts_with('-') || arguments[0] == kHelpCommand;
   out.write(all ? general_help() : command_help(find_command(arguments[0])));
   return ExitStatus::kDone;
 }

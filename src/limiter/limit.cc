@@ -22,7 +22,7 @@ struct Unit {
 // Largest first: the order in which a duration may name them.
 constexpr std::array kUnits{
     Unit{"d", "d", "day", std::chrono::days{1}},
-    Unit{"h", "h", "hour", std::chrono::hours{1}},
+    Unit{"h", "hr", "hour", std::chrono::hours{1}},
     Unit{"m", "min", "minute", std::chrono::minutes{1}},
     Unit{"s", "sec", "second", std::chrono::seconds{1}},
     Unit{"ms", "ms", "millisecond", std::chrono::milliseconds{1}},
@@ -30,8 +30,12 @@ constexpr std::array kUnits{
 };
 
 const Unit* find_unit(std::string_view name) {
+  const auto plural_of = [&](std::string_view word) {
+    return name.size() == word.size() + 1 && name.starts_with(word) && name.ends_with('s');
+  };
   const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
-    return name == u.name || name == u.also || name == u.full;
+    return name == u.name || name == u.also || name == u.full || plural_of(u.full) ||
+           (u.also != u.name && plural_of(u.also));
   });
   return unit == kUnits.end() ? nullptr : unit;
 }
@@ -66,6 +70,9 @@ std::int64_t bounded_value(std::string_view digits, std::int64_t most) {
 }
 
 [[noreturn]] void unknown_unit(std::string_view whole, std::string_view unit) {
+  if (unit.starts_with('.')) {
+    throw UsageError(fmt::format("'{}' has a fraction; use whole numbers: 1h30m, 500ms", whole));
+  }
   throw UsageError(fmt::format("'{}' has unknown unit '{}'; use {}", whole, unit, kUnitNames));
 }
 

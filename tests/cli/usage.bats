@@ -236,6 +236,20 @@ TABLE
   done
 }
 
+@test "-h with a KEY is an error, not help with the status of an allowed request" {
+  run -2 --separate-stderr rlctl check -q --limit 1/h -h myhost key
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: -h is help and goes with no KEY; the server's name is -H or --host"
+  run -0 rlctl check key --help
+  assert_line Examples:
+}
+
+@test "help help is help" {
+  run -0 rlctl help help
+  assert_line --partial 'Usage: rlctl'
+}
+
 @test "help fits 80 columns and ends in examples" {
   local form
   for form in --help 'check --help'; do

@@ -43,6 +43,8 @@ TEST_CASE("a unit without a number is one of it") {
   CHECK(parse_limit("100/min") == Limit{100, 1min, {}});
   CHECK(parse_limit("100/m") == Limit{100, 1min, {}});
   CHECK(parse_limit("100/hour") == Limit{100, 1h, {}});
+  CHECK(parse_limit("100/60seconds") == Limit{100, 1min, {}});
+  CHECK(parse_limit("100/2hrs30mins") == Limit{100, 150min, {}});
   CHECK(parse_limit("1/day") == Limit{1, 24h, {}});
   CHECK(parse_limit("1/us") == Limit{1, 1us, {}});
 }
@@ -78,6 +80,7 @@ TEST_CASE("digits are decimal, whatever stands in front of them") {
 }
 
 TEST_CASE("an error names what was written and what is accepted") {
+  CHECK(error_of_limit("5/1.5h") == "'5/1.5h' has a fraction; use whole numbers: 1h30m, 500ms");
   CHECK(error_of_limit("5/5q") == "'5/5q' has unknown unit 'q'; use us, ms, s, m, h or d");
   CHECK(error_of_limit("5/q") == "'5/q' has unknown unit 'q'; use us, ms, s, m, h or d");
   CHECK(error_of_limit("5") == "'5' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
