@@ -30,22 +30,23 @@ int parse_number(const std::string& text, std::string_view name, int least, int 
   return static_cast<int>(value);
 }
 
+redis::Error not_built(const std::string& what) {
+  return {redis::Failure::kUnsupported, what + " is not built into this version"};
+}
+
 void refuse_unsupported(const ConnectionOptions& options) {
   if (options.password) {
     throw UsageError(
         "a password on the command line can be read by every user of this machine",
         "use --askpass, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL");
   }
-  const auto not_yet = [](std::string_view name) {
-    throw redis::Error(redis::Failure::kUnsupported,
-                       std::string(name) + ": TLS is not there yet in this version");
-  };
-  if (options.tls) not_yet("--tls");
-  if (options.cacert) not_yet("--cacert");
-  if (options.cert) not_yet("--cert");
-  if (options.key) not_yet("--key");
-  if (options.sni) not_yet("--sni");
-  if (options.insecure) not_yet("--insecure");
+  const auto refuse = [](std::string_view name) { throw not_built(std::string(name) + ": TLS"); };
+  if (options.tls) refuse("--tls");
+  if (options.cacert) refuse("--cacert");
+  if (options.cert) refuse("--cert");
+  if (options.key) refuse("--key");
+  if (options.sni) refuse("--sni");
+  if (options.insecure) refuse("--insecure");
 }
 
 redis::Url base_url(const ConnectionOptions& options) {
@@ -86,9 +87,7 @@ void require_supported(const redis::Url& url) {
   if (url.scheme == redis::Scheme::kTls) what = "rediss:// (TLS)";
   if (url.scheme == redis::Scheme::kSentinel) what = "redis+sentinel://";
   if (url.scheme == redis::Scheme::kCluster) what = "redis+cluster://";
-  if (what.empty()) return;
-  throw redis::Error(redis::Failure::kUnsupported,
-                     std::string(what) + " is not there yet in this version");
+  if (!what.empty()) throw not_built(std::string(what));
 }
 
 std::chrono::microseconds parse_timeout(const ConnectionOptions& options) {
@@ -118,7 +117,8 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.flag("--askpass", target.askpass,
                "ask for the password on the terminal (default: $REDISCLI_AUTH)");
   options.value("-a,--pass", "PASSWORD", target.password, "");
-  options.flag("--tls", target.tls, "TLS; this and what belongs to it is not there yet");
+  options.flag("--tls", target.tls,
+               "TLS; this and what belongs to it is not built into this version");
   options.value("--cacert", "FILE", target.cacert, "TLS: authorities to trust");
   options.value("--cert", "FILE", target.cert, "TLS: certificate of the client");
   options.value("--key", "FILE", target.key, "TLS: its private key");
@@ -149,7 +149,9 @@ Connector::Connector(const ConnectionOptions& options, const redis::Interrupt& i
 
 redis::Connection Connector::open() {
   if (url_.scheme == redis::Scheme::kPrivate && !private_server_) {
-    private_server_ = std::make_unique<redis::PrivateServer>();
+    redis::PrivateServer::Options options;
+    options.interrupt = &interrupt_;
+    private_server_ = std::make_unique<redis::PrivateServer>(options);
   }
   redis::Url url = url_;
   if (private_server_) {

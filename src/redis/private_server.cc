@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -25,6 +24,7 @@
 #include "redis/error.h"
 #include "redis/file_descriptor.h"
 #include "redis/text.h"
+#include "redis/wait.h"
 
 extern char** environ;
 
@@ -174,10 +174,10 @@ std::string last_lines(const fs::path& log) {
   return fmt::format("{}", fmt::join(lines, "; "));
 }
 
-bool answers(const Url& url) {
+bool answers(const Url& url, const Interrupt* interrupt) {
   try {
     // Any answer will do: with a password set it is an error.
-    (void)Connection::open(url, std::chrono::seconds(1)).call({"PING"});
+    (void)Connection::open(url, std::chrono::seconds(1), interrupt).call({"PING"});
     return true;
   } catch (const Error& error) {
     if (error.failure() == Failure::kUnreachable || error.failure() == Failure::kTimeout)
@@ -194,10 +194,10 @@ bool has_ended(pid_t& pid) {
 }
 
 void wait_until_it_answers(const Url& url, const fs::path& folder, const std::string& program,
-                           pid_t& pid) {
-  using Clock = std::chrono::steady_clock;
+                           const Interrupt* interrupt, pid_t& pid) {
+  using std::chrono::milliseconds;
   const auto started = Clock::now();
-  while (!answers(url)) {
+  while (!answers(url, interrupt)) {
     const auto waited = Clock::now() - started;
     const bool ended = has_ended(pid);
     if (ended || waited > kStartTakesAtMost) {
@@ -209,7 +209,8 @@ void wait_until_it_answers(const Url& url, const fs::path& folder, const std::st
                                                   format_duration(kStartTakesAtMost)),
                               log.empty() ? "it said nothing" : log));
     }
-    ::poll(nullptr, 0, waited < std::chrono::milliseconds(100) ? 1 : 20);
+    const milliseconds pause(waited < milliseconds(100) ? 1 : 20);
+    wait_for(-1, 0, interrupt, Clock::now() + pause);
   }
 }
 
@@ -224,7 +225,7 @@ PrivateServer::PrivateServer(const Options& options, const std::string& program)
   url_.path = folder / kSocketName;
   try {
     pid_ = start_process(program, command_line(folder, url_.path, options.arguments), folder);
-    wait_until_it_answers(url_, folder, program, pid_);
+    wait_until_it_answers(url_, folder, program, options.interrupt, pid_);
   } catch (...) {
     stop();
     throw;

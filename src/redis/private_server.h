@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/interrupt.h"
 #include "redis/private_folder.h"
 #include "redis/url.h"
 
@@ -22,10 +23,13 @@ class PrivateServer {
  public:
   struct Options {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
+    /// Ends the waiting for its first answer, with Error(kInterrupted); not used after that.
+    const Interrupt* interrupt = nullptr;
   };
 
   /// Starts one and waits until it answers. Throws Error(kUnreachable) with the server's own words
-  /// and, where no binary was found, the packages that have one.
+  /// and, where no binary was found, the packages that have one. Whatever it throws, neither the
+  /// process nor the folder is left.
   PrivateServer() : PrivateServer(Options{}) {}
   explicit PrivateServer(const Options& options);
   /// Kills it and removes its folder.

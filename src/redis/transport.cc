@@ -1,7 +1,6 @@
 #include "redis/transport.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -11,43 +10,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
-#include <limits>
 #include <utility>
 
 #include "redis/error.h"
 #include "redis/file_descriptor.h"
+#include "redis/resolve.h"
 #include "redis/text.h"
+#include "redis/wait.h"
 
 namespace rlctl::redis {
 
 namespace {
 
 using std::chrono::milliseconds;
-
-// poll()'s time-out; rounded up, so that it never spins in the last millisecond.
-int poll_timeout(Deadline deadline) {
-  if (deadline == kNoDeadline) return -1;
-  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
-  return static_cast<int>(std::clamp<milliseconds::rep>(left, 0, std::numeric_limits<int>::max()));
-}
-
-enum class Wake { kReady, kDeadline };
-
-// Waits for `events` on `fd` (-1: only for the deadline). Throws once `interrupt` is raised.
-Wake wait_for(int fd, short events, const Interrupt* interrupt, Deadline deadline) {
-  std::array<pollfd, 2> polled{
-      {{fd, events, 0}, {interrupt == nullptr ? -1 : interrupt->fd(), POLLIN, 0}}};
-  for (;;) {
-    if (interrupt != nullptr) interrupt->check();
-    const int ready = ::poll(polled.data(), polled.size(), poll_timeout(deadline));
-    if (ready < 0 && errno != EINTR) {
-      throw Error(Failure::kUnreachable, fmt::format("cannot poll: {}", errno_text(errno)));
-    }
-    if (ready > 0 && polled[0].revents != 0) return Wake::kReady;
-    if (ready == 0 && Clock::now() >= deadline) return Wake::kDeadline;
-  }
-}
 
 class SocketTransport final : public Transport {
  public:
@@ -166,31 +141,15 @@ std::unique_ptr<Transport> connect_unix(const Url& url, const Attempt& attempt) 
   }
 }
 
-struct FreeAddresses {
-  void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
-};
-using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
-
-// Looking a name up takes as long as the system's resolver takes: it knows no deadline.
-Addresses resolve(const Url& url, const Attempt& attempt) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_UNSPEC;
-  wanted.ai_socktype = SOCK_STREAM;
-  wanted.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  const int error =
-      ::getaddrinfo(url.host.c_str(), std::to_string(url.port).c_str(), &wanted, &list);
-  if (error == EAI_SYSTEM) throw attempt.failed(errno_text(errno));
-  if (error != 0) {
-    std::string why = ::gai_strerror(error);
-    if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
-    throw attempt.failed(why);
-  }
-  return Addresses(list);
+Addresses addresses_of(const Url& url, const Attempt& attempt) {
+  auto resolved = resolve(url.host, url.port, attempt.deadline, attempt.interrupt);
+  if (!resolved) throw attempt.timed_out();
+  if (!resolved->addresses) throw attempt.failed(resolved->why);
+  return std::move(resolved->addresses);
 }
 
 std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
-  const Addresses list = resolve(url, attempt);
+  const Addresses list = addresses_of(url, attempt);
   std::ptrdiff_t left = 0;
   for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next) ++left;
   int error = ETIMEDOUT;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -8,12 +7,9 @@
 
 #include "redis/interrupt.h"
 #include "redis/url.h"
+#include "redis/wait.h"
 
 namespace rlctl::redis {
-
-using Clock = std::chrono::steady_clock;
-using Deadline = Clock::time_point;
-inline constexpr Deadline kNoDeadline = Deadline::max();
 
 /// Bytes to and from one server. The seam that carries deadlines, Ctrl-C and (later) TLS, and where
 /// tests put a scripted server. One thread at a time.

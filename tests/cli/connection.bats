@@ -116,11 +116,11 @@ TABLE
   assert_line --index 0 "rlctl: check: RLCTL_URL: unknown scheme in the URL: 'http'"
 }
 
-@test "what is not there yet says so" {
+@test "what is not built says so" {
   local url
   while IFS='|' read -r url what; do
     run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
-    assert_equal "$stderr" "rlctl: check: $what is not there yet in this version"
+    assert_equal "$stderr" "rlctl: check: $what is not built into this version"
   done <<'TABLE'
 rediss://h|rediss:// (TLS)
 redis+sentinel://h/master|redis+sentinel://
@@ -130,7 +130,7 @@ TABLE
   for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do
     # shellcheck disable=SC2086 # words
     run -2 --separate-stderr rlctl $options check k --limit 9/60s
-    assert_equal "$stderr" "rlctl: check: ${options% *}: TLS is not there yet in this version"
+    assert_equal "$stderr" "rlctl: check: ${options% *}: TLS is not built into this version"
   done
 }
 
@@ -175,14 +175,18 @@ TABLE
 
 @test "the password of a URL cannot be seen in the process list" {
   start_fake_server ''
-  rlctl -u "unix://ann:sekret@$socket" check k --limit 9/60s --timeout 5s >/dev/null 2>&1 3>&- 4>&- &
-  local pid=$!
   cmdline() { tr '\0' ' ' <"/proc/$pid/cmdline"; }
-  wait_until grep -q '\*\*\*\*\*\*@' "/proc/$pid/cmdline"
-  run -0 cmdline
-  kill "$pid"
-  refute_output --partial sekret
-  assert_output --partial 'check k --limit 9/60s'
+  local url pid
+  for url in "unix://ann:sekret@$socket" "unix:ann:sekret@$socket" "unix:sekret@$socket" \
+    "UNIX:ann:sekret@$socket" "unix://:pa'ss sekret"$'\t\n'"@$socket"; do
+    rlctl -u "$url" check k --limit 9/60s --timeout 5s >/dev/null 2>&1 3>&- 4>&- &
+    pid=$!
+    wait_until grep -q '\*\*\*\*\*\*@' "/proc/$pid/cmdline"
+    run -0 cmdline
+    kill "$pid"
+    refute_output --partial sekret
+    assert_output --partial 'check k --limit 9/60s'
+  done
 }
 
 @test "the password of a URL stands in no output" {
@@ -213,6 +217,40 @@ check k --limit redis://ann:sekret@h
 check k --limit 9/60s --frobnicate=redis://ann:sekret@h
 redis://ann:sekret@h
 ARGUMENTS
+}
+
+@test "the password of a URL stands in no output, whatever characters it has" {
+  local url
+  for url in "redis://ann:a'sekret@h:x" "redis://ann:a sekret@h:x" $'redis://a\nb:\tsekret@h:x' \
+    "unix:ann:sekret@" "unix:a'sekret@"; do
+    while read -ra arguments; do
+      run --separate-stderr rlctl "${arguments[@]/URL/$url}" <<<k
+      ((status >= 2)) || fail "status $status of ${arguments[*]}"
+      if [[ $output$stderr == *sekret* ]]; then fail "$output$stderr"; fi
+    done <<'ARGUMENTS'
+-u URL check k --limit 9/60s
+-u URL check --limit 9/60s --batch --json
+check k URL --limit 9/60s
+check k URL --limit 9/60s --json
+check k --limit URL
+check k --limit 9/60s --algorithm URL
+check k --limit 9/60s --algorithm gcra --burst URL
+check k --limit 9/60s --cost URL
+check k --limit 9/60s --cost URL --peek
+check k --limit 9/60s --now URL
+check k --limit 9/60s --wait=URL
+check k --limit 9/60s --on-error URL
+check k --limit 9/60s --timeout URL
+check k --limit 9/60s -p URL
+check k --limit 9/60s -n URL
+check k --limit 9/60s --batch URL
+check --limit 9/60s --batch=k URL
+check k --limit 9/60s --frobnicateURL
+check k --limit 9/60s --quiet=URL
+URL
+help URL
+ARGUMENTS
+  done
 }
 
 @test "--askpass without a terminal says so" {

@@ -136,6 +136,45 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
   done
 }
 
+# One program that does nothing, and one that listens and never answers.
+make_mute_servers() {
+  cat >"$BATS_TEST_TMPDIR/sleeps" <<'SCRIPT'
+#!/bin/sh
+echo $$ >"$TMPDIR/process"
+exec sleep 60
+SCRIPT
+  cat >"$BATS_TEST_TMPDIR/listens" <<'SCRIPT'
+#!/usr/bin/env perl
+use IO::Socket::UNIX;
+my %option = @ARGV;
+my $listener = IO::Socket::UNIX->new(Local => $option{"--unixsocket"}, Listen => 5) or die;
+open my $process, ">", "$ENV{TMPDIR}/process" or die;
+print $process "$$\n";
+close $process;
+sleep 60;
+SCRIPT
+  chmod +x "$BATS_TEST_TMPDIR"/{sleeps,listens}
+}
+
+@test "Ctrl-C and SIGTERM end the start of a private server that never answers" {
+  make_mute_servers
+  local server signal started
+  for server in sleeps listens; do
+    for signal in INT:2 TERM:15; do
+      started=${EPOCHREALTIME/./}
+      RLCTL_REDIS_SERVER=$BATS_TEST_TMPDIR/$server run -0 ends_by "${signal%:*}" 'sleep 0.3' \
+        rlctl -u private: check k --limit 5/60s --on-error allow
+      assert_output "signal ${signal#*:}"
+      ((${EPOCHREALTIME/./} - started < 1300000)) || fail 'it took more than a second'
+      run -0 cat "$TMPDIR/process"
+      assert_output --regexp '^[0-9]+$'
+      ended "$output" || fail 'the server lives on'
+      run -0 folders
+      assert_output ''
+    done
+  done
+}
+
 @test "after kill -9 of rlctl no private server is left, and the next run sweeps its folder" {
   mkfifo "$BATS_TEST_TMPDIR/lines"
   exec {input}<>"$BATS_TEST_TMPDIR/lines"

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "redis/connection.h"
@@ -28,6 +29,7 @@ using namespace std::chrono_literals;
 using rlctl::redis::Connection;
 using rlctl::redis::Failure;
 using rlctl::redis::FileDescriptor;
+using rlctl::redis::Interrupt;
 using rlctl::redis::PrivateServer;
 using rlctl::redis::Url;
 using support::contains;
@@ -222,6 +224,35 @@ TEST_CASE("a program that ends at once and says nothing is no server") {
   const auto error = error_of([] { const PrivateServer server; });
   CHECK(error.failure() == Failure::kUnreachable);
   CHECK(contains(error.what(), "did not start: it said nothing"));
+}
+
+TEST_CASE("an interrupt ends the start of a server that never answers, and nothing is left of it") {
+  const TempFolder bin;
+  const TempFolder folder;
+  const auto noted = bin.path() / "process";
+  write_file(bin.path() / "mute", "#!/bin/sh\necho $$ >" + noted.string() + "\nexec sleep 60\n",
+             fs::perms::owner_all);
+  const ScopedVariable binary("RLCTL_REDIS_SERVER", (bin.path() / "mute").string());
+  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
+  Interrupt interrupt;
+  std::thread later([&] {
+    pid_t pid = 0;
+    for (int i = 0; i < 1000 && !(std::ifstream(noted) >> pid); ++i) ::poll(nullptr, 0, 5);
+    interrupt.raise(SIGTERM);
+  });
+  PrivateServer::Options options;
+  options.interrupt = &interrupt;
+  const auto started = std::chrono::steady_clock::now();
+  const auto error = error_of([&] { const PrivateServer server(options); });
+  later.join();
+  CHECK(error.failure() == Failure::kInterrupted);
+  CHECK(std::chrono::steady_clock::now() - started < 5s);
+  pid_t pid = 0;
+  std::ifstream(noted) >> pid;
+  REQUIRE(pid > 0);
+  CHECK(::kill(pid, 0) == -1);
+  CHECK(errno == ESRCH);
+  CHECK(entries(folder.path()) == 0);
 }
 
 TEST_CASE("where there is no server, the packages that have one are named") {
