@@ -36,7 +36,7 @@ const Command& find_command(const std::string& name) {
     names.push_back(command->name);
   }
   names.push_back(kHelpCommand);
-  throw UsageError("unknown command '" + name + "'" + did_you_mean(name, names));
+  throw UsageError("unknown command " + in_quotes(name) + did_you_mean(name, names));
 }
 
 void add_general_options(Options& options, GeneralOptions& target) {
@@ -194,7 +194,9 @@ std::string command_help(const Command& command) {
   Options options;
   const Action never_run = command.add(options);
   add_general_options(options, ignored);
-  out.append(options.help()).append(command.epilogue);
+  out.append(options.help());
+  if (command.notes != nullptr) out += command.notes();
+  out += command.epilogue;
   return out;
 }
 

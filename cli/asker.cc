@@ -187,7 +187,7 @@ limiter::Decision merge_looks(std::span<const limiter::Decision> looks, std::int
 
 Problem may_have_been_counted(Problem problem) {
   if (!is_in_doubt(problem) && problem.code != "protocol") return problem;
-  problem.message += "; the request may have been counted";
+  problem.message += kMayHaveBeenCounted;
   if (is_in_doubt(problem)) problem.hint.clear();  // it says the same of any command
   return problem;
 }

@@ -54,6 +54,7 @@ class Asker {
 [[nodiscard]] limiter::Decision merge_looks(std::span<const limiter::Decision> looks,
                                             std::int64_t cost);
 
+inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
 /// Adds that a request which was sent and not answered may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 

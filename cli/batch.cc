@@ -48,8 +48,8 @@ class Batch {
   ExitStatus run();
 
  private:
-  bool admit_lines();
-  void admit(const LineReader::Line& line);
+  bool take_lines();
+  void take(const LineReader::Line& line);
   void read_line(const LineReader::Line& line, Pending& pending) const;
   void ask(Pending& pending);
   void send();
@@ -59,6 +59,7 @@ class Batch {
   void finish(Pending& pending);
   void settle();
   void ask_again();
+  [[nodiscard]] Problem unanswered(const redis::Error& error) const;
   void lose_connection(const redis::Error& error);
   void emit_answers();
   ExitStatus emit(Pending& pending);
@@ -68,7 +69,7 @@ class Batch {
   [[nodiscard]] int wait_ms() const;
   void check_timeout();
   void fill_input();
-  [[nodiscard]] bool may_admit() const { return !pending_.full() && !settling_; }
+  [[nodiscard]] bool may_take() const { return !pending_.full() && !settling_; }
 
   const CheckPlan& plan_;
   Invocation& invocation_;
@@ -95,12 +96,12 @@ ExitStatus Batch::run() {
     take_replies();
     if (settling_ && link_.outstanding() == 0) settle();
     emit_answers();
-    const bool input_is_used_up = admit_lines();
+    const bool input_is_used_up = take_lines();
     send();
     emit_answers();
     if (pending_.empty() && input_.ended()) break;
     progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
-    wait(input_is_used_up || !may_admit());
+    wait(input_is_used_up || !may_take());
   }
   progress_.clear();
   invocation_.out.flush();
@@ -109,18 +110,19 @@ ExitStatus Batch::run() {
 }
 
 /// True where more must be read before there is another line.
-bool Batch::admit_lines() {
-  while (may_admit()) {
+bool Batch::take_lines() {
+  while (may_take()) {
     const auto line = input_.next();
     if (!line) return true;
     const bool blank = line->text.find_first_not_of(" \t") == std::string_view::npos;
-    if (!blank && !line->text.starts_with('#')) admit(*line);
+    if (!blank && !line->text.starts_with('#')) take(*line);
   }
   return false;
 }
 
-void Batch::admit(const LineReader::Line& line) {
-  Pending& pending = pending_.push();
+void Batch::take(const LineReader::Line& line) {
+  // The text is kept as the key and once more for each limit; a message about it repeats it too.
+  Pending& pending = pending_.push(line.text.size() * (1 + plan_.limiter.limits.size()));
   pending.line = line.number;
   pending.state = Pending::State::kFailed;
   try {
@@ -150,7 +152,7 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
     const auto* end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data(), end, pending.cost);
     if (parsed.ec != std::errc() || parsed.ptr != end) {
-      throw UsageError("cost '" + std::string(text) + "' is not a whole number");
+      throw UsageError("cost " + in_quotes(text) + " is not a whole number");
     }
     if (plan_.peek && pending.cost < 0) {
       throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
@@ -293,10 +295,23 @@ void Batch::ask_again() {
   next_reply_ = 0;
 }
 
+/// What is wrong with a line that was sent before the connection ended so.
+Problem Batch::unanswered(const redis::Error& error) const {
+  Problem problem = describe(error);
+  if (plan_.peek) return problem;  // looks leave no trace
+  // AUTH or SELECT was refused, and what travelled behind it may have run all the same. The
+  // connection has that in its hint, which a line of text has no place for.
+  const bool ran_without_setup = !error.code().empty() && !error.hint().empty();
+  if (!ran_without_setup) return may_have_been_counted(problem);
+  problem.message += kMayHaveBeenCounted;
+  problem.hint.clear();
+  return problem;
+}
+
 void Batch::lose_connection(const redis::Error& error) {
   if (error.failure() == redis::Failure::kInterrupted) throw redis::Error(error);
   const Problem problem = describe(error);
-  const Problem in_doubt = plan_.peek ? problem : may_have_been_counted(problem);
+  const Problem in_doubt = unanswered(error);
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     Pending& pending = pending_[i];
     if (pending.state == Pending::State::kAsked) {
@@ -350,7 +365,9 @@ ExitStatus Batch::emit(Pending& pending) {
 }
 
 /// On stderr: each bad line, but what is wrong with the server only once until it answers again.
+/// Nothing where the results are JSON, which say all of it.
 void Batch::complain(const Pending& pending) {
+  if (invocation_.json && !plan_.quiet) return;
   Problem problem = pending.problem;
   if (problem.status == ExitStatus::kUsage) {
     problem.hint.clear();
@@ -364,8 +381,9 @@ void Batch::complain(const Pending& pending) {
   problem.usage_advice = false;
   progress_.clear();
   invocation_.out.flush();  // so that a terminal shows both in order
-  write_stderr(plan_.on_error.covers(problem) ? plan_.on_error.warning(problem, invocation_.command)
-                                              : render(problem, invocation_.command, false));
+  write_stderr(plan_.on_error.covers(problem)
+                   ? plan_.on_error.warning(problem, invocation_.command)
+                   : render(problem, invocation_.command, invocation_.json));
 }
 
 /// Until there is something to do. What has been answered is out before that takes any time.
@@ -379,7 +397,7 @@ void Batch::wait(bool may_block) {
 bool Batch::poll_once(bool may_block) {
   const bool open = link_.is_open();
   const bool unsent = open && link_.connection().has_unsent();
-  pollfd fds[] = {{may_admit() && !input_.end_of_file() ? input_.fd() : -1, POLLIN, 0},
+  pollfd fds[] = {{may_take() && !input_.end_of_file() ? input_.fd() : -1, POLLIN, 0},
                   {open ? link_.connection().fd() : -1,
                    static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), 0},
                   {invocation_.interrupt.fd(), POLLIN, 0}};
@@ -418,7 +436,7 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   Batch batch(plan, file, invocation);
   try {
     return batch.run();
-  } catch (const redis::Error&) {  // Ctrl-C: what is answered has been counted
+  } catch (const redis::Error&) {  // Ctrl-C: what is answered has been counted; this cannot block
     invocation.out.flush();
     throw;
   }

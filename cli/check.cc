@@ -56,17 +56,18 @@ void refuse_contradictions(const CheckOptions& options) {
 CheckPlan make_plan(const CheckOptions& options) {
   refuse_contradictions(options);
   CheckPlan plan{.peek = options.peek, .wait = options.wait.given, .quiet = options.quiet};
-  if (options.cost) plan.cost = limiter::parse_whole(*options.cost, "--cost");
+  if (options.cost) plan.cost = limiter::parse_whole(masked(*options.cost), "--cost");
   if (plan.peek && plan.cost < 0) {
-    throw UsageError("--peek takes nothing, so --cost must be 0 or more, not '" + *options.cost +
-                     "'");
+    throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
+                     in_quotes(*options.cost));
   }
   plan.limiter = resolve_limiter(options.limit, plan.cost);
-  if (options.now) plan.now = parsed("--now", [&] { return limiter::parse_instant(*options.now); });
+  if (options.now)
+    plan.now = parsed("--now", [&] { return limiter::parse_instant(masked(*options.now)); });
   if (options.on_error) plan.on_error = OnError(*options.on_error);
   if (options.wait.value) {
     plan.wait_at_most =
-        parsed("--wait", [&] { return limiter::parse_duration(*options.wait.value); });
+        parsed("--wait", [&] { return limiter::parse_duration(masked(*options.wait.value)); });
   }
   return plan;
 }
@@ -76,7 +77,7 @@ const std::string& only_key(const CheckPlan& plan, const Invocation& invocation)
   if (operands.empty()) throw UsageError("no KEY is given", "rlctl check KEY --limit 5/60s");
   if (operands.size() > 1) {
     throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
-                         ": the second is '" + operands[1] + "'",
+                         ": the second is " + in_quotes(operands[1]),
                      plan.wait && !plan.wait_at_most
                          ? "a time for --wait is tied to it: --wait=5s"
                          : "--batch checks many keys; a key with blanks needs quotes");
@@ -90,8 +91,8 @@ std::string batch_file(const CheckOptions& options, const Invocation& invocation
   const std::size_t files = operands.size() + (options.batch.value ? 1 : 0);
   if (files > 1) {
     throw UsageError(
-        "--batch takes its keys from one file or standard input, and no KEY besides: '" +
-        operands.back() + "' is too much");
+        "--batch takes its keys from one file or standard input, and no KEY besides: " +
+        in_quotes(operands.back()) + " is too much");
   }
   const std::string file =
       files == 0 ? "-" : options.batch.value.value_or(operands.empty() ? "" : operands[0]);
@@ -174,6 +175,7 @@ Examples:
   rlctl check --limit 100/s --algorithm leaky-bucket --wait=5s mail:out
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
-    .add = add_check};
+    .add = add_check,
+    .notes = algorithm_help};
 
 }  // namespace rlctl::cli

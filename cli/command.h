@@ -32,10 +32,12 @@ struct Command {
   std::string_view summary;   ///< its line in `rlctl --help`
   std::string_view synopsis;  ///< what follows "Usage: rlctl ", a line each
   std::string_view about;     ///< a paragraph, lines of at most 80 columns
-  std::string_view epilogue;  ///< after the options: exit status, examples
+  std::string_view epilogue;  ///< at the end: exit status, examples
   /// Declares the options and returns what runs once they are set. Only the chosen command is
-  /// asked; nothing else may happen here, since help and completion call it too.
+  /// asked; nothing else may happen here, since help calls it too.
   Action (*add)(Options& options) = nullptr;
+  /// What help says between the options and the epilogue, where that is made from a table.
+  std::string (*notes)() = nullptr;
 };
 
 /// Every command, in the order in which `rlctl --help` lists them: X(check) stands for

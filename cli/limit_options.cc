@@ -1,18 +1,40 @@
 #include "cli/limit_options.h"
 
+#include <algorithm>
+
 #include "cli/suggest.h"
 
 namespace rlctl::cli {
 namespace {
 
+/// One that --algorithm takes.
+bool counts_requests(const limiter::Algorithm& algorithm) {
+  return algorithm.other_contract.empty();
+}
+
+// Options keeps no copy of a help text.
+
+std::string_view algorithm_text() {
+  static const std::string kText =
+      "which one, see below; " + std::string(limiter::kDefaultAlgorithm) + " if not given";
+  return kText;
+}
+
+std::string_view burst_text() {
+  static const std::string kText = "how many may come at once in " +
+                                   limiter::algorithm_names(limiter::has_burst, "and") +
+                                   ", for each limit (default: as many as the limit)";
+  return kText;
+}
+
 const limiter::Algorithm& resolve_algorithm(const std::string& name) {
   if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
   std::vector<std::string_view> names;
   for (const auto& algorithm : limiter::algorithms()) {
-    if (algorithm.other_contract.empty()) names.push_back(algorithm.name);
+    if (counts_requests(algorithm)) names.push_back(algorithm.name);
   }
-  throw UsageError("--algorithm: unknown algorithm '" + name + "'" + did_you_mean(name, names),
-                   "it is one of " + one_of(names));
+  throw UsageError("--algorithm: unknown algorithm " + in_quotes(name) + did_you_mean(name, names),
+                   "it is one of " + limiter::algorithm_names(counts_requests));
 }
 
 }  // namespace
@@ -21,27 +43,36 @@ void add_limit_options(Options& options, LimitOptions& target) {
   options.list("--limit", "LIMIT", target.limits,
                "how many in which time: 5/60s, 100/min, 1M/30d; several make one decision, in "
                "which all must allow");
-  options.value("--algorithm", "NAME", target.algorithm,
-                "fixed-window, sliding-window-log (the default), sliding-window-zset, "
-                "sliding-window-counter, token-bucket, gcra or leaky-bucket");
-  options.value("--burst", "NUMBER", target.burst,
-                "how many may come at once: token-bucket, gcra, leaky-bucket; for each limit "
-                "(default: as many as the limit)");
+  options.value("--algorithm", "NAME", target.algorithm, algorithm_text());
+  options.value("--burst", "NUMBER", target.burst, burst_text());
+}
+
+std::string algorithm_help() {
+  constexpr std::size_t kColumn = 26;
+  std::string out = "\nAlgorithms:\n";
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (!counts_requests(algorithm)) continue;
+    std::string line = "  " + std::string(algorithm.name);
+    line.append(kColumn - std::min(line.size(), kColumn - 1), ' ').append(algorithm.summary);
+    if (algorithm.name == limiter::kDefaultAlgorithm) line += " (default)";
+    out.append(line).append("\n");
+  }
+  return out;
 }
 
 Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost) {
   Limiter result;
   result.algorithm =
       &resolve_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
-  if (!result.algorithm->other_contract.empty()) {
+  if (!counts_requests(*result.algorithm)) {
     parsed("--algorithm", [&] { limiter::require_usable(*result.algorithm, {}, cost); });
   }
   if (options.limits.empty()) {
     throw UsageError("--limit is missing", "--limit 5/60s allows 5 in any 60 seconds");
   }
   for (const auto& text : options.limits) {
-    auto limit = parsed("--limit", [&] { return limiter::parse_limit(text); });
-    if (options.burst) limit.burst = limiter::parse_whole(*options.burst, "--burst");
+    auto limit = parsed("--limit", [&] { return limiter::parse_limit(masked(text)); });
+    if (options.burst) limit.burst = limiter::parse_whole(masked(*options.burst), "--burst");
     limiter::require_usable(*result.algorithm, limit, cost);
     result.limits.push_back(limit);
   }

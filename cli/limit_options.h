@@ -20,6 +20,8 @@ struct LimitOptions {
 };
 
 void add_limit_options(Options& options, LimitOptions& target);
+/// The section of --help that lists what --algorithm takes.
+[[nodiscard]] std::string algorithm_help();
 
 /// What they say: one algorithm, and at least one limit.
 struct Limiter {

@@ -18,7 +18,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 16;
 }  // namespace
 
 LineReader::LineReader(const std::string& file)
-    : name_(file == "-" ? "standard input" : "'" + file + "'") {
+    : name_(file == "-" ? "standard input" : in_quotes(file)) {
   fd_ = file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
   if (fd_ < 0) fail("cannot open ", errno);
   struct stat status {};

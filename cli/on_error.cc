@@ -10,7 +10,7 @@ OnError::OnError(const std::string& text) {
   constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
   if (text == "fail") return;
   if (text != "allow" && text != "deny") {
-    throw UsageError("--on-error: unknown answer '" + text + "'; use " + one_of(kAnswers));
+    throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
   }
   answer_ = text == "allow";
 }

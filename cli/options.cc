@@ -17,6 +17,15 @@
 namespace rlctl::cli {
 namespace {
 
+/// One option as help shows it.
+struct OptionSpec {
+  enum class Kind { kFlag, kValue, kList, kOptionalValue };
+  std::string_view group;
+  std::string_view names;       ///< "-q,--quiet"
+  std::string_view value_name;  ///< "LIMIT"; empty for a flag
+  std::string_view help;        ///< empty: not shown
+  Kind kind = Kind::kFlag;
+};
 using Kind = OptionSpec::Kind;
 
 constexpr std::size_t kHelpWidth = 80;
@@ -30,10 +39,6 @@ struct Token {
 
 std::string_view long_name(const OptionSpec& spec) {
   return spec.names.substr(spec.names.find("--"));
-}
-
-std::string in_quotes(std::string_view text) {
-  return std::string("'").append(text).append("'");
 }
 
 /// Appends `text` in lines that begin at column `indent`, the first of which has been begun.
@@ -269,10 +274,6 @@ std::vector<std::string> Options::parse(std::span<const std::string> arguments) 
     throw UsageError(error.what());
   }
   return operands;
-}
-
-std::span<const OptionSpec> Options::specs() const noexcept {
-  return state_->specs;
 }
 
 std::string Options::help() const {

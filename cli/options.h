@@ -16,16 +16,6 @@ struct OptionalValue {
   std::optional<std::string> value;
 };
 
-/// One option as help and completion show it.
-struct OptionSpec {
-  enum class Kind { kFlag, kValue, kList, kOptionalValue };
-  std::string_view group;
-  std::string_view names;       ///< "-q,--quiet"
-  std::string_view value_name;  ///< "LIMIT"; empty for a flag
-  std::string_view help;        ///< empty: not shown
-  Kind kind = Kind::kFlag;
-};
-
 /// The options of rlctl and of the one command that was chosen: what they are called, where their
 /// values go, and how a command line is read. Values stay text here; whoever knows what they mean
 /// parses them.
@@ -59,7 +49,6 @@ class Options {
   /// Sets the targets and returns the operands. Throws UsageError on the first mistake.
   std::vector<std::string> parse(std::span<const std::string> arguments);
 
-  [[nodiscard]] std::span<const OptionSpec> specs() const noexcept;
   /// The options as --help lists them, at most 80 columns wide.
   [[nodiscard]] std::string help() const;
 

@@ -5,39 +5,54 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 
 #include "cli/problem.h"
 #include "redis/text.h"
 
 namespace rlctl::cli {
+namespace {
+
+/// What a pipe takes at once when poll() says there is room: not more, or the write would block.
+/// Whole lines where that is possible, so that those of several processes do not mix.
+std::size_t size_of_piece(std::string_view text) {
+  if (text.size() <= PIPE_BUF) return text.size();
+  const auto newline = text.substr(0, PIPE_BUF).rfind('\n');
+  return newline == text.npos ? PIPE_BUF : newline + 1;
+}
+
+}  // namespace
 
 void Output::flush() {
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const auto count = ::write(fd_, rest.data(), rest.size());
-    if (count >= 0) {
-      rest.remove_prefix(static_cast<std::size_t>(count));
-      continue;
+  std::size_t written = 0;
+  try {
+    while (written < buffer_.size()) {
+      wait_for_room();
+      written += write_some(std::string_view(buffer_).substr(written));
     }
-    const int error = errno;
-    if (error == EINTR) {
-      interrupt_.check();
-    } else if (error == EAGAIN || error == EWOULDBLOCK) {
-      pollfd fds[] = {{fd_, POLLOUT, 0}, {interrupt_.fd(), POLLIN, 0}};
-      ::poll(fds, 2, -1);
-      interrupt_.check();
-    } else if (error == EPIPE) {
-      buffer_.clear();
-      throw OutputClosed();
-    } else {
-      buffer_.clear();
-      throw ProblemError(
-          {.status = ExitStatus::kUsage,
-           .code = "output",
-           .message = "cannot write to standard output: " + redis::errno_text(error)});
-    }
+  } catch (...) {
+    buffer_.erase(0, written);  // so that a later flush() does not write it again
+    throw;
   }
   buffer_.clear();
+}
+
+/// A signal ends the waiting only: what goes out without it has been counted and is still said.
+void Output::wait_for_room() const {
+  pollfd fds[] = {{fd_, POLLOUT, 0}, {interrupt_.fd(), POLLIN, 0}};
+  while (::poll(fds, 2, -1) <= 0 || fds[0].revents == 0) interrupt_.check();
+}
+
+std::size_t Output::write_some(std::string_view text) {
+  const auto count = ::write(fd_, text.data(), size_of_piece(text));
+  if (count >= 0) return static_cast<std::size_t>(count);
+  const int error = errno;
+  if (error == EINTR || error == EAGAIN || error == EWOULDBLOCK) return 0;
+  buffer_.clear();
+  if (error == EPIPE) throw OutputClosed();
+  throw ProblemError({.status = ExitStatus::kUsage,
+                      .code = "output",
+                      .message = "cannot write to standard output: " + redis::errno_text(error)});
 }
 
 void write_stderr(std::string_view text) noexcept {

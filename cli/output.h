@@ -15,7 +15,8 @@ class OutputClosed : public std::exception {
 };
 
 /// Standard output. What is written is kept until flush(), and nothing is lost in silence: flush()
-/// throws OutputClosed, ProblemError (a full disk) or redis::Error(kInterrupted).
+/// throws OutputClosed, ProblemError (a full disk) or redis::Error(kInterrupted). Once interrupted,
+/// it writes what goes out without blocking, and throws where that is not all.
 class Output {
  public:
   Output(int fd, const redis::Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
@@ -28,6 +29,9 @@ class Output {
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
+  void wait_for_room() const;
+  std::size_t write_some(std::string_view text);
+
   int fd_;
   const redis::Interrupt& interrupt_;
   std::string buffer_;

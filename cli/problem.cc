@@ -1,6 +1,8 @@
 #include "cli/problem.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cli/escape.h"
 #include "redis/error.h"
@@ -39,9 +41,7 @@ Problem describe_redis(const redis::Error& error) {
   return problem;
 }
 
-}  // namespace
-
-Problem describe(const std::exception& error) {
+Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const ProblemError*>(&error)) return e->problem();
   if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
   Problem problem{.code = "usage", .message = error.what(), .usage_advice = true};
@@ -51,6 +51,30 @@ Problem describe(const std::exception& error) {
   }
   problem.code = "internal";
   problem.usage_advice = false;
+  return problem;
+}
+
+/// Where "unix:" begins, in any case, as a URL may write it.
+std::size_t find_unix(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  const auto found = std::search(text.begin(), text.end(), kUnix.begin(), kUnix.end(), same);
+  return found == text.end() ? text.npos : static_cast<std::size_t>(found - text.begin());
+}
+
+/// Behind the first "scheme://" or "unix:"; npos where there is none.
+std::size_t end_of_scheme(std::string_view text) {
+  const auto slashes = text.find("://");
+  const auto unix = find_unix(text);
+  if (unix < slashes && unix + 4 != slashes) return unix + 5;
+  return slashes == text.npos ? text.npos : slashes + 3;
+}
+
+}  // namespace
+
+Problem describe(const std::exception& error) {
+  Problem problem = describe_unmasked(error);
+  problem.message = masked(std::move(problem.message));
   return problem;
 }
 
@@ -95,27 +119,21 @@ void append_problem_json(std::string& out, const Problem& problem) {
   out += '}';
 }
 
-bool mask_passwords(char* text, std::size_t size) {
+void mask_passwords(char* text, std::size_t size) {
   const std::string_view view(text, size);
-  bool any = false;
-  for (std::size_t at = view.find("://"); at != view.npos; at = view.find("://", at + 1)) {
-    // Generous: a password may hold what does not belong into a URL, and an '@' too many.
-    auto end = view.find_first_of(" \t\n'", at);
-    if (end == view.npos) end = size;
-    const auto last_at = view.substr(0, end).rfind('@');
-    auto begin = at + 3;
-    if (last_at == view.npos || last_at < begin) continue;
-    const auto colon = view.find(':', begin);
-    if (colon < last_at) begin = colon + 1;
-    std::memset(text + begin, '*', last_at - begin);
-    any = true;
-  }
-  return any;
+  const auto begin = end_of_scheme(view);
+  const auto last_at = view.rfind('@');
+  if (begin == view.npos || last_at == view.npos || last_at <= begin) return;
+  std::memset(text + begin, '*', last_at - begin);
 }
 
 std::string masked(std::string text) {
   mask_passwords(text.data(), text.size());
   return text;
+}
+
+std::string in_quotes(std::string_view argument) {
+  return "'" + masked(std::string(argument)) + "'";
 }
 
 }  // namespace rlctl::cli

@@ -64,9 +64,13 @@ class UsageError : public limiter::UsageError {
 /// {"code":...,"message":...,"hint":...}
 void append_problem_json(std::string& out, const Problem& problem);
 
-/// Replaces what stands between "scheme://[user:]" and "@" by asterisks, in place. Says whether
-/// there was anything.
-bool mask_passwords(char* text, std::size_t size);
+/// Replaces what stands between the first "scheme://" or "unix:" and the last "@" by asterisks, in
+/// place: a password may hold anything. What is no URL may be masked too; no password is left.
+void mask_passwords(char* text, std::size_t size);
+/// An argument is masked by itself before it enters a sentence: there it may be shortened, and
+/// other words with an "@" may follow. Whole sentences are masked as a second net.
 [[nodiscard]] std::string masked(std::string text);
+/// As it may stand in a message: masked, in quotes.
+[[nodiscard]] std::string in_quotes(std::string_view argument);
 
 }  // namespace rlctl::cli

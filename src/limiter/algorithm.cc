@@ -1,9 +1,11 @@
 #include "limiter/algorithm.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "embedded_lua.h"
 #include "limiter/model/fixed_window.h"
@@ -26,20 +28,20 @@ constexpr std::int64_t kMaxLogCost = 10'000;  // every unit is an entry of its o
 
 constexpr std::array kAlgorithms{
     Algorithm{.name = "fixed-window",
-              .summary = "a counter for each window; up to 2 x limit around its edge",
+              .summary = "a counter a window; up to twice the limit at its edge",
               .script = embedded::k_fixed_window.text,
               .sha1 = embedded::k_fixed_window.sha1,
               .keeps = "a string",
               .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
-              .summary = "exact; remembers the time of every allowed unit",
+              .summary = "exact; keeps the time of each allowed unit",
               .script = embedded::k_sliding_window_log.text,
               .sha1 = embedded::k_sliding_window_log.sha1,
               .keeps = "a list",
               .max_cost = kMaxLogCost,
               .make_model = make<SlidingWindowLogModel>},
     Algorithm{.name = "sliding-window-zset",
-              .summary = "the same in a sorted set, twelve times the memory",
+              .summary = "the same in a sorted set, which other tools can read",
               .script = embedded::k_sliding_window_zset.text,
               .sha1 = embedded::k_sliding_window_zset.sha1,
               .keeps = "a sorted set",
@@ -52,14 +54,14 @@ constexpr std::array kAlgorithms{
               .keeps = "a string",
               .make_model = make<SlidingWindowCounterModel>},
     Algorithm{.name = "token-bucket",
-              .summary = "tokens come back at a steady rate; bursts up to --burst",
+              .summary = "tokens come back steadily; bursts up to --burst",
               .script = embedded::k_token_bucket.text,
               .sha1 = embedded::k_token_bucket.sha1,
               .keeps = "a string",
               .has_burst = true,
               .make_model = make<TokenBucketModel>},
     Algorithm{.name = "gcra",
-              .summary = "the same as one exact time to come",
+              .summary = "as token-bucket, but exact and smaller",
               .script = embedded::k_gcra.text,
               .sha1 = embedded::k_gcra.sha1,
               .keeps = "a string",
@@ -118,13 +120,19 @@ const Algorithm* find_algorithm(std::string_view name) {
   return found == kAlgorithms.end() ? nullptr : found;
 }
 
-std::string algorithm_names() {
-  std::string names(kAlgorithms.front().name);
-  for (const Algorithm& algorithm : algorithms().subspan(1)) {
-    names += &algorithm == &kAlgorithms.back() ? " or " : ", ";
-    names += algorithm.name;
+bool has_burst(const Algorithm& algorithm) {
+  return algorithm.has_burst;
+}
+
+std::string algorithm_names(bool (*wanted)(const Algorithm&), std::string_view last) {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (wanted == nullptr || wanted(algorithm)) names.push_back(algorithm.name);
   }
-  return names;
+  if (names.size() < 2) return std::string(names.empty() ? "" : names.front());
+  const auto final = names.back();
+  names.pop_back();
+  return fmt::format("{} {} {}", fmt::join(names, ", "), last, final);
 }
 
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost) {
@@ -134,8 +142,8 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
   if (algorithm.has_burst) {
     require_burst(limit);
   } else if (limit.burst) {
-    throw UsageError(fmt::format("{} has no burst; token-bucket, gcra and leaky-bucket have one",
-                                 algorithm.name));
+    throw UsageError(fmt::format("{} has no burst; {} have one", algorithm.name,
+                                 algorithm_names(has_burst, "and")));
   }
   if (cost < 0 && !algorithm.has_refund) {
     throw UsageError(

@@ -15,7 +15,7 @@ namespace rlctl::limiter {
 /// rlctl-scripts(7).
 struct Algorithm {
   std::string_view name;     ///< as --algorithm spells it, and the script's file name
-  std::string_view summary;  ///< a few words for --help
+  std::string_view summary;  ///< a few words for --help, 54 columns with " (default)"
   std::string_view script;   ///< the Lua source
   std::string_view sha1;     ///< of `script`, lower-case hex: what EVALSHA takes
   std::string_view keeps;    ///< the Redis type of its state, with its article: "a list"
@@ -33,8 +33,11 @@ struct Algorithm {
 [[nodiscard]] std::span<const Algorithm> algorithms();
 /// Null where there is none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(std::string_view name);
-/// The names, as in a message: "fixed-window, sliding-window-log, ... or concurrency".
-[[nodiscard]] std::string algorithm_names();
+[[nodiscard]] bool has_burst(const Algorithm& algorithm);
+/// The names, as in a message: "fixed-window, sliding-window-log, ... or concurrency". `wanted`
+/// picks some of them (null: all), `last` stands before the last one.
+[[nodiscard]] std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,
+                                          std::string_view last = "or");
 inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
 
 /// Throws UsageError where the algorithm's script would refuse this limit and cost for what they

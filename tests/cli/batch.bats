@@ -156,6 +156,8 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   cli SET b text
   run -5 --separate-stderr batch --json <<<$'a\nb\nc\tx\n日本'
   assert_equal "${#lines[@]}" 4
+  # Said once.
+  assert_equal "$stderr" ''
   run -0 jq -ec '.line // .key, (.error.code // .allowed)' <<<"$output"
   assert_output $'"a"\ntrue\n2\n"WRONGTYPE"\n3\n"usage"\n"日本"\ntrue'
 }
@@ -164,6 +166,20 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   run -2 --separate-stderr batch --json <<<$'c\tx'
   assert_output \
     '{"line":1,"error":{"code":"usage","message":"cost '"'x'"' is not a whole number","hint":null}}'
+}
+
+@test "--json: the answer of --on-error has its error, and nothing stands on stderr" {
+  run -0 --separate-stderr batch --json --on-error allow -u unix:///nowhere <<<k
+  assert_equal "$stderr" ''
+  run -0 jq -c '[.allowed, .error.code]' <<<"$output"
+  assert_output '[true,"unreachable"]'
+}
+
+@test "--json --quiet: errors stand on stderr, as JSON" {
+  run -2 --separate-stderr batch --json --quiet <<<$'a\nc\tx'
+  assert_output ''
+  assert_equal "$stderr" \
+    '{"error":{"code":"usage","message":"line 2: cost '"'x'"' is not a whole number","hint":null}}'
 }
 
 @test "--quiet prints no results; errors stand on stderr" {
@@ -213,4 +229,67 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   run -0 jq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
   assert_output '{"true":70000,"false":30000}'
   assert_equal "$(cli LLEN k)" 70000
+}
+
+# --- long lines and slow readers --------------------------------------------------------------------
+
+# has_lines COUNT FILE
+has_lines() { (($(wc -l <"$2") >= $1)); }
+
+@test "long lines: few are under way at a time, and all are answered in order" {
+  if grep -q __asan_init "$(command -v rlctl)"; then
+    skip 'AddressSanitizer keeps freed memory, so that its size says nothing'
+  fi
+  local fifo=$BATS_TEST_TMPDIR/lines out=$BATS_TEST_TMPDIR/out pid peak
+  mkfifo "$fifo"
+  rlctl check --limit 5/60s --now 1000000000 --timeout 20s --batch <"$fifo" >"$out" 3>&- 4>&- &
+  pid=$!
+  exec {input}>"$fifo"
+  perl -e 'print $_, "k" x 1_000_000, "\n" for 1 .. 300' >&"$input"
+  wait_until has_lines 300 "$out"
+  peak=$(sed -nE 's/^VmHWM:\s*([0-9]+) kB/\1/p' "/proc/$pid/status")
+  exec {input}>&-
+  wait "$pid"
+  cmp <(sed -E 's/^allowed key=([0-9]*)(k*) .*/\1/' "$out") <(seq 300)
+  (($(wc -c <"$out") > 300 * 1000000)) || fail 'not the whole keys'
+  rm "$out"
+  ((peak < 150000)) || fail "it took $peak kB"
+}
+
+@test "SIGTERM ends a batch whose output nobody takes, and nothing is written twice" {
+  local fifo=$BATS_TEST_TMPDIR/out keys=$BATS_TEST_TMPDIR/keys pid started status=0
+  mkfifo "$fifo"
+  exec {reader}<>"$fifo"
+  seq 20000 >"$BATS_TEST_TMPDIR/lines"
+  rlctl check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" >"$fifo" {reader}<&- 3>&- 4>&- &
+  pid=$!
+  sleep 0.7 # it has long been waiting for its reader
+  started=$(date +%s%N)
+  kill -TERM "$pid"
+  timeout 5 tail -s 0.05 --pid="$pid" -f /dev/null || kill -KILL "$pid"
+  wait "$pid" || status=$?
+  assert_equal "$status" 143
+  (($(date +%s%N) - started < 1000000000)) || fail 'it took more than a second'
+  # What had gone out: whole lines, each of them once.
+  timeout 0.5 cat <&"$reader" >"$BATS_TEST_TMPDIR/came" || true
+  sed -nE 's/^allowed key=([0-9]+) .*reset=60.000s$/\1/p' "$BATS_TEST_TMPDIR/came" >"$keys"
+  has_lines 100 "$keys"
+  cmp "$keys" <(seq "$(wc -l <"$keys")")
+  assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/came")" "$(wc -l <"$keys")"
+}
+
+@test "a standard output that does not block loses nothing" {
+  seq 20000 >"$BATS_TEST_TMPDIR/lines"
+  run -0 perl -MFcntl -e '
+    pipe my $read, my $write or die;
+    fcntl $write, F_SETFL, O_NONBLOCK or die;
+    my $pid = fork // die;
+    if (!$pid) { open STDOUT, ">&", $write or die; exec @ARGV; die }
+    close $write;
+    select undef, undef, undef, 0.5;
+    my $count = 0;
+    $count++ while <$read>;
+    waitpid $pid, 0;
+    print "$count lines, status $?\n"' rlctl check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines"
+  assert_output '20000 lines, status 0'
 }

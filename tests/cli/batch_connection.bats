@@ -202,6 +202,16 @@ restart_server() {
   assert_line --index 1 --regexp '^error line=2 status=4 message=NOAUTH'
 }
 
+@test "a refused AUTH says of the lines behind it that they may have been counted" {
+  REDISCLI_AUTH=wrong run -4 --separate-stderr rlctl check --limit 5/60s --user nobody --batch <<<$'a\nb'
+  assert_line --index 0 --regexp '^error line=1 status=4 message=.*WRONGPASS.*;.x20the.x20request.x20may.x20have.x20been.x20counted$'
+  assert_line --index 1 --regexp 'may.x20have.x20been.x20counted$'
+  assert_equal "${#stderr_lines[@]}" 1
+  # A look takes nothing.
+  REDISCLI_AUTH=wrong run -4 --separate-stderr rlctl check --limit 5/60s --user nobody --peek --batch <<<a
+  refute_output --partial counted
+}
+
 @test "SCRIPT FLUSH between two lines goes unnoticed" {
   start_batch
   ask a

@@ -39,11 +39,30 @@ TEST_CASE("problem: text has one line for what is wrong, one for the hint, one f
 }
 
 TEST_CASE("problem: passwords of URLs are masked") {
-  CHECK(masked("redis://:secret@h/1") == "redis://:******@h/1");
-  CHECK(masked("redis://bob:s@c:t@h") == "redis://bob:*****@h");
+  CHECK(masked("redis://:secret@h/1") == "redis://*******@h/1");
+  CHECK(masked("redis://bob:s@c:t@h") == "redis://*********@h");
   CHECK(masked("--url=redis://secret@h") == "--url=redis://******@h");
   CHECK(masked("redis://h:6379/0") == "redis://h:6379/0");
   CHECK(masked("login:ann") == "login:ann");
+  CHECK(masked("login:ann@h") == "login:ann@h");
+}
+
+TEST_CASE("problem: no character ends a password, and unix: needs no slashes") {
+  CHECK(masked("redis://:a'b c\td\n@e@h") == "redis://***********@h");
+  CHECK(masked("unix:ann:secret@/path") == "unix:**********@/path");
+  CHECK(masked("-uUnix:secret@/path") == "-uUnix:******@/path");
+  CHECK(masked("unix://:secret@/path") == "unix://*******@/path");
+  CHECK(masked("unix:///path") == "unix:///path");
+  CHECK(masked("unix://@") == "unix://@");
+  CHECK(masked("redis://h unix:a:b@/path") == "redis://**********@/path");
+  CHECK(masked("://") == "://");
+  CHECK(masked("") == "");
+  CHECK(in_quotes("redis://:a'b@h") == "'redis://****@h'");
+}
+
+TEST_CASE("problem: what an exception says is masked for every use") {
+  CHECK(describe(UsageError("what is 'redis://:a'b c@h'?")).message ==
+        "what is 'redis://******@h'?");
 }
 
 }  // namespace rlctl::cli

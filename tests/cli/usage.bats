@@ -261,6 +261,23 @@ TABLE
   done
 }
 
+@test "the help of check lists the algorithms, and marks the default" {
+  run -0 rlctl check --help
+  assert_line Algorithms:
+  run -0 sed -nE '/^Algorithms:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$output"
+  assert_output 'fixed-window
+sliding-window-log
+sliding-window-zset
+sliding-window-counter
+token-bucket
+gcra
+leaky-bucket'
+  run -0 rlctl check --help
+  assert_line --regexp '^  sliding-window-log  .* \(default\)$'
+  refute_output --partial concurrency
+  assert_output --partial 'sliding-window-log if not given'
+}
+
 @test "the version is shown" {
   local option
   for option in --version -V; do
