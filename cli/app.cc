@@ -85,10 +85,6 @@ std::vector<std::string> take_arguments(int argc, char** argv) {
 
 }  // namespace
 
-std::span<const Command* const> commands() {
-  return kCommands;
-}
-
 ExitStatus App::run(int argc, char** argv) {
   guard_standard_descriptors();
   const auto arguments = take_arguments(argc, argv);

@@ -48,6 +48,4 @@ struct Command {
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 #undef RLCTL_DECLARE_COMMAND
 
-[[nodiscard]] std::span<const Command* const> commands();
-
 }  // namespace rlctl::cli

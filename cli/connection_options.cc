@@ -165,6 +165,9 @@ redis::Connection Connector::open() {
     if (error.failure() == redis::Failure::kInterrupted) throw;
     // "rlctl: cannot connect to ...": it has nothing to do with the command.
     problem.of_command = false;
+    if (error.failure() == redis::Failure::kUnreachable && url_ == redis::Url{}) {
+      problem.hint = "RLCTL_URL or --url names another server; -u private: starts one to try";
+    }
     throw ProblemError(problem);
   }
 }

@@ -104,12 +104,12 @@ struct Options::State {
     return nullptr;
   }
 
-  [[noreturn]] void unknown(const std::string& name) const {
+  [[noreturn]] void unknown(const std::string& name, const std::string& hint = {}) const {
     std::vector<std::string_view> names;
     for (const auto& spec : specs) {
       if (!spec.help.empty()) names.push_back(long_name(spec));
     }
-    throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names));
+    throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
   }
 
   std::size_t read_option(std::span<const std::string> arguments, std::size_t at,
@@ -171,7 +171,9 @@ std::size_t Options::State::read_short(std::span<const std::string> arguments, s
     if (spec == nullptr) {
       // "-limit": a long option with one dash too few.
       const auto whole = argument.substr(0, argument.find('='));
-      unknown(whole.size() > 2 && find("-" + whole) != nullptr ? whole : name);
+      if (find("-" + whole) != nullptr) unknown(whole);
+      if (i > 1 || whole.size() == 2) unknown(name);
+      unknown(argument, "a KEY that begins with '-' stands after --");
     }
     if (spec->kind == Kind::kFlag) {
       tokens.push_back({spec, std::nullopt});

@@ -245,6 +245,22 @@ TABLE
   assert_line Examples:
 }
 
+@test "an argument that looks like several short options is shown whole" {
+  run -2 --separate-stderr rlctl check --limit 5/s -foo
+  assert_equal "${stderr_lines[0]}" "rlctl: check: unknown option '-foo'"
+  assert_equal "${stderr_lines[1]}" "  hint: a KEY that begins with '-' stands after --"
+}
+
+@test "seconds and milliseconds where microseconds belong are refused" {
+  local now
+  for now in "$(date +%s)" "$(date +%s%3N)"; do
+    run -2 --separate-stderr rlctl check k --limit 5/60s --now "$now"
+    assert_regex "${stderr_lines[0]}" "^rlctl: check: --now: '$now' looks like (milli)?seconds "
+  done
+  run -0 rlctl -u private: check k --limit 5/60s --now "$(date +%s%6N)"
+  run -0 rlctl -u private: check k --limit 5/60s --now 3600000000
+}
+
 @test "help help is help" {
   run -0 rlctl help help
   assert_line --partial 'Usage: rlctl'
