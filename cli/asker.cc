@@ -17,6 +17,8 @@ using std::chrono::microseconds;
 /// Who sleeps longer than this gives the connection back: the server has one client less, and what
 /// lies between drops connections on which nothing moves.
 constexpr std::chrono::seconds kKeepConnection{1};
+/// How often the time left is shown on a terminal.
+constexpr std::chrono::seconds kTick{1};
 
 /// Sent, perhaps, and not answered.
 bool is_in_doubt(const Problem& problem) {
@@ -149,26 +151,29 @@ limiter::Decision Asker::wait(const limiter::Request& request,
     }
     const auto decision = ask(request);
     if (decision.allowed) {
-      sleep(decision.delay);
+      sleep(decision.delay, request.keys.front());
       return decision;
     }
     if (decision.retry_after == limiter::kNever || decision.retry_after > left) return decision;
-    sleep(decision.retry_after);
+    sleep(decision.retry_after, request.keys.front());
   }
 }
 
-void Asker::sleep(microseconds duration) {
+void Asker::sleep(microseconds duration, const std::string& key) {
   if (duration > kKeepConnection) connection_.reset();
   const auto until = redis::Clock::now() + duration;
   pollfd fd{interrupt_.fd(), POLLIN, 0};
   for (auto left = until - redis::Clock::now(); left.count() > 0;
        left = until - redis::Clock::now()) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    progress_.update(std::chrono::ceil<microseconds>(left), key);
+    const auto nap = progress_.enabled() ? std::min<redis::Clock::duration>(left, kTick) : left;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(nap);
     const timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
-                        .tv_nsec = static_cast<long>((left - seconds).count())};
+                        .tv_nsec = static_cast<long>((nap - seconds).count())};
     ::ppoll(&fd, 1, &time, nullptr);
     interrupt_.check();
   }
+  progress_.clear();
 }
 
 limiter::Decision merge_looks(std::span<const limiter::Decision> looks, std::int64_t cost) {

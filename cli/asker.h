@@ -10,6 +10,7 @@
 
 #include "cli/connection_options.h"
 #include "cli/problem.h"
+#include "cli/progress.h"
 #include "limiter/check.h"
 
 namespace rlctl::cli {
@@ -19,9 +20,10 @@ namespace rlctl::cli {
 /// throw, with the state of the key explained where that is of the wrong kind.
 class Asker {
  public:
+  /// `progress` tells a terminal how long it waits.
   Asker(Connector& connector, const limiter::Algorithm& algorithm,
-        const redis::Interrupt& interrupt)
-      : connector_(connector), algorithm_(algorithm), interrupt_(interrupt) {}
+        const redis::Interrupt& interrupt, Progress& progress)
+      : connector_(connector), algorithm_(algorithm), interrupt_(interrupt), progress_(progress) {}
 
   /// Asks and records.
   [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
@@ -40,13 +42,14 @@ class Asker {
   template <typename Exchange>
   auto exchange(const limiter::Request& request, bool records, Exchange exchange);
   [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
-  void sleep(std::chrono::microseconds duration);
+  void sleep(std::chrono::microseconds duration, const std::string& key);
   [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
       const limiter::Request& request, std::chrono::microseconds left);
 
   Connector& connector_;
   const limiter::Algorithm& algorithm_;
   const redis::Interrupt& interrupt_;
+  Progress& progress_;
   std::optional<redis::Connection> connection_;
 };
 

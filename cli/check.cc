@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
@@ -128,7 +130,8 @@ void print(const CheckPlan& plan, const Result& result, Invocation& invocation) 
 limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
                          Invocation& invocation) {
   Connector connector(invocation.connection, invocation.interrupt);
-  Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt);
+  Progress progress(!plan.quiet && ::isatty(STDERR_FILENO) == 1);
+  Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
   if (plan.peek) return asker.peek(request);
   if (plan.wait) return asker.wait(request, plan.wait_at_most);
   return asker.ask(request);

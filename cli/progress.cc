@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cli/escape.h"
 #include "cli/output.h"
 
 namespace rlctl::cli {
@@ -22,21 +23,35 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-void Progress::update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines) {
-  if (!enabled_) return;
-  const auto now = Clock::now();
-  if (now < next_) return;
-  next_ = now + kInterval;
-  const auto seconds = std::chrono::duration<double>(now - start_).count();
-  const auto share =
-      static_cast<double>(done_bytes) / static_cast<double>(std::max<std::size_t>(total_bytes, 1));
-  const auto left = share > 0 ? seconds / share - seconds : 0;
-  auto line = fmt::format("{:3.0f}%  {} lines  {:.0f}/s  {:.0f}s left", share * 100, lines,
-                          static_cast<double>(lines) / seconds, left);
+bool Progress::is_due() {
+  if (!enabled_ || Clock::now() < next_) return false;
+  next_ = Clock::now() + kInterval;
+  return true;
+}
+
+void Progress::show(std::string line) {
   // The last column stays free: some terminals wrap when it is written.
   line.resize(std::min(line.size(), terminal_width() - 1));
   write_stderr("\r" + line + "\033[K");
   shown_ = true;
+}
+
+void Progress::update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines) {
+  if (!is_due()) return;
+  const auto seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const auto share =
+      static_cast<double>(done_bytes) / static_cast<double>(std::max<std::size_t>(total_bytes, 1));
+  const auto left = share > 0 ? seconds / share - seconds : 0;
+  show(fmt::format("{:3.0f}%  {} lines  {:.0f}/s  {:.0f}s left", share * 100, lines,
+                   static_cast<double>(lines) / seconds, left));
+}
+
+void Progress::update(std::chrono::microseconds left, const std::string& key) {
+  if (!is_due()) return;
+  std::string line =
+      fmt::format("waiting {}s for ", std::chrono::ceil<std::chrono::seconds>(left).count());
+  escape_text(line, key);
+  show(line + "; Ctrl-C stops");
 }
 
 void Progress::clear() noexcept {

@@ -2,11 +2,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace rlctl::cli {
 
-/// One line on a terminal's stderr that says how far a long batch is: from one second on, ten times
-/// a second at most, no wider than the terminal, gone at the end.
+/// One line on a terminal's stderr that says how far long work is: from one second on, ten times a
+/// second at most, no wider than the terminal, gone at the end.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
@@ -16,11 +17,18 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  [[nodiscard]] bool enabled() const noexcept { return enabled_; }
+  /// Of a batch: bytes of input, and lines.
   void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
+  /// Of a wait for `key`.
+  void update(std::chrono::microseconds left, const std::string& key);
   /// Before anything else is written to stderr.
   void clear() noexcept;
 
  private:
+  [[nodiscard]] bool is_due();
+  void show(std::string line);
+
   bool enabled_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
