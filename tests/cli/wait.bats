@@ -94,9 +94,8 @@ takes_at_least() {
 
 @test "a terminal is told how long a wait still is, a pipe is not" {
   script -qec true /dev/null >/dev/null </dev/null || skip "script(1) has no terminal to give here"
-  rlctl check -q k --limit 1/2500ms
-  run -0 script -qec 'rlctl check -q other --limit 1/2500ms; rlctl check k --limit 1/2500ms --wait' \
-    /dev/null </dev/null
+  rlctl check -q k --limit 1/4s
+  run -0 script -qec 'rlctl check k --limit 1/4s --wait' /dev/null </dev/null
   assert_output --partial 'waiting '
   assert_output --partial 's for k; Ctrl-C stops'
   assert_output --partial 'allowed key=k '
