@@ -27,7 +27,7 @@ TEST_CASE("sliding-window-counter: the window before counts for as much as still
   CHECK(model.ask("k", limit, 0, kMinute + 180s) == Decision{true, 10, 0us, 0us, 0us, 0});
 }
 
-TEST_CASE("sliding-window-counter: where this window is full, the next one frees the first slot") {
+TEST_CASE("sliding-window-counter: where this window is full, room comes with the next one") {
   ModelLimiter model(counter());
   const Limit limit{4, 60s, {}};
   CHECK(model.ask("k", limit, 4, kMinute + 10s).allowed);
