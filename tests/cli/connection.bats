@@ -260,7 +260,7 @@ ARGUMENTS
 }
 
 @test "--askpass asks on the terminal, without echo, and not on stdout" {
-  command -v script >/dev/null || skip 'no script(1) to make a terminal'
+  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
   start_server --requirepass sekret
   export socket
   run -0 script -qec 'stty -a >/dev/null; rlctl check k --limit 9/60s --askpass' /dev/null \
