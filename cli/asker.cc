@@ -95,25 +95,16 @@ limiter::Decision Asker::ask(const limiter::Request& request) {
 
 std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
   return exchange(request, false, [&](limiter::Checker& checker) {
-    const auto append_all = [&] {
-      limiter::Request one{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
-      for (std::size_t i = 0; i < request.keys.size(); ++i) {
-        one.keys[0] = request.keys[i];
-        one.limits[0] = request.limits[i];
-        checker.append(one);
-      }
-    };
-    const auto read_all = [&] {
+    const auto look_once = [&] {
+      checker.append_looks(request);
       std::vector<redis::Reply> replies;
       while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
       return replies;
     };
-    append_all();
-    auto replies = read_all();
+    auto replies = look_once();
     if (std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script)) {
       checker.load();
-      append_all();
-      replies = read_all();
+      replies = look_once();
     }
     std::vector<limiter::Decision> looks;
     for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));

@@ -174,20 +174,15 @@ void Batch::ask(Pending& pending) {
   pending.looks.clear();
   pending.problem.message.clear();
   pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
-  if (!plan_.peek) {
-    // Swapped in and out, so that no key is copied.
-    request_.keys.swap(pending.redis_keys);
-    request_.cost = pending.cost;
+  // Swapped in and out, so that no key is copied.
+  request_.keys.swap(pending.redis_keys);
+  request_.cost = pending.cost;
+  if (plan_.peek) {
+    link_.checker().append_looks(request_);
+  } else {
     link_.checker().append(request_);
-    request_.keys.swap(pending.redis_keys);
-    return;
   }
-  limiter::Request look{.keys = {""}, .limits = {{}}, .cost = 0, .now = plan_.now};
-  for (std::size_t i = 0; i < pending.redis_keys.size(); ++i) {
-    look.keys[0] = pending.redis_keys[i];
-    look.limits[0] = plan_.limiter.limits[i];
-    link_.checker().append(look);
-  }
+  request_.keys.swap(pending.redis_keys);
 }
 
 void Batch::send() {

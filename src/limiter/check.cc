@@ -70,6 +70,15 @@ void Checker::append(const Request& request) {
   connection_.append(arguments_);
 }
 
+void Checker::append_looks(const Request& request) {
+  Request look{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
+  for (std::size_t i = 0; i < request.keys.size(); ++i) {
+    look.keys[0] = request.keys[i];
+    look.limits[0] = request.limits[i];
+    append(look);
+  }
+}
+
 Decision Checker::parse(redis::ReplyView reply) {
   if (reply.is_error()) throw redis::to_error(reply);
   if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision();

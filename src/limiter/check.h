@@ -37,6 +37,8 @@ class Checker {
   /// redis::Error for an error reply (NOSCRIPT too) and for what no limiter script answers.
   void append(const Request& request);
   [[nodiscard]] static Decision parse(redis::ReplyView reply);
+  /// Queues a look (cost 0) at each key of a request by itself: as many answers as keys.
+  void append_looks(const Request& request);
   /// SCRIPT LOAD, and its answer.
   void load();
 

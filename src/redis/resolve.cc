@@ -44,9 +44,7 @@ Resolved failed(std::string why) {
 Resolved explained(Answer answer) {
   if (answer.error == 0) return {.addresses = std::move(answer.addresses), .why = {}};
   if (answer.error == EAI_SYSTEM) return failed(errno_text(answer.system_error));
-  std::string why = ::gai_strerror(answer.error);
-  if (!why.empty() && why[0] >= 'A' && why[0] <= 'Z') why[0] = static_cast<char>(why[0] + 32);
-  return failed(why);
+  return failed(without_initial_capital(::gai_strerror(answer.error)));
 }
 
 // A new thread inherits the mask: no signal meant for those who wait shall end up there.

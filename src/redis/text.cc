@@ -43,13 +43,15 @@ std::string escape(std::string_view bytes, std::size_t limit) {
   return out;
 }
 
-std::string errno_text(int error) {
-  std::string text = std::generic_category().message(error);
-  // Only an initial capital: "I/O error" keeps its own.
+std::string without_initial_capital(std::string text) {
   if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z') {
     text[0] = static_cast<char>(text[0] - 'A' + 'a');
   }
   return text;
+}
+
+std::string errno_text(int error) {
+  return without_initial_capital(std::generic_category().message(error));
 }
 
 std::string format_duration(std::chrono::microseconds duration) {

@@ -12,6 +12,10 @@ namespace rlctl::redis {
 [[nodiscard]] std::string escape(std::string_view bytes,
                                  std::size_t limit = std::string_view::npos);
 
+/// A sentence of the system's as part of one of ours: without its initial capital, but "I/O error"
+/// keeps its own.
+[[nodiscard]] std::string without_initial_capital(std::string text);
+
 /// What errno means, in lower case: "connection refused".
 [[nodiscard]] std::string errno_text(int error);
 
