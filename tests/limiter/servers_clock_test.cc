@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "support/contract.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/schedule.h"
@@ -71,8 +72,7 @@ void check_traffic(const Algorithm& algorithm, Random& random, std::int64_t requ
 
 TEST_CASE("by the server's clock, and by both in turn, scripts and models agree") {
   Random random;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.make_model == nullptr) continue;
+  for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
     check_traffic(algorithm, random, 4'000);
   }

@@ -1,0 +1,397 @@
+// What every script refuses, in which words, and that nothing is touched: rlctl-scripts(7).
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/contract.h"
+#include "support/limiters.h"
+#include "support/properties.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+using rlctl::redis::Reply;
+
+namespace {
+
+/// Names in the order of ARGV, for one key.
+const Strings kArguments{"limit", "window", "burst", "cost", "now"};
+
+Strings good_arguments() {
+  return {"5", "60000000", "", "1", std::to_string(kNow.count())};
+}
+
+/// Values that no argument takes.
+const Strings kNoNumbers{"abc", "5x",   "5 5",   "1.5", "-0.5", "nan",  "-nan",
+                         "inf", "-inf", "1e400", "0x",  "--1",  "five", "9007199254740993.5"};
+
+Strings bad_values(const Algorithm& algorithm, const std::string& argument) {
+  Strings bad = kNoNumbers;
+  const auto add = [&](std::initializer_list<const char*> more) {
+    bad.insert(bad.end(), more.begin(), more.end());
+  };
+  if (argument == "limit") add({"", "0", "-1", "1000000001", "1e10", "-5"});
+  if (argument == "window") add({"", "0", "-1", "100000000000001", "1e15"});
+  if (argument == "burst") add({"0", "-1", "1000000001"});
+  if (argument == "now") add({"-1", "4000000000000001", "1e16"});
+  if (argument == "cost") {
+    add({"1000000001", "-1000000001", "1e300"});
+    if (algorithm.max_cost == 10'000) add({"10001", "-10001", "1000000000"});
+    if (!algorithm.has_refund) add({"-1", "-10000"});
+  }
+  return bad;
+}
+
+struct Refusal {
+  const Algorithm& algorithm;
+  Strings keys;
+  Strings arguments;
+  Strings named;  ///< what the error must contain
+};
+
+void check_refused(TestServer& server, const Refusal& refusal) {
+  std::string asked;
+  for (const auto& argument : refusal.arguments) asked += " '" + argument + "'";
+  CAPTURE(refusal.algorithm.name);
+  CAPTURE(asked);
+  const Kept before = look_up(server, refusal.keys);
+  const Reply reply = server.eval(refusal.algorithm.script, refusal.keys, refusal.arguments);
+  const Kept after = look_up(server, refusal.keys);
+  const std::string error(reply.text());
+  CAPTURE(error);
+  REQUIRE(reply.is_error());
+  CHECK(error.starts_with("ERR " + std::string(refusal.algorithm.name) + ": "));
+  for (const auto& name : refusal.named) CHECK_MESSAGE(contains(error, name), "names: ", name);
+  CHECK(after.dumps == before.dumps);
+}
+
+/// With nothing under the key, and with something.
+void check_refused_always(TestServer& server, const Algorithm& algorithm, const Strings& arguments,
+                          const Strings& named) {
+  check_refused(server, {algorithm, {"nothing"}, arguments, named});
+  check_refused(server, {algorithm, {"used:" + std::string(algorithm.name)}, arguments, named});
+}
+
+void use_key(TestServer& server, const Algorithm& algorithm) {
+  const Reply reply =
+      server.eval(algorithm.script, {"used:" + std::string(algorithm.name)}, good_arguments());
+  REQUIRE_FALSE(reply.is_error());
+}
+
+}  // namespace
+
+TEST_CASE("a wrong argument is named with its value, and nothing is written") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    use_key(server, algorithm);
+    for (std::size_t i = 0; i < kArguments.size(); ++i) {
+      if (kArguments[i] == "burst" && !algorithm.has_burst) continue;
+      for (const auto& value : bad_values(algorithm, kArguments[i])) {
+        auto arguments = good_arguments();
+        arguments[i] = value;
+        check_refused_always(server, algorithm, arguments, {kArguments[i], "'" + value + "'"});
+      }
+    }
+  }
+}
+
+TEST_CASE("a wrong argument of the second key is named too, and no key is written") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    use_key(server, algorithm);
+    const Strings keys{"used:" + std::string(algorithm.name), "nothing"};
+    for (std::size_t i = 0; i < kArguments.size(); ++i) {
+      if (kArguments[i] == "burst" && !algorithm.has_burst) continue;
+      for (const auto& value : bad_values(algorithm, kArguments[i])) {
+        Strings arguments{"5", "60000000", ""};
+        const auto own = good_arguments();
+        arguments.insert(arguments.end(), own.begin(), own.end());
+        arguments[3 + i] = value;
+        check_refused(server, {algorithm, keys, arguments, {kArguments[i], "'" + value + "'"}});
+      }
+    }
+  }
+}
+
+TEST_CASE("a burst where there is none is refused") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (algorithm.has_burst) continue;
+    use_key(server, algorithm);
+    for (const auto* burst : {"5", "0", "abc"}) {
+      auto arguments = good_arguments();
+      arguments[2] = burst;
+      check_refused_always(server, algorithm, arguments, {"burst", "'" + std::string(burst) + "'"});
+    }
+  }
+}
+
+TEST_CASE("a limit and a burst that cannot be counted exactly are refused") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (!algorithm.has_burst) continue;
+    use_key(server, algorithm);
+    check_refused_always(server, algorithm, {"1e9", "60e6", "9007200"}, {"burst", "'9007200'"});
+    check_refused_always(server, algorithm, {"94906266", "60e6"}, {"burst"});
+    check_refused_always(server, algorithm, {"1", "1e14", "41"}, {"burst", "'41'"});
+    const auto at = std::to_string(kNow.count());
+    for (const Strings& most :
+         {Strings{"1e9", "60e6", "9007199", "1", at}, Strings{"94906265", "60e6", "", "1", at},
+          Strings{"1", "1e14", "40", "1", at}, Strings{"1", "4e6", "1e9", "1", at}}) {
+      CAPTURE(algorithm.name);
+      const Reply reply = server.eval(algorithm.script, {"most:" + most[0] + most[2]}, most);
+      CHECK_NOTHROW((void)Checker::parse(reply));
+      (void)server.call({"DEL", "most:" + most[0] + most[2]});
+    }
+  }
+}
+
+TEST_CASE("a cost too large for a log is refused with advice") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (algorithm.max_cost != 10'000) continue;
+    use_key(server, algorithm);
+    for (const auto* cost : {"10001", "-10001"}) {
+      check_refused_always(server, algorithm, {"5", "60e6", "", cost},
+                           {"cost", "'" + std::string(cost) + "'", "gcra"});
+    }
+  }
+}
+
+TEST_CASE("too few or too many arguments, and no key or one twice, are refused") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    use_key(server, algorithm);
+    check_refused_always(server, algorithm, {}, {"limit"});
+    check_refused_always(server, algorithm, {"5"}, {"window"});
+    auto many = good_arguments();
+    many.emplace_back("");
+    check_refused_always(server, algorithm, many, {"ARGV"});
+    check_refused(server, {algorithm, {}, {}, {"KEYS"}});
+    check_refused(server, {algorithm, {}, {"1", "1"}, {"KEYS"}});
+    const Strings two{"5", "60e6", "", "5", "1e6"};
+    check_refused(server, {algorithm, {"x", "x"}, two, {"KEYS", "'x'"}});
+    check_refused(
+        server,
+        {algorithm, {"x", "y", "x"}, {"5", "6", "", "5", "7", "", "5", "8"}, {"KEYS", "'x'"}});
+    check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6", "", "5"}, {"window"}});
+    check_refused(server, {algorithm, {"x", "y"}, {"5", "60e6"}, {"limit"}});
+    check_refused(server,
+                  {algorithm, {"x", "y"}, {"5", "6", "", "5", "6", "", "1", "0", ""}, {"ARGV"}});
+  }
+}
+
+TEST_CASE("arguments are whole numbers as Lua reads them, and defaults are left out or empty") {
+  TestServer server;
+  const auto at = std::to_string(kNow.count());
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    for (const Strings& same :
+         {Strings{"5", "60000000", "", "1", at}, Strings{"5", "60e6", "", "", at},
+          Strings{"0x5", "6e7", "", "1.0", at}, Strings{" 5 ", "60000000.0", "", "1e0", at}}) {
+      ModelLimiter model(algorithm);
+      const Reply reply = server.eval(algorithm.script, {"k"}, same);
+      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
+      CHECK(Checker::parse(reply) == model.ask("k", {5, 60s, {}}, 1, kNow));
+      (void)server.call({"DEL", "k"});
+    }
+    for (const Strings& fewer :
+         {Strings{"5", "60e6"}, Strings{"5", "60e6", ""}, Strings{"5", "60e6", "", ""},
+          Strings{"5", "60e6", "", "", ""}, Strings{"5", "60e6", "", "1"}}) {
+      const Reply reply = server.eval(algorithm.script, {"k"}, fewer);
+      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
+      CHECK(Checker::parse(reply).remaining == capacity(algorithm, {5, 60s, {}}) - 1);
+      (void)server.call({"DEL", "k"});
+    }
+  }
+}
+
+// --- Keys that hold something else
+// ----------------------------------------------------------------
+
+namespace {
+
+/// Commands that put something under the key `k` which no algorithm wrote.
+const std::vector<Strings> kForeign{
+    {"SET", "k", ""},
+    {"SET", "k", "0"},
+    {"SET", "k", "hello"},
+    {"SET", "k", "5 1700000000000000 5 60000000"},
+    {"SET", "k", std::string(200, ' ')},
+    {"SET", "k", std::string("\0\xff\x01", 3)},
+    {"RPUSH", "k", "hello"},
+    {"RPUSH", "k", ""},
+    {"RPUSH", "k", "1700000000123457", "x"},
+    {"RPUSH", "k", "1.5"},
+    {"RPUSH", "k", "nan"},
+    {"RPUSH", "k", "-1"},
+    {"SADD", "k", "1"},
+    {"HSET", "k", "tokens", "5"},
+    {"HSET", "k", "x", "y"},
+    {"ZADD", "k", "1", "x"},
+    {"ZADD", "k", "1700000000123457", "1700000000123457"},
+    {"ZADD", "k", "1700000000123457", "lease:"},
+    {"ZADD", "k", "1.5", "1.5:0000000000"},
+    {"XADD", "k", "1-1", "a", "b"},
+};
+
+void check_foreign_is_refused(TestServer& server, const Algorithm& algorithm, const Strings& keys,
+                              const Strings& arguments, const std::string& named) {
+  const Elapsed elapsed;
+  const Kept before = look_up(server, keys);
+  const Reply reply = server.eval(algorithm.script, keys, arguments);
+  const Kept after = look_up(server, keys);
+  const std::string error(reply.text());
+  CAPTURE(error);
+  REQUIRE(reply.is_error());
+  CHECK(error.starts_with("WRONGTYPE " + std::string(algorithm.name) + ": "));
+  CHECK(contains(error, named));
+  CHECK(after.dumps == before.dumps);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CHECK(after.ttls_ms[i] <= before.ttls_ms[i]);
+    CHECK(after.ttls_ms[i] >= before.ttls_ms[i] - elapsed.ms());
+  }
+}
+
+void check_foreign_is_refused_at_any_cost(TestServer& server, const Algorithm& algorithm) {
+  for (const auto* cost : {"1", "0", "6", "-1"}) {
+    if (std::string_view(cost) == "-1" && !algorithm.has_refund) continue;
+    CAPTURE(std::string_view(cost));
+    auto arguments = good_arguments();
+    arguments[3] = cost;
+    check_foreign_is_refused(server, algorithm, {"k"}, arguments, "KEYS[1]");
+    // As the second key: the first, which allows, must not be written.
+    arguments.insert(arguments.begin(), {"5", "60000000", ""});
+    check_foreign_is_refused(server, algorithm, {"first", "k"}, arguments, "KEYS[2]");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a key of another type or content is refused and stays as it was") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    for (const Strings& command : kForeign) {
+      std::string made;
+      for (const auto& word : command) made += " '" + word + "'";
+      CAPTURE(made);
+      REQUIRE_FALSE(server.call(command).is_error());
+      check_foreign_is_refused_at_any_cost(server, algorithm);
+      (void)server.call({"DEL", "k"});
+    }
+  }
+}
+
+TEST_CASE("another algorithm's state is refused and stays as it was") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    for (const Algorithm& other : algorithms()) {
+      if (other.name == algorithm.name) continue;
+      CAPTURE(algorithm.name);
+      CAPTURE(other.name);
+      const auto arguments = other.make_model != nullptr ? good_arguments()
+                                                         : Strings{"5", "60000000", "acquire", "me",
+                                                                   std::to_string(kNow.count())};
+      const Reply reply = server.eval(other.script, {"k"}, arguments);
+      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
+      check_foreign_is_refused_at_any_cost(server, algorithm);
+      (void)server.call({"DEL", "k"});
+    }
+  }
+}
+
+TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (algorithm.keeps != "a string") continue;
+    CAPTURE(algorithm.name);
+    (void)server.call({"DEL", "k"});
+    REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
+    const std::string state(server.call({"GET", "k"}).text());
+    CAPTURE(state);
+    Strings damaged{state + "x", state + " ", " " + state, state + state,
+                    state + std::string(1, 0)};
+    // Its last number has as many digits as it needs: with some fewer it is another number.
+    const std::size_t last_number = state.rfind(' ') + 1;
+    for (std::size_t size = 1; size < state.size(); ++size) {
+      if (size <= last_number) damaged.push_back(state.substr(0, size));
+      damaged.push_back(state.substr(size));
+    }
+    for (const auto& text : damaged) {
+      CAPTURE(text);
+      REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
+      check_foreign_is_refused_at_any_cost(server, algorithm);
+    }
+  }
+}
+
+// Lua reads all of these as numbers, and comparisons with some of them open or close a limiter.
+TEST_CASE("a state with a number that none of its numbers can be is refused, or decides nothing") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (algorithm.keeps != "a string") continue;
+    CAPTURE(algorithm.name);
+    (void)server.call({"DEL", "k"});
+    REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
+    const std::string state(server.call({"GET", "k"}).text());
+    (void)server.call({"SET", "k", state});
+    const auto right = Checker::parse(server.eval(algorithm.script, {"k"}, good_arguments()));
+    for (std::size_t at = state.find_first_of("0123456789"); at < state.size();) {
+      const auto size = std::min(state.find(' ', at), state.size()) - at;
+      for (const std::string_view number : {"nan", "-nan", "inf", "-inf", "-1", "1e300"}) {
+        if (number.size() > size) continue;
+        auto text = state;
+        text.replace(at, size, std::string(size - number.size(), ' ') + std::string(number));
+        CAPTURE(text);
+        REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
+        const auto before = server.dump("k");
+        const Reply reply = server.eval(algorithm.script, {"k"}, good_arguments());
+        if (reply.is_error()) {
+          CHECK(reply.text().starts_with("WRONGTYPE "));
+          CHECK(server.dump("k") == before);
+        } else {
+          CHECK(Checker::parse(reply) == right);
+        }
+      }
+      at += size + 1;
+    }
+  }
+}
+
+// limit, window and burst are kept for readers; where the algorithm itself has no use for one, it
+// does not look at it.
+TEST_CASE("a state that was scribbled on is refused, or what was scribbled on decides nothing") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    if (algorithm.keeps != "a string") continue;
+    CAPTURE(algorithm.name);
+    (void)server.call({"DEL", "k"});
+    const Reply first = server.eval(algorithm.script, {"k"}, good_arguments());
+    REQUIRE_FALSE(first.is_error());
+    const std::string state(server.call({"GET", "k"}).text());
+    (void)server.call({"SET", "k", state});
+    const auto right = Checker::parse(server.eval(algorithm.script, {"k"}, good_arguments()));
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      for (const char scribble : {'z', '~'}) {
+        auto text = state;
+        text[i] = scribble;
+        CAPTURE(text);
+        REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
+        const auto before = server.dump("k");
+        const Reply reply = server.eval(algorithm.script, {"k"}, good_arguments());
+        if (reply.is_error()) {
+          CHECK(reply.text().starts_with("WRONGTYPE "));
+          CHECK(server.dump("k") == before);
+        } else {
+          CHECK(Checker::parse(reply) == right);
+        }
+      }
+    }
+  }
+}

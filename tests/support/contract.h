@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/limiters.h"
+
+namespace rlctl::test {
+
+// What the tests of the contract share, whatever part of it they are about.
+
+inline constexpr microseconds kNow{1'700'000'000'123'457};
+inline constexpr std::int64_t kHourMs = 3'600'000;
+
+using Strings = std::vector<std::string>;
+
+/// Those that keep the usual contract.
+[[nodiscard]] std::vector<Algorithm> usual_algorithms();
+
+[[nodiscard]] bool contains(std::string_view text, std::string_view part);
+
+/// How long a block of calls took, in ms, rounded up: by so much may a TTL have run down, and one
+/// for the server's own rounding.
+class Elapsed {
+ public:
+  [[nodiscard]] std::int64_t ms() const {
+    const auto passed = std::chrono::steady_clock::now() - start_;
+    return std::chrono::ceil<std::chrono::milliseconds>(passed).count() + 1;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// What is kept under some keys, and for how long.
+struct Kept {
+  Strings dumps;
+  std::vector<std::int64_t> ttls_ms;
+};
+
+[[nodiscard]] Kept look_up(TestServer& server, const Strings& keys);
+
+}  // namespace rlctl::test
