@@ -24,7 +24,6 @@ using namespace rlctl::limiter;
 using namespace rlctl::test;
 using rlctl::redis::Reply;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 namespace {
 
