@@ -23,6 +23,11 @@ Decision FixedWindowModel::look(const Limit& limit, std::int64_t cost, microseco
   return decision;
 }
 
+Usage FixedWindowModel::usage(const Limit& limit, microseconds now) const {
+  const auto count = frame_at(limit, now).count;
+  return {.units = count, .exact = static_cast<double>(count)};
+}
+
 void FixedWindowModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   stored_ = frame_at(limit, now);
   stored_->count += cost;

@@ -29,6 +29,10 @@ Decision GcraModel::look(const Limit& limit, std::int64_t cost, microseconds now
   return decision;
 }
 
+Usage GcraModel::usage(const Limit& limit, microseconds now) const {
+  return units_of(ahead(limit, now), limit);
+}
+
 void GcraModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   set_ahead(limit, ahead(limit, now) + Wide{cost} * limit.window.count(), now);
 }

@@ -11,8 +11,13 @@ namespace rlctl::limiter {
 /// which the bucket would be full again, the theoretical arrival time, is all there is to keep.
 class GcraModel final : public KeyModel {
  public:
+  GcraModel() = default;
+  /// With what is stored.
+  explicit GcraModel(const RationalTime& arrival) : arrival_(arrival) {}
+
   [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
                               microseconds now) const override;
+  [[nodiscard]] Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
   [[nodiscard]] bool empty() const override { return !arrival_; }

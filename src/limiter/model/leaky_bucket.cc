@@ -29,6 +29,10 @@ Decision LeakyBucketModel::look(const Limit& limit, std::int64_t cost, microseco
   return decision;
 }
 
+Usage LeakyBucketModel::usage(const Limit& limit, microseconds now) const {
+  return units_of(wait(limit, now), limit);
+}
+
 void LeakyBucketModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   const Wide first = to_parts(now, limit.limit) + wait(limit, now);
   last_departure_ =

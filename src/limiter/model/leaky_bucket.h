@@ -12,8 +12,13 @@ namespace rlctl::limiter {
 /// departure.
 class LeakyBucketModel final : public KeyModel {
  public:
+  LeakyBucketModel() = default;
+  /// With what is stored.
+  explicit LeakyBucketModel(const RationalTime& last_departure) : last_departure_(last_departure) {}
+
   [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
                               microseconds now) const override;
+  [[nodiscard]] Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   /// A place in the queue cannot be given back: throws UsageError.
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;

@@ -10,6 +10,13 @@
 
 namespace rlctl::limiter {
 
+/// How much of a limit counts at an instant. Of buckets it is what is missing from a full one, of a
+/// queue how far it reaches ahead, in units.
+struct Usage {
+  std::int64_t units = 0;  ///< rounded up; above the limit where that has been lowered
+  double exact = 0;        ///< not rounded, for display; where units are kept whole, the same
+};
+
 /// What one key holds under one algorithm, in plain C++: the oracle against which the scripts are
 /// tested, and the limiter of large replays. Written to be obviously right; the semantics are those
 /// of rlctl-scripts(7). Times are µs since 1970, none before the year 1970.
@@ -21,6 +28,8 @@ class KeyModel {
   /// allowed. remaining and reset_after are those of the state as it is, before any recording.
   [[nodiscard]] virtual Decision look(const Limit& limit, std::int64_t cost,
                                       std::chrono::microseconds now) const = 0;
+  /// How much counts at `now`: what a limit of more than that would leave over.
+  [[nodiscard]] virtual Usage usage(const Limit& limit, std::chrono::microseconds now) const = 0;
   /// Records a request that look() allowed.
   virtual void record(const Limit& limit, std::int64_t cost, std::chrono::microseconds now) = 0;
   /// Gives back `units` (>= 1).

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "limiter/limit.h"
+#include "limiter/model/model.h"
 
 namespace rlctl::limiter {
 
@@ -30,6 +31,12 @@ struct RationalTime {
 }
 [[nodiscard]] constexpr microseconds to_us_rounded_up(Wide parts, std::int64_t limit) {
   return microseconds{static_cast<std::int64_t>(ceil_div(parts, limit))};
+}
+
+/// How many units of cost take so long, in 1/limit µs, to come back.
+[[nodiscard]] constexpr Usage units_of(Wide parts, const Limit& limit) {
+  return {.units = static_cast<std::int64_t>(ceil_div(parts, limit.window.count())),
+          .exact = static_cast<double>(parts) / static_cast<double>(limit.window.count())};
 }
 
 }  // namespace rlctl::limiter

@@ -93,6 +93,12 @@ Decision SlidingWindowCounterModel::look(const Limit& limit, std::int64_t cost,
   return decision;
 }
 
+Usage SlidingWindowCounterModel::usage(const Limit& limit, microseconds now) const {
+  const Frame frame = frame_at(limit, now);
+  const double estimate = frame.with(0, std::max(now, frame.start));
+  return {.units = static_cast<std::int64_t>(std::ceil(estimate)), .exact = estimate};
+}
+
 void SlidingWindowCounterModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   stored_ = frame_at(limit, now);
   stored_->current += cost;

@@ -11,13 +11,6 @@ namespace rlctl::limiter {
 /// almost twice the limit passes in the worst case.
 class SlidingWindowCounterModel final : public KeyModel {
  public:
-  [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
-                              microseconds now) const override;
-  void record(const Limit& limit, std::int64_t cost, microseconds now) override;
-  void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  [[nodiscard]] bool empty() const override { return !stored_; }
-
- private:
   struct Frame {
     microseconds start;
     microseconds window;
@@ -36,6 +29,19 @@ class SlidingWindowCounterModel final : public KeyModel {
     [[nodiscard]] microseconds first_allowed(std::int64_t limit, std::int64_t cost,
                                              microseconds from) const;
   };
+
+  SlidingWindowCounterModel() = default;
+  /// With what is stored.
+  explicit SlidingWindowCounterModel(const Frame& stored) : stored_(stored) {}
+
+  [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
+                              microseconds now) const override;
+  [[nodiscard]] Usage usage(const Limit& limit, microseconds now) const override;
+  void record(const Limit& limit, std::int64_t cost, microseconds now) override;
+  void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  [[nodiscard]] bool empty() const override { return !stored_; }
+
+ private:
   [[nodiscard]] Frame frame_at(const Limit& limit, microseconds now) const;
 
   std::optional<Frame> stored_;

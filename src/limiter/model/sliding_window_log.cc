@@ -39,6 +39,11 @@ Decision SlidingWindowLogModel::look(const Limit& limit, std::int64_t cost,
   return decision;
 }
 
+Usage SlidingWindowLogModel::usage(const Limit& limit, microseconds now) const {
+  const auto live = times_us_.size() - expired(limit, now);
+  return {.units = static_cast<std::int64_t>(live), .exact = static_cast<double>(live)};
+}
+
 void SlidingWindowLogModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   const auto t = key_time_us(now);
   prune(expired(limit, now));

@@ -13,6 +13,7 @@ class SlidingWindowLogModel final : public KeyModel {
  public:
   [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
                               microseconds now) const override;
+  [[nodiscard]] Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
   [[nodiscard]] bool empty() const override { return times_us_.empty(); }

@@ -56,6 +56,13 @@ Decision TokenBucketModel::look(const Limit& limit, std::int64_t cost, microseco
   return decision;
 }
 
+Usage TokenBucketModel::usage(const Limit& limit, microseconds now) const {
+  const Bucket bucket = bucket_at(limit, now);
+  const double have = bucket.tokens_at(limit, std::max(now, bucket.at));
+  return {.units = limit.burst.value_or(limit.limit) - static_cast<std::int64_t>(have),
+          .exact = full(limit) - have};
+}
+
 void TokenBucketModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   const Bucket bucket = bucket_at(limit, now);
   const auto t = std::max(now, bucket.at);

@@ -10,13 +10,6 @@ namespace rlctl::limiter {
 /// its cost. In doubles, as the script: where exactness matters, gcra has it.
 class TokenBucketModel final : public KeyModel {
  public:
-  [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
-                              microseconds now) const override;
-  void record(const Limit& limit, std::int64_t cost, microseconds now) override;
-  void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  [[nodiscard]] bool empty() const override { return !stored_; }
-
- private:
   struct Bucket {
     double tokens = 0;
     microseconds at;
@@ -28,6 +21,19 @@ class TokenBucketModel final : public KeyModel {
     [[nodiscard]] microseconds first_with(const Limit& limit, std::int64_t cost,
                                           microseconds from) const;
   };
+
+  TokenBucketModel() = default;
+  /// With what is stored.
+  explicit TokenBucketModel(const Bucket& stored) : stored_(stored) {}
+
+  [[nodiscard]] Decision look(const Limit& limit, std::int64_t cost,
+                              microseconds now) const override;
+  [[nodiscard]] Usage usage(const Limit& limit, microseconds now) const override;
+  void record(const Limit& limit, std::int64_t cost, microseconds now) override;
+  void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  [[nodiscard]] bool empty() const override { return !stored_; }
+
+ private:
   [[nodiscard]] Bucket bucket_at(const Limit& limit, microseconds now) const;
 
   std::optional<Bucket> stored_;  // none: full
