@@ -1,0 +1,269 @@
+#include "limiter/state.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "limiter/model/fixed_window.h"
+#include "limiter/model/gcra.h"
+#include "limiter/model/leaky_bucket.h"
+#include "limiter/model/sliding_window_counter.h"
+#include "limiter/model/token_bucket.h"
+
+namespace rlctl::limiter {
+namespace {
+
+constexpr std::int64_t kMaxCount = 1'000'000'000;
+constexpr std::int64_t kMaxWindow = 100'000'000'000'000;
+constexpr std::int64_t kMaxTime = 4'000'000'000'000'000;  // the largest `now`
+/// A time to come: gcra's, leaky-bucket's, and the start of a counter's window.
+constexpr std::int64_t kMaxFuture = 9'000'000'000'000'000;
+/// µs of 1973. A list of smaller numbers may be anything; limiters run in the present.
+constexpr std::int64_t kCertainTime = 100'000'000'000'000;
+/// ms from 2001 to 2286: thirteen digits.
+constexpr double kLeastMs = 1e12, kMostMs = 1e13;
+
+/// Decimal digits only, as the scripts write them; leading zeros where `width` says how many
+/// digits there are.
+std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t most,
+                                         std::size_t width = 0) {
+  if (text.empty() || text.size() > 18) return std::nullopt;
+  if (width > 0 ? text.size() != width : (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  std::int64_t number = 0;
+  const auto* end = text.data() + text.size();
+  if (text[0] == '-' || std::from_chars(text.data(), end, number).ptr != end) return std::nullopt;
+  return number > most ? std::nullopt : std::optional(number);
+}
+
+/// Reads a text form from left to right. What does not fit makes it fail, and everything after.
+class TextReader {
+ public:
+  /// `tag` ends in the blank or, where a caller's clock wrote, in '~'.
+  TextReader(std::string_view text, std::string_view tag) : rest_(text) {
+    failed_ = text.size() >= Content::kMostText || !text.starts_with(tag) ||
+              text.size() <= tag.size() || (text[tag.size()] != ' ' && text[tag.size()] != '~');
+    if (!failed_) rest_.remove_prefix(tag.size() + 1);
+  }
+
+  std::int64_t fixed(std::size_t width, std::int64_t most) {
+    const auto number = parse_number(field(), most, width);
+    failed_ = failed_ || !number;
+    return number.value_or(0);
+  }
+  std::int64_t number(std::int64_t least, std::int64_t most) {
+    const auto number = parse_number(field(), most);
+    failed_ = failed_ || !number || *number < least;
+    return number.value_or(least);
+  }
+  /// "%022.17g".
+  double real(double most) {
+    const auto text = field();
+    double number = 0;
+    const auto* end = text.data() + text.size();
+    const bool parsed =
+        text.size() == 22 && text[0] != '-' && std::from_chars(text.data(), end, number).ptr == end;
+    failed_ = failed_ || !parsed || !(number >= 0 && number <= most);
+    return failed_ ? 0 : number;
+  }
+  Limit limit(bool has_burst) {
+    Limit limit;
+    limit.limit = number(1, kMaxCount);
+    limit.window = microseconds{number(1, kMaxWindow)};
+    if (has_burst) limit.burst = number(1, kMaxCount);
+    return limit;
+  }
+  /// All of it has been read, and fitted.
+  [[nodiscard]] bool done() const { return !failed_ && rest_.empty(); }
+
+ private:
+  std::string_view field() {
+    const auto end = rest_.find(' ');
+    const auto text = rest_.substr(0, end);
+    // A blank at the end is a field too many.
+    if (end != rest_.npos && end + 1 == rest_.size()) failed_ = true;
+    rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 1);
+    return text;
+  }
+
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+std::optional<State> read_fixed_window(const Content& content) {
+  TextReader text(content.text, "fixed");
+  FixedWindowModel::Frame frame;
+  frame.start = microseconds{text.fixed(16, kMaxTime)};
+  frame.count = text.fixed(10, kMaxCount);
+  const auto limit = text.limit(false);
+  if (!text.done()) return std::nullopt;
+  frame.window = limit.window;
+  return State{.limit = limit,
+               .model = std::make_shared<FixedWindowModel>(frame),
+               .counts = {{.at = frame.start, .units = frame.count}}};
+}
+
+std::optional<State> read_counter(const Content& content) {
+  TextReader text(content.text, "counter");
+  SlidingWindowCounterModel::Frame frame;
+  frame.start = microseconds{text.fixed(16, kMaxFuture)};
+  frame.previous = text.fixed(10, kMaxCount);
+  frame.current = text.fixed(10, kMaxCount);
+  const auto limit = text.limit(false);
+  if (!text.done()) return std::nullopt;
+  frame.window = limit.window;
+  return State{.limit = limit,
+               .model = std::make_shared<SlidingWindowCounterModel>(frame),
+               .counts = {{.at = frame.start - frame.window, .units = frame.previous},
+                          {.at = frame.start, .units = frame.current}}};
+}
+
+std::optional<State> read_tokens(const Content& content) {
+  TextReader text(content.text, "tokens");
+  TokenBucketModel::Bucket bucket;
+  bucket.tokens = text.real(static_cast<double>(kMaxCount));
+  bucket.at = microseconds{text.fixed(16, kMaxTime)};
+  const auto limit = text.limit(true);
+  if (!text.done()) return std::nullopt;
+  return State{
+      .limit = limit, .model = std::make_shared<TokenBucketModel>(bucket), .time = bucket.at};
+}
+
+template <typename Model>
+std::optional<State> read_rational_time(const Content& content, std::string_view tag) {
+  TextReader text(content.text, tag);
+  const microseconds whole{text.fixed(16, kMaxFuture)};
+  const auto rest = text.fixed(9, kMaxCount);
+  const auto limit = text.limit(true);
+  if (!text.done() || rest >= limit.limit) return std::nullopt;
+  const RationalTime time{.parts = to_parts(whole, limit.limit) + rest, .per_us = limit.limit};
+  return State{.limit = limit, .model = std::make_shared<Model>(time), .time = whole};
+}
+
+std::optional<State> read_gcra(const Content& content) {
+  return read_rational_time<GcraModel>(content, "gcra");
+}
+
+std::optional<State> read_leaky_bucket(const Content& content) {
+  return read_rational_time<LeakyBucketModel>(content, "leaky");
+}
+
+std::optional<State> read_log(const Content& content) {
+  const auto first = parse_number(content.first.member, kMaxTime);
+  const auto last = parse_number(content.last.member, kMaxTime);
+  if (!first || !last || *first > *last) return std::nullopt;
+  return State{.certain = *first >= kCertainTime};
+}
+
+std::optional<double> parse_score(std::string_view text) {
+  double score = 0;
+  const auto* end = text.data() + text.size();
+  if (text.empty() || std::from_chars(text.data(), end, score).ptr != end) return std::nullopt;
+  return score;
+}
+
+/// 'MICROSECONDS:SEQUENCE', scored by the former.
+bool is_unit(const Content::Edge& edge) {
+  constexpr std::size_t kSequence = 10;
+  const std::string_view member = edge.member;
+  if (member.size() < kSequence + 2) return false;
+  const auto colon = member.size() - kSequence - 1;
+  const auto time = parse_number(member.substr(0, colon), kMaxTime);
+  const auto sequence = parse_number(member.substr(colon + 1), INT64_MAX, kSequence);
+  return member[colon] == ':' && time && sequence &&
+         parse_score(edge.score) == static_cast<double>(*time);
+}
+
+std::optional<State> read_zset_log(const Content& content) {
+  if (!is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
+  return State{};
+}
+
+bool is_lease(const Content::Edge& edge) {
+  const auto lapse = parse_score(edge.score);
+  return edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse && *lapse >= 0 &&
+         *lapse <= 5e15 && *lapse == std::floor(*lapse);
+}
+
+std::optional<State> read_leases(const Content& content) {
+  if (!is_lease(content.first) || !is_lease(content.last)) return std::nullopt;
+  return State{};
+}
+
+std::optional<State> read_foreign_zset(const Content& content) {
+  const auto first = parse_score(content.first.score);
+  const auto last = parse_score(content.last.score);
+  const auto is_ms = [](const auto& score) {
+    return score && *score >= kLeastMs && *score < kMostMs;
+  };
+  if (!is_ms(first) || !is_ms(last)) return std::nullopt;
+  return State{};
+}
+
+std::optional<State> read_foreign_counter(const Content& content) {
+  const auto count = parse_number(content.text, INT64_MAX);
+  if (!count) return std::nullopt;
+  return State{.counts = {{.units = *count}}};
+}
+
+constexpr int kQuarter = 25;
+
+constexpr std::array kForms{
+    StateForm{.name = "fixed-window", .type = "string", .read = read_fixed_window},
+    StateForm{.name = "sliding-window-log",
+              .type = "list",
+              .keeping = Keeping::kTimes,
+              .ttl_percent_over = kQuarter,
+              .read = read_log},
+    StateForm{.name = "sliding-window-zset",
+              .type = "zset",
+              .keeping = Keeping::kScores,
+              .ttl_percent_over = kQuarter,
+              .read = read_zset_log},
+    StateForm{.name = "sliding-window-counter", .type = "string", .read = read_counter},
+    StateForm{.name = "token-bucket", .type = "string", .read = read_tokens},
+    StateForm{.name = "gcra", .type = "string", .read = read_gcra},
+    StateForm{.name = "leaky-bucket", .type = "string", .read = read_leaky_bucket},
+    StateForm{
+        .name = "concurrency", .type = "zset", .keeping = Keeping::kLeases, .read = read_leases},
+    // Scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE, of the window or a second
+    // more.
+    StateForm{.name = "foreign-zset",
+              .type = "zset",
+              .summary = "a sorted set scored in milliseconds, as other limiters keep their window",
+              .keeping = Keeping::kScores,
+              .us_per_score = 1000,
+              .ttl_over = std::chrono::milliseconds{1100},
+              .read = read_foreign_zset},
+    StateForm{.name = "foreign-counter",
+              .type = "string",
+              .summary = "a number, as other limiters count in one window",
+              .read = read_foreign_counter},
+};
+
+}  // namespace
+
+std::span<const StateForm> state_forms() {
+  return kForms;
+}
+
+State decode(const Content& content) {
+  for (const auto& form : kForms) {
+    if (form.type != content.type) continue;
+    auto state = form.read(content);
+    if (!state) continue;
+    state->form = &form;
+    state->certain = !form.is_foreign() && (state->certain || form.keeping != Keeping::kTimes);
+    return *state;
+  }
+  return {};
+}
+
+std::string describe_content(const Content& content) {
+  const auto* form = decode(content).form;
+  if (form != nullptr && !form->is_foreign()) return std::string(form->name) + "'s state";
+  const std::string_view type = content.type == "zset" ? "sorted set" : content.type;
+  return std::string("a ").append(type).append(" that is no state of a limiter's script");
+}
+
+}  // namespace rlctl::limiter

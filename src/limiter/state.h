@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "limiter/model/model.h"
+
+namespace rlctl::limiter {
+
+// From a key's type and content alone to what it is: the algorithm that wrote it, and what it says.
+// Nothing is guessed from the key's name.
+
+/// As much of a key as tells what it is.
+struct Content {
+  /// The first or last entry of a list or sorted set.
+  struct Edge {
+    std::string member;  ///< of a list: the element
+    std::string score;   ///< as Redis writes it; empty in a list
+  };
+  /// No text of a limiter is longer: of longer ones only the beginning is fetched.
+  static constexpr std::size_t kMostText = 128;
+
+  std::string type;            ///< TYPE's word: "string", "list" ...; "none" where there is no key
+  std::string text = {};       ///< of a string, its first kMostText bytes
+  Edge first = {}, last = {};  ///< of a list or a sorted set
+
+  bool operator==(const Content&) const = default;
+};
+
+/// How a key holds its units: what a reader has to do to count them.
+enum class Keeping {
+  kText,    ///< all of it is in a string, which was read whole
+  kTimes,   ///< a list of the µs of each unit, oldest first
+  kScores,  ///< a sorted set, each member a unit, the score its time
+  kLeases,  ///< a sorted set, each member a lease, the score the time at which it lapses
+};
+
+struct State;
+
+/// One form in which limiter state is kept: a row of the table in state.cc.
+struct StateForm {
+  std::string_view name;          ///< the algorithm's; a foreign one's begins with "foreign-"
+  std::string_view type;          ///< TYPE's word
+  std::string_view summary = {};  ///< of a foreign form: what it is, a few words; else empty
+  Keeping keeping = Keeping::kText;
+  std::int64_t us_per_score = 1;  ///< the unit of a sorted set's scores
+  /// A TTL was at most so many percent, and so much besides, longer than the window when it was
+  /// set, which says what the window is about. 0 and 0 where the TTL says nothing about it.
+  int ttl_percent_over = 0;
+  microseconds ttl_over{0};
+  /// None where the content, which is of this type, is not of this form.
+  std::optional<State> (*read)(const Content&) = nullptr;
+
+  /// Null for a foreign form.
+  [[nodiscard]] const Algorithm* algorithm() const { return find_algorithm(name); }
+  [[nodiscard]] bool is_foreign() const { return algorithm() == nullptr; }
+};
+
+/// Every form there is, those of this project first.
+[[nodiscard]] std::span<const StateForm> state_forms();
+
+/// A counter, and when it began.
+struct Count {
+  microseconds at{0};
+  std::int64_t units = 0;
+
+  bool operator==(const Count&) const = default;
+};
+
+/// What a key's content says.
+struct State {
+  const StateForm* form = nullptr;  ///< null: nothing that is known here keeps such content
+  /// False where other programs keep such content as well, for other ends: a string of digits may
+  /// be any counter. Whoever deletes asks first.
+  bool certain = false;
+  /// As the script that wrote it was told; none where the content does not say.
+  std::optional<Limit> limit = {};
+  /// Of Keeping::kText, what it holds, of this project's forms alone; decides as the script would.
+  std::shared_ptr<const KeyModel> model = {};
+  /// The counters of fixed-window (one), sliding-window-counter (the previous window's and this
+  /// one's) and foreign-counter (at 0: it does not say when it began).
+  std::vector<Count> counts = {};
+  /// The time that a bucket or queue keeps: when its tokens were counted, its theoretical arrival
+  /// time, its last departure.
+  std::optional<microseconds> time = {};
+};
+
+/// What the content is; a form of null where it is nobody's.
+[[nodiscard]] State decode(const Content& content);
+
+/// "fixed-window's state", "no limiter's state": what a key of this content holds, in a sentence.
+[[nodiscard]] std::string describe_content(const Content& content);
+
+}  // namespace rlctl::limiter
