@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <span>
 #include <string>
@@ -57,6 +58,18 @@ class Entries {
   void visit_backwards(const std::function<bool(const StoredEntry&)>& visit);
 
  private:
+  /// The index that is looked for lies from `low` to `high`.
+  struct Bounds {
+    microseconds instant{0};
+    std::int64_t low = 0, high = 0;
+    [[nodiscard]] std::int64_t middle() const { return low + (high - low) / 2; }
+  };
+  [[nodiscard]] bool is_list() const;
+  void append_range(std::int64_t first, std::int64_t last);
+  [[nodiscard]] std::vector<StoredEntry> read_range();
+  void bisect(std::span<Bounds> bounds);
+  void count_by_score(std::span<Bounds> bounds);
+
   redis::Connection& connection_;
   const StateForm& form_;
   const std::string& key_;

@@ -24,7 +24,7 @@ class UsageError : public std::runtime_error {
 struct Limit {
   std::int64_t limit = 1;
   microseconds window{1};
-  std::optional<std::int64_t> burst;  ///< only where the algorithm has one; default: limit
+  std::optional<std::int64_t> burst = {};  ///< only where the algorithm has one; default: limit
 
   bool operator==(const Limit&) const = default;
 };

@@ -1,0 +1,189 @@
+#include "limiter/entries.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "redis/text.h"
+
+namespace rlctl::limiter {
+namespace {
+
+/// When all are asked for: the server needs about a millisecond for so many.
+constexpr std::int64_t kLargePage = 10'000;
+
+/// Its replies are known to be of the type that the key had.
+redis::Reply read(redis::Connection& connection) {
+  auto reply = connection.read();
+  if (!reply.is_error()) return reply;
+  if (redis::error_code(reply.text()) == "WRONGTYPE") throw KeyChanged();
+  throw redis::to_error(reply);
+}
+
+[[noreturn]] void not_a_time(std::string_view text) {
+  throw redis::Error(redis::Failure::kRejected,
+                     "an entry is no time: '" + redis::escape(text, 40) + "'", "WRONGTYPE");
+}
+
+microseconds parse_time(std::string_view text) {
+  std::int64_t time = 0;
+  const auto* end = text.data() + text.size();
+  if (text.empty() || std::from_chars(text.data(), end, time).ptr != end) not_a_time(text);
+  return microseconds{time};
+}
+
+microseconds parse_score(std::string_view text, std::int64_t us_per_score) {
+  double score = 0;
+  const auto* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, score);
+  score *= static_cast<double>(us_per_score);
+  if (text.empty() || parsed.ptr != end || !(std::abs(score) < 9e18)) not_a_time(text);
+  return microseconds{std::llround(score)};
+}
+
+/// The scores below that of an instant, as ZCOUNT's upper end.
+std::string before(microseconds instant, std::int64_t us_per_score) {
+  const auto whole = std::to_string(instant.count() / us_per_score);
+  if (us_per_score == 1) return "(" + whole;
+  const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);
+  return "(" + whole + "." + digits;
+}
+
+}  // namespace
+
+Entries::Entries(redis::Connection& connection, const StateForm& form, const std::string& key,
+                 OnProgress on_progress)
+    : connection_(connection), form_(form), key_(key), on_progress_(std::move(on_progress)) {
+  connection_.append({is_list() ? "LLEN" : "ZCARD", key_});
+  append_range(0, 0);
+  append_range(-kPage, -1);
+}
+
+bool Entries::is_list() const {
+  return form_.keeping == Keeping::kTimes;
+}
+
+void Entries::begin() {
+  size_ = read(connection_).integer();
+  const auto first = read_range();
+  newest_ = read_range();
+  if (size_ == 0 || first.empty() || newest_.empty()) throw KeyChanged();
+  oldest_ = first.front().at;
+}
+
+void Entries::append_range(std::int64_t first, std::int64_t last) {
+  const auto from = std::to_string(first);
+  const auto to = std::to_string(last);
+  if (is_list()) {
+    connection_.append({"LRANGE", key_, from, to});
+  } else {
+    connection_.append({"ZRANGE", key_, from, to, "WITHSCORES"});
+  }
+}
+
+std::vector<StoredEntry> Entries::read_range() {
+  const auto reply = read(connection_);
+  std::vector<StoredEntry> entries;
+  if (is_list()) {
+    entries.resize(reply.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].at = parse_time(reply[i].text());
+    return entries;
+  }
+  entries.resize(reply.size() / 2);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i].at = parse_score(reply[2 * i + 1].text(), form_.us_per_score);
+    if (form_.keeping == Keeping::kLeases) entries[i].member = reply[2 * i].text();
+  }
+  return entries;
+}
+
+std::vector<std::int64_t> Entries::count_before(std::span<const microseconds> instants) {
+  std::vector<Bounds> bounds;
+  bounds.reserve(instants.size());
+  const auto unread = size_ - static_cast<std::int64_t>(newest_.size());
+  for (const auto instant : instants) {
+    if (unread > 0 && instant <= newest_.front().at) {
+      bounds.push_back({instant, 0, instant <= oldest_ ? 0 : unread});
+      continue;
+    }
+    const auto found = std::lower_bound(
+        newest_.begin(), newest_.end(), instant,
+        [](const StoredEntry& entry, microseconds time) { return entry.at < time; });
+    const auto index = unread + (found - newest_.begin());
+    bounds.push_back({instant, index, index});
+  }
+  if (is_list()) {
+    bisect(bounds);
+  } else {
+    count_by_score(bounds);
+  }
+  std::vector<std::int64_t> counts;
+  counts.reserve(bounds.size());
+  for (const auto& bound : bounds) counts.push_back(bound.low);
+  return counts;
+}
+
+/// All searches at once, a look of each in every round trip.
+void Entries::bisect(std::span<Bounds> bounds) {
+  const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
+  while (std::any_of(bounds.begin(), bounds.end(), open)) {
+    for (const auto& bound : bounds) {
+      if (open(bound)) connection_.append({"LINDEX", key_, std::to_string(bound.middle())});
+    }
+    for (auto& bound : bounds) {
+      if (!open(bound)) continue;
+      const auto reply = read(connection_);
+      if (reply.is_nil()) throw KeyChanged();
+      if (parse_time(reply.text()) < bound.instant) {
+        bound.low = bound.middle() + 1;
+      } else {
+        bound.high = bound.middle();
+      }
+    }
+  }
+}
+
+void Entries::count_by_score(std::span<Bounds> bounds) {
+  const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
+  for (const auto& bound : bounds) {
+    if (!open(bound)) continue;
+    connection_.append({"ZCOUNT", key_, "-inf", before(bound.instant, form_.us_per_score)});
+  }
+  for (auto& bound : bounds) {
+    if (open(bound)) bound.low = bound.high = read(connection_).integer();
+  }
+}
+
+microseconds Entries::at(std::int64_t index) {
+  const auto unread = size_ - static_cast<std::int64_t>(newest_.size());
+  if (index >= unread) return newest_[static_cast<std::size_t>(index - unread)].at;
+  append_range(index, index);
+  const auto entries = read_range();
+  if (entries.empty()) throw KeyChanged();
+  return entries.front().at;
+}
+
+void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& visit) {
+  std::optional<microseconds> previous;
+  // Where the oldest were dropped meanwhile, a page brings again what was visited already.
+  const auto visit_page = [&](const std::vector<StoredEntry>& page) {
+    for (auto entry = page.rbegin(); entry != page.rend(); ++entry) {
+      if (previous && entry->at > *previous) continue;
+      previous = entry->at;
+      if (!visit(*entry)) return false;
+    }
+    return !page.empty();
+  };
+  auto end = size_ - static_cast<std::int64_t>(newest_.size());
+  bool more = visit_page(newest_);
+  while (more && end > 0) {
+    const auto first = std::max<std::int64_t>(0, end - kLargePage);
+    append_range(first, end - 1);
+    more = visit_page(read_range());
+    end = first;
+    if (on_progress_) on_progress_(size_ - end, size_);
+  }
+}
+
+}  // namespace rlctl::limiter
