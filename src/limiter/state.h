@@ -21,8 +21,8 @@ namespace rlctl::limiter {
 struct Content {
   /// The first or last entry of a list or sorted set.
   struct Edge {
-    std::string member;  ///< of a list: the element
-    std::string score;   ///< as Redis writes it; empty in a list
+    std::string member;      ///< of a list: the element
+    std::string score = {};  ///< as Redis writes it; empty in a list
   };
   /// No text of a limiter is longer: of longer ones only the beginning is fetched.
   static constexpr std::size_t kMostText = 128;

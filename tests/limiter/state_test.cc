@@ -1,0 +1,214 @@
+#include "limiter/state.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "limiter/contents.h"
+#include "support/contract.h"
+#include "support/limiters.h"
+#include "support/random.h"
+#include "support/schedule.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::test;
+
+namespace {
+
+std::string name_of(const Content& content) {
+  const auto* form = decode(content).form;
+  return form == nullptr ? "" : std::string(form->name);
+}
+
+Content text(std::string text) {
+  return {.type = "string", .text = std::move(text)};
+}
+Content list(std::string first, std::string last) {
+  return {.type = "list", .first = {std::move(first), ""}, .last = {std::move(last), ""}};
+}
+Content zset(Content::Edge first, Content::Edge last) {
+  return {.type = "zset", .first = std::move(first), .last = std::move(last)};
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm has a form of its own, and two forms are foreign") {
+  std::set<std::string_view> names;
+  for (const auto& form : state_forms()) {
+    CHECK(names.insert(form.name).second);
+    CHECK(form.is_foreign() == form.name.starts_with("foreign-"));
+    CHECK(form.is_foreign() == !form.summary.empty());
+  }
+  for (const auto& algorithm : algorithms()) CHECK(names.contains(algorithm.name));
+  CHECK(names.size() == algorithms().size() + 2);
+}
+
+TEST_CASE("whatever a script stores is decoded as its own, with the limit it was told") {
+  TestServer server;
+  Random random;
+  for (const auto& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    for (int i = 0; i < 40; ++i) {
+      server.call({"FLUSHALL"});
+      ScriptLimiter script(server, algorithm);
+      for (const auto& request : make_schedule(algorithm, random)) {
+        const auto decision = script.ask(request);
+        const auto contents = read_contents(server.connection(), request.keys);
+        for (std::size_t k = 0; k < contents.size(); ++k) {
+          if (contents[k].type == "none") continue;
+          CAPTURE(contents[k].text);
+          const auto state = decode(contents[k]);
+          REQUIRE(state.form != nullptr);
+          CHECK(state.form->name == algorithm.name);
+          const bool is_text = state.form->keeping == Keeping::kText;
+          CHECK((state.model != nullptr) == is_text);
+          if (!state.limit || !decision.allowed || request.cost <= 0) continue;
+          CHECK(state.limit->limit == request.limits[k].limit);
+          if (algorithm.has_burst) {
+            CHECK(state.limit->burst == request.limits[k].burst.value_or(request.limits[k].limit));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("texts are read to the last byte") {
+  CHECK(name_of(text("fixed 1700000000000000 0000000003 5 60000000")) == "fixed-window");
+  CHECK(name_of(text("fixed~1700000000000000 0000000003 5 60000000")) == "fixed-window");
+  CHECK(name_of(text("counter 1700000000000000 0000000003 0000000004 5 60000000")) ==
+        "sliding-window-counter");
+  CHECK(name_of(text("tokens 0000000000000000000004 1700000000000000 5 60000000 5")) ==
+        "token-bucket");
+  CHECK(name_of(text("tokens 000004.250000000000001 1700000000000000 5 60000000 5")) ==
+        "token-bucket");
+  CHECK(name_of(text("gcra 1700000000000000 000000004 5 60000000 5")) == "gcra");
+  CHECK(name_of(text("leaky 1700000000000000 000000004 5 60000000 5")) == "leaky-bucket");
+  for (const std::string bad : {"",
+                                "fixed",
+                                "fixed ",
+                                "fixed-1700000000000000 0000000003 5 60000000",
+                                "fixed 1700000000000000 0000000003 5",
+                                "fixed 1700000000000000 0000000003 5 60000000 ",
+                                "fixed 1700000000000000 0000000003 5 60000000 5",
+                                "fixed 170000000000000 0000000003 5 60000000",
+                                "fixed  1700000000000000 0000000003 5 60000000",
+                                "fixed 1700000000000000 -000000003 5 60000000",
+                                "fixed 1700000000000000 000000000x 5 60000000",
+                                "fixed 9700000000000000 0000000003 5 60000000",
+                                "fixed 1700000000000000 0000000003 0 60000000",
+                                "fixed 1700000000000000 0000000003 05 60000000",
+                                "fixed 1700000000000000 0000000003 5 100000000000001",
+                                "fixed 1700000000000000 0000000003 1000000001 60000000",
+                                "fixed 1700000000000000 9999999999 5 60000000",
+                                "Fixed 1700000000000000 0000000003 5 60000000",
+                                "xfixed 1700000000000000 0000000003 5 60000000",
+                                "tokens 00000000000000000000-1 1700000000000000 5 60000000 5",
+                                "tokens 0000000000000000000nan 1700000000000000 5 60000000 5",
+                                "tokens 0000000000000000000inf 1700000000000000 5 60000000 5",
+                                "tokens 000000000000000000004 1700000000000000 5 60000000 5",
+                                "tokens 0000000000000000000004 1700000000000000 5 60000000",
+                                "gcra 1700000000000000 000000005 5 60000000 5",
+                                "gcra 1700000000000000 000000004 5 60000000",
+                                "1x",
+                                "-1",
+                                "01",
+                                "+1",
+                                " 1",
+                                "1 ",
+                                "1.5",
+                                "1e3",
+                                "99999999999999999999"}) {
+    CAPTURE(bad);
+    CHECK(name_of(text(bad)).empty());
+  }
+  CHECK(name_of(text("0")) == "foreign-counter");
+  CHECK(name_of(text("999999999999999999")) == "foreign-counter");
+  CHECK(decode(text("17")).counts == std::vector<Count>{{.units = 17}});
+}
+
+TEST_CASE("a longer text than any limiter's is nobody's, even where it begins like one") {
+  TestServer server;
+  server.call({"SET", "k", std::string(300, '7')});
+  server.call({"SET", "l", "gcra 1700000000000000 000000004 5 60000000 5" + std::string(200, ' ')});
+  const std::vector<std::string> keys{"k", "l"};
+  for (const auto& content : read_contents(server.connection(), keys)) {
+    CHECK(content.text.size() == Content::kMostText);
+    CHECK(name_of(content).empty());
+  }
+}
+
+TEST_CASE("lists and sorted sets are told by both ends") {
+  CHECK(name_of(list("1700000000000000", "1700000000000000")) == "sliding-window-log");
+  CHECK(decode(list("1700000000000000", "1700000000000001")).certain);
+  CHECK(name_of(list("3", "17")) == "sliding-window-log");
+  CHECK_FALSE(decode(list("3", "17")).certain);  // may be anything
+  CHECK(name_of(list("17", "3")).empty());
+  CHECK(name_of(list("3", "job")).empty());
+  CHECK(name_of(list("job", "3")).empty());
+  CHECK(name_of(list("3.5", "4.5")).empty());
+  CHECK(name_of(list("-3", "4")).empty());
+  CHECK(name_of(list("1700000000000000", "9000000000000000")).empty());
+  const Content::Edge unit{"1700000000000000:0000000003", "1700000000000000"};
+  const Content::Edge lease{"lease:a", "1700000000000000"};
+  const Content::Edge ms{"x", "1700000000000"};
+  CHECK(name_of(zset(unit, unit)) == "sliding-window-zset");
+  CHECK(name_of(zset(lease, lease)) == "concurrency");
+  CHECK(name_of(zset(ms, ms)) == "foreign-zset");
+  CHECK(decode(zset(unit, unit)).certain);
+  CHECK(decode(zset(lease, lease)).certain);
+  CHECK_FALSE(decode(zset(ms, ms)).certain);
+  CHECK(name_of(zset(unit, lease)).empty());
+  CHECK(name_of(zset(lease, unit)).empty());
+  CHECK(name_of(zset(unit, ms)).empty());
+  CHECK(name_of(zset({"1700000000000000:0000000003", "1700000000000001"}, unit)).empty());
+  CHECK(name_of(zset({"1700000000000000:3", "1700000000000000"}, unit)).empty());
+  CHECK(name_of(zset({"lease:", "1700000000000000"}, lease)).empty());
+  CHECK(name_of(zset({"lease:a", "1700000000000000.5"}, lease)).empty());
+  CHECK(name_of(zset({"lease:a", "inf"}, {"lease:a", "inf"})).empty());
+  CHECK(name_of(zset({"a", "1"}, {"b", "2"})).empty());
+  CHECK(name_of(zset({"a", "1700000000"}, {"b", "1700000001"})).empty());
+  CHECK(name_of({.type = "hash"}).empty());
+  CHECK(name_of({.type = "none"}).empty());
+  CHECK(name_of({.type = "stream"}).empty());
+}
+
+TEST_CASE("no content makes the decoder stumble") {
+  Random random;
+  const std::vector<std::string> seeds{
+      "fixed 1700000000000000 0000000003 5 60000000",
+      "counter~1700000000000000 0000000003 0000000004 5 60000000",
+      "tokens 000004.250000000000001 1700000000000000 5 60000000 5",
+      "gcra 1700000000000000 000000004 5 60000000 5",
+      "1700000000000000:0000000003",
+      "lease:a",
+      "42"};
+  int known = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    auto bytes = random.one_of(seeds);
+    for (auto n = random.uniform(0, 3); n > 0 && !bytes.empty(); --n) {
+      const auto at =
+          static_cast<std::size_t>(random.uniform(0, static_cast<std::int64_t>(bytes.size()) - 1));
+      if (random.percent(60))
+        bytes[at] = static_cast<char>(random.uniform(0, 255));
+      else
+        bytes.erase(at, 1);
+    }
+    for (const auto& content :
+         {text(bytes), list(bytes, bytes), zset({bytes, bytes}, {bytes, "3"})}) {
+      const auto state = decode(content);
+      if (state.form == nullptr) continue;
+      ++known;
+      // What is decoded can be asked: no limit is out of range, no frame without a window.
+      if (state.model) {
+        const auto look = state.model->look(*state.limit, 1, 1'700'000'000s);
+        CHECK(look.remaining >= 0);
+      }
+    }
+  }
+  CHECK(known > 10'000);
+}
