@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <optional>
 
 #include "redis/text.h"
 
@@ -165,12 +164,18 @@ microseconds Entries::at(std::int64_t index) {
 }
 
 void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& visit) {
-  std::optional<microseconds> previous;
-  // Where the oldest were dropped meanwhile, a page brings again what was visited already.
+  microseconds last{0};   // visited
+  std::size_t alike = 0;  // how many of its instant have been
   const auto visit_page = [&](const std::vector<StoredEntry>& page) {
-    for (auto entry = page.rbegin(); entry != page.rend(); ++entry) {
-      if (previous && entry->at > *previous) continue;
-      previous = entry->at;
+    auto entry = page.rbegin();
+    if (alike > 0 && entry != page.rend() && entry->at > last) {
+      // The oldest were dropped meanwhile, and the page begins with what was visited already.
+      entry = std::find_if(entry, page.rend(), [&](const auto& e) { return e.at <= last; });
+      entry += std::min<std::ptrdiff_t>(page.rend() - entry, static_cast<std::ptrdiff_t>(alike));
+    }
+    for (; entry != page.rend(); ++entry) {
+      alike = entry->at == last ? alike + 1 : 1;
+      last = entry->at;
       if (!visit(*entry)) return false;
     }
     return !page.empty();

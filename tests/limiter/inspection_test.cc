@@ -61,13 +61,14 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
 void check_equals_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                          const Limit& limit, microseconds now) {
   const auto dump = server.dump(key);
-  const auto pttl = server.pttl(key);
   const Elapsed elapsed;
+  const auto pttl = server.pttl(key);
   const auto seen = inspect(server.connection(), key,
                             {.limit = limit, .algorithm = &algorithm, .now = now, .bars = 20});
   CHECK(server.dump(key) == dump);
-  CHECK(server.pttl(key) <= pttl);
-  CHECK(server.pttl(key) >= pttl - elapsed.ms());
+  const auto pttl_after = server.pttl(key);
+  CHECK(pttl_after <= pttl);
+  CHECK(pttl_after >= pttl - elapsed.ms());
   CAPTURE(to_command(algorithm, {.keys = {key}, .limits = {limit}, .cost = 0, .now = now}));
   const auto look = ask_copy(server, algorithm, key, limit, 0, now);
   const auto one = ask_copy(server, algorithm, key, limit, 1, now);
