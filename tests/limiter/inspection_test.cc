@@ -37,7 +37,8 @@ Decision ask_copy(TestServer& server, const Algorithm& algorithm, const std::str
   return checker.check({.keys = {"copy"}, .limits = {limit}, .cost = cost, .now = now});
 }
 
-/// What counts, by what the script says would remain of a limit so large that it is never reached.
+/// What counts, by what the script says would remain of a limit that is not reached; -1 where it
+/// cannot be asked.
 std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                             Limit limit, microseconds now, std::int64_t about) {
   if (algorithm.name == "token-bucket") {  // more than its burst a bucket never holds
@@ -53,8 +54,10 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
     const auto remaining = ask_copy(server, algorithm, key, limit, 0, now).remaining;
     return remaining > 0 ? all - remaining : -1;  // a queue that reaches beyond: not to be had
   }
-  // The estimate's fraction is lost beside a large limit.
-  limit.limit = std::min(kMost, about + 5);
+  // No limit is beyond that. A larger one than needed would not do: beside it the fraction of an
+  // estimate is lost.
+  if (about + 5 > kMost) return -1;
+  limit.limit = about + 5;
   return limit.limit - ask_copy(server, algorithm, key, limit, 0, now).remaining;
 }
 
