@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <charconv>
 #include <ctime>
+#include <utility>
 
+#include "limiter/contents.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -25,10 +27,11 @@ bool is_in_doubt(const Problem& problem) {
   return problem.code == "unreachable" || problem.code == "timeout";
 }
 
-std::string type_of(redis::Connection& connection, const std::string& key) {
+/// What lies under the keys; empty where it cannot be had.
+std::vector<limiter::Content> try_to_read(redis::Connection& connection,
+                                          std::span<const std::string> keys) {
   try {
-    const auto reply = connection.call({"TYPE", key});
-    if (reply.type() == redis::ReplyType::kStatus) return std::string(reply.text());
+    return limiter::read_contents(connection, keys);
   } catch (const redis::Error& error) {
     if (error.failure() == redis::Failure::kInterrupted) throw;
     // Only a better sentence is lost.
@@ -39,6 +42,36 @@ std::string type_of(redis::Connection& connection, const std::string& key) {
 std::string with_article(std::string_view type) {
   if (type == "zset") return "a sorted set";
   return std::string("a ").append(type);
+}
+
+/// What a key holds in place of this algorithm's state; empty where it cannot be said better than
+/// the script does.
+std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
+  const auto* form = limiter::decode(content).form;
+  const std::string name(algorithm.name);
+  if (form != nullptr && form->algorithm() == &algorithm) return {};
+  if (form != nullptr && !form->is_foreign()) {
+    return "the state of " + std::string(form->name) + ", not of " + name;
+  }
+  const auto type = with_article(content.type);
+  if (content.type == "none" || type == algorithm.keeps) return {};
+  return type + ", but " + name + " keeps " + std::string(algorithm.keeps);
+}
+
+/// With a command to be copied into a shell, unless that would need more than quotes.
+std::string inspect_hint(std::string_view key) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_./@%+=,-";
+  const auto needs_more = [](char byte) { return byte < ' ' || byte == '\'' || byte == '\x7f'; };
+  std::string command = key.starts_with('-') ? "rlctl inspect -- " : "rlctl inspect ";
+  if (key.find_first_not_of(kPlain) == key.npos) {
+    command += key;
+  } else if (std::none_of(key.begin(), key.end(), needs_more)) {
+    command.append("'").append(key).append("'");
+  } else {
+    command += "KEY";
+  }
+  return command + " shows what it holds";
 }
 
 /// The n of the first "KEYS[n]" and where it stands; 0 if there is none.
@@ -78,7 +111,7 @@ auto Asker::exchange(const limiter::Request& request, bool records, Exchange exc
     if (error.failure() == redis::Failure::kInterrupted) throw;
     Problem problem = describe(error);
     if (problem.code == "WRONGTYPE") {
-      problem.message = explain_wrong_type(problem.message, algorithm_, request.keys, open);
+      problem = explain_wrong_type(std::move(problem), algorithm_, request.keys, open);
     }
     if (records) {
       problem = may_have_been_counted(problem);
@@ -188,20 +221,26 @@ Problem may_have_been_counted(Problem problem) {
   return problem;
 }
 
-std::string explain_wrong_type(std::string_view message, const limiter::Algorithm& algorithm,
-                               std::span<const std::string> keys, redis::Connection& connection) {
+Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
+                           std::span<const std::string> keys, redis::Connection& connection) {
+  const std::string message = problem.message;
   const auto mention = find_key_mention(message);
   const bool named = mention.number >= 1 && mention.number <= keys.size();
   const auto candidates = named ? keys.subspan(mention.number - 1, 1) : keys;
-  for (const auto& key : candidates) {
-    const auto type = type_of(connection, key);
-    if (type.empty() || type == "none" || with_article(type) == algorithm.keeps) continue;
-    return "'" + key + "' holds " + with_article(type) + ", but " + std::string(algorithm.name) +
-           " keeps " + std::string(algorithm.keeps);
+  if (named) {
+    problem.message = "'" + candidates.front() + "'" + message.substr(mention.end) + " for " +
+                      std::string(algorithm.name);
+    problem.hint = inspect_hint(candidates.front());
   }
-  if (!named) return std::string(message);
-  return "'" + candidates.front() + "'" + std::string(message.substr(mention.end)) + " for " +
-         std::string(algorithm.name);
+  const auto contents = try_to_read(connection, candidates);
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const auto holds = what_it_holds(contents[i], algorithm);
+    if (holds.empty()) continue;
+    problem.message = "'" + candidates[i] + "' holds " + holds;
+    problem.hint = inspect_hint(candidates[i]);
+    return problem;
+  }
+  return problem;
 }
 
 }  // namespace rlctl::cli

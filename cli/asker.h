@@ -61,12 +61,12 @@ inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have 
 /// Adds that a request which was sent and not answered may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 
-/// "'k' holds a string, but sliding-window-log keeps a list" for a script's WRONGTYPE, which speaks
-/// of KEYS[n]. Asks the server for the key's TYPE, with nothing else outstanding; where that is not
-/// to be had or explains nothing, the script's own sentence is shown, with the key's name in it.
-[[nodiscard]] std::string explain_wrong_type(std::string_view message,
-                                             const limiter::Algorithm& algorithm,
-                                             std::span<const std::string> keys,
-                                             redis::Connection& connection);
+/// A script's WRONGTYPE, which speaks of KEYS[n], made clearer: "'k' holds a string, but
+/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window". Looks at
+/// the keys, with nothing else outstanding; where that is not to be had or explains nothing, the
+/// script's own sentence stays, with the key's name in it.
+[[nodiscard]] Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
+                                         std::span<const std::string> keys,
+                                         redis::Connection& connection);
 
 }  // namespace rlctl::cli

@@ -257,8 +257,8 @@ void Batch::settle() {
     Pending& pending = pending_[i];
     if (pending.state == Pending::State::kAskAgain) unknown_script = true;
     if (pending.state != Pending::State::kExplain) continue;
-    pending.problem.message = explain_wrong_type(pending.problem.message, *plan_.limiter.algorithm,
-                                                 pending.redis_keys, link_.connection());
+    pending.problem = explain_wrong_type(std::move(pending.problem), *plan_.limiter.algorithm,
+                                         pending.redis_keys, link_.connection());
     pending.state = Pending::State::kFailed;
   }
   if (unknown_script) ask_again();

@@ -132,15 +132,15 @@ fails_with_hint() {
   cli SET text v
   cli SADD set v
   cli ZADD zset 1 v
-  fails 5 "'text' holds a string, but sliding-window-log keeps a list$" text --limit 5/60s
-  fails 5 "'set' holds a set, but sliding-window-log keeps a list$" set --limit 5/60s
-  fails 5 "'zset' holds a sorted set, but gcra keeps a string$" zset --limit 5/60s --algorithm gcra
+  fails_with_hint 'rlctl inspect text shows what it holds' 5 "'text' holds a string, but sliding-window-log keeps a list$" text --limit 5/60s
+  fails_with_hint 'rlctl inspect set shows what it holds' 5 "'set' holds a set, but sliding-window-log keeps a list$" set --limit 5/60s
+  fails_with_hint 'rlctl inspect zset shows what it holds' 5 "'zset' holds a sorted set, but gcra keeps a string$" zset --limit 5/60s --algorithm gcra
   assert_equal "$(cli GET text)" v
 }
 
 @test "of several keys the one of another type is named" {
   cli SET '{k}:60s' v
-  fails 5 "'\{k}:60s' holds a string, but sliding-window-log keeps a list$" \
+  fails_with_hint "rlctl inspect '{k}:60s' shows what it holds" 5 "'\{k}:60s' holds a string, but sliding-window-log keeps a list$" \
     k --limit 5/60s --limit 2/s
   assert_equal "$(cli EXISTS '{k}:1s')" 0
 }
@@ -154,9 +154,10 @@ fails_with_hint() {
     before=$(cli GET k)
     for other in fixed-window sliding-window-counter token-bucket gcra leaky-bucket; do
       [[ $other != "$mine" ]] || continue
-      fails 5 "'k' must hold " k --limit 5/60s --algorithm "$other"
+      fails_with_hint 'rlctl inspect k shows what it holds' 5 "'k' holds the state of $mine, not of $other$" \
+        k --limit 5/60s --algorithm "$other"
     done
-    fails 5 "'k' holds a string, but sliding-window-zset keeps a sorted set$" \
+    fails_with_hint 'rlctl inspect k shows what it holds' 5 "'k' holds the state of $mine, not of sliding-window-zset$" \
       k --limit 5/60s --algorithm sliding-window-zset
     assert_equal "$(cli GET k)" "$before"
   done
@@ -164,7 +165,8 @@ fails_with_hint() {
 
 @test "a list that is none of a log's is 5 and stays as it was" {
   cli RPUSH k one two
-  fails 5 "'k' must hold a list of microseconds, oldest first for sliding-window-log$" k --limit 5/60s
+  fails_with_hint 'rlctl inspect k shows what it holds' 5 \
+    "'k' must hold a list of microseconds, oldest first for sliding-window-log$" k --limit 5/60s
   assert_equal "$(cli LRANGE k 0 -1)" $'one\ntwo'
 }
 
@@ -173,7 +175,7 @@ fails_with_hint() {
   run -5 --separate-stderr rlctl check k --limit 5/60s --json
   assert_output ''
   assert_equal "$stderr" \
-    "{\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":null}}"
+    "{\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
 }
 
 @test "a replica is 5, READONLY; a look works there" {
