@@ -1,7 +1,6 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,17 +8,12 @@
 
 #include "cli/escape.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kInterval{100};
-
-std::size_t terminal_width() {
-  winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
-}
 
 }  // namespace
 
@@ -31,7 +25,7 @@ bool Progress::is_due() {
 
 void Progress::show(std::string line) {
   // The last column stays free: some terminals wrap when it is written.
-  line.resize(std::min(line.size(), terminal_width() - 1));
+  line.resize(std::min(line.size(), terminal_width(STDERR_FILENO) - 1));
   write_stderr("\r" + line + "\033[K");
   shown_ = true;
 }
@@ -52,6 +46,13 @@ void Progress::update(std::chrono::microseconds left, const std::string& key) {
       fmt::format("waiting {}s for ", std::chrono::ceil<std::chrono::seconds>(left).count());
   escape_text(line, key);
   show(line + "; Ctrl-C stops");
+}
+
+void Progress::update(std::int64_t done, std::int64_t total, std::string_view what) {
+  if (!is_due()) return;
+  const auto share =
+      static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
+  show(fmt::format("{:3.0f}%  {} of {} {}", share * 100, done, total, what));
 }
 
 void Progress::clear() noexcept {
