@@ -1,14 +1,13 @@
 #include <unistd.h>
 
-#include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "cli/asker.h"
 #include "cli/batch.h"
 #include "cli/command.h"
 #include "cli/limit_options.h"
+#include "cli/now_option.h"
 #include "cli/result.h"
 #include "cli/suggest.h"
 #include "limiter/limit.h"
@@ -57,21 +56,6 @@ void refuse_contradictions(const CheckOptions& options) {
   }
 }
 
-/// `date +%s` is what people have at hand; taken for microseconds it is a time in January 1970,
-/// when no window of theirs ever moves.
-void refuse_seconds(std::chrono::microseconds now) {
-  using std::chrono::microseconds;
-  constexpr microseconds kYears = std::chrono::years{10};
-  const auto today =
-      std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
-  for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
-    if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
-    throw UsageError("--now: '" + std::to_string(now.count()) + "' looks like " + name +
-                         " since 1970, but is taken as microseconds",
-                     "date +%s%6N prints those; ISO 8601 is taken too");
-  }
-}
-
 CheckPlan make_plan(const CheckOptions& options) {
   refuse_contradictions(options);
   CheckPlan plan{.peek = options.peek, .wait = options.wait.given, .quiet = options.quiet};
@@ -81,10 +65,7 @@ CheckPlan make_plan(const CheckOptions& options) {
                      in_quotes(*options.cost));
   }
   plan.limiter = resolve_limiter(options.limit, plan.cost);
-  if (options.now) {
-    plan.now = parsed("--now", [&] { return limiter::parse_instant(masked(*options.now)); });
-    refuse_seconds(*plan.now);
-  }
+  if (options.now) plan.now = parse_now(*options.now);
   if (options.on_error) plan.on_error = OnError(*options.on_error);
   if (options.wait.value) {
     plan.wait_at_most =
