@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/output.h"
-#include "cli/suggest.h"
+#include "limiter/suggest.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -36,7 +36,7 @@ const Command& find_command(const std::string& name) {
     names.push_back(command->name);
   }
   names.push_back(kHelpCommand);
-  throw UsageError("unknown command " + in_quotes(name) + did_you_mean(name, names));
+  throw UsageError("unknown command " + in_quotes(name) + limiter::did_you_mean(name, names));
 }
 
 void add_general_options(Options& options, GeneralOptions& target) {

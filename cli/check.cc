@@ -9,7 +9,6 @@
 #include "cli/limit_options.h"
 #include "cli/now_option.h"
 #include "cli/result.h"
-#include "cli/suggest.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/suggest.h"
+#include "limiter/suggest.h"
 
 namespace rlctl::cli {
 namespace {
@@ -33,8 +33,9 @@ const limiter::Algorithm& resolve_algorithm(const std::string& name) {
   for (const auto& algorithm : limiter::algorithms()) {
     if (counts_requests(algorithm)) names.push_back(algorithm.name);
   }
-  throw UsageError("--algorithm: unknown algorithm " + in_quotes(name) + did_you_mean(name, names),
-                   "it is one of " + limiter::algorithm_names(counts_requests));
+  throw UsageError(
+      "--algorithm: unknown algorithm " + in_quotes(name) + limiter::did_you_mean(name, names),
+      "it is one of " + limiter::algorithm_names(counts_requests));
 }
 
 }  // namespace

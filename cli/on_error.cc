@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "cli/suggest.h"
+#include "limiter/suggest.h"
 
 namespace rlctl::cli {
 
@@ -10,7 +10,8 @@ OnError::OnError(const std::string& text) {
   constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
   if (text == "fail") return;
   if (text != "allow" && text != "deny") {
-    throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
+    throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " +
+                     limiter::one_of(kAnswers));
   }
   answer_ = text == "allow";
 }

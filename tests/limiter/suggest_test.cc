@@ -1,10 +1,10 @@
-#include "cli/suggest.h"
+#include "limiter/suggest.h"
 
 #include <doctest/doctest.h>
 
 #include <array>
 
-namespace rlctl::cli {
+namespace rlctl::limiter {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"--limit", "--burst", "--json", "--url"};
@@ -37,4 +37,4 @@ TEST_CASE("suggest: lists read like a sentence") {
   CHECK(one_of(std::array<std::string_view, 3>{"a", "b", "c"}) == "a, b or c");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::limiter

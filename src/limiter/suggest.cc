@@ -1,9 +1,9 @@
-#include "cli/suggest.h"
+#include "limiter/suggest.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace rlctl::cli {
+namespace rlctl::limiter {
 namespace {
 
 constexpr std::size_t kMaxEdits = 2;
@@ -66,4 +66,4 @@ std::string one_of(std::span<const std::string_view> words) {
   return out;
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::limiter

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rlctl::cli {
+namespace rlctl::limiter {
 
 /// Insertions, deletions, changes and swaps of neighbours that make `b` out of `a`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
@@ -22,4 +22,4 @@ namespace rlctl::cli {
 /// "a, b or c"
 [[nodiscard]] std::string one_of(std::span<const std::string_view> words);
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::limiter
