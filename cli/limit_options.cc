@@ -7,11 +7,6 @@
 namespace rlctl::cli {
 namespace {
 
-/// One that --algorithm takes.
-bool counts_requests(const limiter::Algorithm& algorithm) {
-  return algorithm.other_contract.empty();
-}
-
 // Options keeps no copy of a help text.
 
 std::string_view algorithm_text() {
@@ -31,11 +26,11 @@ const limiter::Algorithm& resolve_algorithm(const std::string& name) {
   if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
   std::vector<std::string_view> names;
   for (const auto& algorithm : limiter::algorithms()) {
-    if (counts_requests(algorithm)) names.push_back(algorithm.name);
+    if (limiter::counts_requests(algorithm)) names.push_back(algorithm.name);
   }
   throw UsageError(
       "--algorithm: unknown algorithm " + in_quotes(name) + limiter::did_you_mean(name, names),
-      "it is one of " + limiter::algorithm_names(counts_requests));
+      "it is one of " + limiter::algorithm_names(limiter::counts_requests));
 }
 
 }  // namespace
@@ -52,7 +47,7 @@ std::string algorithm_help() {
   constexpr std::size_t kColumn = 26;
   std::string out = "\nAlgorithms:\n";
   for (const auto& algorithm : limiter::algorithms()) {
-    if (!counts_requests(algorithm)) continue;
+    if (!limiter::counts_requests(algorithm)) continue;
     std::string line = "  " + std::string(algorithm.name);
     line.append(kColumn - std::min(line.size(), kColumn - 1), ' ').append(algorithm.summary);
     if (algorithm.name == limiter::kDefaultAlgorithm) line += " (default)";
@@ -65,7 +60,7 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost) {
   Limiter result;
   result.algorithm =
       &resolve_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
-  if (!counts_requests(*result.algorithm)) {
+  if (!limiter::counts_requests(*result.algorithm)) {
     parsed("--algorithm", [&] { limiter::require_usable(*result.algorithm, {}, cost); });
   }
   if (options.limits.empty()) {

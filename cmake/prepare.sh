@@ -23,6 +23,7 @@ build  libhiredis-dev        hiredis/hiredis.h
 build  libfmt-dev            fmt/core.h
 build  libcli11-dev          CLI/CLI.hpp
 build  nlohmann-json3-dev    nlohmann/json.hpp
+build  libtomlplusplus-dev   toml++/toml.h
 server redis-tools           redis-server valkey-server redis-check-rdb
 server redis-tools           redis-cli valkey-cli
 test   redis-tools           redis-cli

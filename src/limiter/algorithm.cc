@@ -124,6 +124,10 @@ bool has_burst(const Algorithm& algorithm) {
   return algorithm.has_burst;
 }
 
+bool counts_requests(const Algorithm& algorithm) {
+  return algorithm.other_contract.empty();
+}
+
 std::string algorithm_names(bool (*wanted)(const Algorithm&), std::string_view last) {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : kAlgorithms) {

@@ -34,6 +34,8 @@ struct Algorithm {
 /// Null where there is none of that name.
 [[nodiscard]] const Algorithm* find_algorithm(std::string_view name);
 [[nodiscard]] bool has_burst(const Algorithm& algorithm);
+/// It has the usual contract: what --algorithm takes.
+[[nodiscard]] bool counts_requests(const Algorithm& algorithm);
 /// The names, as in a message: "fixed-window, sliding-window-log, ... or concurrency". `wanted`
 /// picks some of them (null: all), `last` stands before the last one.
 [[nodiscard]] std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,

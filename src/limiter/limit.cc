@@ -235,4 +235,18 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
   return keys;
 }
 
+std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit) {
+  const auto suffix = ":" + key_suffix(limit.window);
+  if (!redis_key.ends_with(suffix)) return {};
+  const auto key = redis_key.substr(0, redis_key.size() - suffix.size());
+  if (!has_hash_tag(key)) return {};
+  std::vector<std::string_view> keys;
+  if (key.starts_with('{') && key.ends_with('}')) {
+    const auto inner = key.substr(1, key.size() - 2);
+    if (!has_hash_tag(inner)) keys.push_back(inner);
+  }
+  keys.push_back(key);
+  return keys;
+}
+
 }  // namespace rlctl::limiter

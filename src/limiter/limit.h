@@ -58,5 +58,10 @@ struct Limit {
 /// that is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
+/// The other way round: of which keys redis_keys() would keep this limit, one of several, at
+/// `redis_key`. "{login:alice}:60s" is that of "login:alice", but also of "{login:alice}", in this
+/// order; most keys are of none. The views are of `redis_key`.
+[[nodiscard]] std::vector<std::string_view> base_keys(std::string_view redis_key,
+                                                      const Limit& limit);
 
 }  // namespace rlctl::limiter

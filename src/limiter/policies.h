@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+
+namespace rlctl::limiter {
+
+/// A configuration that cannot be used: what is wrong with it, all that was found, in the order of
+/// the file. what() is the first. Each begins with "FILE:LINE: "; what is wrong with the file as a
+/// whole is one sentence with its name in it. No password stands in any of them. Control bytes do,
+/// as they were written.
+class ConfigurationError : public UsageError {
+ public:
+  /// At least one mistake.
+  explicit ConfigurationError(std::vector<std::string> mistakes, std::string hint = {})
+      : UsageError(mistakes.front()), mistakes_(std::move(mistakes)), hint_(std::move(hint)) {}
+  [[nodiscard]] const std::vector<std::string>& mistakes() const noexcept { return mistakes_; }
+  /// What the user can do about it; may be empty.
+  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  std::vector<std::string> mistakes_;
+  std::string hint_;
+};
+
+/// Limits under a name, and the keys for which they are meant. `key` is a template: each %s in it
+/// stands for an argument, %% for a percent sign.
+struct Policy {
+  std::string name = {};
+  std::string key = {};
+  const Algorithm* algorithm = nullptr;
+  std::vector<Limit> limits = {};  ///< at least one; with the policy's burst
+  std::size_t line = 0;            ///< in its file
+};
+
+/// What a configuration file says; rlctl-config(5) is its manual. Everything in it has been checked
+/// as the command line would be: a policy's limits can be used with its algorithm, and its key can
+/// carry them.
+struct Configuration {
+  std::string file = {};                    ///< its name; empty where there is none
+  std::optional<std::string> url = {};      ///< redis::parse_url() takes it; may hold a password
+  std::optional<std::string> timeout = {};  ///< parse_duration() takes it, and it is not 0
+  std::vector<Policy> policies = {};        ///< in the order of the file
+};
+
+/// `file` is its name in messages. Throws ConfigurationError.
+[[nodiscard]] Configuration parse_configuration(std::string_view text, const std::string& file);
+
+/// Reads a file of at most 1 MiB. One whose URL holds a password must not be readable by others:
+/// neither by everybody nor by its group, except that the group may read what belongs to root.
+/// Throws ConfigurationError, and redis::Error(kInterrupted) where a signal came meanwhile.
+[[nodiscard]] Configuration read_configuration(const std::string& file);
+
+/// Null where there is none of that name.
+[[nodiscard]] const Policy* find_policy(const Configuration& configuration, std::string_view name);
+
+/// How many arguments the policy's key takes.
+[[nodiscard]] std::size_t argument_count(const Policy& policy);
+
+/// The key with each argument in its place. There must be argument_count() of them.
+[[nodiscard]] std::string fill(const Policy& policy, std::span<const std::string> arguments);
+
+/// Could fill() have made this key, of arguments that are not empty?
+[[nodiscard]] bool fits(const Policy& policy, std::string_view key);
+
+/// Why a key is thought to belong to a policy.
+struct PolicyMatch {
+  const Policy* policy = nullptr;
+  std::string key;  ///< the key as it would be asked for: fits(*policy, key)
+  /// Which of the policy's limits is kept at the key that was looked up; none where that is the key
+  /// as it would be asked for, of a policy with several limits, which are kept beside it.
+  std::optional<std::size_t> limit;
+};
+
+/// The policy to which a key in Redis belongs: one that fits it, or that keeps one of several
+/// limits there, as in "{login:alice}:60s" (see redis_keys()). Of several the one with the most
+/// bytes of its own in the key, that is with the fewest in the place of arguments; of equals the
+/// first in the file.
+[[nodiscard]] std::optional<PolicyMatch> match_policy(const Configuration& configuration,
+                                                      std::string_view key);
+/// match_policy()'s policy, or null.
+[[nodiscard]] const Policy* policy_for(const Configuration& configuration, std::string_view key);
+
+}  // namespace rlctl::limiter

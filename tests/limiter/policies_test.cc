@@ -1,0 +1,367 @@
+#include "limiter/policies.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// What is wrong with it, each with its line: "5: ...".
+Words mistakes_in(std::string_view text) {
+  constexpr std::string_view kFile = "f.toml:";
+  try {
+    (void)parse_configuration(text, "f.toml");
+  } catch (const ConfigurationError& error) {
+    CHECK(error.what() == error.mistakes().front());
+    Words mistakes;
+    for (const auto& mistake : error.mistakes()) {
+      REQUIRE(mistake.starts_with(kFile));
+      mistakes.push_back(mistake.substr(kFile.size()));
+    }
+    return mistakes;
+  }
+  return {"accepted"};
+}
+
+/// The one mistake in it.
+std::string mistake_in(std::string_view text) {
+  const auto mistakes = mistakes_in(text);
+  CHECK(mistakes.size() == 1);
+  return mistakes.front();
+}
+
+/// A policy in which only `line` is not as it should be, on line 3.
+std::string mistake_in_policy(std::string_view line) {
+  const std::string key = line.starts_with("key") ? "" : "key = \"k:%s\"";
+  const std::string limit = line.starts_with("limit") ? "" : "limit = \"5/60s\"";
+  return mistake_in("[policy.p]\n" + key + "\n" + std::string(line) + "\n" + limit + "\n");
+}
+
+Policy policy_with_key(std::string key) {
+  return {.name = "p", .key = std::move(key), .limits = {Limit{5, 60s, {}}}};
+}
+
+std::string with_policies(const Words& keys, const std::string& limit = "\"5/60s\"") {
+  std::string text;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    text += "[policy.p" + std::to_string(i) + "]\nkey = '" + keys[i] + "'\nlimit = " + limit + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+// --- what a file may say ------------------------------------------------------------------------
+
+TEST_CASE("a configuration says all that it can say") {
+  const auto configuration = parse_configuration(R"(
+url = "redis://10.0.0.5/2"
+timeout = "250ms"
+
+[policy.login]
+key = "login:%s"
+limit = "5/60s"
+
+[policy.api]
+key = "api:%s:%s"
+algorithm = "gcra"
+limit = ["10/s", "100/min"]
+burst = 20
+)",
+                                                 "f.toml");
+  CHECK(configuration.file == "f.toml");
+  CHECK(configuration.url == "redis://10.0.0.5/2");
+  CHECK(configuration.timeout == "250ms");
+  REQUIRE(configuration.policies.size() == 2);
+  const auto& login = configuration.policies[0];
+  CHECK(login.name == "login");
+  CHECK(login.key == "login:%s");
+  CHECK(login.algorithm == find_algorithm(kDefaultAlgorithm));
+  CHECK(login.limits == std::vector<Limit>{{5, 60s, {}}});
+  CHECK(login.line == 5);
+  const auto& api = configuration.policies[1];
+  CHECK(api.algorithm == find_algorithm("gcra"));
+  CHECK(api.limits == std::vector<Limit>{{10, 1s, 20}, {100, 60s, 20}});
+  CHECK(find_policy(configuration, "api") == &api);
+  CHECK(find_policy(configuration, "ap") == nullptr);
+}
+
+TEST_CASE("a configuration may say nothing") {
+  for (const auto* text :
+       {"", "\n", "# a comment", "\xEF\xBB\xBF# from Windows\r\n", "[policy]\n"}) {
+    const auto configuration = parse_configuration(text, "f.toml");
+    CHECK_FALSE(configuration.url);
+    CHECK_FALSE(configuration.timeout);
+    CHECK(configuration.policies.empty());
+  }
+}
+
+TEST_CASE("policies are in the order of the file, however they are written") {
+  const auto names = [](std::string_view text) {
+    std::string out;
+    for (const auto& policy : parse_configuration(text, "f").policies) out += policy.name + " ";
+    return out;
+  };
+  CHECK(names("[policy.z]\nkey='z'\nlimit='1/s'\n[policy.a]\nkey='a'\nlimit='1/s'\n") == "z a ");
+  CHECK(names("policy.z={key='z',limit='1/s'}\npolicy.a.key='a'\npolicy.a.limit='1/s'") == "z a ");
+  CHECK(names("policy = {z={key='z',limit='1/s'}, a={key='a',limit='1/s'}}") == "z a ");
+}
+
+// --- mistakes -----------------------------------------------------------------------------------
+
+TEST_CASE("an unknown word is named with its line and the one that was meant") {
+  CHECK(mistake_in("\n\nulr = 'private:'\n") == "3: unknown key 'ulr'; did you mean 'url'?");
+  CHECK(mistake_in("[polcy.x]\n") == "1: unknown table 'polcy'; did you mean 'policy'?");
+  CHECK(mistake_in("[login]\n") == "1: unknown table 'login'; it is one of url, timeout or policy");
+  CHECK(mistake_in_policy("limt = '5/60s'") ==
+        "3: unknown key 'limt' in [policy.p]; did you mean 'limit'?");
+  CHECK(mistake_in("[policy.'a b']\nkey = 'k'\nlimit = '1/s'\nwindow = 5\n") ==
+        "4: unknown key 'window' in [policy.\"a b\"]; it is one of key, algorithm, limit or burst");
+}
+
+TEST_CASE("a value of the wrong type is shown with what is expected") {
+  CHECK(mistake_in("url = 5") == "1: url must be a string, not 5");
+  CHECK(mistake_in("timeout = 1.5") == "1: timeout must be a string, not 1.5");
+  CHECK(mistake_in("timeout = true") == "1: timeout must be a string, not true");
+  CHECK(mistake_in("timeout = 2026-11-20") == "1: timeout must be a string, not a date or time");
+  CHECK(mistake_in("policy = 'login'") ==
+        "1: policy must be a table, [policy.NAME], not the string 'login'");
+  CHECK(mistake_in("[[policy]]\nkey = 'k'") ==
+        "1: policy must be a table, [policy.NAME], not a list");
+  CHECK(mistake_in("[policy]\nkey = 'k'") ==
+        "2: policy.key must be a table, [policy.key], not the string 'k'");
+  CHECK(mistake_in_policy("key = ['k']") == "3: policy 'p': key must be a string, not a list");
+  CHECK(mistake_in_policy("algorithm = {}") ==
+        "3: policy 'p': algorithm must be a string, not a table");
+  CHECK(mistake_in_policy("burst = '10'") ==
+        "3: policy 'p': burst must be a whole number, not the string '10'");
+  CHECK(mistake_in_policy("limit = 5") ==
+        "3: policy 'p': limit must be a string such as \"5/60s\", or a list of them, not 5");
+}
+
+TEST_CASE("values are checked as those of the command line") {
+  CHECK(mistake_in("url = 'redis://h:99999'") ==
+        "1: url: bad port in the URL: '99999'; the port is 1 to 65535");
+  CHECK(mistake_in("timeout = '1'") ==
+        "1: timeout: '1' has no unit after 1; use us, ms, s, m, h or d");
+  CHECK(mistake_in("timeout = '0s'") == "1: timeout: '0s' leaves no time to answer");
+  CHECK(mistake_in_policy("limit = '5/5q'") ==
+        "3: policy 'p': limit: '5/5q' has unknown unit 'q'; use us, ms, s, m, h or d");
+  CHECK(mistake_in_policy("limit = [\"1/s\",\n\"5\"]") ==
+        "4: policy 'p': limit: '5' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
+  CHECK(mistake_in_policy("limit = []") ==
+        "3: policy 'p': limit is an empty list; write \"5/60s\"");
+  CHECK(mistake_in_policy("limit = ['5/60s', '6/1m']") ==
+        "3: policy 'p': limit: two limits have the same window, 60s; give each its own");
+  CHECK(mistake_in_policy("algorithm = 'gcar'") ==
+        "3: policy 'p': algorithm: unknown algorithm 'gcar'; did you mean 'gcra'?");
+  CHECK(mistake_in_policy("algorithm = 'x'")
+            .starts_with(
+                "3: policy 'p': algorithm: unknown algorithm 'x'; it is one of fixed-window, "));
+  CHECK(mistake_in_policy("algorithm = 'concurrency'")
+            .starts_with("3: policy 'p': algorithm: concurrency gives leases to holders"));
+  CHECK(
+      mistake_in_policy("burst = 3") ==
+      "3: policy 'p': burst: sliding-window-log has no burst; token-bucket, gcra and leaky-bucket "
+      "have one");
+  CHECK(mistake_in_policy("burst = 0\nalgorithm = 'gcra'") ==
+        "3: policy 'p': burst: burst must be from 1 to 1000000000, not 0");
+  CHECK(
+      mistake_in_policy("limit = '1000M/s'\nalgorithm = 'gcra'") ==
+      "3: policy 'p': limit: limit 1000000000 x burst 1000000000 is more than 2^53; use a smaller "
+      "limit or a smaller burst");
+}
+
+TEST_CASE("a template knows %s and %% alone") {
+  for (const auto* key : {"k:%d", "100%", "%", "%%%", "%S", "% s", "%\xC3\xA9"}) {
+    CHECK(mistake_in_policy(std::string("key = '") + key + "'") ==
+          std::string("3: policy 'p': key: '") + key +
+              "' has a % that is neither %s, an argument, nor %%, a percent sign");
+  }
+  CHECK(mistake_in_policy("key = ''") == "3: policy 'p': key: '' is empty");
+}
+
+TEST_CASE("a key that cannot carry several limits is refused") {
+  CHECK(mistake_in("[policy.p]\nkey = '}%s'\nlimit = ['1/s', '5/60s']\n") ==
+        "2: policy 'p': key: key '}%s' cannot carry several limits, since no hash tag can be made "
+        "of it; write a tag into it, such as '{tag}}%s'");
+  CHECK(mistakes_in("[policy.p]\nkey = '}%s'\nlimit = ['1/s']\n") == Words{"accepted"});
+}
+
+TEST_CASE("a policy needs a name, a key and a limit") {
+  CHECK(mistakes_in("\n[policy.p]\n") ==
+        Words{"2: policy 'p': key is missing; write key = \"login:%s\"",
+              "2: policy 'p': limit is missing; write limit = \"5/60s\""});
+  CHECK(mistake_in("[policy.'']\nkey = 'k'\nlimit = '1/s'") == "1: the name of a policy is empty");
+}
+
+TEST_CASE("all mistakes are found, in the order of the file") {
+  CHECK(mistakes_in(R"([policy.z]
+key = 5
+limit = ["x", "1/s", "y"]
+burst = 1.5
+[policy.a]
+limt = "1/s"
+[other]
+)") == Words{"2: policy 'z': key must be a string, not 5",
+             "3: policy 'z': limit: 'x' is not a limit; write LIMIT/WINDOW, such as 5/60s or "
+             "100/min",
+             "3: policy 'z': limit: 'y' is not a limit; write LIMIT/WINDOW, such as 5/60s or "
+             "100/min",
+             "4: policy 'z': burst must be a whole number, not 1.5",
+             "5: policy 'a': key is missing; write key = \"login:%s\"",
+             "5: policy 'a': limit is missing; write limit = \"5/60s\"",
+             "6: unknown key 'limt' in [policy.a]; did you mean 'limit'?",
+             "7: unknown table 'other'; it is one of url, timeout or policy"});
+}
+
+TEST_CASE("what is not TOML is named with its line") {
+  CHECK(
+      mistake_in("a = 1\nurl = \"x\n") ==
+      "2: bad TOML in string: unescaped control characters other than TAB (U+0009) are explicitly "
+      "prohibited");
+  CHECK(mistake_in("[policy.p]\nkey = 'k'\nlimit = '1/s'\n[policy.p]\n") ==
+        "4: bad TOML in table header: cannot redefine existing table 'policy.p'");
+  CHECK(mistake_in("\nurl = redis://h\n") ==
+        "2: bad TOML in value: could not determine value type");
+  CHECK(mistake_in("# \xFF") == "1: bad TOML: encountered invalid utf-8 sequence");
+  CHECK(mistake_in(std::string_view("\n\0", 2)).starts_with("2: bad TOML"));
+}
+
+TEST_CASE("levels without end are refused, and nothing overflows") {
+  const auto repeated = [](std::string_view text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  CHECK(mistake_in("\na" + repeated(".a", 500'000) + " = 1") == "2: more than 1000 dots");
+  CHECK(mistake_in("a = " + repeated("[", 100'000)).starts_with("1: bad TOML in value: exceeded"));
+  CHECK(
+      mistake_in("a = " + repeated("{a=", 100'000)).starts_with("1: bad TOML in value: exceeded"));
+  // As deep as it goes without being refused.
+  const auto dots = repeated(".a", 999);
+  CHECK_FALSE(
+      mistakes_in("[a" + dots + "]\n" + repeated("a" + dots + " = [ {\n", 7) + "a" + dots + " = 1")
+          .empty());
+}
+
+// --- templates ----------------------------------------------------------------------------------
+
+TEST_CASE("a template is filled with as many arguments as it has %s") {
+  const auto key = [](const std::string& text, const Words& arguments) {
+    const auto policy = policy_with_key(text);
+    CHECK(argument_count(policy) == arguments.size());
+    const auto filled = fill(policy, arguments);
+    CHECK(fits(policy, filled));
+    return filled;
+  };
+  CHECK(key("login:%s", {"alice"}) == "login:alice");
+  CHECK(key("%s:%s", {"a", "b"}) == "a:b");
+  CHECK(key("%s%s", {"a", "b"}) == "ab");
+  CHECK(key("all", {}) == "all");
+  CHECK(key("100%%:%s%%", {"5"}) == "100%:5%");
+  CHECK(key("%%s", {}) == "%s");
+  CHECK(key("x%s", {"%s"}) == "x%s");
+  CHECK(key("\xC3\xA9:%s", {"\xC3\xBC \n"}) == "\xC3\xA9:\xC3\xBC \n");
+  CHECK(key("b:%s", {std::string("\0\xFF", 2)}) == std::string("b:\0\xFF", 4));
+}
+
+TEST_CASE("a key fits a template where each %s can be at least a byte of it") {
+  const auto fit = [](const char* text, std::string_view key) {
+    return fits(policy_with_key(text), key);
+  };
+  CHECK(fit("login:%s", "login:a"));
+  CHECK_FALSE(fit("login:%s", "login:"));
+  CHECK_FALSE(fit("login:%s", "logon:a"));
+  CHECK_FALSE(fit("login:%s", "xlogin:a"));
+  CHECK(fit("%s", "x"));
+  CHECK_FALSE(fit("%s", ""));
+  CHECK(fit("%s:x", "a:x:x"));
+  CHECK_FALSE(fit("%s:x", ":x"));
+  CHECK_FALSE(fit("%s:x", "a:x:y"));
+  CHECK(fit("%s:%s", ":::"));
+  CHECK_FALSE(fit("%s:%s", "::"));
+  CHECK(fit("%s%s%s", "abc"));
+  CHECK_FALSE(fit("%s%s%s", "ab"));
+  CHECK(fit("a%sa", "aaa"));
+  CHECK_FALSE(fit("a%sa", "aa"));
+  CHECK_FALSE(fit("ab%sba", "aba"));
+  CHECK(fit("x%sab%sab", "x.ab.ab.ab"));
+  CHECK(fit("all", "all"));
+  CHECK_FALSE(fit("all", "all:"));
+  CHECK(fit("%%", "%"));
+  CHECK_FALSE(fit("%%", "%%"));
+}
+
+TEST_CASE("a key belongs to the policy that says most of it, or to the first") {
+  const auto configuration = parse_configuration(
+      with_policies({"%s", "login:%s", "%s:alice", "login:%s:x", "lo%s:x", "%s:%s", "%s:bob"}),
+      "f.toml");
+  const auto name = [&](std::string_view key) -> std::string {
+    const auto* policy = policy_for(configuration, key);
+    return policy == nullptr ? "none" : policy->name;
+  };
+  CHECK(name("x") == "p0");
+  CHECK(name("login:bob") == "p1");
+  CHECK(name("login:alice") == "p1");  // 6 bytes, as p2, and before it
+  CHECK(name("x:alice") == "p2");
+  CHECK(name("login:a:x") == "p3");
+  CHECK(name("lot:x") == "p4");
+  CHECK(name("a:b") == "p5");
+  CHECK(name("") == "none");
+  CHECK(policy_for(Configuration{}, "x") == nullptr);
+}
+
+TEST_CASE("the keys of several limits belong to the policy of the key they were made of") {
+  const auto configuration = parse_configuration(
+      with_policies({"login:%s", "user:{%s}", "%s"}, "['10/s', '100/60s', '5/1500ms']") +
+          "[policy.one]\nkey = 'one:%s'\nlimit = '5/60s'\n",
+      "f.toml");
+  const auto found = [&](std::string_view key) -> std::string {
+    const auto match = match_policy(configuration, key);
+    if (!match) return "none";
+    CHECK(fits(*match->policy, match->key));
+    CHECK(policy_for(configuration, key) == match->policy);
+    return match->policy->name + " " + match->key + " " +
+           (match->limit ? std::to_string(*match->limit) : "-");
+  };
+  CHECK(found("login:alice") == "p0 login:alice -");
+  CHECK(found("{login:alice}:1s") == "p0 login:alice 0");
+  CHECK(found("{login:alice}:60s") == "p0 login:alice 1");
+  CHECK(found("{login:alice}:1500ms") == "p0 login:alice 2");
+  CHECK(found("user:{a}:60s") == "p1 user:{a} 1");
+  CHECK(found("user:{a}") == "p1 user:{a} -");
+  // Not made by redis_keys(): no such window, or a key that would have got braces.
+  CHECK(found("{login:alice}:2s") == "p2 {login:alice}:2s -");
+  CHECK(found("login:alice:60s") == "p0 login:alice:60s -");
+  // An argument with a tag of its own keeps it.
+  CHECK(found("login:{a}:60s") == "p0 login:{a} 1");
+  CHECK(found("{x}:60s") == "p2 x 1");
+  CHECK(found("one:x") == "one one:x 0");
+  CHECK(found("{one:x}:60s") == "p2 one:x 1");
+}
+
+TEST_CASE("base_keys() undoes redis_keys()") {
+  const std::vector<Limit> limits{{1, 1s, {}}, {1, 90s, {}}, {1, 1500us, {}}};
+  for (const std::string_view key :
+       {"k", "a}b", "a{", "{a}", "x{a}", "{{a}", "a b", "{}{a}", "{a}{b}", "%"}) {
+    const auto keys = redis_keys(key, limits);
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      const auto bases = base_keys(keys[i], limits[i]);
+      CAPTURE(keys[i]);
+      CHECK(std::find(bases.begin(), bases.end(), key) != bases.end());
+      for (const auto base : bases) CHECK(redis_keys(base, limits)[i] == keys[i]);
+      CHECK(base_keys(keys[i], limits[(i + 1) % 3]).empty());
+    }
+  }
+  CHECK(base_keys("k:1s", limits[0]).empty());
+  CHECK(base_keys(":1s", limits[0]).empty());
+  CHECK(base_keys("{}:1s", limits[0]).empty());
+}
