@@ -1,0 +1,54 @@
+#include "redis/scan.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+namespace rlctl::redis {
+namespace {
+
+/// A cursor counts with its bits reversed, so that a table may grow or shrink under a scan: the bit
+/// that counts most is the lowest. Read as a binary fraction it says how far the scan is, whatever
+/// the size of the table.
+double share_of(std::string_view cursor) {
+  std::uint64_t bits = 0;
+  std::from_chars(cursor.data(), cursor.data() + cursor.size(), bits);
+  double share = 0;
+  for (double weight = 0.5; bits != 0; bits >>= 1U, weight /= 2) {
+    if ((bits & 1U) != 0) share += weight;
+  }
+  return share;
+}
+
+}  // namespace
+
+void Scan::append() {
+  connection_.append({"SCAN", cursor_, "MATCH", pattern_, "COUNT", count_});
+}
+
+std::vector<std::string> Scan::take() {
+  const auto reply = connection_.read();
+  if (reply.is_error()) throw to_error(reply);
+  cursor_ = reply[0].text();
+  done_ = cursor_ == "0";
+  share_ = done_ ? 1 : std::max(share_, share_of(cursor_));
+  const auto found = reply[1];
+  std::vector<std::string> keys;
+  keys.reserve(found.size());
+  for (std::size_t i = 0; i < found.size(); ++i) keys.emplace_back(found[i].text());
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+std::string escape_glob(std::string_view text) {
+  std::string pattern;
+  pattern.reserve(text.size());
+  for (const char c : text) {
+    if (std::string_view("*?[]\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+}  // namespace rlctl::redis

@@ -1,0 +1,106 @@
+#include "redis/scan.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/server.h"
+
+namespace {
+
+using rlctl::redis::Connection;
+using rlctl::redis::escape_glob;
+using rlctl::redis::Scan;
+
+Connection connect(const rlctl::redis::PrivateServer& server) {
+  return Connection::open(server.url(), std::chrono::seconds{10});
+}
+
+void fill(Connection& connection, int count) {
+  for (int i = 0; i < count; ++i) connection.append({"SET", "key:" + std::to_string(i), "v"});
+  for (int i = 0; i < count; ++i) REQUIRE(connection.read().text() == "OK");
+}
+
+}  // namespace
+
+TEST_CASE("a scan finds every key, and says how far it is") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = connect(*server);
+  constexpr int kKeys = 5000;
+  fill(connection, kKeys);
+  Scan scan(connection, "*", "100");
+  std::set<std::string> found;
+  double share = 0;
+  while (!scan.done()) {
+    for (auto& key : scan.next()) found.insert(std::move(key));
+    CHECK(scan.share() >= share);
+    share = scan.share();
+    // Keys lie evenly in the table.
+    CHECK(static_cast<double>(found.size()) / kKeys == doctest::Approx(share).epsilon(0.2));
+  }
+  CHECK(found.size() == kKeys);
+  CHECK(share == 1);
+}
+
+TEST_CASE("a scan of an empty database is done at once") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = connect(*server);
+  Scan scan(connection, "*");
+  CHECK_FALSE(scan.done());
+  CHECK(scan.next().empty());
+  CHECK(scan.done());
+}
+
+TEST_CASE("a scan finds what matches the pattern, and an escaped pattern matches itself alone") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = connect(*server);
+  const std::string names[] = {"a*b", "a?b",   "a[b]c", "a\\b", "axb",
+                               "abc", "a\\*b", "]",     "^-",   std::string("a\0*\n", 4)};
+  for (const auto& name : names) REQUIRE(connection.call({"SET", name, "v"}).text() == "OK");
+  for (const auto& name : names) {
+    CAPTURE(name);
+    Scan scan(connection, escape_glob(name));
+    CHECK(scan.next() == std::vector<std::string>{name});
+  }
+  Scan wild(connection, "a?b");
+  CHECK(wild.next() == std::vector<std::string>{"a*b", "a?b", "a\\b", "axb"});
+}
+
+TEST_CASE("two scans on one connection go on where each was") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = connect(*server);
+  fill(connection, 1000);
+  Scan one(connection, "*", "10"), other(connection, "*", "10");
+  std::set<std::string> found, found_by_other;
+  while (!one.done()) {
+    one.append();
+    other.append();
+    for (auto& key : one.take()) found.insert(std::move(key));
+    for (auto& key : other.take()) found_by_other.insert(std::move(key));
+  }
+  CHECK(other.done());
+  CHECK(found.size() == 1000);
+  CHECK(found_by_other.size() == 1000);
+}
+
+TEST_CASE("a scan that the server refuses throws the server's error") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = connect(*server);
+  REQUIRE(connection.call({"ACL", "SETUSER", "default", "-scan"}).text() == "OK");
+  Scan scan(connection, "*");
+  try {
+    (void)scan.next();
+    FAIL("no error");
+  } catch (const rlctl::redis::Error& error) {
+    CHECK(error.code() == "NOPERM");
+    CHECK(error.failure() == rlctl::redis::Failure::kRefused);
+  }
+}
