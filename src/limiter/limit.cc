@@ -151,22 +151,6 @@ std::string in_unit(microseconds duration, std::string_view skip = {}) {
   return fmt::format("{}{}", duration / unit->length, unit->name);
 }
 
-/// Has a hash tag, as Redis Cluster reads keys: something between the first '{' and the first '}'
-/// after it.
-bool has_hash_tag(std::string_view key) {
-  const auto open = key.find('{');
-  if (open == std::string_view::npos) return false;
-  const auto close = key.find('}', open);
-  return close != std::string_view::npos && close > open + 1;
-}
-
-std::string key_suffix(microseconds window) {
-  if (window % std::chrono::seconds{1} == microseconds{0}) {
-    return fmt::format("{}s", window / std::chrono::seconds{1});
-  }
-  return in_unit(window);
-}
-
 }  // namespace
 
 Limit parse_limit(std::string_view text) {
@@ -212,6 +196,20 @@ std::int64_t parse_whole(std::string_view text, std::string_view what) {
   return negative ? -value : value;
 }
 
+bool has_hash_tag(std::string_view key) {
+  const auto open = key.find('{');
+  if (open == std::string_view::npos) return false;
+  const auto close = key.find('}', open);
+  return close != std::string_view::npos && close > open + 1;
+}
+
+std::string window_suffix(microseconds window) {
+  if (window % std::chrono::seconds{1} == microseconds{0}) {
+    return fmt::format("{}s", window / std::chrono::seconds{1});
+  }
+  return in_unit(window);
+}
+
 std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit> limits) {
   if (limits.size() <= 1) return std::vector<std::string>(limits.size(), std::string(key));
   const bool tagged = has_hash_tag(key);
@@ -224,7 +222,7 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
   }
   std::vector<std::string> keys;
   for (const Limit& limit : limits) {
-    const auto suffix = key_suffix(limit.window);
+    const auto suffix = window_suffix(limit.window);
     auto name = tagged ? fmt::format("{}:{}", key, suffix) : fmt::format("{{{}}}:{}", key, suffix);
     if (std::find(keys.begin(), keys.end(), name) != keys.end()) {
       throw UsageError(fmt::format("two limits have the same window, {}; give each its own",
@@ -236,7 +234,7 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
 }
 
 std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit) {
-  const auto suffix = ":" + key_suffix(limit.window);
+  const auto suffix = ":" + window_suffix(limit.window);
   if (!redis_key.ends_with(suffix)) return {};
   const auto key = redis_key.substr(0, redis_key.size() - suffix.size());
   if (!has_hash_tag(key)) return {};

@@ -63,5 +63,10 @@ struct Limit {
 /// order; most keys are of none. The views are of `redis_key`.
 [[nodiscard]] std::vector<std::string_view> base_keys(std::string_view redis_key,
                                                       const Limit& limit);
+/// How redis_keys() writes a window: "60s", "1500ms", "1us".
+[[nodiscard]] std::string window_suffix(microseconds window);
+/// Has a hash tag, as Redis Cluster reads keys: something between the first '{' and the first '}'
+/// after it.
+[[nodiscard]] bool has_hash_tag(std::string_view key);
 
 }  // namespace rlctl::limiter

@@ -1,0 +1,128 @@
+#include "limiter/key_family.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_map>
+
+#include "limiter/contents.h"
+#include "limiter/state.h"
+#include "redis/scan.h"
+
+namespace rlctl::limiter {
+namespace {
+
+using Families = std::vector<std::vector<std::string>>;
+
+constexpr microseconds kMaxWindow{100'000'000'000'000};
+
+struct Suffix {
+  std::string_view unit;
+  microseconds length;
+};
+// "us" and "ms" before the "s" that they end in.
+constexpr std::array kSuffixes{Suffix{"us", microseconds{1}},
+                               Suffix{"ms", std::chrono::milliseconds{1}},
+                               Suffix{"s", std::chrono::seconds{1}}};
+
+std::optional<microseconds> parse_suffix(std::string_view text) {
+  for (const auto& [unit, length] : kSuffixes) {
+    if (!text.ends_with(unit)) continue;
+    const auto* end = text.data() + text.size() - unit.size();
+    std::int64_t count = 0;
+    const auto [stop, error] = std::from_chars(text.data(), end, count);
+    if (error != std::errc{} || stop != end) return std::nullopt;
+    if (count < 1 || count > kMaxWindow / length) return std::nullopt;
+    return count * length;
+  }
+  return std::nullopt;
+}
+
+/// What stands before the window in the names of a key's family; none where no such name can be
+/// made of it.
+std::optional<std::string> family_prefix(std::string_view key) {
+  try {
+    constexpr std::array kTwo{Limit{.limit = 1, .window = std::chrono::seconds{1}, .burst = {}},
+                              Limit{.limit = 1, .window = std::chrono::seconds{2}, .burst = {}}};
+    auto name = redis_keys(key, kTwo).front();
+    name.resize(name.size() - 2);  // "1s"
+    return name;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+/// Finds the families of some keys among other names, by the names.
+class FamilyNames {
+ public:
+  explicit FamilyNames(std::span<const std::string> keys) : families_(keys.size()) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (auto prefix = family_prefix(keys[i])) keys_of_[std::move(*prefix)].push_back(i);
+    }
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return keys_of_.empty(); }
+  /// Matches all that can be in a family.
+  [[nodiscard]] std::string pattern() const {
+    return keys_of_.size() == 1 ? redis::escape_glob(keys_of_.begin()->first) + "[1-9]*s"
+                                : "*{?*}*:[1-9]*s";
+  }
+  void add(const std::vector<std::string>& names) {
+    for (const auto& name : names) {
+      const auto found = keys_of_.find(name.substr(0, name.rfind(':') + 1));
+      if (found == keys_of_.end() || !window_in_name(name)) continue;
+      for (const auto key : found->second) families_[key].push_back(name);
+    }
+  }
+  [[nodiscard]] Families take() { return std::move(families_); }
+
+ private:
+  /// By prefix: "a" and "{a}" have the same.
+  std::unordered_map<std::string, std::vector<std::size_t>> keys_of_;
+  Families families_;
+};
+
+/// Each name once, by window, and only those that hold limiter state.
+void keep_limiters(redis::Connection& connection, std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end(),
+            [](const auto& a, const auto& b) { return window_in_name(a) < window_in_name(b); });
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const auto contents = read_contents(connection, names);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto* form = decode(contents[i]).form;
+    if (form != nullptr && !form->is_foreign()) std::swap(names[kept++], names[i]);
+  }
+  names.resize(kept);
+}
+
+}  // namespace
+
+std::optional<microseconds> window_in_name(std::string_view redis_key) {
+  const auto colon = redis_key.rfind(':');
+  if (colon == redis_key.npos || !has_hash_tag(redis_key.substr(0, colon))) return std::nullopt;
+  const auto suffix = redis_key.substr(colon + 1);
+  const auto window = parse_suffix(suffix);
+  return window && window_suffix(*window) == suffix ? window : std::nullopt;
+}
+
+std::vector<std::string> find_family(redis::Connection& connection, const std::string& key,
+                                     const OnScanned& on_scanned) {
+  return find_families(connection, std::span(&key, 1), on_scanned).front();
+}
+
+Families find_families(redis::Connection& connection, std::span<const std::string> keys,
+                       const OnScanned& on_scanned) {
+  FamilyNames names(keys);
+  if (names.empty()) return names.take();
+  redis::Scan scan(connection, names.pattern());
+  while (!scan.done()) {
+    names.add(scan.next());
+    if (on_scanned) on_scanned(scan.share());
+  }
+  auto families = names.take();
+  for (auto& family : families) keep_limiters(connection, family);
+  return families;
+}
+
+}  // namespace rlctl::limiter
