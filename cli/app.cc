@@ -24,6 +24,7 @@ constexpr std::string_view kVersionLine = "rlctl " RLCTL_VERSION "\n";
 /// What every command takes.
 struct GeneralOptions {
   ConnectionOptions connection;
+  std::optional<std::string> config;
   bool json = false;
   bool help = false;
   bool version = false;
@@ -42,6 +43,9 @@ const Command& find_command(const std::string& name) {
 void add_general_options(Options& options, GeneralOptions& target) {
   add_connection_options(options, target.connection);
   options.group("General");
+  options.value("--config", "FILE", target.config,
+                "configuration (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, else "
+                "/etc/rlctl/config.toml)");
   options.flag("--json", target.json, "results and errors as JSON");
   options.flag("-h,--help", target.help, "show this help");
   options.flag("-V,--version", target.version, "show the version");
@@ -124,9 +128,11 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
     out.write(general.version ? std::string(kVersionLine) : command_help(command));
     return ExitStatus::kDone;
   }
+  ConfigurationSource configuration(general.config);
   Invocation invocation{.command = command.name,
                         .operands = std::move(operands),
                         .connection = general.connection,
+                        .configuration = configuration,
                         .json = general.json,
                         .interrupt = signals_->interrupt(),
                         .out = out};

@@ -36,7 +36,7 @@ class Batch {
       : plan_(plan),
         invocation_(invocation),
         input_(file),
-        connector_(invocation.connection, invocation.interrupt),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
         link_(connector_, *plan.limiter.algorithm),
         format_(plan.limiter, invocation.json),
         progress_(input_.total_bytes() > 0 && ::isatty(STDOUT_FILENO) == 0 &&
@@ -122,7 +122,9 @@ bool Batch::take_lines() {
 
 void Batch::take(const LineReader::Line& line) {
   // The text is kept as the key and once more for each limit; a message about it repeats it too.
-  Pending& pending = pending_.push(line.text.size() * (1 + plan_.limiter.limits.size()));
+  const auto* policy = plan_.limiter.policy;
+  const auto key_size = line.text.size() + (policy == nullptr ? 0 : policy->key.size());
+  Pending& pending = pending_.push(key_size * (1 + plan_.limiter.limits.size()));
   pending.line = line.number;
   pending.state = Pending::State::kFailed;
   try {
@@ -160,6 +162,9 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
     limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
   }
   if (pending.key.empty()) throw UsageError("the key is empty");
+  if (const auto* policy = plan_.limiter.policy) {
+    pending.key = limiter::fill(*policy, std::span(&pending.key, 1));
+  }
   if (plan_.limiter.limits.size() == 1) {
     pending.redis_keys.resize(1);
     pending.redis_keys[0] = pending.key;

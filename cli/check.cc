@@ -55,7 +55,7 @@ void refuse_contradictions(const CheckOptions& options) {
   }
 }
 
-CheckPlan make_plan(const CheckOptions& options) {
+CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
   refuse_contradictions(options);
   CheckPlan plan{.peek = options.peek, .wait = options.wait.given, .quiet = options.quiet};
   if (options.cost) plan.cost = limiter::parse_whole(masked(*options.cost), "--cost");
@@ -63,7 +63,7 @@ CheckPlan make_plan(const CheckOptions& options) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
                      in_quotes(*options.cost));
   }
-  plan.limiter = resolve_limiter(options.limit, plan.cost);
+  plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
   if (options.now) plan.now = parse_now(*options.now);
   if (options.on_error) plan.on_error = OnError(*options.on_error);
   if (options.wait.value) {
@@ -73,8 +73,14 @@ CheckPlan make_plan(const CheckOptions& options) {
   return plan;
 }
 
-const std::string& only_key(const CheckPlan& plan, const Invocation& invocation) {
+std::string only_key(const CheckPlan& plan, const Invocation& invocation) {
   const auto& operands = invocation.operands;
+  if (const auto* policy = plan.limiter.policy) {
+    if (operands.size() > 1 && operands.size() > limiter::argument_count(*policy)) {
+      throw UsageError(takes_arguments(*policy) + but_given(operands));
+    }
+    return asked_keys(&plan.limiter, operands).front();
+  }
   if (operands.empty()) throw UsageError("no KEY is given", "rlctl check KEY --limit 5/60s");
   if (operands.size() > 1) {
     throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
@@ -83,8 +89,14 @@ const std::string& only_key(const CheckPlan& plan, const Invocation& invocation)
                          ? "a time for --wait is tied to it: --wait=5s"
                          : "--batch checks many keys; a key with blanks needs quotes");
   }
-  if (operands[0].empty()) throw UsageError("KEY is empty", "is the variable set?");
-  return operands[0];
+  return asked_keys(&plan.limiter, operands).front();
+}
+
+/// A line of a batch is one key, or what makes one.
+void require_batchable(const CheckPlan& plan) {
+  const auto* policy = plan.limiter.policy;
+  if (policy == nullptr || limiter::argument_count(*policy) == 1) return;
+  throw UsageError("--batch: each line is one argument, but " + takes_arguments(*policy));
 }
 
 std::string batch_file(const CheckOptions& options, const Invocation& invocation) {
@@ -109,7 +121,7 @@ void print(const CheckPlan& plan, const Result& result, Invocation& invocation) 
 
 limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
                          Invocation& invocation) {
-  Connector connector(invocation.connection, invocation.interrupt);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && ::isatty(STDERR_FILENO) == 1);
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
   if (plan.peek) return asker.peek(request);
@@ -118,7 +130,7 @@ limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
 }
 
 ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
-  const std::string& key = only_key(plan, invocation);
+  const std::string key = only_key(plan, invocation);
   limiter::Request request{.keys = limiter::redis_keys(key, plan.limiter.limits),
                            .limits = plan.limiter.limits,
                            .cost = plan.cost,
@@ -139,8 +151,11 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
 }
 
 ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
-  const CheckPlan plan = make_plan(options);
-  if (options.batch.given) return run_batch(plan, batch_file(options, invocation), invocation);
+  const CheckPlan plan = make_plan(options, invocation.configuration);
+  if (options.batch.given) {
+    require_batchable(plan);
+    return run_batch(plan, batch_file(options, invocation), invocation);
+  }
   return check_key(plan, invocation);
 }
 
@@ -157,7 +172,8 @@ const Command check_command{
     .summary = "ask a limiter, and record the request if it is allowed",
     .synopsis =
         "[connection] check --limit LIMIT [options] [--] KEY\n"
-        "[connection] check --limit LIMIT [options] --batch [FILE]",
+        "[connection] check --limit LIMIT [options] --batch [FILE]\n"
+        "[connection] check --policy NAME [options] [--] [ARGUMENT...]",
     .about =
         "Asks whether one more request for KEY is within the limit, and records it if so.\n"
         "KEY is the Redis key itself; several --limit keep {KEY}:60s and so on.",
@@ -174,6 +190,7 @@ Exit status:
 Examples:
   if rlctl check -q --limit 5/60s -- "login:$user"; then ...; fi
   rlctl check --limit 10/s --limit 100/min api:acme --json
+  rlctl check --policy login alice
   rlctl check --limit 100/s --algorithm leaky-bucket --wait=5s mail:out
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",

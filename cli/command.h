@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/configuration.h"
 #include "cli/connection_options.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -19,6 +20,7 @@ struct Invocation {
   std::string_view command;
   std::vector<std::string> operands;
   const ConnectionOptions& connection;
+  ConfigurationSource& configuration;
   bool json = false;
   const redis::Interrupt& interrupt;
   Output& out;
@@ -42,7 +44,7 @@ struct Command {
 
 /// Every command, in the order in which `rlctl --help` lists them: X(check) stands for
 /// `extern const Command check_command`, which cli/check.cc defines.
-#define RLCTL_COMMANDS(X) X(check)
+#define RLCTL_COMMANDS(X) X(check) X(config)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)

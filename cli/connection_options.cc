@@ -1,10 +1,10 @@
 #include "cli/connection_options.h"
 
 #include <climits>
-#include <cstdlib>
 #include <string_view>
 
 #include "cli/askpass.h"
+#include "cli/environment.h"
 #include "cli/problem.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
@@ -13,13 +13,6 @@ namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kDefaultTimeout = "1s";
-
-/// Empty is as good as unset.
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
 
 int parse_number(const std::string& text, std::string_view name, int least, int most) {
   const auto value = limiter::parse_whole(text, name);
@@ -49,14 +42,24 @@ void refuse_unsupported(const ConnectionOptions& options) {
   if (options.insecure) refuse("--insecure");
 }
 
-redis::Url base_url(const ConnectionOptions& options) {
+/// The URL to begin with.
+void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
+             ConfigurationSource& configuration) {
+  settings.url_from = Origin::kOption;
   if (options.url) {
-    return redis::parse_url(*options.url);
+    settings.url = redis::parse_url(*options.url);
+    return;
   }
   const auto from_environment = environment("RLCTL_URL");
-  if (!from_environment) return {};
+  if (!from_environment) {
+    const auto& from_file = configuration.get().url;
+    settings.url_from = from_file ? Origin::kFile : Origin::kDefault;
+    if (from_file) settings.url = redis::parse_url(*from_file);
+    return;
+  }
+  settings.url_from = Origin::kEnvironment;
   try {
-    return redis::parse_url(*from_environment);
+    settings.url = redis::parse_url(*from_environment);
   } catch (const redis::Error& error) {
     throw redis::Error(error.failure(), std::string("RLCTL_URL: ") + error.what(), error.code(),
                        error.hint());
@@ -90,8 +93,7 @@ void require_supported(const redis::Url& url) {
   if (!what.empty()) throw not_built(std::string(what));
 }
 
-std::chrono::microseconds parse_timeout(const ConnectionOptions& options) {
-  const std::string text = options.timeout.value_or(std::string(kDefaultTimeout));
+std::chrono::microseconds parse_timeout(const std::string& text) {
   std::chrono::microseconds timeout{};
   try {
     timeout = limiter::parse_duration(text);
@@ -102,13 +104,37 @@ std::chrono::microseconds parse_timeout(const ConnectionOptions& options) {
   return timeout;
 }
 
+void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
+                 ConfigurationSource& configuration) {
+  if (options.timeout) {
+    settings.timeout = parse_timeout(*options.timeout);
+    settings.timeout_from = Origin::kOption;
+    return;
+  }
+  const auto& from_file = configuration.get().timeout;
+  settings.timeout = parse_timeout(from_file.value_or(std::string(kDefaultTimeout)));
+  settings.timeout_from = from_file ? Origin::kFile : Origin::kDefault;
+}
+
+void set_password(ConnectionSettings& settings) {
+  auto& url = settings.url;
+  if (url.scheme == redis::Scheme::kPrivate) return;  // it has none
+  if (!url.password.empty() && settings.url_from != Origin::kFile) return;
+  if (const auto password = environment("REDISCLI_AUTH")) url.password = *password;
+}
+
+bool changes_url(const ConnectionOptions& options) {
+  return options.host || options.port || options.socket || options.database || options.user;
+}
+
 }  // namespace
 
 void add_connection_options(Options& options, ConnectionOptions& target) {
   options.group("Connection");
   options.value("-u,--url", "URL", target.url,
                 "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for a "
-                "server of its own (default: $RLCTL_URL, else redis://127.0.0.1:6379)");
+                "server of its own (default: $RLCTL_URL, else the configuration's, else "
+                "redis://127.0.0.1:6379)");
   options.value("-H,--host", "HOST", target.host, "server's name or address");
   options.value("-p,--port", "PORT", target.port, "server's port");
   options.value("-s,--socket", "PATH", target.socket, "server's unix socket");
@@ -125,25 +151,31 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.value("--sni", "NAME", target.sni, "TLS: server's name");
   options.flag("--insecure", target.insecure, "TLS: do not verify the server");
   options.value("--timeout", "TIME", target.timeout,
-                "for connecting, and for each answer (default: 1s)");
+                "for connecting, and for each answer (default: the configuration's, else 1s)");
 }
 
-redis::Url resolve_url(const ConnectionOptions& options) {
+ConnectionSettings resolve_connection(const ConnectionOptions& options,
+                                      ConfigurationSource& configuration) {
   refuse_unsupported(options);
-  redis::Url url = base_url(options);
+  ConnectionSettings settings;
+  auto& url = settings.url;
+  set_url(settings, options, configuration);
   set_address(url, options);
   require_supported(url);
   if (options.database) url.database = parse_number(*options.database, "--db", 0, INT_MAX);
   if (options.user) url.user = *options.user;
-  // A private server has no password.
-  if (url.password.empty() && url.scheme != redis::Scheme::kPrivate) {
-    url.password = environment("REDISCLI_AUTH").value_or("");
-  }
-  return url;
+  set_password(settings);
+  if (changes_url(options)) settings.url_from = Origin::kOption;
+  set_timeout(settings, options, configuration);
+  return settings;
 }
 
-Connector::Connector(const ConnectionOptions& options, const redis::Interrupt& interrupt)
-    : url_(resolve_url(options)), timeout_(parse_timeout(options)), interrupt_(interrupt) {
+Connector::Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
+                     const redis::Interrupt& interrupt)
+    : interrupt_(interrupt) {
+  const auto settings = resolve_connection(options, configuration);
+  url_ = settings.url;
+  timeout_ = settings.timeout;
   if (options.askpass) url_.password = ask_password("Password: ", interrupt);
 }
 

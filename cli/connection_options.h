@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/configuration.h"
 #include "cli/options.h"
 #include "redis/connection.h"
 #include "redis/interrupt.h"
@@ -24,16 +25,28 @@ struct ConnectionOptions {
 
 void add_connection_options(Options& options, ConnectionOptions& target);
 
-/// The server's URL: flag before environment (RLCTL_URL, REDISCLI_AUTH) before default. The URL
-/// comes first and the other options change it part by part; a password in a URL is used before
-/// REDISCLI_AUTH. Does no I/O. Throws UsageError and redis::Error(kUsage, kUnsupported).
-[[nodiscard]] redis::Url resolve_url(const ConnectionOptions& options);
+/// What they say together with the environment and the configuration file, and where that was
+/// found.
+struct ConnectionSettings {
+  redis::Url url;
+  Origin url_from = Origin::kDefault;  ///< kOption where one changed any part of it
+  std::chrono::microseconds timeout{};
+  Origin timeout_from = Origin::kDefault;
+};
+
+/// Flag before environment (RLCTL_URL, REDISCLI_AUTH) before file before default; the file is read
+/// only where it decides. The URL comes first and the other options change it part by part; a
+/// password in a URL is used before REDISCLI_AUTH, unless it is the file's. Does no other I/O.
+/// Throws UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
+[[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
+                                                    ConfigurationSource& configuration);
 
 /// Opens connections to the one server that this run is about.
 class Connector {
  public:
   /// Checks the options and, with --askpass, asks for the password. Connects nowhere.
-  Connector(const ConnectionOptions& options, const redis::Interrupt& interrupt);
+  Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
+            const redis::Interrupt& interrupt);
 
   /// A `private:` server is started by the first call and lives as long as this.
   [[nodiscard]] redis::Connection open();

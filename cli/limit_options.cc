@@ -33,6 +33,20 @@ const limiter::Algorithm& resolve_algorithm(const std::string& name) {
       "it is one of " + limiter::algorithm_names(limiter::counts_requests));
 }
 
+Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
+                       ConfigurationSource& configuration) {
+  const auto refuse = [](std::string_view name) {
+    throw UsageError("--policy and " + std::string(name) +
+                     " exclude each other: a policy has its own");
+  };
+  if (!options.limits.empty()) refuse("--limit");
+  if (options.algorithm) refuse("--algorithm");
+  if (options.burst) refuse("--burst");
+  const auto& policy = configuration.policy(*options.policy);
+  for (const auto& limit : policy.limits) limiter::require_usable(*policy.algorithm, limit, cost);
+  return {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
+}
+
 }  // namespace
 
 void add_limit_options(Options& options, LimitOptions& target) {
@@ -41,6 +55,9 @@ void add_limit_options(Options& options, LimitOptions& target) {
                "which all must allow");
   options.value("--algorithm", "NAME", target.algorithm, algorithm_text());
   options.value("--burst", "NUMBER", target.burst, burst_text());
+  options.value("--policy", "NAME", target.policy,
+                "the limit, algorithm and burst that the configuration has under this name; what "
+                "follows are the arguments of its key");
 }
 
 std::string algorithm_help() {
@@ -56,7 +73,9 @@ std::string algorithm_help() {
   return out;
 }
 
-Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost) {
+Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
+                        ConfigurationSource& configuration) {
+  if (options.policy) return resolve_policy(options, cost, configuration);
   Limiter result;
   result.algorithm =
       &resolve_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
@@ -75,6 +94,54 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost) {
   // Two limits with the same window would be one key: said now, not at the first request.
   parsed("--limit", [&] { return limiter::redis_keys("key", result.limits); });
   return result;
+}
+
+std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
+                                                ConfigurationSource& configuration) {
+  if (options.policy || !options.limits.empty()) return resolve_limiter(options, 1, configuration);
+  const auto refuse = [](std::string_view name) {
+    throw UsageError(std::string(name) + " says nothing without --limit",
+                     "--limit 5/60s allows 5 in any 60 seconds");
+  };
+  if (options.algorithm) refuse("--algorithm");
+  if (options.burst) refuse("--burst");
+  return std::nullopt;
+}
+
+std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands) {
+  const auto* policy = limiter == nullptr ? nullptr : limiter->policy;
+  const auto is_empty = [](const std::string& operand) { return operand.empty(); };
+  if (std::any_of(operands.begin(), operands.end(), is_empty)) {
+    throw UsageError(policy == nullptr ? "KEY is empty"
+                                       : "an argument of policy '" + policy->name + "' is empty",
+                     "is the variable set?");
+  }
+  if (policy == nullptr) return {operands.begin(), operands.end()};
+  const auto count = limiter::argument_count(*policy);
+  const bool good =
+      count == 0 ? operands.empty() : !operands.empty() && operands.size() % count == 0;
+  if (!good) throw UsageError(takes_arguments(*policy) + but_given(operands));
+  if (count == 0) return {limiter::fill(*policy, {})};
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < operands.size(); i += count) {
+    keys.push_back(limiter::fill(*policy, operands.subspan(i, count)));
+  }
+  return keys;
+}
+
+std::string takes_arguments(const limiter::Policy& policy) {
+  const auto count = limiter::argument_count(policy);
+  return "policy '" + policy.name + "' (key " + policy.key + ") takes " +
+         (count == 0 ? "no" : std::to_string(count)) + (count == 1 ? " argument" : " arguments");
+}
+
+std::string but_given(std::span<const std::string> operands) {
+  if (operands.empty()) return ", and none is given";
+  std::string out = ", not " + std::to_string(operands.size());
+  for (const auto& operand : operands) {
+    out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
+  }
+  return out;
 }
 
 std::optional<std::int64_t> effective_burst(const limiter::Algorithm& algorithm,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/escape.h"
+#include "limiter/policies.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -41,9 +42,22 @@ Problem describe_redis(const redis::Error& error) {
   return problem;
 }
 
+/// The first mistake, which says where it is, and how many follow.
+Problem describe_configuration(const limiter::ConfigurationError& error) {
+  Problem problem{
+      .code = "configuration", .message = error.what(), .hint = error.hint(), .of_command = false};
+  if (const auto more = error.mistakes().size() - 1; more > 0) {
+    problem.hint = "and " + std::to_string(more) + " more; 'rlctl config check' shows them all";
+  }
+  return problem;
+}
+
 Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const ProblemError*>(&error)) return e->problem();
   if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
+  if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
+    return describe_configuration(*e);
+  }
   Problem problem{.code = "usage", .message = error.what(), .usage_advice = true};
   if (dynamic_cast<const limiter::UsageError*>(&error) != nullptr) {
     if (const auto* e = dynamic_cast<const UsageError*>(&error)) problem.hint = e->hint();

@@ -60,17 +60,23 @@ void append_seconds(std::string& out, std::chrono::microseconds duration) {
   out += 's';
 }
 
+void append_limit_fields(std::string& out, const limiter::Algorithm& algorithm,
+                         const limiter::Limit& limit) {
+  out += "\"limit\":";
+  append_number(out, limit.limit);
+  append_field(out, "window_us", limit.window.count(), true);
+  const auto burst = effective_burst(algorithm, limit);
+  append_field(out, "burst", burst.value_or(0), burst.has_value());
+}
+
 ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
   algorithm_ = ",\"algorithm\":";
   append_json_string(algorithm_, limiter.algorithm->name);
   for (const auto& limit : limiter.limits) {
     limits_ += limits_.empty() ? " limit=" : ",";
     limits_ += limiter::format_limit(limit);
-    std::string tail = ",\"limit\":";
-    append_number(tail, limit.limit);
-    append_field(tail, "window_us", limit.window.count(), true);
-    const auto burst = effective_burst(*limiter.algorithm, limit);
-    append_field(tail, "burst", burst.value_or(0), burst.has_value());
+    std::string tail = ",";
+    append_limit_fields(tail, *limiter.algorithm, limit);
     tail += '}';
     json_limits_.push_back(std::move(tail));
   }

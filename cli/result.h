@@ -48,6 +48,9 @@ class ResultFormat {
 
 /// "12.041s", rounded up to ms, so that nobody comes back too early.
 void append_seconds(std::string& out, std::chrono::microseconds duration);
+/// "limit":5,"window_us":60000000,"burst":null
+void append_limit_fields(std::string& out, const limiter::Algorithm& algorithm,
+                         const limiter::Limit& limit);
 void append_number(std::string& out, std::int64_t number);
 
 }  // namespace rlctl::cli

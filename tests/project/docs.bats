@@ -93,6 +93,13 @@ commands() { rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | g
 options_in_help() { rlctl "$@" --help | sed -nE 's/^ +(-[A-Za-z], *)?(--[a-z][a-z-]+).*/\2/p' | sort -u; }
 options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-]+' | sort -u; }
 
+# page COMMAND: its page of the manual; one that has to do with a file may stand in section 5.
+page() {
+  local pages=(man/"rlctl-$1".[15].scd)
+  [[ -e ${pages[0]} ]] || fail "$1 has no page in the manual"
+  echo "${pages[0]}"
+}
+
 @test "every option of --help is in the manual" {
   run -0 commands
   assert_line check
@@ -100,7 +107,7 @@ options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-
   for command in '' $(commands); do
     for option in $(options_in_help ${command:+"$command"}); do
       grep -qxF -- "$option" <(options_in_page man/rlctl.1.scd
-        [[ -z $command ]] || options_in_page "man/rlctl-$command.1.scd") ||
+        [[ -z $command ]] || options_in_page "$(page "$command")") ||
         fail "rlctl $command --help has $option, its page has not"
     done
   done
@@ -112,7 +119,7 @@ options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-
     grep -qxF -- "$option" <(options_in_help) || fail "rlctl(1) has $option, rlctl --help has not"
   done
   for command in $(commands); do
-    for option in $(options_in_page "man/rlctl-$command.1.scd"); do
+    for option in $(options_in_page "$(page "$command")"); do
       grep -qxF -- "$option" <(options_in_help "$command") ||
         fail "rlctl-$command(1) has $option, rlctl $command --help has not"
     done
