@@ -70,6 +70,12 @@ std::string escaped(std::string_view data) {
   return out;
 }
 
+/// 12 s, but 8.572 s: as a period only where that is no long number.
+std::string interval_text(microseconds interval) {
+  const bool whole = interval % std::chrono::milliseconds{100} == microseconds{0};
+  return whole ? period_text(interval) : wait_text(interval);
+}
+
 std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
 }
@@ -254,7 +260,7 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
 
 std::string rate_part(const Inspection& inspection) {
   const auto one = interval(inspection);
-  return one ? fmt::format("one every {}", wait_text(*one)) : std::string();
+  return one ? fmt::format("one every {}", interval_text(*one)) : std::string();
 }
 
 void append_level(TextBlock& block, const Inspection& inspection) {
@@ -295,7 +301,7 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
       const auto ahead = static_cast<double>(intervals) * each;
       return *inspection.reset_after - microseconds{std::llround(ahead)};
     };
-    about = "next departure in " + wait_text(before(waiting));
+    about = "next departs in " + wait_text(before(waiting));
     if (waiting > 1) about += ", the last in " + wait_text(before(1));
   }
   block.row("waiting", fmt::format("{}", waiting), about);
@@ -326,19 +332,9 @@ std::string leaves_text(const Inspection& inspection, microseconds at) {
   return fmt::format("left {}{} ago", tilde(inspection), age_text(inspection.now - end));
 }
 
-/// How wide the counts are, with the cross before them; 0 where each is 1.
-std::size_t width_of_counts(const Inspection& inspection) {
-  std::int64_t most = 1;
-  for (const auto& entry : inspection.entries) most = std::max(most, entry.count);
-  return most == 1 ? 0 : fmt::formatted_size("{}", most) + 1;
-}
-
-std::string entry_time(const TextBlock& block, const limiter::InspectedEntry& entry,
-                       std::size_t width_of_count) {
+std::string entry_time(const TextBlock& block, const limiter::InspectedEntry& entry) {
   std::string text = limiter::format_instant(entry.at);
-  if (width_of_count == 0) return text;
-  text += fmt::format("  {}{:<{}}", block.look().utf8 ? "×" : "x", entry.count, width_of_count - 1);
-  text.erase(text.find_last_not_of(' ') + 1);
+  if (entry.count > 1) text += fmt::format("  {}{}", block.look().utf8 ? "×" : "x", entry.count);
   return text;
 }
 
@@ -356,12 +352,11 @@ void append_entries(TextBlock& block, const Inspection& inspection) {
   }
   if (more > 0 && shown > 0)
     block.item(block.tone(fmt::format("{} more, older", more), Tone::kDim));
-  const auto width = width_of_counts(inspection);
   std::vector<std::vector<std::string>> lines;
   lines.reserve(inspection.entries.size());
   for (const auto& entry : inspection.entries) {
     const auto tone = tone_of_entry(inspection, entry.at);
-    lines.push_back({block.tone(entry_time(block, entry, width), tone),
+    lines.push_back({block.tone(entry_time(block, entry), tone),
                      block.tone(when_text(entry.at, inspection.now), tone),
                      block.tone(leaves_text(inspection, entry.at), tone),
                      {}});

@@ -48,11 +48,9 @@ void Progress::update(std::chrono::microseconds left, const std::string& key) {
   show(line + "; Ctrl-C stops");
 }
 
-void Progress::update(std::int64_t done, std::int64_t total, std::string_view what) {
+void Progress::update(double share, std::string_view what) {
   if (!is_due()) return;
-  const auto share =
-      static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
-  show(fmt::format("{:3.0f}%  {} of {} {}", share * 100, done, total, what));
+  show(fmt::format("{:3.0f}%  of {}; Ctrl-C stops", share * 100, what));
 }
 
 void Progress::clear() noexcept {

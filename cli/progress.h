@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,8 +23,8 @@ class Progress {
   void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
   /// Of a wait for `key`.
   void update(std::chrono::microseconds left, const std::string& key);
-  /// Of `what` ("entries"), so many of so many.
-  void update(std::int64_t done, std::int64_t total, std::string_view what);
+  /// How much, 0 to 1, of `what` ("1000000 entries").
+  void update(double share, std::string_view what);
   /// Before anything else is written to stderr.
   void clear() noexcept;
 

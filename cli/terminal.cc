@@ -4,8 +4,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string_view>
+
+#include "cli/environment.h"
 
 namespace rlctl::cli {
 namespace {
@@ -18,12 +19,6 @@ winsize size_of(int fd) noexcept {
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return {};
   return size;
-}
-
-/// Empty is as good as unset.
-std::string_view environment(const char* name) noexcept {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string_view{} : value;
 }
 
 bool names_utf8(std::string_view locale) noexcept {
@@ -51,19 +46,18 @@ std::size_t terminal_height(int fd) noexcept {
   return lines == 0 ? kLines : lines;
 }
 
-bool may_colour(int fd) noexcept {
-  return is_terminal(fd) && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+bool may_colour(int fd) {
+  return is_terminal(fd) && !environment("NO_COLOR") && environment("TERM") != "dumb";
 }
 
-bool locale_is_utf8() noexcept {
+bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const auto locale = environment(name);
-    if (!locale.empty()) return names_utf8(locale);
+    if (const auto locale = environment(name)) return names_utf8(*locale);
   }
   return false;
 }
 
-Look look_of(int fd) noexcept {
+Look look_of(int fd) {
   return {.columns = terminal_width(fd), .colour = may_colour(fd), .utf8 = locale_is_utf8()};
 }
 

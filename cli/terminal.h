@@ -11,9 +11,9 @@ namespace rlctl::cli {
 [[nodiscard]] std::size_t terminal_width(int fd) noexcept;
 [[nodiscard]] std::size_t terminal_height(int fd) noexcept;
 /// A terminal, NO_COLOR unset or empty, and TERM not "dumb".
-[[nodiscard]] bool may_colour(int fd) noexcept;
+[[nodiscard]] bool may_colour(int fd);
 /// What is shown is UTF-8: the first of LC_ALL, LC_CTYPE and LANG that is not empty says so.
-[[nodiscard]] bool locale_is_utf8() noexcept;
+[[nodiscard]] bool locale_is_utf8();
 
 /// What a text may look like.
 struct Look {
@@ -22,6 +22,6 @@ struct Look {
   bool utf8 = false;  ///< else ASCII alone, apart from keys and members, which are data
 };
 
-[[nodiscard]] Look look_of(int fd) noexcept;
+[[nodiscard]] Look look_of(int fd);
 
 }  // namespace rlctl::cli

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/configuration.h"
+#include "cli/limit_options.h"
+#include "cli/problem.h"
+#include "limiter/inspection.h"
+#include "limiter/policies.h"
+#include "redis/connection.h"
+
+namespace rlctl::cli {
+
+/// What `rlctl inspect` was asked, its keys apart.
+struct InspectPlan {
+  std::optional<Limiter> limiter;  ///< as --limit or --policy says; counts before all else
+  bool names_algorithm = false;    ///< --algorithm or --policy does; else it is the default
+  std::optional<std::chrono::microseconds> now;
+  std::optional<std::int64_t> entries = 20;  ///< none: all
+  std::size_t columns_for_bars = 0;          ///< 0: no bars
+};
+
+/// What was found of one key that was asked for.
+struct Findings {
+  /// Of each key in Redis that belongs to it; at least one, which may not exist.
+  std::vector<limiter::Inspection> inspections;
+  /// Sentences about what does not fit together.
+  std::vector<std::string> warnings;
+};
+
+/// Told about what takes long: how much of it is done, 0 to 1, and of what.
+using OnInspecting = std::function<void(double, std::string_view)>;
+
+/// Finds the keys in Redis that belong to a key, and with which limits to look at them:
+/// - with --limit or --policy, those that redis_keys() names, and where there are several limits
+///   the key itself besides, if it exists;
+/// - else, where a policy of the configuration fits, the key itself and what the policy's limits
+///   name; what is stored knows its own limit, and the policy's is for what does not;
+/// - else the key itself, or where that is not there whatever a scan of the database finds under
+///   the names of several limits. A key is scanned for once.
+/// Reads only. Throws redis::Error.
+class Inspector {
+ public:
+  /// The configuration is read only where the plan has no limiter.
+  Inspector(const InspectPlan& plan, ConfigurationSource& configuration, OnInspecting on_inspecting)
+      : plan_(plan), configuration_(configuration), on_inspecting_(std::move(on_inspecting)) {}
+
+  [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
+
+ private:
+  /// One key in Redis, and what is known of it beforehand.
+  struct Target {
+    std::string key;
+    std::optional<limiter::Limit> limit = {};
+    const limiter::Algorithm* algorithm = nullptr;
+    bool limit_is_asked = false;  ///< it counts before what the key says itself
+    bool only_if_there = false;
+  };
+
+  [[nodiscard]] std::vector<Target> targets(const std::string& key);
+  [[nodiscard]] std::vector<Target> policy_targets(const std::string& key,
+                                                   const limiter::PolicyMatch& match) const;
+  [[nodiscard]] limiter::Inspection look(redis::Connection& connection, const Target& target);
+  void add_family(redis::Connection& connection, const std::string& key, Findings& findings);
+  void warn(const limiter::Inspection& inspection, Findings& findings);
+
+  const InspectPlan& plan_;
+  ConfigurationSource& configuration_;
+  OnInspecting on_inspecting_;
+  std::map<std::string, std::vector<std::string>> families_;
+};
+
+/// kDone where a limiter's state was found, kDenied where nothing was, kRejected where something is
+/// no limiter's.
+[[nodiscard]] ExitStatus status_of(const Findings& findings);
+
+}  // namespace rlctl::cli
