@@ -21,6 +21,13 @@ std::size_t level(std::int64_t count, std::int64_t highest) {
       std::clamp<std::int64_t>(std::llround(share * kLevels), 1, kLevels));
 }
 
+/// How many digits a duration has, zeros at its end apart, in the unit in which it is shortest.
+std::size_t digits_of(std::chrono::microseconds duration) {
+  const auto text = limiter::format_duration(duration);
+  const std::string_view digits(text.data(), text.find_first_not_of("0123456789"));
+  return digits.find_last_not_of('0') + 1;
+}
+
 void repeat(std::string& out, std::string_view text, std::size_t times) {
   for (; times > 0; --times) out += text;
 }
@@ -38,12 +45,12 @@ std::string bars_text(std::span<const std::int64_t> counts, bool utf8) {
 int bars_for(std::chrono::microseconds window, std::size_t columns) {
   const auto most = static_cast<std::int64_t>(columns);
   std::int64_t best = most;
-  std::size_t shortest = std::string::npos;
+  std::size_t fewest = std::string::npos;
   for (auto parts = most; parts > 0 && parts >= most / 2; --parts) {
     if (window.count() % parts != 0) continue;
-    const auto length = limiter::format_duration(window / parts).size();
-    if (length >= shortest) continue;
-    shortest = length;
+    const auto digits = digits_of(window / parts);
+    if (digits >= fewest) continue;
+    fewest = digits;
     best = parts;
   }
   return static_cast<int>(best);

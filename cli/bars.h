@@ -13,7 +13,7 @@ namespace rlctl::cli {
 [[nodiscard]] std::string bars_text(std::span<const std::int64_t> counts, bool utf8);
 
 /// Into how many parts to cut a window where `columns` of them fit: as many as fit, or up to half
-/// as many where a part is a shorter number then (60 s in 60 parts of 1 s, not in 69).
+/// as many where a part is a rounder number then (60 s in 60 parts of 1 s, not in 69).
 [[nodiscard]] int bars_for(std::chrono::microseconds window, std::size_t columns);
 
 /// A bar of `columns` columns that is filled to `share`, 0 to 1; full and empty only where it is.

@@ -56,6 +56,7 @@ std::string age_text(microseconds duration) {
 }
 
 std::string when_text(microseconds instant, microseconds now) {
+  if (instant == now) return "now";
   return instant > now ? "in " + wait_text(instant - now) : age_text(now - instant) + " ago";
 }
 

@@ -12,7 +12,7 @@ namespace rlctl::cli {
 [[nodiscard]] std::string wait_text(std::chrono::microseconds duration);
 /// How long since something: the same, rounded down.
 [[nodiscard]] std::string age_text(std::chrono::microseconds duration);
-/// "47.959 s ago", or of an instant to come "in 3.200 s".
+/// "47.959 s ago", "now", or of an instant to come "in 3.200 s".
 [[nodiscard]] std::string when_text(std::chrono::microseconds instant,
                                     std::chrono::microseconds now);
 /// A TTL, which is about memory: tenths of a second, "59.3 s", and as wait_text() else.

@@ -28,9 +28,12 @@ struct InspectOptions {
   OptionalValue watch;
 };
 
+constexpr std::int64_t kEntries = 20;
 constexpr std::int64_t kMostEntries = 1'000'000'000;
-/// Lines of a block besides those of its entries, about.
-constexpr std::size_t kOtherLines = 8;
+/// Lines of a block besides those of its entries, about; where a terminal is too narrow for an
+/// entry in one line, others have two as well.
+constexpr std::int64_t kOtherLines = 9, kOtherLinesNarrow = 13;
+constexpr std::size_t kEntryInOneLine = 72;
 
 void add_inspect_options(Options& options, InspectOptions& target) {
   options.group("Options");
@@ -108,9 +111,11 @@ class Inspecting {
 void Inspecting::fit_to(const Look& look) {
   if (!invocation_.json) plan_.columns_for_bars = columns_for_bars(look);
   if (!redraws_ || entries_are_asked_) return;
-  const auto lines = terminal_height(invocation_.out.fd()) / keys_.size();
-  plan_.entries = std::clamp<std::int64_t>(
-      static_cast<std::int64_t>(lines) - static_cast<std::int64_t>(kOtherLines), 0, 20);
+  const bool narrow = look.columns < kEntryInOneLine;
+  const auto lines =
+      static_cast<std::int64_t>(terminal_height(invocation_.out.fd()) / keys_.size());
+  const auto room = narrow ? (lines - kOtherLinesNarrow) / 2 : lines - kOtherLines;
+  plan_.entries = std::clamp<std::int64_t>(room, 0, kEntries);
 }
 
 std::string Inspecting::read() {

@@ -15,6 +15,7 @@ constexpr std::size_t kIndent = 2;
 /// The end of the longest beginning of `text` that fits and can stand alone: behind a comma where
 /// there is one, else at a blank, else the first word.
 std::size_t end_of_line(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return text.size();
   std::size_t at_comma = 0, at_blank = 0;
   for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ', blank + 1)) {
     const bool fits = display_width(text.substr(0, blank)) <= columns;
@@ -23,7 +24,7 @@ std::size_t end_of_line(std::string_view text, std::size_t columns) {
     if (!fits) break;
     if (blank > 0 && (text[blank - 1] == ',' || text[blank - 1] == ';')) at_comma = blank;
   }
-  if (display_width(text) <= columns || at_blank == 0) return text.size();
+  if (at_blank == 0) return text.size();
   return at_comma > 0 ? at_comma : at_blank;
 }
 
@@ -70,16 +71,17 @@ std::size_t TextBlock::room() const noexcept {
   return look_.columns > kLabel ? look_.columns - kLabel : 1;
 }
 
-void TextBlock::append_wrapped(std::string_view text) {
+void TextBlock::append_wrapped(std::string_view text, std::size_t indent) {
+  const auto room = look_.columns > indent ? look_.columns - indent : 1;
   while (!text.empty()) {
-    const auto end = end_of_line(text, room());
-    out_.append(kLabel, ' ').append(text.substr(0, end)).append("\n");
+    const auto end = end_of_line(text, room);
+    out_.append(indent, ' ').append(text.substr(0, end)).append("\n");
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 
 void TextBlock::row(std::string_view label, std::string_view main, std::string_view about) {
-  if (label.empty() && main.empty()) return append_wrapped(about);
+  if (label.empty() && main.empty()) return append_wrapped(about, kLabel);
   out_ += tone(label, Tone::kLabel);
   pad(out_, label.size(), kLabel);
   out_ += main;
@@ -92,11 +94,11 @@ void TextBlock::row(std::string_view label, std::string_view main, std::string_v
     about = {};
   }
   out_ += '\n';
-  append_wrapped(about);
+  append_wrapped(about, kLabel);
 }
 
 void TextBlock::item(std::string_view text) {
-  out_.append(kIndent, ' ').append(text).append("\n");
+  append_wrapped(text, kIndent);
 }
 
 void TextBlock::table(const std::vector<Cells>& lines) {
@@ -120,12 +122,12 @@ void TextBlock::stack(const Cells& cells) {
     if (cells[i].empty()) continue;
     const auto width = 2 * kIndent + display_width(line) + kGap + display_width(cells[i]);
     if (!line.empty() && width > look_.columns) {
-      item("  " + line + ",");
+      append_wrapped(line + ",", 2 * kIndent);
       line.clear();
     }
     line += line.empty() ? cells[i] : ", " + cells[i];
   }
-  if (!line.empty()) item("  " + line);
+  append_wrapped(line, 2 * kIndent);
 }
 
 }  // namespace rlctl::cli

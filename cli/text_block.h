@@ -41,7 +41,7 @@ class TextBlock {
   void table(const std::vector<std::vector<std::string>>& lines);
 
  private:
-  void append_wrapped(std::string_view text);
+  void append_wrapped(std::string_view text, std::size_t indent);
   void stack(const std::vector<std::string>& cells);
 
   std::string& out_;
