@@ -181,14 +181,25 @@ void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& vis
     return !page.empty();
   };
   auto end = size_ - static_cast<std::int64_t>(newest_.size());
-  bool more = visit_page(newest_);
-  while (more && end > 0) {
-    const auto first = std::max<std::int64_t>(0, end - kLargePage);
-    append_range(first, end - 1);
-    more = visit_page(read_range());
-    end = first;
-    if (on_progress_) on_progress_(size_ - end, size_);
+  if (!visit_page(newest_)) return;
+  // The next page is under way while this one is looked at.
+  auto asked = ask_for_page_before(end);
+  while (end > 0) {
+    const auto ahead = ask_for_page_before(asked);
+    connection_.flush();
+    const bool more = visit_page(read_range());
+    if (on_progress_) on_progress_(size_ - asked, size_);
+    end = more ? asked : 0;
+    asked = ahead;
   }
+  while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
+}
+
+/// Where it begins; nothing is asked for before the first entry.
+std::int64_t Entries::ask_for_page_before(std::int64_t end) {
+  const auto first = std::max<std::int64_t>(0, end - kLargePage);
+  if (first < end) append_range(first, end - 1);
+  return first;
 }
 
 }  // namespace rlctl::limiter

@@ -67,6 +67,7 @@ class Entries {
   [[nodiscard]] bool is_list() const;
   void append_range(std::int64_t first, std::int64_t last);
   [[nodiscard]] std::vector<StoredEntry> read_range();
+  std::int64_t ask_for_page_before(std::int64_t end);
   void bisect(std::span<Bounds> bounds);
   void count_by_score(std::span<Bounds> bounds);
 
