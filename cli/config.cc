@@ -129,7 +129,9 @@ std::string one_word(std::string_view text) {
 
 void show_text(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
                Invocation& invocation) {
-  const auto origin = [](Origin from) { return "(" + std::string(origin_name(from)) + ")"; };
+  const auto origin = [](Origin from) {
+    return std::string("(").append(origin_name(from)).append(")");
+  };
   const auto& file = invocation.configuration.get().file;
   auto& out = invocation.out.buffer();
   append_rows(out, {{"file", file.empty() ? "none" : one_word(file)},

@@ -108,7 +108,7 @@ std::string looked_for(const ConfigurationSource& source) {
 std::string display_path(const std::string& path) {
   const auto home = environment("HOME");
   if (!home || home->size() < 2 || !path.starts_with(*home + "/")) return path;
-  return "~" + path.substr(home->size());
+  return std::string("~").append(path, home->size());
 }
 
 }  // namespace rlctl::cli

@@ -147,7 +147,7 @@ std::string masked(std::string text) {
 }
 
 std::string in_quotes(std::string_view argument) {
-  return "'" + masked(std::string(argument)) + "'";
+  return std::string("'").append(masked(std::string(argument))).append("'");
 }
 
 }  // namespace rlctl::cli

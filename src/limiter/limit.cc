@@ -234,7 +234,7 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
 }
 
 std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit) {
-  const auto suffix = ":" + window_suffix(limit.window);
+  const auto suffix = std::string(":").append(window_suffix(limit.window));
   if (!redis_key.ends_with(suffix)) return {};
   const auto key = redis_key.substr(0, redis_key.size() - suffix.size());
   if (!has_hash_tag(key)) return {};
