@@ -48,12 +48,14 @@ void add_inspect_options(Options& options, InspectOptions& target) {
 
 std::optional<std::int64_t> parse_entries(const std::string& text) {
   if (text == "all") return std::nullopt;
-  const auto number = parsed("--entries", [&] { return limiter::parse_whole(masked(text), "it"); });
-  if (number < 0 || number > kMostEntries) {
-    throw UsageError("--entries must be from 0 to " + std::to_string(kMostEntries) +
-                     ", or all, not " + in_quotes(text));
+  try {
+    const auto number = limiter::parse_whole(text, "--entries");
+    if (number >= 0 && number <= kMostEntries) return number;
+  } catch (const limiter::UsageError&) {
+    // Said below, with "all" among what is accepted.
   }
-  return number;
+  throw UsageError("--entries must be from 0 to " + std::to_string(kMostEntries) +
+                   ", or all, not " + in_quotes(text));
 }
 
 InspectPlan make_plan(const InspectOptions& options, ConfigurationSource& configuration) {
@@ -155,13 +157,13 @@ void Inspecting::append(std::string& out, const Findings& findings, const Look& 
 /// On a screen, where there is no place beside it, warnings are part of the text.
 void Inspecting::append_warnings(std::string& out, const Findings& findings, const Look& look) {
   for (const auto& warning : findings.warnings) {
-    std::string text;
-    escape_message(text, warning);
     if (redraws_) {
+      std::string text;
+      escape_message(text, warning);
       out.append(toned(text, Tone::kWarning, look.colour)).append("\n");
     } else if (warned_.insert(warning).second) {
       progress_.clear();
-      write_stderr("rlctl: inspect: warning: " + text + "\n");
+      write_stderr(render({.message = "warning: " + warning}, invocation_.command, false));
     }
   }
 }

@@ -42,6 +42,8 @@ class Watching {
       draw("every " + limiter::format_duration(how_.interval) + ", " + clock() + "; Ctrl-C ends",
            Tone::kDim);
     } else {
+      if (!first_ && !invocation_.json) invocation_.out.write("\n");
+      first_ = false;
       invocation_.out.write(text_);
       invocation_.out.flush();
     }
@@ -49,9 +51,9 @@ class Watching {
 
   void show(const Problem& problem) {
     if (screen_) {
-      std::string message;
+      std::string message;  // last, where it may be cut
       escape_message(message, problem.message);
-      draw(message + "; trying again, " + clock(), Tone::kBad);
+      draw("no answer at " + clock() + ", trying again: " + message, Tone::kBad);
     } else if (!lost_) {
       write_stderr(render(problem, invocation_.command, invocation_.json));
     }
@@ -73,6 +75,7 @@ class Watching {
   std::optional<Screen> screen_;
   std::string text_;
   bool lost_ = false;
+  bool first_ = true;
 };
 
 }  // namespace
