@@ -117,18 +117,26 @@ lease() {
   assert_line --partial '3 of 10'
 }
 
-@test "an ACL user needs to read, and nothing else" {
-  take sliding-window-log 3 0
-  take gcra 3 0
-  cli ACL SETUSER reader on '>secret' '~*' +watch +multi +exec +time +type +pttl +memory +lindex +llen \
-    +lrange +getrange
-  run -0 env REDISCLI_AUTH=secret rlctl inspect --user reader sliding-window-log gcra
-  cli ACL SETUSER reader -memory
-  run -0 env REDISCLI_AUTH=secret rlctl inspect --user reader gcra
-  assert_line --regexp '^key        gcra +string, ttl '
-  cli ACL SETUSER reader -getrange
-  run -4 env REDISCLI_AUTH=secret rlctl inspect --user reader gcra
+@test "an ACL user needs what the manual says, and nothing else" {
+  local name commands
+  for name in "${limiters[@]}"; do take "$name" 7 0; done
+  lease a 0 60
+  rlctl check -q api --limit 10/s --limit 100/m
+  read -ra commands < <(sed -n '/^+time/,/^```/{/^```/!p}' "$project/man/rlctl-inspect.1.scd" | xargs)
+  ((${#commands[@]} > 9))
+  cli ACL SETUSER reader on '>secret' '~*' "${commands[@]}"
+  export REDISCLI_AUTH=secret
+  run -0 rlctl inspect --user reader "${limiters[@]}" job api --limit 5/60s --now "$(t 1)"
+  run -0 rlctl inspect --user reader api
+  # redis-cli asks as the default user.
+  unset REDISCLI_AUTH
+  cli ACL SETUSER reader -memory -getrange
+  export REDISCLI_AUTH=secret
+  run -0 rlctl inspect --user reader sliding-window-log
+  assert_line --regexp '^key        sliding-window-log +list, ttl '
+  run -4 rlctl inspect --user reader gcra
   assert_output --partial 'getrange'
+  unset REDISCLI_AUTH
   cli ACL DELUSER reader
 }
 
