@@ -126,7 +126,7 @@ lease() {
   ((${#commands[@]} > 9))
   cli ACL SETUSER reader on '>secret' '~*' "${commands[@]}"
   export REDISCLI_AUTH=secret
-  run -0 rlctl inspect --user reader "${limiters[@]}" job api --limit 5/60s --now "$(t 1)"
+  run -0 rlctl inspect --user reader "${limiters[@]}" job --limit 5/60s --now "$(t 1)"
   run -0 rlctl inspect --user reader api
   # redis-cli asks as the default user.
   unset REDISCLI_AUTH
