@@ -97,16 +97,12 @@ void Inspector::add_family(redis::Connection& connection, const std::string& key
 /// Where a request that names another algorithm than the key's would be refused.
 void Inspector::warn(const Inspection& inspection, Findings& findings) {
   if (!inspection.is_limiter()) return;
-  const limiter::Algorithm* named = nullptr;
-  std::string from = "--algorithm";
-  if (plan_.limiter) {
-    if (!plan_.names_algorithm) return;
-    named = plan_.limiter->algorithm;
-  } else if (const auto* policy = limiter::policy_for(configuration_.get(), inspection.key)) {
-    named = policy->algorithm;
-    from = "policy " + in_quotes(policy->name);
-  }
+  const auto* policy = plan_.limiter ? plan_.limiter->policy
+                                     : limiter::policy_for(configuration_.get(), inspection.key);
+  const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
+  if (plan_.names_algorithm) named = plan_.limiter->algorithm;
   if (named == nullptr || named->name == inspection.state.form->name) return;
+  std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
   findings.warnings.push_back(from.append(" says ").append(named->name).append(", but ") +
                               in_quotes(inspection.key) + " is " +
                               limiter::describe_content(inspection.content) + ": check would fail");

@@ -294,6 +294,8 @@ END
   assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' says gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
   run -0 --separate-stderr rlctl inspect mail:ann --limit 5/60s --algorithm fixed-window
   assert_equal "$stderr" "rlctl: inspect: warning: --algorithm says fixed-window, but 'mail:ann' is sliding-window-log's state: check would fail"
+  run -0 --separate-stderr rlctl inspect --policy mail ann --json
+  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' says gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
   run -0 --separate-stderr rlctl inspect mail:ann --limit 5/60s
   assert_equal "$stderr" ''
 }
@@ -358,16 +360,17 @@ plain() { sed $'s/\e\\[[0-9]*m//g'; }
 @test "colours are for terminals that want them" {
   require_terminal
   take sliding-window-log 10 0
-  local command="rlctl inspect sliding-window-log --limit 10/60s --now $(t 1)"
+  local command coloured
+  command="rlctl inspect sliding-window-log --limit 10/60s --now $(t 1)"
   run -0 in_terminal 80 "$command"
   assert_line --partial $'\e[31m10 of 10\e[0m'
-  local coloured=$output
+  coloured=$output
   run -0 in_terminal 80 "NO_COLOR=1 $command"
   refute_output --partial $'\e'
   assert_equal "$output" "$(plain <<<"$coloured")"
   run -0 in_terminal 80 "TERM=dumb $command"
   refute_output --partial $'\e'
-  run -0 $command
+  run -0 bash -c "$command"
   refute_output --partial $'\e'
 }
 

@@ -16,6 +16,8 @@ require_terminal() {
 watch_in_terminal() {
   screen=$BATS_TEST_TMPDIR/screen
   : >"$screen"
+  # It is read while it is written.
+  # shellcheck disable=SC2094
   {
     wait_until grep -q 'Ctrl-C ends' "$screen"
     eval "$1"
