@@ -45,9 +45,18 @@ Content::Edge edge(redis::ReplyView reply) {
 
 std::vector<Content> read_contents(redis::Connection& connection,
                                    std::span<const std::string> keys) {
+  append_types(connection, keys);
+  return take_contents(connection, keys);
+}
+
+void append_types(redis::Connection& connection, std::span<const std::string> keys) {
+  for (const auto& key : keys) connection.append({"TYPE", key});
+}
+
+std::vector<Content> take_contents(redis::Connection& connection,
+                                   std::span<const std::string> keys) {
   std::vector<Content> contents;
   contents.reserve(keys.size());
-  for (const auto& key : keys) connection.append({"TYPE", key});
   for (std::size_t i = 0; i < keys.size(); ++i) {
     contents.push_back({.type = std::string(read(connection).text())});
   }

@@ -16,4 +16,10 @@ namespace rlctl::limiter {
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);
 
+/// read_contents() in two halves, for who has other commands to send in the same write: the first
+/// queues, the second takes the replies and looks further.
+void append_types(redis::Connection& connection, std::span<const std::string> keys);
+[[nodiscard]] std::vector<Content> take_contents(redis::Connection& connection,
+                                                 std::span<const std::string> keys);
+
 }  // namespace rlctl::limiter

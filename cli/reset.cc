@@ -1,0 +1,95 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "cli/command.h"
+#include "cli/limit_options.h"
+#include "cli/reset_session.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct ResetOptions {
+  LimitOptions limit;
+  ResetPlan plan;  ///< without what stands in `limit`
+};
+
+void add_reset_options(Options& options, ResetOptions& target) {
+  ResetPlan& plan = target.plan;
+  options.group("Options");
+  options.value("--match", "PATTERN", plan.match,
+                "in place of KEYs: every limiter whose key matches, as Redis matches: * ? [ab]");
+  options.flag("--dry-run", plan.dry_run, "say what would be removed, and remove nothing");
+  options.flag("--yes", plan.yes, "with --match: do not ask");
+  options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
+  options.flag("-v,--verbose", plan.verbose, "with --match: list what is left, too");
+  options.flag("-q,--quiet", plan.quiet, "print no results; the exit status says it");
+  options.group(
+      "Limits (which name the keys that belong to KEY; without them, they are looked for)");
+  add_limit_options(options, target.limit);
+}
+
+void refuse_contradictions(const ResetOptions& options, const Invocation& invocation) {
+  const auto& operands = invocation.operands;
+  if (!operands.empty()) {
+    throw UsageError(
+        "--match and KEYs exclude each other: " + in_quotes(operands[0]) + " is too much",
+        "a pattern needs quotes: a shell makes names of files out of *");
+  }
+  if (options.plan.match->empty()) {
+    throw UsageError("--match: the pattern is empty", "is the variable set?");
+  }
+  const auto& limit = options.limit;
+  if (limit.limits.empty() && !limit.algorithm && !limit.burst && !limit.policy) return;
+  throw UsageError(std::string("--match and ") + (limit.policy ? "--policy" : "--limit") +
+                       " exclude each other: what matches says itself what it is",
+                   "the keys of several limits match, too: --match '{login:*}:*'");
+}
+
+ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
+  ResetPlan plan = options.plan;
+  if (plan.match) {
+    refuse_contradictions(options, invocation);
+    return reset_matching(plan, invocation);
+  }
+  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
+  return reset_keys(plan, invocation);
+}
+
+Action add_reset(Options& options) {
+  auto target = std::make_shared<ResetOptions>();
+  add_reset_options(options, *target);
+  return [target](Invocation& invocation) { return run_reset(*target, invocation); };
+}
+
+}  // namespace
+
+const Command reset_command{
+    .name = "reset",
+    .summary = "forget what limiters hold",
+    .synopsis =
+        "[connection] reset [options] [--] KEY...\n"
+        "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
+        "[connection] reset [options] --match PATTERN",
+    .about =
+        "Removes what limiters keep in Redis, so that they begin anew: of each KEY, or of\n"
+        "all keys that match. What is no limiter's state is left, unless --force is given.",
+    .epilogue = R"(
+Exit status:
+  0  something was removed, or would be
+  1  nothing was there; of several KEYs, one was not
+  2  wrong usage, or --yes is needed; nothing was removed
+  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
+  4  the server refuses this user (NOAUTH, NOPERM)
+  5  a KEY was left, since it is no limiter's; or the server failed (READONLY)
+
+Examples:
+  rlctl reset login:alice
+  rlctl reset --limit 10/s --limit 100/min api:acme
+  rlctl reset --match 'login:*' --dry-run
+  rlctl reset --match 'login:*' --yes
+)",
+    .add = add_reset};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cli/confirm.h"
+#include "cli/reset_session.h"
+#include "redis/scan.h"
+
+namespace rlctl::cli {
+namespace {
+
+using limiter::ResetOutcome;
+using limiter::ResetResult;
+
+/// What a look found that would be removed.
+struct Found {
+  std::string key;
+  std::string type;
+  const limiter::StateForm* form = nullptr;
+
+  explicit Found(const ResetOutcome& outcome)
+      : key(outcome.key), type(outcome.type), form(outcome.form) {}
+  [[nodiscard]] ResetOutcome outcome() const {
+    return {.key = key,
+            .result = ResetResult::kWouldRemove,
+            .type = type,
+            .form = form,
+            .reason = std::nullopt};
+  }
+};
+
+void scan(ResetSession& session, const std::string& pattern, redis::Connection& connection,
+          limiter::Resetter& resetter) {
+  redis::Scan scan(connection, pattern);
+  while (!scan.done()) {
+    resetter.reset(scan.next());
+    session.progress().update(
+        scan.share(), "the database, " + count_of_keys(session.report().removed()) + " removed");
+    session.interrupt().check();
+  }
+}
+
+/// Each key once, in their order; SCAN may give a key twice.
+std::vector<Found> look(const ResetPlan& plan, ResetSession& session) {
+  std::vector<Found> found;
+  auto connection = session.open();
+  const auto add = [&](const ResetOutcome& outcome) {
+    if (outcome.result == ResetResult::kWouldRemove) {
+      found.emplace_back(outcome);
+    } else {
+      session.report().add(outcome);
+    }
+  };
+  session.run(connection, true, add, [&](limiter::Resetter& resetter) {
+    scan(session, *plan.match, connection, resetter);
+  });
+  session.progress().clear();
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  const auto end = std::unique(found.begin(), found.end(),
+                               [](const auto& a, const auto& b) { return a.key == b.key; });
+  found.erase(end, found.end());
+  return found;
+}
+
+std::vector<std::string> take_keys(std::vector<Found> found) {
+  std::vector<std::string> keys;
+  keys.reserve(found.size());
+  for (auto& each : found) keys.push_back(std::move(each.key));
+  return keys;
+}
+
+bool ask(const std::vector<Found>& found, const std::vector<std::string>& keys,
+         ResetSession& session) {
+  const auto count = count_of_keys(keys.size());
+  if (!can_confirm()) {
+    throw ProblemError({.status = ExitStatus::kUsage,
+                        .code = "usage",
+                        .message = "refusing to remove " + count + " without --yes",
+                        .hint = "--dry-run lists what would be removed, --yes removes it"});
+  }
+  KindCounts kinds;
+  for (const auto& each : found) kinds.add(kind_of(each.outcome()));
+  const bool yes =
+      confirm("remove " + count + " (" + kinds.text() + "), " + first_keys(keys) + "? [y/N] ",
+              session.interrupt());
+  if (!yes) write_stderr("nothing was removed\n");
+  return yes;
+}
+
+void remove(const std::vector<std::string>& keys, ResetSession& session) {
+  // A new one: the server may have closed the other while somebody thought about it.
+  auto connection = session.open();
+  session.run(
+      connection, false,
+      [&](const ResetOutcome& outcome) {
+        if (outcome.result != ResetResult::kNone) session.report().add(outcome);
+      },
+      [&](limiter::Resetter& resetter) { resetter.reset(keys); });
+}
+
+/// Memory does not grow with the number of keys.
+void stream(const ResetPlan& plan, ResetSession& session) {
+  auto connection = session.open();
+  session.run(
+      connection, false,
+      [&](const ResetOutcome& outcome) {
+        if (outcome.result != ResetResult::kNone) session.report().add(outcome);
+      },
+      [&](limiter::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
+}
+
+ExitStatus finish(ResetSession& session) {
+  session.summarize();
+  if (session.report().changing() > 0) return ExitStatus::kRejected;
+  return session.report().removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+}  // namespace
+
+ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
+  ResetSession session(plan, invocation);
+  if (plan.yes && !plan.dry_run) {
+    stream(plan, session);
+    return finish(session);
+  }
+  const auto found = look(plan, session);
+  if (plan.dry_run) {
+    for (const auto& each : found) session.report().add(each.outcome());
+    session.flush();
+    return finish(session);
+  }
+  if (found.empty()) return finish(session);
+  const auto keys = take_keys(found);
+  if (!ask(found, keys, session)) return ExitStatus::kDenied;
+  remove(keys, session);
+  return finish(session);
+}
+
+}  // namespace rlctl::cli

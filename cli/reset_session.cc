@@ -1,0 +1,67 @@
+#include "cli/reset_session.h"
+
+#include <unistd.h>
+
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+ResetLines lines_of(const ResetPlan& plan) {
+  if (plan.quiet) return ResetLines::kNone;
+  return plan.match && !plan.verbose ? ResetLines::kChanges : ResetLines::kAll;
+}
+
+}  // namespace
+
+ResetSession::ResetSession(const ResetPlan& plan, Invocation& invocation)
+    : plan_(plan),
+      invocation_(invocation),
+      connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+      progress_(!plan.quiet && ::isatty(STDERR_FILENO) == 1),
+      report_(lines_of(plan), invocation.json, invocation.out) {}
+
+void ResetSession::run(redis::Connection& connection, bool dry_run,
+                       const limiter::Resetter::Report& report,
+                       const std::function<void(limiter::Resetter&)>& work) {
+  limiter::Resetter resetter(
+      connection, {.force = plan_.force, .dry_run = dry_run, .on_looked = [this] { flush(); }},
+      report);
+  try {
+    work(resetter);
+    flush();
+  } catch (const redis::Error& error) {
+    flush();
+    const auto problem = explain(describe(error), resetter.in_doubt());
+    if (error.failure() != redis::Failure::kInterrupted) throw ProblemError(problem);
+    if (problem != describe(error)) {
+      write_stderr(render(problem, invocation_.command, invocation_.json));
+    }
+    throw;
+  }
+}
+
+void ResetSession::flush() {
+  if (!invocation_.out.pending()) return;
+  progress_.clear();
+  invocation_.out.flush();
+}
+
+void ResetSession::summarize() {
+  progress_.clear();
+  if (plan_.quiet || invocation_.json) return;
+  write_stderr(report_.summary(plan_.dry_run) + "\n");
+}
+
+Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {
+  if (!in_doubt.empty()) {
+    problem.message += "; " + first_keys(in_doubt) + " may have been removed";
+    problem.hint.clear();  // it says the same of any command
+  }
+  if (report_.removed() > 0 && !plan_.dry_run) {
+    problem.message += "; " + count_of_keys(report_.removed()) + " had been removed before";
+  }
+  return problem;
+}
+
+}  // namespace rlctl::cli

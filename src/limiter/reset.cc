@@ -1,0 +1,189 @@
+#include "limiter/reset.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "limiter/contents.h"
+
+namespace rlctl::limiter {
+
+/// A key, and what is known of it so far.
+struct Resetter::Look {
+  std::string_view key;
+  std::string type = {};
+  const StateForm* form = nullptr;
+  std::optional<ResetResult> result = {};  ///< none: not settled
+  std::optional<LeftReason> reason = {};
+
+  void settle(ResetResult settled) { result = settled; }
+  void leave(LeftReason why) {
+    result = ResetResult::kLeft;
+    reason = why;
+  }
+};
+
+namespace {
+
+/// Up to Redis 7.0 a WATCH compares each key with all that are watched already: twice the keys,
+/// four times the work.
+constexpr std::size_t kMostWatched = 200;
+/// With no WATCH there is nothing but memory to mind.
+constexpr std::size_t kMostLookedAt = 1000;
+
+std::optional<LeftReason> reason_to_leave(const State& state) {
+  if (state.form == nullptr) return LeftReason::kNoLimiterState;
+  if (state.form->is_foreign()) return LeftReason::kForeign;
+  if (!state.certain) return LeftReason::kUncertain;
+  return std::nullopt;
+}
+
+void require_no_error(redis::ReplyView reply) {
+  if (reply.is_error()) throw redis::to_error(reply);
+}
+
+}  // namespace
+
+void Resetter::reset(std::span<const std::string> keys) {
+  const std::size_t most = options_.dry_run ? kMostLookedAt : kMostWatched;
+  while (!keys.empty()) {
+    const auto some = keys.first(std::min(most, keys.size()));
+    reset_some(some);
+    keys = keys.subspan(some.size());
+  }
+}
+
+void Resetter::reset_some(std::span<const std::string> keys) {
+  Looks looks;
+  looks.reserve(keys.size());
+  for (const auto& key : keys) looks.push_back({.key = key});
+  try {
+    settle(looks);
+  } catch (...) {
+    report(looks);
+    throw;
+  }
+  report(looks);
+}
+
+void Resetter::report(const Looks& looks) const {
+  for (const auto& look : looks) {
+    if (!look.result) continue;
+    report_({.key = look.key,
+             .result = *look.result,
+             .type = look.type,
+             .form = look.form,
+             .reason = look.reason});
+  }
+}
+
+void Resetter::settle(Looks& looks) {
+  Indices all(looks.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<Indices> open{std::move(all)};
+  int tries = 0;  // of the one key that is tried alone
+  while (!open.empty()) {
+    const auto which = std::move(open.back());
+    open.pop_back();
+    auto again = attempt(looks, which);
+    tries = which.size() == 1 && !again.empty() ? tries + 1 : 0;
+    if (again.empty()) continue;
+    if (tries >= options_.tries) {
+      looks[again.front()].leave(LeftReason::kChanging);
+      tries = 0;
+      continue;
+    }
+    const auto half = again.begin() + static_cast<std::ptrdiff_t>(again.size() / 2);
+    if (half != again.begin()) {
+      open.emplace_back(half, again.end());
+      again.erase(half, again.end());
+    }
+    open.push_back(std::move(again));
+  }
+}
+
+/// Looks at some keys and removes what is to be removed. Those that are still open after it, since
+/// somebody wrote one of them.
+Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
+  std::vector<std::string> keys;
+  keys.reserve(which.size());
+  for (const auto index : which) keys.emplace_back(looks[index].key);
+  const auto contents = look_at(keys);
+  Indices removable;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    Look& look = looks[which[i]];
+    const State state = decode(contents[i]);
+    const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
+    look.type = contents[i].type;
+    look.form = state.form;
+    if (look.type == "none") {
+      look.settle(ResetResult::kNone);
+    } else if (reason) {
+      look.leave(*reason);
+    } else if (options_.dry_run) {
+      look.settle(ResetResult::kWouldRemove);
+    } else {
+      removable.push_back(which[i]);
+    }
+  }
+  if (options_.on_looked) options_.on_looked();
+  if (removable.empty() || remove(looks, removable)) return {};
+  return removable;
+}
+
+/// Not in a dry run: watches the keys from before the look on, and no others any more.
+std::vector<Content> Resetter::look_at(std::span<const std::string> keys) {
+  if (options_.dry_run) return read_contents(connection_, keys);
+  // Where the user has no MULTI, what follows it in the same write would be done at once: so that
+  // is asked before.
+  const bool ask = !may_transact_;
+  if (ask) {
+    connection_.append({"MULTI"});
+    connection_.append({"DISCARD"});
+  } else {
+    connection_.append({"UNWATCH"});
+  }
+  std::vector<std::string_view> watch{"WATCH"};
+  watch.insert(watch.end(), keys.begin(), keys.end());
+  connection_.append(watch);
+  append_types(connection_, keys);
+  for (int replies = ask ? 3 : 2; replies > 0; --replies) require_no_error(connection_.read());
+  may_transact_ = true;
+  return take_contents(connection_, keys);
+}
+
+/// False where one of them has been written since the look: nothing was removed then.
+bool Resetter::remove(Looks& looks, const Indices& which) {
+  in_doubt_.clear();
+  for (const auto index : which) in_doubt_.emplace_back(looks[index].key);
+  connection_.append({"MULTI"});
+  for (const auto& key : in_doubt_) connection_.append({"UNLINK", key});
+  connection_.append({"EXEC"});
+  std::optional<redis::Error> refused;
+  bool in_transaction = true;
+  for (std::size_t i = 0; i <= which.size(); ++i) {
+    const auto queued = connection_.read();
+    if (i == 0) in_transaction = !queued.is_error();
+    if (queued.is_error() && !refused) refused = redis::to_error(queued);
+  }
+  const auto done = connection_.read();
+  if (!in_transaction) throw redis::Error(*refused);
+  in_doubt_.clear();
+  // Where a command was refused, EXEC says no more than that.
+  if (refused) throw redis::Error(*refused);
+  require_no_error(done);
+  if (done.is_nil()) return false;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    const auto removed = done[i];
+    if (removed.is_error()) {
+      if (!refused) refused = redis::to_error(removed);
+    } else {
+      // A key may run out between look and removal.
+      looks[which[i]].settle(removed.integer() == 1 ? ResetResult::kRemoved : ResetResult::kNone);
+    }
+  }
+  if (refused) throw redis::Error(*refused);
+  return true;
+}
+
+}  // namespace rlctl::limiter

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limiter/state.h"
+#include "redis/connection.h"
+
+namespace rlctl::limiter {
+
+/// What became of a key.
+enum class ResetResult {
+  kRemoved,
+  kWouldRemove,  ///< a dry run
+  kLeft,         ///< see LeftReason
+  kNone,         ///< it is not there, or is gone by itself meanwhile
+};
+
+/// Why a key was left.
+enum class LeftReason {
+  kNoLimiterState,
+  kForeign,    ///< a form that other programs keep, limiters or not
+  kUncertain,  ///< a form of this project's, but not one that nothing else could have written
+  kChanging,   ///< others wrote it each time between the look and the removal
+};
+
+struct ResetOutcome {
+  std::string_view key;
+  ResetResult result = ResetResult::kNone;
+  std::string_view type = {};  ///< TYPE's word, "none" where it is not there
+  /// What it holds; null where that is no state that is known here.
+  const StateForm* form = nullptr;
+  std::optional<LeftReason> reason = {};  ///< of kLeft
+};
+
+struct ResetOptions {
+  bool force = false;    ///< whatever it holds
+  bool dry_run = false;  ///< says what would be removed, and writes nothing
+  /// How often a key is tried that others write. Tried alone: a look and a removal, two round trips
+  /// apart.
+  int tries = 100;
+  /// Called after each look, before what was looked at is removed. May be empty.
+  std::function<void()> on_looked = {};
+};
+
+/// Removes limiter state, and nothing else. What was looked at is what is removed: a key that
+/// somebody writes after the look is looked at again.
+///
+/// Some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. Where EXEC says
+/// that one was written, nothing was removed, and they are tried again in halves, down to the one.
+/// The connection has nothing outstanding before and after. Throws redis::Error, also where the
+/// server refuses a command; what had been removed before has been reported then.
+class Resetter {
+ public:
+  /// Told each key that was asked for, in the order asked. What it gets lives until it returns.
+  using Report = std::function<void(const ResetOutcome&)>;
+
+  Resetter(redis::Connection& connection, ResetOptions options, Report report)
+      : connection_(connection), options_(std::move(options)), report_(std::move(report)) {}
+
+  /// `keys` has none twice.
+  void reset(std::span<const std::string> keys);
+
+  /// After an exception: the keys that were sent to be removed, and whose answer did not come.
+  [[nodiscard]] std::span<const std::string> in_doubt() const noexcept { return in_doubt_; }
+
+ private:
+  struct Look;
+  using Looks = std::vector<Look>;
+  using Indices = std::vector<std::size_t>;
+
+  void reset_some(std::span<const std::string> keys);
+  void settle(Looks& looks);
+  void report(const Looks& looks) const;
+  [[nodiscard]] Indices attempt(Looks& looks, const Indices& which);
+  [[nodiscard]] std::vector<Content> look_at(std::span<const std::string> keys);
+  [[nodiscard]] bool remove(Looks& looks, const Indices& which);
+
+  redis::Connection& connection_;
+  ResetOptions options_;
+  Report report_;
+  bool may_transact_ = false;  ///< the server has taken a MULTI of this user
+  std::vector<std::string> in_doubt_;
+};
+
+}  // namespace rlctl::limiter
