@@ -25,8 +25,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: list what is left, too");
   options.flag("-q,--quiet", plan.quiet, "print no results; the exit status says it");
-  options.group(
-      "Limits (which name the keys that belong to KEY; without them, they are looked for)");
+  options.group("Limits, of which KEY may have several");
   add_limit_options(options, target.limit);
 }
 

@@ -30,15 +30,26 @@ void ResetSession::run(redis::Connection& connection, bool dry_run,
   try {
     work(resetter);
     flush();
-  } catch (const redis::Error& error) {
+  } catch (const OutputClosed&) {
+    throw;
+  } catch (const std::exception& error) {
+    fail(error, resetter.in_doubt());
+  }
+}
+
+/// Throws again what is being handled, with what had been removed before.
+void ResetSession::fail(const std::exception& error, std::span<const std::string> in_doubt) {
+  const Problem bare = describe(error);
+  const Problem problem = explain(bare, in_doubt);
+  progress_.clear();
+  const auto* failure = dynamic_cast<const redis::Error*>(&error);
+  if (failure != nullptr && failure->failure() == redis::Failure::kInterrupted) {
+    if (problem != bare) write_stderr(render(problem, invocation_.command, invocation_.json));
     flush();
-    const auto problem = explain(describe(error), resetter.in_doubt());
-    if (error.failure() != redis::Failure::kInterrupted) throw ProblemError(problem);
-    if (problem != describe(error)) {
-      write_stderr(render(problem, invocation_.command, invocation_.json));
-    }
     throw;
   }
+  flush();
+  throw ProblemError(problem);
 }
 
 void ResetSession::flush() {

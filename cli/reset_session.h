@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -50,6 +51,7 @@ class ResetSession {
   void summarize();
 
  private:
+  [[noreturn]] void fail(const std::exception& error, std::span<const std::string> in_doubt);
   [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;
 
   const ResetPlan& plan_;

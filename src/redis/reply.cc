@@ -84,7 +84,14 @@ std::string_view without_script_suffix(std::string_view text) {
   return tail.starts_with("on @") ? text.substr(0, at) : text;
 }
 
+// Why EXEC was refused; a transaction one of whose commands was refused says "previous errors".
+void unwrap_transaction_error(std::string_view& text) {
+  constexpr std::string_view kStart = "EXECABORT Transaction discarded because of: ";
+  if (text.starts_with(kStart)) text.remove_prefix(kStart.size());
+}
+
 ErrorParts split_error(std::string_view text) {
+  unwrap_transaction_error(text);
   const bool wrapped = unwrap_script_error(text);
   const auto space = std::min(text.find(' '), text.size());
   if (is_code(text.substr(0, space))) {

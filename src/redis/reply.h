@@ -47,7 +47,8 @@ class Reply : public ReplyView {
 
 /// The first word of an error reply ("WRONGTYPE"), or empty. Where a script failed, older servers
 /// put the inner error behind "ERR Error running script (call to f_...): @user_script:N: "; the
-/// inner code is the one returned.
+/// inner code is the one returned; so it is where EXEC itself was refused ("EXECABORT Transaction
+/// discarded because of: NOPERM ...").
 [[nodiscard]] std::string_view error_code(std::string_view error_text);
 
 /// Which class an error reply belongs to. A denial by an ACL inside a script, which comes as ERR

@@ -128,6 +128,12 @@ TEST_CASE("an error reply is put into its class by its code, whatever the server
       {"CROSSSLOT Keys in request don't hash to the same slot", "CROSSSLOT", Failure::kRejected,
        "CROSSSLOT Keys in request don't hash to the same slot"},
       {"MOVED 866 127.0.0.1:7001", "MOVED", Failure::kRejected, "MOVED 866 127.0.0.1:7001"},
+      {"EXECABORT Transaction discarded because of: NOPERM this user has no permissions to run the "
+       "'exec' command",
+       "NOPERM", Failure::kRefused,
+       "NOPERM this user has no permissions to run the 'exec' command"},
+      {"EXECABORT Transaction discarded because of previous errors.", "EXECABORT",
+       Failure::kRejected, "EXECABORT Transaction discarded because of previous errors."},
       {"MYCODE my words", "MYCODE", Failure::kRejected, "MYCODE my words"},
       {"my words", "", Failure::kRejected, "my words"},
       {"A sentence", "", Failure::kRejected, "A sentence"},

@@ -1,0 +1,451 @@
+#include "limiter/reset.h"
+
+#include <doctest/doctest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "redis/scan.h"
+#include "support/limiters.h"
+#include "support/server.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using rlctl::redis::Connection;
+using rlctl::redis::Reply;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// What a test saw of an outcome: "removed gcra", "left hash no-limiter-state".
+using Outcomes = std::vector<std::pair<std::string, std::string>>;
+
+std::string describe(const ResetOutcome& outcome) {
+  constexpr const char* kResults[] = {"removed", "would remove", "left", "none"};
+  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain", " changing"};
+  std::string text = kResults[static_cast<int>(outcome.result)];
+  if (outcome.result == ResetResult::kNone) return text;
+  text += " " + std::string(outcome.form != nullptr ? outcome.form->name : outcome.type);
+  if (outcome.reason) text += kReasons[static_cast<int>(*outcome.reason)];
+  return text;
+}
+
+/// A server, the connection that resets and one of somebody else.
+class Arena {
+ public:
+  explicit Arena(redis::PrivateServer& server)
+      : connection_(Connection::open(server.url(), 10s)),
+        other_(Connection::open(server.url(), 10s)) {}
+
+  Connection& connection() { return connection_; }
+  Reply call(std::initializer_list<std::string_view> arguments) { return other_.call(arguments); }
+  std::string dump(std::string_view key) { return std::string(call({"DUMP", key}).text()); }
+
+  /// Makes a limiter's state.
+  void ask(const std::string& key, std::string_view algorithm) {
+    if (algorithm == "concurrency") {
+      (void)other_.call(
+          {"EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000", "acquire", "me"});
+    } else {
+      (void)other_.call({"EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000"});
+    }
+    REQUIRE(call({"EXISTS", key}).integer() == 1);
+  }
+
+  Outcomes reset(const Names& keys, ResetOptions options = {}) {
+    Outcomes outcomes;
+    Resetter resetter(connection_, std::move(options), [&](const ResetOutcome& outcome) {
+      outcomes.emplace_back(outcome.key, describe(outcome));
+    });
+    resetter.reset(keys);
+    CHECK(resetter.in_doubt().empty());
+    CHECK(connection_.outstanding() == 0);
+    return outcomes;
+  }
+
+  /// The error of a reset, and what was reported before.
+  struct Failed {
+    std::string code;
+    redis::Failure failure = {};
+    Outcomes outcomes;
+    Names in_doubt;
+  };
+  Failed fail_to_reset(const Names& keys, ResetOptions options = {}) {
+    Failed failed;
+    Resetter resetter(connection_, std::move(options), [&](const ResetOutcome& outcome) {
+      failed.outcomes.emplace_back(outcome.key, describe(outcome));
+    });
+    try {
+      resetter.reset(keys);
+      FAIL("no error");
+    } catch (const redis::Error& error) {
+      failed.code = error.code();
+      failed.failure = error.failure();
+    }
+    failed.in_doubt.assign(resetter.in_doubt().begin(), resetter.in_doubt().end());
+    return failed;
+  }
+
+ private:
+  Connection connection_;
+  Connection other_;
+};
+
+/// Does something once, between a look and the removal.
+ResetOptions after_first_look(const std::function<void()>& action) {
+  auto first = std::make_shared<bool>(true);
+  return {.on_looked = [=] {
+    if (std::exchange(*first, false)) action();
+  }};
+}
+
+}  // namespace
+
+TEST_CASE("the state of every algorithm is removed, and reported by its name") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  Names keys;
+  Outcomes expected;
+  for (const auto& algorithm : algorithms()) {
+    keys.emplace_back("key of " + std::string(algorithm.name));
+    arena.ask(keys.back(), algorithm.name);
+    expected.emplace_back(keys.back(), "removed " + std::string(algorithm.name));
+  }
+  CHECK(arena.reset(keys) == expected);
+  CHECK(arena.call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE("what is no limiter's state is left byte for byte, and its TTL too") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  (void)arena.call({"SET", "text", "gcra 17"});
+  (void)arena.call({"SET", "number", "17", "PX", "60000"});
+  (void)arena.call({"SET", "empty", ""});
+  (void)arena.call({"HSET", "hash", "f", "v"});
+  (void)arena.call({"SADD", "set", "m"});
+  (void)arena.call({"XADD", "stream", "1-1", "f", "v"});
+  (void)arena.call({"RPUSH", "words", "a", "b"});
+  (void)arena.call({"RPUSH", "numbers", "1", "2", "3"});
+  (void)arena.call({"ZADD", "scores", "1", "a"});
+  (void)arena.call({"ZADD", "times", "1700000000123", "a"});
+  (void)arena.call({"PFADD", "sketch", "a"});
+  const Outcomes expected{
+      {"text", "left string no-limiter-state"},  {"number", "left foreign-counter foreign"},
+      {"empty", "left string no-limiter-state"}, {"hash", "left hash no-limiter-state"},
+      {"set", "left set no-limiter-state"},      {"stream", "left stream no-limiter-state"},
+      {"words", "left list no-limiter-state"},   {"numbers", "left sliding-window-log uncertain"},
+      {"scores", "left zset no-limiter-state"},  {"times", "left foreign-zset foreign"},
+      {"sketch", "left string no-limiter-state"}};
+  Names keys, dumps;
+  for (const auto& [key, outcome] : expected) {
+    keys.push_back(key);
+    dumps.push_back(arena.dump(key));
+    REQUIRE_FALSE(dumps.back().empty());
+  }
+  CHECK(arena.reset(keys) == expected);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CAPTURE(keys[i]);
+    CHECK(arena.dump(keys[i]) == dumps[i]);
+  }
+  CHECK(arena.call({"PTTL", "number"}).integer() > 0);
+
+  Outcomes forced;
+  for (const auto& outcome : arena.reset(keys, {.force = true})) {
+    CHECK(outcome.second.starts_with("removed "));
+    forced.push_back(outcome);
+  }
+  CHECK(forced.size() == keys.size());
+  CHECK(arena.call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE(
+    "outcomes come in the order asked, whatever they are, for more keys than are done at once") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  Names keys;
+  Outcomes expected;
+  for (int i = 0; i < 1001; ++i) {
+    keys.push_back(std::to_string(i));
+    if (i % 3 == 0) arena.ask(keys.back(), "gcra");
+    if (i % 3 == 1) (void)arena.call({"HSET", keys.back(), "f", "v"});
+    expected.emplace_back(keys.back(), i % 3 == 0   ? "removed gcra"
+                                       : i % 3 == 1 ? "left hash no-limiter-state"
+                                                    : "none");
+  }
+  CHECK(arena.reset(keys) == expected);
+  CHECK(arena.call({"DBSIZE"}).integer() == 334);
+}
+
+TEST_CASE("a dry run reports the same and writes nothing, not even where it must not") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("a", "gcra");
+  arena.ask("b", "sliding-window-log");
+  (void)arena.call({"HSET", "c", "f", "v"});
+  const auto before = arena.dump("a") + arena.dump("b") + arena.dump("c");
+  (void)arena.call({"ACL", "SETUSER", "default", "-unlink", "-watch", "-multi", "-exec"});
+  const Outcomes expected{{"a", "would remove gcra"},
+                          {"b", "would remove sliding-window-log"},
+                          {"c", "left hash no-limiter-state"},
+                          {"d", "none"}};
+  CHECK(arena.reset({"a", "b", "c", "d"}, {.dry_run = true}) == expected);
+  CHECK(arena.dump("a") + arena.dump("b") + arena.dump("c") == before);
+}
+
+// --- others that write at the same time
+// -------------------------------------------------------------
+
+TEST_CASE("a key that becomes something else between look and removal is not lost") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("before", "gcra");
+  arena.ask("k", "gcra");
+  arena.ask("after", "gcra");
+  const auto options = after_first_look([&] {
+    (void)arena.call({"DEL", "k"});
+    (void)arena.call({"HSET", "k", "precious", "value"});
+  });
+  CHECK(arena.reset({"before", "k", "after"}, options) ==
+        Outcomes{{"before", "removed gcra"},
+                 {"k", "left hash no-limiter-state"},
+                 {"after", "removed gcra"}});
+  CHECK(arena.call({"HGET", "k", "precious"}).text() == "value");
+  CHECK(arena.call({"DBSIZE"}).integer() == 1);
+}
+
+TEST_CASE("a key that goes between look and removal was not removed by us") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("k", "gcra");
+  const auto options = after_first_look([&] { (void)arena.call({"DEL", "k"}); });
+  CHECK(arena.reset({"k"}, options) == Outcomes{{"k", "none"}});
+}
+
+TEST_CASE("a key that is written between look and removal is looked at again, and removed") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  Names keys;
+  for (int i = 0; i < 10; ++i) {
+    keys.push_back(std::to_string(i));
+    arena.ask(keys.back(), "sliding-window-log");
+  }
+  const auto options = after_first_look([&] { arena.ask("7", "sliding-window-log"); });
+  for (const auto& [key, outcome] : arena.reset(keys, options)) {
+    CHECK(outcome == "removed sliding-window-log");
+  }
+  CHECK(arena.call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE("a key that is always written is left as changing, and costs its neighbours nothing") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  Names keys;
+  for (int i = 0; i < 300; ++i) {
+    keys.push_back(std::to_string(i));
+    arena.ask(keys.back(), "gcra");
+  }
+  int looks = 0;
+  ResetOptions options{.tries = 5, .on_looked = [&] {
+                         ++looks;
+                         (void)arena.call({"PERSIST", "123"});
+                         (void)arena.call({"PEXPIRE", "123", "60000"});
+                       }};
+  const auto outcomes = arena.reset(keys, options);
+  REQUIRE(outcomes.size() == 300);
+  for (const auto& [key, outcome] : outcomes) {
+    CHECK(outcome == (key == "123" ? "left gcra changing" : "removed gcra"));
+  }
+  CHECK(arena.call({"DBSIZE"}).integer() == 1);
+  // Two groups; eight times in two, of 200 keys down to one; that one five times, the first of
+  // which was the last of these.
+  CHECK(looks <= 1 + 2 * 8 + 5 + 1);
+  CHECK(looks >= 5);
+}
+
+TEST_CASE("a key beside them that is written and is no limiter's holds up no removal for long") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("limiter", "gcra");
+  (void)arena.call({"SET", "busy", "x"});
+  int looks = 0;
+  const ResetOptions options{.tries = 3, .on_looked = [&] {
+                               ++looks;
+                               (void)arena.call({"APPEND", "busy", "x"});
+                             }};
+  CHECK(arena.reset({"busy", "limiter"}, options) ==
+        Outcomes{{"busy", "left string no-limiter-state"}, {"limiter", "removed gcra"}});
+  CHECK(looks == 2);
+}
+
+TEST_CASE("a key that runs out between look and removal is none") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("k", "gcra");
+  (void)arena.call({"PEXPIRE", "k", "300"});
+  const auto options =
+      after_first_look([] { std::this_thread::sleep_for(std::chrono::milliseconds{400}); });
+  CHECK(arena.reset({"k"}, options) == Outcomes{{"k", "none"}});
+}
+
+namespace {
+
+std::string wide_key(int i) {
+  return (i % 100 == 0 ? "limiter:" : i % 10 == 1 ? "hash:" : "text:") + std::to_string(i);
+}
+
+/// 100,000 keys, of which every hundredth is a limiter's.
+void fill(Connection& connection, int count) {
+  for (int i = 0; i < count; ++i) {
+    const auto key = wide_key(i);
+    if (key.starts_with('l')) {
+      connection.append({"RPUSH", key, "1700000000123456", "1700000000123457"});
+    } else if (key.starts_with('h')) {
+      connection.append({"HSET", key, "f", std::to_string(i)});
+    } else {
+      connection.append({"SET", key, "value " + std::to_string(i)});
+    }
+  }
+  for (int i = 0; i < count; ++i) REQUIRE_FALSE(connection.read().is_error());
+}
+
+}  // namespace
+
+TEST_CASE("of 100,000 keys exactly the limiters go, while others write to everything") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  constexpr int kKeys = 100'000;
+  fill(arena.connection(), kKeys);
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    auto connection = Connection::open(server->url(), 10s);
+    for (unsigned i = 0; !stop; i = i * 7919U + 13U) {
+      const auto key = wide_key(static_cast<int>(i % kKeys));
+      const auto limiter = "limiter:" + std::to_string(i % 1000 * 100);
+      // Written as a limiter is, but what was removed does not come back.
+      connection.append({"RPUSHX", limiter, "1700000000123458"});
+      if (key.starts_with('h')) connection.append({"HSET", key, "g", "new"});
+      if (key.starts_with('t')) connection.append({"SETRANGE", key, "0", "V"});
+      while (connection.outstanding() > 0) (void)connection.read();
+    }
+  });
+  std::map<std::string, int> outcomes;
+  Resetter resetter(arena.connection(), {}, [&](const ResetOutcome& outcome) {
+    if (outcome.result != ResetResult::kLeft) ++outcomes[std::string(outcome.key)];
+    if (outcome.reason) CHECK(outcome.reason == LeftReason::kNoLimiterState);
+  });
+  redis::Scan scan(arena.connection(), "*");
+  while (!scan.done()) resetter.reset(scan.next());
+  stop = true;
+  writer.join();
+
+  CHECK(outcomes.size() == kKeys / 100);
+  CHECK(arena.call({"DBSIZE"}).integer() == kKeys - kKeys / 100);
+  for (int i = 0; i < kKeys; ++i) {
+    const auto key = wide_key(i);
+    if (key.starts_with('h')) arena.connection().append({"HGET", key, "f"});
+    if (key.starts_with('t')) arena.connection().append({"GETRANGE", key, "1", "-1"});
+    if (key.starts_with('l')) arena.connection().append({"EXISTS", key});
+  }
+  int wrong = 0;
+  for (int i = 0; i < kKeys; ++i) {
+    const auto key = wide_key(i);
+    const auto reply = arena.connection().read();
+    const auto number = std::to_string(i);
+    if (key.starts_with('h') && reply.text() != number) ++wrong;
+    if (key.starts_with('t') && reply.text() != "alue " + number) ++wrong;
+    if (key.starts_with('l') && reply.integer() != 0) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
+// --- what the server refuses
+// ------------------------------------------------------------------------
+
+TEST_CASE("the error of a refused command is its own, not EXECABORT, and nothing is removed") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  for (const std::string_view command : {"unlink", "watch", "multi", "exec", "type", "getrange"}) {
+    CAPTURE(command);
+    arena.ask("k", "gcra");
+    const auto before = arena.dump("k");
+    (void)arena.call({"ACL", "SETUSER", "default", "-" + std::string(command)});
+    Arena fresh(*server);
+    const auto failed = fresh.fail_to_reset({"k"});
+    (void)arena.call({"ACL", "SETUSER", "default", "+@all"});
+    CHECK(failed.code == "NOPERM");
+    CHECK(failed.failure == redis::Failure::kRefused);
+    CHECK(failed.outcomes.empty());
+    CHECK(failed.in_doubt.empty());
+    CHECK(arena.dump("k") == before);
+  }
+}
+
+TEST_CASE("a replica says that it is one, and keeps the key") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("k", "gcra");
+  (void)arena.call({"HSET", "h", "f", "v"});
+  (void)arena.call({"REPLICAOF", "127.0.0.1", "1"});
+  const auto failed = arena.fail_to_reset({"h", "k"});
+  CHECK(failed.code == "READONLY");
+  CHECK(failed.failure == redis::Failure::kRejected);
+  CHECK(failed.outcomes == Outcomes{{"h", "left hash no-limiter-state"}});
+  CHECK(arena.call({"EXISTS", "k"}).integer() == 1);
+}
+
+TEST_CASE("what was removed before an error is reported, and what was sent is in doubt") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  Names keys;
+  for (int i = 0; i < 500; ++i) {
+    keys.push_back(std::to_string(i));
+    arena.ask(keys.back(), "gcra");
+  }
+  int looks = 0;
+  const ResetOptions options{.on_looked = [&] {
+    if (++looks == 2) ::kill(server->pid(), SIGKILL);
+  }};
+  const auto failed = arena.fail_to_reset(keys, options);
+  CHECK(failed.failure == redis::Failure::kUnreachable);
+  REQUIRE_FALSE(failed.outcomes.empty());
+  const auto done = failed.outcomes.size();
+  for (std::size_t i = 0; i < done; ++i) CHECK(failed.outcomes[i].first == keys[i]);
+  REQUIRE_FALSE(failed.in_doubt.empty());
+  CHECK(failed.in_doubt.front() == keys[done]);
+  CHECK(done + failed.in_doubt.size() < keys.size());
+}
+
+TEST_CASE("keys may be any bytes, and long") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  const Names keys{std::string("\0\r\n\xff", 4), std::string(1 << 20, 'k'), "a b", "*"};
+  Outcomes expected;
+  for (const auto& key : keys) {
+    arena.ask(key, "gcra");
+    expected.emplace_back(key, "removed gcra");
+  }
+  arena.ask("not asked for", "gcra");
+  CHECK(arena.reset(keys) == expected);
+  CHECK(arena.call({"DBSIZE"}).integer() == 1);
+}
