@@ -72,8 +72,8 @@ const Command reset_command{
         "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
         "[connection] reset [options] --match PATTERN",
     .about =
-        "Removes what limiters keep in Redis, so that they begin anew: of each KEY, or of\n"
-        "all keys that match. What is no limiter's state is left, unless --force is given.",
+        "Removes what limiters keep in Redis, so that they begin anew: of each KEY, or\n"
+        "of all that match. What is no limiter's state is left, except with --force.",
     .epilogue = R"(
 Exit status:
   0  something was removed, or would be

@@ -268,6 +268,21 @@ removed key={login:cid}:3600s algorithm=sliding-window-log'
   run -4 rlctl reset nothing
 }
 
+@test "what rlctl-reset(1) says that an ACL needs is enough" {
+  cli ACL SETUSER forgetful on nopass '~*' +type +getrange +lindex +zrange +watch +unwatch +multi \
+    +exec +discard +unlink +scan
+  local algorithm
+  for algorithm in gcra sliding-window-log sliding-window-zset; do
+    ask k --algorithm "$algorithm"
+    ask api --limit 10/h --algorithm "$algorithm"
+    run -0 env REDISCLI_AUTH=any rlctl --user forgetful reset k
+    run -0 env REDISCLI_AUTH=any rlctl --user forgetful reset api
+    ask k --algorithm "$algorithm"
+    run -0 env REDISCLI_AUTH=any rlctl --user forgetful reset --match '*' --yes
+  done
+  assert_equal "$(cli DBSIZE)" 0
+}
+
 @test "a replica is 5, with its own words, and keeps the key" {
   start_server
   ask k
