@@ -62,10 +62,10 @@ std::vector<Found> look(const ResetPlan& plan, ResetSession& session) {
   return found;
 }
 
-std::vector<std::string> take_keys(std::vector<Found> found) {
+std::vector<std::string> keys_of(const std::vector<Found>& found) {
   std::vector<std::string> keys;
   keys.reserve(found.size());
-  for (auto& each : found) keys.push_back(std::move(each.key));
+  for (const auto& each : found) keys.push_back(each.key);
   return keys;
 }
 
@@ -130,7 +130,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
     return finish(session);
   }
   if (found.empty()) return finish(session);
-  const auto keys = take_keys(found);
+  const auto keys = keys_of(found);
   if (!ask(found, keys, session)) return ExitStatus::kDenied;
   remove(keys, session);
   return finish(session);

@@ -57,8 +57,14 @@ removed key=a algorithm=gcra'
 
 @test "a key that is named twice is reset once" {
   ask k
+  run -0 rlctl reset --dry-run k k
+  assert_output 'would-remove key=k algorithm=sliding-window-log'
   run -0 rlctl reset k k k
   assert_output 'removed key=k algorithm=sliding-window-log'
+  ask api --limit 10/h
+  run -0 rlctl reset api '{api}' api
+  assert_output 'removed key={api}:60s algorithm=sliding-window-log
+removed key={api}:3600s algorithm=sliding-window-log'
 }
 
 @test "what is no limiter's state is left with status 5, and how to remove it is said" {
