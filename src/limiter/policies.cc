@@ -21,6 +21,19 @@
 #define TOML_ENABLE_FORMATTERS 0
 // It goes down one call for each level of nesting; a configuration has three.
 #define TOML_MAX_NESTED_VALUES 16
+// A table header such as "[=" breaks an assertion of toml++ up to 3.4.0: the process would abort,
+// and with NDEBUG nobody knows what would happen. Here it is one more mistake in the file.
+namespace rlctl::limiter {
+namespace {
+struct BrokenAssertion {};
+[[noreturn]] void break_assertion() {
+  throw BrokenAssertion();
+}
+}  // namespace
+}  // namespace rlctl::limiter
+#undef NDEBUG
+#define TOML_ASSERT(expression) \
+  ((expression) ? static_cast<void>(0) : rlctl::limiter::break_assertion())
 #include <toml++/toml.h>
 
 namespace rlctl::limiter {
@@ -128,6 +141,30 @@ std::string unknown_algorithm(std::string_view name) {
                      meant.empty() ? "; it is one of " + one_of(names) : meant);
 }
 
+bool breaks_assertion(std::string_view text) {
+  try {
+    (void)toml::parse(text);
+  } catch (const BrokenAssertion&) {
+    return true;
+  } catch (const toml::parse_error&) {
+    return false;  // what is cut off is often wrong
+  }
+  return false;
+}
+
+/// The line that breaks an assertion, which does not tell: the last one of the shortest beginning
+/// of the text that does.
+std::size_t broken_line(std::string_view text) {
+  std::vector<std::size_t> ends;
+  for (auto end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
+    ends.push_back(end + 1);
+  }
+  const auto found = std::partition_point(ends.begin(), ends.end(), [&](std::size_t end) {
+    return !breaks_assertion(text.substr(0, end));
+  });
+  return static_cast<std::size_t>(found - ends.begin()) + 1;
+}
+
 /// Takes a file apart and collects the mistakes in it.
 class Reader {
  public:
@@ -181,6 +218,8 @@ toml::table Reader::parse(std::string_view text) {
   } catch (const toml::parse_error& error) {
     const auto at = std::max<std::size_t>(error.source().begin.line, 1);
     throw ConfigurationError({located(at, syntax_message(error.description()))});
+  } catch (const BrokenAssertion&) {
+    throw ConfigurationError({located(broken_line(text), "bad TOML: unexpected character")});
   }
 }
 

@@ -3,8 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
+
+#include "support/random.h"
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
@@ -203,6 +206,7 @@ TEST_CASE("a policy needs a name, a key and a limit") {
 }
 
 TEST_CASE("all mistakes are found, in the order of the file") {
+  const std::string no_limit = "is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min";
   CHECK(mistakes_in(R"([policy.z]
 key = 5
 limit = ["x", "1/s", "y"]
@@ -210,11 +214,8 @@ burst = 1.5
 [policy.a]
 limt = "1/s"
 [other]
-)") == Words{"2: policy 'z': key must be a string, not 5",
-             "3: policy 'z': limit: 'x' is not a limit; write LIMIT/WINDOW, such as 5/60s or "
-             "100/min",
-             "3: policy 'z': limit: 'y' is not a limit; write LIMIT/WINDOW, such as 5/60s or "
-             "100/min",
+)") == Words{"2: policy 'z': key must be a string, not 5", "3: policy 'z': limit: 'x' " + no_limit,
+             "3: policy 'z': limit: 'y' " + no_limit,
              "4: policy 'z': burst must be a whole number, not 1.5",
              "5: policy 'a': key is missing; write key = \"login:%s\"",
              "5: policy 'a': limit is missing; write limit = \"5/60s\"",
@@ -233,6 +234,14 @@ TEST_CASE("what is not TOML is named with its line") {
         "2: bad TOML in value: could not determine value type");
   CHECK(mistake_in("# \xFF") == "1: bad TOML: encountered invalid utf-8 sequence");
   CHECK(mistake_in(std::string_view("\n\0", 2)).starts_with("2: bad TOML"));
+}
+
+TEST_CASE("what breaks an assertion of the parser has its line too") {
+  for (const std::string text : {"[.a]", "[=", "[ = ]", "[[[a]]]", "[#"}) {
+    CHECK(mistake_in(text) == "1: bad TOML: unexpected character");
+    CHECK(mistake_in("\nurl = '''\n[='''\n" + text + "\n\n[=]\n") ==
+          "4: bad TOML: unexpected character");
+  }
 }
 
 TEST_CASE("levels without end are refused, and nothing overflows") {
@@ -364,4 +373,72 @@ TEST_CASE("base_keys() undoes redis_keys()") {
   CHECK(base_keys("k:1s", limits[0]).empty());
   CHECK(base_keys(":1s", limits[0]).empty());
   CHECK(base_keys("{}:1s", limits[0]).empty());
+}
+
+// --- anything at all ----------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::string_view kGood = R"(# everything
+url = "redis://u:p@10.0.0.5:6379/2"
+timeout = "1m30s"
+policy.dotted = {key = 'd%%:%s', limit = "1M/30d"}
+
+[policy."a b"]
+key = "x:{%s}:%s"
+algorithm = "token-bucket"
+limit = ["10/s", """100/min""",
+         "1/1500ms"]
+burst = 0x14
+)";
+
+/// Where it can be used, what it says can be; else the mistakes say where they are.
+void require_sound(const std::string& text) {
+  CAPTURE(text);
+  try {
+    const auto configuration = parse_configuration(text, "f:1.toml");
+    for (const auto& policy : configuration.policies) {
+      REQUIRE_FALSE(policy.name.empty());
+      REQUIRE_FALSE(policy.limits.empty());
+      for (const auto& limit : policy.limits) require_usable(*policy.algorithm, limit);
+      const auto key = fill(policy, Words(argument_count(policy), "x"));
+      const auto keys = redis_keys(key, policy.limits);
+      REQUIRE(policy_for(configuration, keys.back()) != nullptr);
+    }
+  } catch (const ConfigurationError& error) {
+    const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
+    for (const auto& mistake : error.mistakes()) {
+      REQUIRE(mistake.starts_with("f:1.toml:"));
+      const auto line = std::stoll(mistake.substr(9));
+      REQUIRE(mistake.substr(9).starts_with(std::to_string(line) + ": "));
+      REQUIRE(line >= 1);
+      REQUIRE(line <= lines);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("whatever stands in a file, it is read or its mistakes have lines") {
+  require_sound(std::string(kGood));
+  CHECK_FALSE(parse_configuration(kGood, "f").policies.empty());
+  rlctl::test::Random random;
+  const Words pieces{"[policy.", "]",    "\n", "=",       "key",  "limit", "\"",
+                     "'",        "%s",   "%",  "5/60s",   "{",    "}",     ",",
+                     "[",        ".",    "#",  "\"\"\"",  "url",  "burst", "-1",
+                     "1e400",    "\xFF", "\r", "\\u0000", "gcra", "policy"};
+  const auto noise = [&] {
+    return random.percent(50) ? random.one_of(pieces)
+                              : std::string(1, static_cast<char>(random.uniform(-128, 127)));
+  };
+  for (std::int64_t i = rlctl::test::operations(3000); i > 0; --i) {
+    std::string text = random.percent(80) ? std::string(kGood) : "";
+    for (auto changes = random.log_uniform(1, 30); changes > 0; --changes) {
+      const auto size = static_cast<std::int64_t>(text.size());
+      const auto at = static_cast<std::size_t>(random.uniform(0, size));
+      const auto gone = random.percent(50) ? random.log_uniform(1, 20) : 0;
+      text.replace(at, static_cast<std::size_t>(gone), random.percent(70) ? noise() : "");
+    }
+    require_sound(text);
+  }
 }

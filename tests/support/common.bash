@@ -37,7 +37,7 @@
 # for its server too. What is started in the background gets `3>&-`, or bats waits for it.
 #
 # The environment is clean: no RLCTL_*, REDISCLI_*, XDG_*, NO_COLOR from outside, HOME is a folder of
-# the run's own, and $RLCTL_URL names a socket that is not there until a server is started, so that no
+# the run's own, $RLCTL_CONFIG names an empty configuration, and $RLCTL_URL names a socket that is not there until a server is started, so that no
 # test can reach port 6379 by forgetting something.
 
 bats_require_minimum_version 1.5.0
@@ -59,6 +59,7 @@ if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   export rlctl_test_run=$BATS_RUN_TMPDIR
   export RLCTL_BUILD HOME=$BATS_RUN_TMPDIR/home
   export RLCTL_URL=unix://$BATS_RUN_TMPDIR/no-server-was-started
+  export RLCTL_CONFIG=/dev/null
   export LC_ALL=C.UTF-8 TZ=UTC
   mkdir -p "$HOME"
   PATH=$RLCTL_BUILD/cli:$PATH
