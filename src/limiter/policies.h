@@ -2,13 +2,12 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "limiter/algorithm.h"
 #include "limiter/limit.h"
+#include "limiter/policy.h"
 
 namespace rlctl::limiter {
 
@@ -28,16 +27,6 @@ class ConfigurationError : public UsageError {
  private:
   std::vector<std::string> mistakes_;
   std::string hint_;
-};
-
-/// Limits under a name, and the keys for which they are meant. `key` is a template: each %s in it
-/// stands for an argument, %% for a percent sign.
-struct Policy {
-  std::string name = {};
-  std::string key = {};
-  const Algorithm* algorithm = nullptr;
-  std::vector<Limit> limits = {};  ///< at least one; with the policy's burst
-  std::size_t line = 0;            ///< in its file
 };
 
 /// What a configuration file says; rlctl-config(5) is its manual. Everything in it has been checked
@@ -60,15 +49,6 @@ struct Configuration {
 
 /// Null where there is none of that name.
 [[nodiscard]] const Policy* find_policy(const Configuration& configuration, std::string_view name);
-
-/// How many arguments the policy's key takes.
-[[nodiscard]] std::size_t argument_count(const Policy& policy);
-
-/// The key with each argument in its place. There must be argument_count() of them.
-[[nodiscard]] std::string fill(const Policy& policy, std::span<const std::string> arguments);
-
-/// Could fill() have made this key, of arguments that are not empty?
-[[nodiscard]] bool fits(const Policy& policy, std::string_view key);
 
 /// Why a key is thought to belong to a policy.
 struct PolicyMatch {

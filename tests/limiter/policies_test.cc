@@ -244,6 +244,17 @@ TEST_CASE("what breaks an assertion of the parser has its line too") {
   }
 }
 
+TEST_CASE("letters outside of strings are mistakes, whatever the alphabet") {
+  CHECK(mistake_in("\n\u00e9 = 1") ==
+        "2: bad TOML in root table: expected keys, tables, whitespace or comments, saw '\u00e9'");
+  CHECK(mistake_in("a.\u0436 = 1").starts_with("1: bad TOML in key: expected bare key"));
+  CHECK(mistake_in("url = \u201cprivate:\u201d") ==
+        "1: bad TOML in value: could not determine value type");
+  CHECK(mistake_in("\u3000url = 1").starts_with("1: bad TOML in root table: expected space"));
+  CHECK(mistake_in("url = 1 \u00a0").starts_with("1: bad TOML in key-value pair: expected space"));
+  CHECK(mistakes_in("# \u00e9 \u0436 \u3000\ntimeout = '1s' # \u201c") == Words{"accepted"});
+}
+
 TEST_CASE("levels without end are refused, and nothing overflows") {
   const auto repeated = [](std::string_view text, int times) {
     std::string out;
