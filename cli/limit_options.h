@@ -18,8 +18,8 @@ namespace rlctl::cli {
 /// --limit, --algorithm and --burst, or --policy, as every command that has to do with limits takes
 /// them.
 struct LimitOptions {
-  std::vector<std::string> limits;
-  std::optional<std::string> algorithm, burst, policy;
+  std::vector<std::string> limits = {};
+  std::optional<std::string> algorithm = {}, burst = {}, policy = {};
 };
 
 void add_limit_options(Options& options, LimitOptions& target);
