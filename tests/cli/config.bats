@@ -96,6 +96,13 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   wrong "cannot read $users: is a directory" check k --limit 5/60s
 }
 
+@test "a file may have 1048576 bytes" {
+  head -c 1048576 /dev/zero | tr '\0' '#' >"$users"
+  run -0 rlctl config check
+  echo >>"$users"
+  wrong "$users is too large: a configuration has at most 1048576 bytes" config check
+}
+
 @test "a file without permission is an error, not a file that is not there" {
   local as_user=()
   if ((EUID == 0)); then

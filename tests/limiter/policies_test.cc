@@ -368,6 +368,15 @@ TEST_CASE("the keys of several limits belong to the policy of the key they were 
   CHECK(found("{one:x}:60s") == "p2 one:x 1");
 }
 
+TEST_CASE("what redis_keys() adds to a key is the policy's own") {
+  const auto configuration =
+      parse_configuration(with_policies({"%slogin%s:60s"}) +
+                              "[policy.made]\nkey = 'login:%s'\nlimit = ['1/s', '5/60s']\n",
+                          "f.toml");
+  CHECK(policy_for(configuration, "{login:alice}:60s")->name == "made");
+  CHECK(policy_for(configuration, "{login:alice:60s")->name == "p0");
+}
+
 TEST_CASE("base_keys() undoes redis_keys()") {
   const std::vector<Limit> limits{{1, 1s, {}}, {1, 90s, {}}, {1, 1500us, {}}};
   for (const std::string_view key :
@@ -382,6 +391,7 @@ TEST_CASE("base_keys() undoes redis_keys()") {
     }
   }
   CHECK(base_keys("k:1s", limits[0]).empty());
+  CHECK(base_keys("{{a}}:1s", limits[0]) == std::vector<std::string_view>{"{{a}}"});
   CHECK(base_keys(":1s", limits[0]).empty());
   CHECK(base_keys("{}:1s", limits[0]).empty());
 }
