@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/output.h"
+#include "cli/terminal.h"
 
 namespace rlctl::cli {
 namespace {
@@ -32,7 +33,7 @@ std::string read_line(const redis::Interrupt& interrupt) {
 }  // namespace
 
 bool can_confirm() noexcept {
-  return ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1;
+  return is_terminal(STDIN_FILENO) && is_terminal(STDERR_FILENO);
 }
 
 bool confirm(std::string_view question, const redis::Interrupt& interrupt) {

@@ -29,13 +29,18 @@ struct Found {
   }
 };
 
+/// How far a scan is, for people.
+std::string scanned(const ResetSession& session) {
+  const auto removed = session.report().removed();
+  return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
+}
+
 void scan(ResetSession& session, const std::string& pattern, redis::Connection& connection,
           limiter::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
     resetter.reset(scan.next());
-    session.progress().update(
-        scan.share(), "the database, " + count_of_keys(session.report().removed()) + " removed");
+    session.progress().update(scan.share(), scanned(session));
     session.interrupt().check();
   }
 }

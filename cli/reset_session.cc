@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "cli/terminal.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -18,7 +19,7 @@ ResetSession::ResetSession(const ResetPlan& plan, Invocation& invocation)
     : plan_(plan),
       invocation_(invocation),
       connector_(invocation.connection, invocation.configuration, invocation.interrupt),
-      progress_(!plan.quiet && ::isatty(STDERR_FILENO) == 1),
+      progress_(!plan.quiet && is_terminal(STDERR_FILENO)),
       report_(lines_of(plan), invocation.json, invocation.out) {}
 
 void ResetSession::run(redis::Connection& connection, bool dry_run,

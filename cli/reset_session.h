@@ -39,6 +39,7 @@ class ResetSession {
   [[nodiscard]] redis::Connection open() { return connector_.open(); }
   [[nodiscard]] Progress& progress() noexcept { return progress_; }
   [[nodiscard]] ResetReport& report() noexcept { return report_; }
+  [[nodiscard]] const ResetReport& report() const noexcept { return report_; }
   [[nodiscard]] const redis::Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
 
   /// Runs `work` with a Resetter that tells `report` each outcome. Results are written out as they
