@@ -160,7 +160,7 @@ would-remove key=login:cid algorithm=gcra'
 }
 
 @test "memory does not grow with the number of keys" {
-  [[ -r /proc/self/status ]] || skip 'no /proc here'
+  [[ $RLCTL_BUILD != */sanitize ]] || skip 'ASan takes all addresses for itself'
   fill "$(head -c 1000 /dev/zero | tr '\0' k)" 60000
   run -0 bash -c 'ulimit -v 60000 && exec rlctl reset -q --match "k*" --yes'
   assert_equal "$(cli DBSIZE)" 0
