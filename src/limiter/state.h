@@ -23,6 +23,8 @@ struct Content {
   struct Edge {
     std::string member;      ///< of a list: the element
     std::string score = {};  ///< as Redis writes it; empty in a list
+
+    bool operator==(const Edge&) const = default;
   };
   /// No text of a limiter is longer: of longer ones only the beginning is fetched.
   static constexpr std::size_t kMostText = 128;
