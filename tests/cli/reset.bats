@@ -299,6 +299,17 @@ removed key={login:cid}:3600s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS k)" 1
 }
 
+@test "what a node of a Cluster does not do is its error, 5, and not taken for done" {
+  # To MULTI, DISCARD, WATCH and TYPE. A real node has a bus on a fixed port.
+  start_fake_server '+OK\r\n+OK\r\n-CROSSSLOT Keys in request do not hash to the same slot\r\n+string\r\n'
+  run -5 --separate-stderr rlctl reset --limit 5/60s a b
+  assert_output ''
+  assert_equal "$stderr" 'rlctl: reset: CROSSSLOT Keys in request do not hash to the same slot'
+  start_fake_server '+OK\r\n+OK\r\n-MOVED 866 127.0.0.1:7001\r\n+string\r\n'
+  run -5 --separate-stderr rlctl reset --limit 5/60s a
+  assert_equal "$stderr" 'rlctl: reset: MOVED 866 127.0.0.1:7001'
+}
+
 @test "no server is 3" {
   run -3 rlctl reset -u unix:///nowhere k
 }
