@@ -60,6 +60,20 @@ watch_in_terminal() {
   assert_equal "$(awk '/Ctrl-C ends/ { n = 0 } { n++ } END { print n }' <<<"$frame")" 12
 }
 
+@test "a screen has as many entries as fit, or as are asked for" {
+  require_terminal
+  sleep 0.01
+  rlctl check -q k --limit 5/60s
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' 'rlctl inspect k --limit 5/60s --watch'
+  run -1 grep -c ' ago' "$BATS_TEST_TMPDIR/screen"
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' 'rlctl inspect k --limit 5/60s --watch --entries 1'
+  grep -q ' ago' "$BATS_TEST_TMPDIR/screen"
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 11; rlctl inspect k --limit 5/60s --watch'
+  # Two in all, each in both the last frame and what is printed at the end.
+  assert_equal "$(sed $'1,/\e\\[?1049l/d' "$BATS_TEST_TMPDIR/screen" | grep -c ' ago')" 2
+}
+
 @test "SIGTERM restores the terminal too" {
   require_terminal
   run -143 watch_in_terminal 'kill -TERM "$(cat "$BATS_TEST_TMPDIR/pid")"; sleep 1' \
@@ -122,8 +136,13 @@ watch_in_terminal() {
 }
 
 @test "a server that refuses ends it" {
+  rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  local pid=$! status=0
+  wait_until test -s "$BATS_TEST_TMPDIR/lines"
   cli ACL SETUSER default -pttl
-  run_with_timeout -4 5 rlctl inspect k --watch
+  wait "$pid" || status=$?
+  assert_equal "$status" 4
+  grep -q NOPERM "$BATS_TEST_TMPDIR/errors"
 }
 
 @test "a reader that leaves ends it" {

@@ -315,6 +315,18 @@ TEST_CASE("inspection text: what is used is green, nearly all yellow, all red") 
   CHECK(shown(inspection, coloured).find("\033[32m1 of 5\033[0m") != std::string::npos);
 }
 
+TEST_CASE("inspection text: what counts no more is dim, what is to come yellow") {
+  const Look coloured{.columns = 80, .colour = true, .utf8 = true};
+  auto inspection = full_log();
+  inspection.entries = {{.at = kNow - seconds{60}},
+                        {.at = kNow - seconds{60} + microseconds{1}},
+                        {.at = kNow + microseconds{1}}};
+  const auto text = shown(inspection, coloured);
+  CHECK(text.find("  \033[2m2026-11-20T06:11:03.114201Z\033[0m") != text.npos);
+  CHECK(text.find("  2026-11-20T06:11:03.114202Z  ") != text.npos);
+  CHECK(text.find("  \033[33m2026-11-20T06:12:03.114202Z\033[0m") != text.npos);
+}
+
 TEST_CASE("inspection text: what is inferred has a tilde") {
   auto inspection = full_log();
   inspection.window_is_inferred = true;
