@@ -191,8 +191,8 @@ void append_gauge(TextBlock& block, const Inspection& inspection, double share) 
   if (block.room() <= kPercent) return;
   const auto columns = std::min(block.room() - kPercent, kMostGauge);
   const auto gauge = gauge_text(share, columns, block.look().utf8);
-  block.row(" ", fmt::format("{} {:3.0f} %", block.tone(gauge, tone_of_use(inspection)),
-                             std::floor(std::clamp(share, 0.0, 9.99) * 100)));
+  block.row("", fmt::format("{} {:3.0f} %", block.tone(gauge, tone_of_use(inspection)),
+                            std::floor(std::clamp(share, 0.0, 9.99) * 100)));
 }
 
 void append_gauge_of_use(TextBlock& block, const Inspection& inspection) {
@@ -249,7 +249,7 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
   append_frame(block, inspection, current.at, current.at + window);
   block.row("this one", fmt::format("{}", current.units));
   block.row("previous", fmt::format("{}", previous.units),
-            fmt::format("{} % of it counts", amount_text(share * 100)));
+            previous.units > 0 ? fmt::format("{} % of it counts", amount_text(share * 100)) : "");
   if (inspection.used_exact) {
     block.row("estimate", amount_text(*inspection.used_exact), "rounded up: used");
   }

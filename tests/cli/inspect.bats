@@ -338,8 +338,8 @@ require_terminal() {
   script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
 }
 # in_terminal COLUMNS COMMAND
-in_terminal() { TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null | tr -d '\r'; }
-plain() { sed $'s/\e\\[[0-9]*m//g'; }
+in_terminal() { TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null; }
+plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 
 @test "nothing is wider than the terminal" {
   require_terminal
@@ -357,6 +357,18 @@ plain() { sed $'s/\e\\[[0-9]*m//g'; }
   done
 }
 
+@test "a terminal is told how far a long scan is, a pipe is not" {
+  require_terminal
+  cli EVAL 'for i = 1, 5000 do redis.call("SET", "other:" .. i, i) end' 0
+  cli CLIENT PAUSE 1300 ALL
+  run -1 in_terminal 80 'rlctl inspect nobody --timeout 5s; exit $?'
+  assert_output --regexp $'\r *[0-9]+%  of the database; Ctrl-C stops\e\\[K'
+  assert_output --regexp $'\r\e\\[Knobody: nothing is stored; as if unused'
+  cli CLIENT PAUSE 1300 ALL
+  run -1 --separate-stderr rlctl inspect nobody --timeout 5s
+  assert_equal "$stderr" ''
+}
+
 @test "colours are for terminals that want them" {
   require_terminal
   take sliding-window-log 10 0
@@ -367,7 +379,7 @@ plain() { sed $'s/\e\\[[0-9]*m//g'; }
   coloured=$output
   run -0 in_terminal 80 "NO_COLOR=1 $command"
   refute_output --partial $'\e'
-  assert_equal "$output" "$(plain <<<"$coloured")"
+  assert_equal "$(plain <<<"$output")" "$(plain <<<"$coloured")"
   run -0 in_terminal 80 "TERM=dumb $command"
   refute_output --partial $'\e'
   run -0 bash -c "$command"
