@@ -22,9 +22,11 @@ left_behind() {
   pgrep -af "redis-server.*$TMPDIR" || true
 }
 
-@test "quickstart shows five of seven allowed, then 2000 and 1000 on the screen" {
+@test "quickstart shows five of seven allowed, what is used, a reset, then 2000 and 1000" {
   run -0 "$project/quickstart"
-  assert_equal "$(grep -c '^  allowed key=login:ann' <<<"$output")" 5
+  assert_equal "$(grep -c '^  allowed key=login:ann' <<<"$output")" 6 # the sixth after the reset
+  assert_line --regexp '^  used       5 of 5 +next free in '
+  assert_line '  removed key=login:ann algorithm=sliding-window-log'
   assert_equal "$(grep -c '^  denied key=login:ann' <<<"$output")" 2
   assert_line '  2000'
   assert_line '  1000'
@@ -114,9 +116,26 @@ left_behind() {
 
 @test "quickstart fails, and says so, where the burst is not 2000 and 1000" {
   # shellcheck disable=SC2016
-  copy_with 'case $* in *--batch*) sed "s/^/allowed /"; exit ;; esac
+  copy_with 'case $* in
+      *--batch*) sed "s/^/allowed /"; exit ;;
+      inspect*) echo "used       5 of 5 "; exit ;;
+      reset*) echo 0 >n; echo removed; exit ;;
+    esac
     n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
     if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
   run -1 ./quickstart
   assert_line 'quickstart: sliding-window-log let 2000 pass, not 1000'
+}
+
+@test "quickstart fails, and says so, where the inspection or the reset does" {
+  # shellcheck disable=SC2016
+  local answers='n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
+    if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
+  copy_with 'case $* in inspect*) echo "used       4 of 5 "; exit ;; esac;' "$answers"
+  run -1 ./quickstart
+  assert_line 'quickstart: rlctl inspect ended with status 0, or does not show 5 of 5'
+  rm -f n
+  copy_with 'case $* in inspect*) echo "used       5 of 5 "; exit ;; reset*) exit 1 ;; esac;' "$answers"
+  run -1 ./quickstart
+  assert_line 'quickstart: rlctl reset ended with status 1'
 }
