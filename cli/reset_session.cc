@@ -68,8 +68,8 @@ void ResetSession::summarize() {
 Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {
   // A connection that breaks says of whatever was sent that it may have been executed; here it is
   // known what that was, and looks leave no trace.
-  const bool broke = problem.code == "unreachable" || problem.code == "timeout" ||
-                     problem.code == "interrupted";
+  const bool broke =
+      problem.code == "unreachable" || problem.code == "timeout" || problem.code == "interrupted";
   if (broke) problem.hint.clear();
   if (!in_doubt.empty()) {
     problem.message += "; " + first_keys(in_doubt) + " may have been removed";
