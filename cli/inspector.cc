@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/bars.h"
-#include "limiter/contents.h"
 #include "limiter/key_family.h"
 
 namespace rlctl::cli {
@@ -17,11 +16,6 @@ constexpr std::chrono::minutes kUsualWindow{1};
 bool any_exists(const Findings& findings) {
   return std::any_of(findings.inspections.begin(), findings.inspections.end(),
                      [](const Inspection& inspection) { return inspection.exists(); });
-}
-
-/// The limit that the key's own state carries.
-std::optional<limiter::Limit> stored_limit(redis::Connection& connection, const std::string& key) {
-  return limiter::decode(limiter::read_contents(connection, {&key, 1}).front()).limit;
 }
 
 }  // namespace
@@ -59,16 +53,13 @@ std::vector<Inspector::Target> Inspector::targets(const std::string& key) {
 }
 
 Inspection Inspector::look(redis::Connection& connection, const Target& target) {
-  limiter::InspectionRequest request{.limit = target.limit,
-                                     .algorithm = target.algorithm,
+  limiter::InspectionRequest request{.algorithm = target.algorithm,
                                      .window_in_name = limiter::window_in_name(target.key),
                                      .now = plan_.now,
                                      .entries = plan_.entries};
-  if (request.limit && !target.limit_is_asked) {
-    if (stored_limit(connection, target.key)) request.limit.reset();
-  }
+  (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
   if (plan_.columns_for_bars > 0) {
-    const auto window = request.limit ? request.limit->window : request.window_in_name;
+    const auto window = target.limit ? target.limit->window : request.window_in_name;
     request.bars = bars_for(window.value_or(kUsualWindow), plan_.columns_for_bars);
   }
   return limiter::inspect(

@@ -63,7 +63,11 @@ class Reading {
  public:
   Reading(redis::Connection& connection, const InspectionRequest& request, Inspection& result,
           const Entries::OnProgress& on_progress)
-      : connection_(connection), request_(request), result_(result), on_progress_(on_progress) {}
+      : connection_(connection),
+        request_(request),
+        limit_(request.limit ? request.limit : request.usual_limit),
+        result_(result),
+        on_progress_(on_progress) {}
 
   /// Throws KeyChanged where what was read does not fit together.
   void read();
@@ -82,6 +86,7 @@ class Reading {
 
   redis::Connection& connection_;
   const InspectionRequest& request_;
+  const std::optional<Limit>& limit_;  ///< of a key that says none itself
   Inspection& result_;
   const Entries::OnProgress& on_progress_;
 };
@@ -132,15 +137,14 @@ void Reading::set_limit(const Limit& limit) {
 void Reading::tell_nothing() {
   result_.used = 0;
   result_.next_free = result_.reset_after = microseconds{0};
-  if (!request_.limit) return;
-  set_limit(*request_.limit);
-  result_.remaining = request_.limit->limit;
+  if (!limit_) return;
+  set_limit(*limit_);
+  result_.remaining = limit_->limit;
   if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
   if (request_.algorithm->has_burst) {
-    result_.burst = request_.limit->burst.value_or(request_.limit->limit);
+    result_.burst = limit_->burst.value_or(limit_->limit);
   }
-  result_.remaining =
-      request_.algorithm->make_model()->look(*request_.limit, 0, result_.now).remaining;
+  result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
 }
 
 void Reading::tell_text() {
@@ -163,7 +167,7 @@ void Reading::tell_text() {
 
 /// Of a window of which only the TTL says when it ends.
 void Reading::tell_counter() {
-  if (request_.limit) set_limit(*request_.limit);
+  if (limit_) set_limit(*limit_);
   result_.used = result_.state.counts.front().units;
   result_.reset_after = result_.ttl;
   set_room(*result_.used, [&](std::int64_t) { return result_.ttl.value_or(kNever); });
@@ -181,8 +185,8 @@ void Reading::set_room(std::int64_t used, const std::function<microseconds(std::
 
 void Reading::tell_log(Entries& entries) {
   const auto& form = *result_.state.form;
-  if (request_.limit) {
-    set_limit(*request_.limit);
+  if (limit_) {
+    set_limit(*limit_);
   } else {
     result_.window = request_.window_in_name;
     if (!result_.window) {
@@ -204,7 +208,7 @@ void Reading::tell_log(Entries& entries) {
 }
 
 void Reading::tell_leases(Entries& entries) {
-  if (request_.limit) result_.limit = request_.limit->limit;
+  if (limit_) result_.limit = limit_->limit;
   const microseconds after_now{result_.now + microseconds{1}};
   result_.expired = entries.count_before({&after_now, 1}).front();
   result_.reset_after = std::max(microseconds{0}, entries.newest() - result_.now);

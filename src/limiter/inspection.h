@@ -15,9 +15,11 @@ namespace rlctl::limiter {
 
 /// What to tell about a key.
 struct InspectionRequest {
-  /// As a request would name them; none: as the state says. An algorithm matters only where there
-  /// is no key, since a key says whose it is.
+  /// As a request would name it; none: as the state says.
   std::optional<Limit> limit = {};
+  /// Where neither does: of a log, and where there is no key.
+  std::optional<Limit> usual_limit = {};
+  /// Matters only where there is no key, since a key says whose it is.
   const Algorithm* algorithm = nullptr;
   /// The window in the key's own name, where rlctl gave it that ("{login:alice}:60s"): of a log
   /// that does not say it otherwise.

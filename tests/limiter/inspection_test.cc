@@ -407,3 +407,25 @@ TEST_CASE("an entry that is no time is an error that shows it") {
     CHECK(error.failure() == redis::Failure::kRejected);
   }
 }
+
+TEST_CASE("a usual limit is for what does not say its own") {
+  TestServer server;
+  const Limit own{.limit = 7, .window = 60s};
+  const Limit usual{.limit = 3, .window = 10s};
+  ScriptLimiter(server, algorithm("gcra")).ask("g", own, 1, kNow);
+  ScriptLimiter(server, algorithm("sliding-window-log")).ask("l", own, 1, kNow);
+  const auto look = [&](const std::string& key) {
+    return inspect(server.connection(), key, {.usual_limit = usual, .now = kNow});
+  };
+  CHECK(look("g").limit == 7);
+  CHECK(look("g").remaining == 6);
+  CHECK(look("l").limit == 3);
+  CHECK(look("l").window == 10s);
+  CHECK_FALSE(look("l").window_is_inferred);
+  CHECK(look("l").remaining == 2);
+  CHECK(look("nothing").remaining == 3);
+  // What is asked counts before both.
+  const Limit asked{.limit = 9, .window = 60s};
+  CHECK(inspect(server.connection(), "g", {.limit = asked, .usual_limit = usual, .now = kNow})
+            .limit == 9);
+}
