@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -124,6 +123,13 @@ std::vector<std::string> lines_of(const std::string& text) {
     at = end + 1;
   }
   return lines;
+}
+
+std::string without_colours(std::string text) {
+  for (auto at = text.find('\033'); at != text.npos; at = text.find('\033', at)) {
+    text.erase(at, text.find('m', at) + 1 - at);
+  }
+  return text;
 }
 
 }  // namespace
@@ -297,9 +303,7 @@ TEST_CASE(
 TEST_CASE("inspection text: colours change nothing but the colours") {
   const Look coloured{.columns = 80, .colour = true, .utf8 = true};
   for (const auto& inspection : one_of_each()) {
-    const auto text =
-        std::regex_replace(shown(inspection, coloured), std::regex("\033\\[[0-9]+m"), "");
-    CHECK(text == shown(inspection));
+    CHECK(without_colours(shown(inspection, coloured)) == shown(inspection));
   }
 }
 
