@@ -23,12 +23,14 @@ int append_reads(redis::Connection& connection, const std::string& key, const st
   if (type == "list") {
     connection.append({"LINDEX", key, "0"});
     connection.append({"LINDEX", key, "-1"});
-    return 2;
+    connection.append({"PTTL", key});
+    return 3;
   }
   if (type == "zset") {
     connection.append({"ZRANGE", key, "0", "0", "WITHSCORES"});
     connection.append({"ZRANGE", key, "-1", "-1", "WITHSCORES"});
-    return 2;
+    connection.append({"PTTL", key});
+    return 3;
   }
   return 0;
 }
@@ -75,6 +77,7 @@ std::vector<Content> take_contents(redis::Connection& connection,
     const auto last = read(connection);
     contents[i].first = edge(first);
     contents[i].last = edge(last);
+    contents[i].expires = read(connection).integer() > 0;
   }
   return contents;
 }

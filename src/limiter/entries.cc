@@ -25,10 +25,14 @@ redis::Reply read(redis::Connection& connection) {
                      "an entry is no time: '" + redis::escape(text, 40) + "'", "WRONGTYPE");
 }
 
+/// Beyond any time of the contract, and of a lease's end: sums of such times are numbers still.
+constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
+
 microseconds parse_time(std::string_view text) {
-  std::int64_t time = 0;
+  std::int64_t time = -1;
   const auto* end = text.data() + text.size();
   if (text.empty() || std::from_chars(text.data(), end, time).ptr != end) not_a_time(text);
+  if (time < 0 || time > kMaxTime) not_a_time(text);
   return microseconds{time};
 }
 
@@ -37,7 +41,7 @@ microseconds parse_score(std::string_view text, std::int64_t us_per_score) {
   const auto* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, score);
   score *= static_cast<double>(us_per_score);
-  if (text.empty() || parsed.ptr != end || !(std::abs(score) < 9e18)) not_a_time(text);
+  if (text.empty() || parsed.ptr != end || !(score >= 0 && score <= kMaxTime)) not_a_time(text);
   return microseconds{std::llround(score)};
 }
 

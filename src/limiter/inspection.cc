@@ -1,10 +1,10 @@
 #include "limiter/inspection.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "limiter/contents.h"
+#include "limiter/inferred_window.h"
 #include "redis/text.h"
 
 namespace rlctl::limiter {
@@ -13,49 +13,13 @@ namespace {
 /// So often is a key read again that somebody writes to.
 constexpr int kAttempts = 5;
 constexpr std::string_view kLeasePrefix = "lease:";
+/// Longer TTLs, of 285 years, are told as that.
+constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
 
 std::optional<std::int64_t> burst_of(const StateForm& form, const Limit& limit) {
   const auto* algorithm = form.algorithm();
   if (algorithm == nullptr || !algorithm->has_burst) return std::nullopt;
   return limit.burst.value_or(limit.limit);
-}
-
-/// The duration in [least, most] that a person would have chosen.
-microseconds roundest(microseconds least, microseconds most) {
-  using std::chrono::days, std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
-  using std::chrono::milliseconds;
-  constexpr std::array<microseconds, 32> kSteps{
-      days{30},          days{7},           days{1},           hours{12},         hours{6},
-      hours{2},          hours{1},          minutes{30},       minutes{15},       minutes{10},
-      minutes{5},        minutes{2},        minutes{1},        seconds{30},       seconds{20},
-      seconds{15},       seconds{10},       seconds{5},        seconds{2},        seconds{1},
-      milliseconds{500}, milliseconds{250}, milliseconds{200}, milliseconds{100}, milliseconds{50},
-      milliseconds{20},  milliseconds{10},  milliseconds{5},   milliseconds{1},   microseconds{100},
-      microseconds{10},  microseconds{1}};
-  for (const auto step : kSteps) {
-    const auto multiple = most - most % step;
-    if (multiple >= least && multiple.count() > 0) return multiple;
-  }
-  return most;
-}
-
-/// What TTL and entries say about the window of a log: the TTL was set when the newest entry came
-/// or some time before, and every entry was within one window of the newest when that came.
-std::optional<microseconds> infer_window(const StateForm& form, const Entries& entries,
-                                         microseconds server_now, std::optional<microseconds> ttl) {
-  if (!ttl || (form.ttl_percent_over == 0 && form.ttl_over.count() == 0)) return std::nullopt;
-  constexpr microseconds kClock{2'000};  // TTLs are in ms, rounded up and down
-  const auto lasts = server_now + *ttl - entries.newest();
-  const auto least = (lasts - form.ttl_over) * 100 / (100 + form.ttl_percent_over);
-  if (lasts.count() <= 0) return std::nullopt;
-  // The newest entry set it: then it says the window to a few ms.
-  const auto whole = std::chrono::round<std::chrono::seconds>(least);
-  if (form.ttl_over.count() == 0 && whole.count() > 0 &&
-      std::chrono::abs(least - whole) <= kClock) {
-    return whole;
-  }
-  const auto span = entries.newest() - entries.oldest();
-  return roundest(std::min(std::max(least - kClock, span), lasts), lasts);
 }
 
 /// Reads one key, once.
@@ -121,7 +85,9 @@ void Reading::read_frame() {
   result_.server_now = std::chrono::seconds{parse_whole(time[0].text(), "TIME")} +
                        microseconds{parse_whole(time[1].text(), "TIME")};
   result_.now = request_.now.value_or(result_.server_now);
-  if (ttl.integer() >= 0) result_.ttl = std::chrono::milliseconds{ttl.integer()};
+  if (ttl.integer() >= 0) {
+    result_.ttl = std::chrono::milliseconds{std::min(ttl.integer(), kMaxTtlMs)};
+  }
   // Many users may not ask for it, and some servers have no such command.
   if (bytes.type() == redis::ReplyType::kInteger) result_.bytes = bytes.integer();
   result_.content = read_contents(connection_, {&result_.key, 1}).front();
@@ -189,8 +155,9 @@ void Reading::tell_log(Entries& entries) {
     set_limit(*limit_);
   } else {
     result_.window = request_.window_in_name;
-    if (!result_.window) {
-      result_.window = infer_window(form, entries, result_.server_now, result_.ttl);
+    if (!result_.window && result_.ttl) {
+      result_.window = infer_window(form, {entries.oldest(), entries.newest()}, result_.server_now,
+                                    *result_.ttl);
     }
     result_.window_is_inferred = result_.window.has_value();
   }
@@ -244,7 +211,9 @@ void Reading::list(Entries& entries) {
       return false;
     }
     listed.push_back({.at = entry.at});
-    if (leases) listed.back().holder = entry.member.substr(kLeasePrefix.size());
+    // A member among leases that is none of the script's is shown as it is.
+    const bool is_lease = leases && entry.member.starts_with(kLeasePrefix);
+    if (leases) listed.back().holder = entry.member.substr(is_lease ? kLeasePrefix.size() : 0);
     return true;
   });
   std::reverse(listed.begin(), listed.end());

@@ -19,8 +19,10 @@ constexpr std::int64_t kMaxWindow = 100'000'000'000'000;
 constexpr std::int64_t kMaxTime = 4'000'000'000'000'000;  // the largest `now`
 /// A time to come: gcra's, leaky-bucket's, and the start of a counter's window.
 constexpr std::int64_t kMaxFuture = 9'000'000'000'000'000;
-/// µs of 1973. A list of smaller numbers may be anything; limiters run in the present.
-constexpr std::int64_t kCertainTime = 100'000'000'000'000;
+/// About today: µs from 2010 to 2039. A list of other numbers may be anything; and limiters run in
+/// the present. (The numbers of bank cards, which may have sixteen digits, begin above that.)
+constexpr std::int64_t kFirstOfToday = 1'262'304'000'000'000;
+constexpr std::int64_t kLastOfToday = 2'200'000'000'000'000;
 /// ms from 2001 to 2286: thirteen digits.
 constexpr double kLeastMs = 1e12, kMostMs = 1e13;
 
@@ -66,11 +68,18 @@ class TextReader {
     failed_ = failed_ || !parsed || !(number >= 0 && number <= most);
     return failed_ ? 0 : number;
   }
-  Limit limit(bool has_burst) {
+  /// One that the algorithm's script takes.
+  Limit limit(std::string_view algorithm) {
+    const auto& row = *find_algorithm(algorithm);
     Limit limit;
     limit.limit = number(1, kMaxCount);
     limit.window = microseconds{number(1, kMaxWindow)};
-    if (has_burst) limit.burst = number(1, kMaxCount);
+    if (row.has_burst) limit.burst = number(1, kMaxCount);
+    try {
+      require_usable(row, limit, 0);
+    } catch (const UsageError&) {
+      failed_ = true;
+    }
     return limit;
   }
   /// All of it has been read, and fitted.
@@ -95,10 +104,11 @@ std::optional<State> read_fixed_window(const Content& content) {
   FixedWindowModel::Frame frame;
   frame.start = microseconds{text.fixed(16, kMaxTime)};
   frame.count = text.fixed(10, kMaxCount);
-  const auto limit = text.limit(false);
+  const auto limit = text.limit("fixed-window");
   if (!text.done()) return std::nullopt;
   frame.window = limit.window;
-  return State{.limit = limit,
+  return State{.certain = true,
+               .limit = limit,
                .model = std::make_shared<FixedWindowModel>(frame),
                .counts = {{.at = frame.start, .units = frame.count}}};
 }
@@ -109,10 +119,11 @@ std::optional<State> read_counter(const Content& content) {
   frame.start = microseconds{text.fixed(16, kMaxFuture)};
   frame.previous = text.fixed(10, kMaxCount);
   frame.current = text.fixed(10, kMaxCount);
-  const auto limit = text.limit(false);
+  const auto limit = text.limit("sliding-window-counter");
   if (!text.done()) return std::nullopt;
   frame.window = limit.window;
-  return State{.limit = limit,
+  return State{.certain = true,
+               .limit = limit,
                .model = std::make_shared<SlidingWindowCounterModel>(frame),
                .counts = {{.at = frame.start - frame.window, .units = frame.previous},
                           {.at = frame.start, .units = frame.current}}};
@@ -123,36 +134,40 @@ std::optional<State> read_tokens(const Content& content) {
   TokenBucketModel::Bucket bucket;
   bucket.tokens = text.real(static_cast<double>(kMaxCount));
   bucket.at = microseconds{text.fixed(16, kMaxTime)};
-  const auto limit = text.limit(true);
+  const auto limit = text.limit("token-bucket");
   if (!text.done()) return std::nullopt;
-  return State{
-      .limit = limit, .model = std::make_shared<TokenBucketModel>(bucket), .time = bucket.at};
+  return State{.certain = true,
+               .limit = limit,
+               .model = std::make_shared<TokenBucketModel>(bucket),
+               .time = bucket.at};
 }
 
 template <typename Model>
-std::optional<State> read_rational_time(const Content& content, std::string_view tag) {
+std::optional<State> read_rational_time(const Content& content, std::string_view tag,
+                                        std::string_view algorithm) {
   TextReader text(content.text, tag);
   const microseconds whole{text.fixed(16, kMaxFuture)};
   const auto rest = text.fixed(9, kMaxCount);
-  const auto limit = text.limit(true);
+  const auto limit = text.limit(algorithm);
   if (!text.done() || rest >= limit.limit) return std::nullopt;
   const RationalTime time{.parts = to_parts(whole, limit.limit) + rest, .per_us = limit.limit};
-  return State{.limit = limit, .model = std::make_shared<Model>(time), .time = whole};
+  return State{
+      .certain = true, .limit = limit, .model = std::make_shared<Model>(time), .time = whole};
 }
 
 std::optional<State> read_gcra(const Content& content) {
-  return read_rational_time<GcraModel>(content, "gcra");
+  return read_rational_time<GcraModel>(content, "gcra", "gcra");
 }
 
 std::optional<State> read_leaky_bucket(const Content& content) {
-  return read_rational_time<LeakyBucketModel>(content, "leaky");
+  return read_rational_time<LeakyBucketModel>(content, "leaky", "leaky-bucket");
 }
 
 std::optional<State> read_log(const Content& content) {
   const auto first = parse_number(content.first.member, kMaxTime);
   const auto last = parse_number(content.last.member, kMaxTime);
   if (!first || !last || *first > *last) return std::nullopt;
-  return State{.certain = *first >= kCertainTime};
+  return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday};
 }
 
 std::optional<double> parse_score(std::string_view text) {
@@ -176,18 +191,22 @@ bool is_unit(const Content::Edge& edge) {
 
 std::optional<State> read_zset_log(const Content& content) {
   if (!is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
-  return State{};
+  return State{.certain = true};
 }
 
-bool is_lease(const Content::Edge& edge) {
+/// When it lapses; none where it is no lease.
+std::optional<double> lapse_of(const Content::Edge& edge) {
   const auto lapse = parse_score(edge.score);
-  return edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse && *lapse >= 0 &&
-         *lapse <= 5e15 && *lapse == std::floor(*lapse);
+  const bool is_lease = edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse &&
+                        *lapse >= 0 && *lapse <= 5e15 && *lapse == std::floor(*lapse);
+  return is_lease ? lapse : std::nullopt;
 }
 
 std::optional<State> read_leases(const Content& content) {
-  if (!is_lease(content.first) || !is_lease(content.last)) return std::nullopt;
-  return State{};
+  const auto first = lapse_of(content.first);
+  const auto last = lapse_of(content.last);
+  if (!first || !last) return std::nullopt;
+  return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday};
 }
 
 std::optional<State> read_foreign_zset(const Content& content) {
@@ -253,7 +272,6 @@ State decode(const Content& content) {
     auto state = form.read(content);
     if (!state) continue;
     state->form = &form;
-    state->certain = !form.is_foreign() && (state->certain || form.keeping != Keeping::kTimes);
     return *state;
   }
   return {};

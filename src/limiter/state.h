@@ -31,6 +31,7 @@ struct Content {
 
   std::string type;            ///< TYPE's word: "string", "list" ...; "none" where there is no key
   std::string text = {};       ///< of a string, its first kMostText bytes
+  bool expires = false;        ///< of a list or a sorted set: it has a TTL
   Edge first = {}, last = {};  ///< of a list or a sorted set
 
   bool operator==(const Content&) const = default;
@@ -53,8 +54,9 @@ struct StateForm {
   std::string_view summary = {};  ///< of a foreign form: what it is, a few words; else empty
   Keeping keeping = Keeping::kText;
   std::int64_t us_per_score = 1;  ///< the unit of a sorted set's scores
-  /// A TTL was at most so many percent, and so much besides, longer than the window when it was
-  /// set, which says what the window is about. 0 and 0 where the TTL says nothing about it.
+  /// By the server's clock a TTL was at most so many percent, and so much besides, longer than the
+  /// window when it was set, which says what the window is about. 0 and 0 where the TTL says
+  /// nothing about it.
   int ttl_percent_over = 0;
   microseconds ttl_over{0};
   /// None where the content, which is of this type, is not of this form.
@@ -80,7 +82,9 @@ struct Count {
 struct State {
   const StateForm* form = nullptr;  ///< null: nothing that is known here keeps such content
   /// False where other programs keep such content as well, for other ends: a string of digits may
-  /// be any counter. Whoever deletes asks first.
+  /// be any counter, a list of large numbers hold anything's names. Of lists and leases, which look
+  /// like that, true only with times of about today and a TTL, which the scripts always set.
+  /// Whoever deletes asks first.
   bool certain = false;
   /// As the script that wrote it was told; none where the content does not say.
   std::optional<Limit> limit = {};

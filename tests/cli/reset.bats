@@ -275,7 +275,7 @@ removed key={login:cid}:3600s algorithm=sliding-window-log'
 }
 
 @test "what rlctl-reset(1) says that an ACL needs is enough" {
-  cli ACL SETUSER forgetful on nopass '~*' +type +getrange +lindex +zrange +watch +unwatch +multi \
+  cli ACL SETUSER forgetful on nopass '~*' +type +pttl +getrange +lindex +zrange +watch +unwatch +multi \
     +exec +discard +unlink +scan
   local algorithm
   for algorithm in gcra sliding-window-log sliding-window-zset; do

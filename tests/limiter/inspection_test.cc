@@ -395,6 +395,32 @@ TEST_CASE("what is no limiter's is told apart from nothing") {
   CHECK_FALSE(nothing.is_limiter());
 }
 
+TEST_CASE("a TTL of ages is told as that, and is no negative number") {
+  TestServer server;
+  server.call({"SET", "k", "5"});
+  server.call({"PEXPIRE", "k", "9000000000000000"});
+  const auto seen = inspect(server.connection(), "k", {.limit = Limit{.limit = 5, .window = 60s}});
+  CHECK(seen.ttl.value() > std::chrono::years{280});
+  CHECK(seen.reset_after.value() > std::chrono::years{280});
+}
+
+TEST_CASE("more units than there are numbers are told as many") {
+  TestServer server;
+  server.call({"SET", "k", "leaky 1800000000000000 000000000 5 60000000 5"});
+  const Limit limit{.limit = 1'000'000'000, .window = 1us, .burst = 1};
+  CHECK(inspect(server.connection(), "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
+}
+
+TEST_CASE("a member among leases that is none is shown as it is") {
+  TestServer server;
+  server.call({"ZADD", "k", "1", "lease:a", "2", "x", "3", "lease:b"});
+  const auto seen = inspect(server.connection(), "k", {.now = 0us});
+  REQUIRE(seen.entries.size() == 3);
+  CHECK(seen.entries[0].holder == "a");
+  CHECK(seen.entries[1].holder == "x");
+  CHECK(seen.entries[2].holder == "b");
+}
+
 TEST_CASE("an entry that is no time is an error that shows it") {
   TestServer server;
   const auto now = std::to_string(kNow.count());
@@ -406,6 +432,9 @@ TEST_CASE("an entry that is no time is an error that shows it") {
     CHECK(std::string(error.what()) == "an entry is no time: 'job\\n7'");
     CHECK(error.failure() == redis::Failure::kRejected);
   }
+  server.call({"DEL", "k"});
+  server.call({"RPUSH", "k", now, "-9223372036854775808", now});
+  CHECK_THROWS_AS(static_cast<void>(inspect(server.connection(), "k", {})), redis::Error);
 }
 
 TEST_CASE("a usual limit is for what does not say its own") {

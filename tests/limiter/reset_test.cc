@@ -315,13 +315,14 @@ void fill(Connection& connection, int count) {
     const auto key = wide_key(i);
     if (key.starts_with('l')) {
       connection.append({"RPUSH", key, "1700000000123456", "1700000000123457"});
+      connection.append({"EXPIRE", key, "3600"});
     } else if (key.starts_with('h')) {
       connection.append({"HSET", key, "f", std::to_string(i)});
     } else {
       connection.append({"SET", key, "value " + std::to_string(i)});
     }
   }
-  for (int i = 0; i < count; ++i) REQUIRE_FALSE(connection.read().is_error());
+  while (connection.outstanding() > 0) REQUIRE_FALSE(connection.read().is_error());
 }
 
 }  // namespace

@@ -114,6 +114,8 @@ TEST_CASE("texts are read to the last byte") {
                                 "tokens 0000000000000000000004 1700000000000000 5 60000000",
                                 "gcra 1700000000000000 000000005 5 60000000 5",
                                 "gcra 1700000000000000 000000004 5 60000000",
+                                "gcra 1700000000000000 000000000 1000000000 60000000 1000000000",
+                                "leaky 1700000000000000 000000000 5 60000000 1000000000",
                                 "1x",
                                 "-1",
                                 "01",
@@ -144,7 +146,15 @@ TEST_CASE("a longer text than any limiter's is nobody's, even where it begins li
 
 TEST_CASE("lists and sorted sets are told by both ends") {
   CHECK(name_of(list("1700000000000000", "1700000000000000")) == "sliding-window-log");
-  CHECK(decode(list("1700000000000000", "1700000000000001")).certain);
+  auto log = list("1700000000000000", "1700000000000001");
+  CHECK_FALSE(decode(log).certain);  // no TTL: no script leaves it so
+  log.expires = true;
+  CHECK(decode(log).certain);
+  for (const auto* number : {"356938035643809", "100009876543210", "5500000000000004"}) {
+    auto names = list(number, number);  // of devices, people, cards
+    names.expires = true;
+    CHECK_FALSE(decode(names).certain);
+  }
   CHECK(name_of(list("3", "17")) == "sliding-window-log");
   CHECK_FALSE(decode(list("3", "17")).certain);  // may be anything
   CHECK(name_of(list("17", "3")).empty());
@@ -160,7 +170,12 @@ TEST_CASE("lists and sorted sets are told by both ends") {
   CHECK(name_of(zset(lease, lease)) == "concurrency");
   CHECK(name_of(zset(ms, ms)) == "foreign-zset");
   CHECK(decode(zset(unit, unit)).certain);
-  CHECK(decode(zset(lease, lease)).certain);
+  auto leases = zset(lease, lease);
+  CHECK_FALSE(decode(leases).certain);
+  leases.expires = true;
+  CHECK(decode(leases).certain);
+  leases.first = {"lease:17", "1200"};
+  CHECK_FALSE(decode(leases).certain);  // prices, say
   CHECK_FALSE(decode(zset(ms, ms)).certain);
   CHECK(name_of(zset(unit, lease)).empty());
   CHECK(name_of(zset(lease, unit)).empty());

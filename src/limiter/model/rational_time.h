@@ -33,9 +33,10 @@ struct RationalTime {
   return microseconds{static_cast<std::int64_t>(ceil_div(parts, limit))};
 }
 
-/// How many units of cost take so long, in 1/limit µs, to come back.
+/// How many units of cost take so long, in 1/limit µs, to come back; at most INT64_MAX.
 [[nodiscard]] constexpr Usage units_of(Wide parts, const Limit& limit) {
-  return {.units = static_cast<std::int64_t>(ceil_div(parts, limit.window.count())),
+  const auto units = ceil_div(parts, limit.window.count());
+  return {.units = units > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(units),
           .exact = static_cast<double>(parts) / static_cast<double>(limit.window.count())};
 }
 
