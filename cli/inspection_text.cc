@@ -122,12 +122,12 @@ void append_key(TextBlock& block, const Inspection& inspection) {
 std::string limit_part(const Inspection& inspection) {
   if (inspection.state.form->keeping == Keeping::kLeases) {
     return inspection.limit ? fmt::format("limit {} at once", *inspection.limit)
-                            : "limit not known: --limit says it";
+                            : "limit not known: --limit 3/1s says 3";
   }
   if (!inspection.limit) {
     std::string text = "limit not known: --limit says it";
     if (inspection.window) {
-      text = fmt::format("limit not known, window {}{}", tilde(inspection),
+      text = fmt::format("window {}{}, limit not known: --limit says it", tilde(inspection),
                          period_text(*inspection.window));
     }
     return text;
@@ -146,8 +146,8 @@ void append_algorithm(TextBlock& block, const Inspection& inspection) {
   if (state.form->is_foreign()) {
     block.note(block.tone(state.form->summary, Tone::kDim));
   } else if (!state.certain) {
-    block.note(
-        block.tone("may be another program's: its numbers are no times of today", Tone::kWarning));
+    block.note(block.tone("may be another program's: a script's has a TTL, and times of today",
+                          Tone::kWarning));
   }
 }
 
@@ -264,13 +264,13 @@ std::string rate_part(const Inspection& inspection) {
 }
 
 void append_level(TextBlock& block, const Inspection& inspection) {
+  append_gauge_of_use(block, inspection);
   if (!inspection.burst || !inspection.used_exact) return;
   const auto burst = static_cast<double>(*inspection.burst);
   const auto level = burst - *inspection.used_exact;
   // A burst that has been lowered may be owed more than it has.
   block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),
             rate_part(inspection));
-  append_gauge(block, inspection, level / burst);
 }
 
 void append_tokens(TextBlock& block, const Inspection& inspection) {
@@ -407,17 +407,20 @@ void append_leases(TextBlock& block, const Inspection& inspection) {
   block.table(lines);
 }
 
-void append_absent(std::string& out, const Inspection& inspection) {
+void append_absent(std::string& out, const Inspection& inspection, std::string_view server) {
   escape_text(out, inspection.key);
-  out += ": nothing is stored; as if unused";
+  out += ": nothing is stored";
+  if (!server.empty()) escape_message(out.append(" in "), server);
+  out += "; as if unused";
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
   out += '\n';
 }
 
 }  // namespace
 
-void append_inspection_text(std::string& out, const Inspection& inspection, const Look& look) {
-  if (!inspection.exists()) return append_absent(out, inspection);
+void append_inspection_text(std::string& out, const Inspection& inspection, const Look& look,
+                            std::string_view server) {
+  if (!inspection.exists()) return append_absent(out, inspection, server);
   TextBlock block(out, look);
   append_key(block, inspection);
   if (!inspection.is_limiter()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/bars.h"
+#include "limiter/contents.h"
 #include "limiter/key_family.h"
 
 namespace rlctl::cli {
@@ -12,6 +13,21 @@ using limiter::Inspection;
 
 /// Where the window is not known beforehand, bars are cut as of this one.
 constexpr std::chrono::minutes kUsualWindow{1};
+
+/// What a scan has found counts for at least so long.
+constexpr std::chrono::seconds kScanAgain{1};
+
+/// Those of the names that are there and hold limiter state of this project's.
+std::vector<std::string> there(redis::Connection& connection,
+                               const std::vector<std::string>& names) {
+  const auto contents = limiter::read_contents(connection, names);
+  std::vector<std::string> found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto* form = limiter::decode(contents[i]).form;
+    if (form != nullptr && !form->is_foreign()) found.push_back(names[i]);
+  }
+  return found;
+}
 
 bool any_exists(const Findings& findings) {
   return std::any_of(findings.inspections.begin(), findings.inspections.end(),
@@ -70,23 +86,34 @@ Inspection Inspector::look(redis::Connection& connection, const Target& target) 
       });
 }
 
-/// In place of a key that is not there, those of its limits that are.
-void Inspector::add_family(redis::Connection& connection, const std::string& key,
-                           Findings& findings) {
-  auto known = families_.find(key);
-  if (known == families_.end()) {
-    const auto on_scanned = [this](double share) { on_inspecting_(share, "the database"); };
-    known = families_.emplace(key, limiter::find_family(connection, key, on_scanned)).first;
+void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
+                                 Findings& findings) {
+  for (const auto& member : there(connection, limiter::usual_family(key))) {
+    findings.inspections.push_back(look(connection, {.key = member}));
   }
-  if (known->second.empty()) return;
+}
+
+/// In place of a key that is not there, those of its limits that are.
+void Inspector::take_scanned_family(redis::Connection& connection, const std::string& key,
+                                    Findings& findings) {
+  const auto begin = redis::Clock::now();
+  if (begin >= scan_again_) {
+    auto families = limiter::find_families(
+        connection, keys_, [this](double share) { on_inspecting_(share, "the database"); });
+    for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
+    const auto end = redis::Clock::now();
+    scan_again_ = end + std::max<redis::Clock::duration>(kScanAgain, 10 * (end - begin));
+  }
+  const auto& family = families_[key];
+  if (family.empty()) return;
   findings.inspections.clear();
-  for (const auto& member : known->second) {
+  for (const auto& member : family) {
     findings.inspections.push_back(look(connection, {.key = member}));
   }
 }
 
 /// Where a request that names another algorithm than the key's would be refused.
-void Inspector::warn(const Inspection& inspection, Findings& findings) {
+void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
   if (!inspection.is_limiter()) return;
   const auto* policy = plan_.limiter ? plan_.limiter->policy
                                      : limiter::policy_for(configuration_.get(), inspection.key);
@@ -99,17 +126,37 @@ void Inspector::warn(const Inspection& inspection, Findings& findings) {
                               limiter::describe_content(inspection.content) + ": check would fail");
 }
 
+/// Where nothing is stored under the names that the limits give, but something under others.
+void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
+                               Findings& findings) {
+  const auto names = limiter::usual_family(key);
+  std::string others;
+  for (const auto& name : there(connection, names)) {
+    others += (others.empty() ? "" : ", ") + in_quotes(name);
+  }
+  if (others.empty()) return;
+  findings.warnings.push_back("nothing is stored under the names of these limits, but there is " +
+                              others);
+}
+
 Findings Inspector::inspect(redis::Connection& connection, const std::string& key) {
   Findings findings;
   const auto all = targets(key);
   for (const auto& target : all) {
     auto inspection = look(connection, target);
     if (target.only_if_there && !inspection.exists()) continue;
+    // A key that only stands beside those of several limits is none that check writes.
+    if (!target.only_if_there) warn_of_algorithm(inspection, findings);
     findings.inspections.push_back(std::move(inspection));
   }
   const bool limits_are_known = all.front().limit.has_value();
-  if (!limits_are_known && !any_exists(findings)) add_family(connection, key, findings);
-  for (const auto& inspection : findings.inspections) warn(inspection, findings);
+  if (any_exists(findings)) {
+    if (!limits_are_known) add_usual_family(connection, key, findings);
+  } else if (limits_are_known) {
+    warn_of_others(connection, key, findings);
+  } else {
+    take_scanned_family(connection, key, findings);
+  }
   return findings;
 }
 

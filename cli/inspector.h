@@ -15,6 +15,7 @@
 #include "limiter/inspection.h"
 #include "limiter/policies.h"
 #include "redis/connection.h"
+#include "redis/wait.h"
 
 namespace rlctl::cli {
 
@@ -43,15 +44,22 @@ using OnInspecting = std::function<void(double, std::string_view)>;
 ///   the key itself besides, if it exists;
 /// - else, where a policy of the configuration fits, the key itself and what the policy's limits
 ///   name; what is stored knows its own limit, and the policy's is for what does not;
-/// - else the key itself, or where that is not there whatever a scan of the database finds under
-///   the names of several limits. A key is scanned for once.
+/// - else the key itself and what is there under the names of several limits: with the windows that
+///   people choose, or, where the key itself is not there, whatever a scan of the database finds.
+///   What a scan has found counts for a while, so that watching does not keep the server busy.
 /// Reads only. Throws redis::Error.
 class Inspector {
  public:
   /// The configuration is read only where the plan has no limiter.
-  Inspector(const InspectPlan& plan, ConfigurationSource& configuration, OnInspecting on_inspecting)
-      : plan_(plan), configuration_(configuration), on_inspecting_(std::move(on_inspecting)) {}
+  /// `keys`: all that will be asked about, so that one scan does for all.
+  Inspector(const InspectPlan& plan, ConfigurationSource& configuration,
+            std::vector<std::string> keys, OnInspecting on_inspecting)
+      : plan_(plan),
+        configuration_(configuration),
+        keys_(std::move(keys)),
+        on_inspecting_(std::move(on_inspecting)) {}
 
+  /// One of the keys.
   [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
 
  private:
@@ -68,13 +76,18 @@ class Inspector {
   [[nodiscard]] std::vector<Target> policy_targets(const std::string& key,
                                                    const limiter::PolicyMatch& match) const;
   [[nodiscard]] limiter::Inspection look(redis::Connection& connection, const Target& target);
-  void add_family(redis::Connection& connection, const std::string& key, Findings& findings);
-  void warn(const limiter::Inspection& inspection, Findings& findings);
+  void add_usual_family(redis::Connection& connection, const std::string& key, Findings& findings);
+  void take_scanned_family(redis::Connection& connection, const std::string& key,
+                           Findings& findings);
+  void warn_of_algorithm(const limiter::Inspection& inspection, Findings& findings);
+  void warn_of_others(redis::Connection& connection, const std::string& key, Findings& findings);
 
   const InspectPlan& plan_;
   ConfigurationSource& configuration_;
+  std::vector<std::string> keys_;
   OnInspecting on_inspecting_;
-  std::map<std::string, std::vector<std::string>> families_;
+  std::map<std::string, std::vector<std::string>> families_;  ///< as the last scan found them
+  redis::Clock::time_point scan_again_{};
 };
 
 /// kDone where a limiter's state was found, kDenied where nothing was, kRejected where something is

@@ -106,6 +106,37 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
   return window && window_suffix(*window) == suffix ? window : std::nullopt;
 }
 
+std::vector<std::string> usual_family(std::string_view key) {
+  using namespace std::chrono_literals;
+  constexpr std::array<microseconds, 22> kWindows{100ms,
+                                                  1s,
+                                                  2s,
+                                                  5s,
+                                                  10s,
+                                                  15s,
+                                                  20s,
+                                                  30s,
+                                                  1min,
+                                                  2min,
+                                                  5min,
+                                                  10min,
+                                                  15min,
+                                                  30min,
+                                                  1h,
+                                                  2h,
+                                                  6h,
+                                                  12h,
+                                                  std::chrono::days{1},
+                                                  std::chrono::days{7},
+                                                  std::chrono::days{30},
+                                                  std::chrono::days{31}};
+  const auto prefix = family_prefix(key);
+  if (!prefix) return {};
+  std::vector<Limit> limits;
+  for (const auto window : kWindows) limits.push_back({.limit = 1, .window = window});
+  return redis_keys(key, limits);
+}
+
 std::vector<std::string> find_family(redis::Connection& connection, const std::string& key,
                                      const OnScanned& on_scanned) {
   return find_families(connection, std::span(&key, 1), on_scanned).front();

@@ -21,6 +21,11 @@ namespace rlctl::limiter {
 /// with another spelling behind it ("1m", "060s", "1000ms").
 [[nodiscard]] std::optional<microseconds> window_in_name(std::string_view redis_key);
 
+/// What a limit of `key` would be kept under for the windows that people choose, the shortest
+/// first: to look whether these are there takes one round trip, where a scan takes as long as there
+/// are keys. Empty where no such name can be made of the key.
+[[nodiscard]] std::vector<std::string> usual_family(std::string_view key);
+
 /// Told how much of the database has been looked at, 0 to 1.
 using OnScanned = std::function<void(double)>;
 

@@ -143,7 +143,7 @@ lease() {
 @test "the window of a log that says none is inferred, and every number that follows has a tilde" {
   rlctl check -q login:ann --limit 5/60s --cost 3
   run -0 rlctl inspect login:ann
-  assert_line 'algorithm  sliding-window-log     limit not known, window ~60 s'
+  assert_line 'algorithm  sliding-window-log     window ~60 s, limit not known: --limit says it'
   assert_line --regexp '^used       ~3 +empty in ~(60|59)\.[0-9]{3} s$'
   assert_line --regexp 'leaves in ~(60|59)'
   assert_line --regexp '^last ~60 s '
@@ -190,14 +190,14 @@ lease() {
   run -0 rlctl inspect --json -- "$key"
   assert_equal "$(jq -r .key <<<"$output")" $'a\e[31m b\n\\xff"'
   run -1 rlctl inspect $'no\tkey'
-  assert_output 'no\tkey: nothing is stored; as if unused'
+  assert_output "no\\tkey: nothing is stored in $RLCTL_URL; as if unused"
 }
 
 @test "there is no such key: 1, and with a limit what remains" {
   run -1 rlctl inspect nobody
-  assert_output 'nobody: nothing is stored; as if unused'
+  assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused"
   run -1 rlctl inspect nobody --limit 5/60s
-  assert_output 'nobody: nothing is stored; as if unused; 5 remaining'
+  assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused; 5 remaining"
   run -1 rlctl inspect nobody --json
   assert_equal "$(jq -c '[.type, .algorithm, .entries]' <<<"$output")" '["none",null,[]]'
 }
@@ -224,12 +224,15 @@ lease() {
 @test "of several keys the worst status counts, and an empty line is between them" {
   take sliding-window-log 1 0
   cli HSET sessions a 1
-  run -0 --keep-empty-lines rlctl inspect sliding-window-log sliding-window-log --entries 0
+  take gcra 1 0
+  run -0 --keep-empty-lines rlctl inspect sliding-window-log gcra --entries 0
   assert_equal "$(grep -n '^$' <<<"$output" | head -n 1)" "$(($(grep -n '^key' <<<"$output" | tail -n 1 | cut -d: -f1) - 1)):"
   run -1 rlctl inspect sliding-window-log nobody
   run -5 rlctl inspect sessions sliding-window-log nobody
-  run -0 rlctl inspect sliding-window-log sliding-window-log --json
+  run -0 rlctl inspect sliding-window-log gcra --json
   assert_equal "${#lines[@]}" 2
+  run -0 rlctl inspect gcra gcra --json
+  assert_equal "${#lines[@]}" 1
 }
 
 @test "several limits are several keys, found by --limit, by their names alone, and none by a wrong name" {
@@ -268,7 +271,7 @@ END
   run -0 rlctl inspect login:ann
   assert_line --regexp '^used       5 of 5 +next free in '
   run -1 rlctl inspect login:bob
-  assert_output 'login:bob: nothing is stored; as if unused; 5 remaining'
+  assert_output "login:bob: nothing is stored in $RLCTL_URL; as if unused; 5 remaining"
   rlctl check -q --policy api acme
   run -0 rlctl inspect api:acme --json
   assert_equal "$(jq -sc 'map([.key, .limit])' <<<"$output")" '[["{api:acme}:1s",10],["{api:acme}:60s",100]]'
@@ -363,7 +366,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   cli CLIENT PAUSE 1300 ALL
   run -1 in_terminal 80 'rlctl inspect nobody --timeout 5s; exit $?'
   assert_output --regexp $'\r *[0-9]+%  of the database; Ctrl-C stops\e\\[K'
-  assert_output --regexp $'\r\e\\[Knobody: nothing is stored; as if unused'
+  assert_output --regexp $'\r\e\\[Knobody: nothing is stored in '"$RLCTL_URL"'; as if unused'
   cli CLIENT PAUSE 1300 ALL
   run -1 --separate-stderr rlctl inspect nobody --timeout 5s
   assert_equal "$stderr" ''
@@ -393,4 +396,50 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   refute_output --regexp $'[\x80-\xff]'
   assert_line --regexp '^last 60 s  [.]+@[.]*$'
   assert_line --regexp '^ +#{20}-{20}  50 %$'
+}
+
+@test "an error of one key is told with its name, and the others are shown" {
+  take gcra 1 0
+  cli RPUSH bad 1700000000000000 hello 1700000000000001
+  run -5 --separate-stderr rlctl inspect gcra bad
+  assert_line --regexp '^key        gcra '
+  assert_equal "$stderr" "rlctl: inspect: 'bad': an entry is no time: 'hello'"
+  run -5 --separate-stderr rlctl inspect bad gcra --json
+  assert_equal "$(jq -r .key <<<"$output")" gcra
+  assert_equal "$(jq -r .error.message <<<"$stderr")" "'bad': an entry is no time: 'hello'"
+}
+
+@test "what was read before the server went away is shown" {
+  take gcra 1 0
+  cli ACL SETUSER default -getrange
+  cli RPUSH list 1700000000000000
+  run -4 --separate-stderr rlctl inspect list gcra
+  assert_line --regexp '^key        list '
+  assert_regex "$stderr" "^rlctl: inspect: 'gcra': NOPERM"
+  cli ACL SETUSER default +@all
+}
+
+@test "keys of several limits are shown beside a key that is there, and named where others are asked for" {
+  rlctl check -q --limit 5/60s --limit 9/h api
+  rlctl check -q --limit 5/60s api
+  run -0 rlctl inspect api --json
+  assert_equal "$(jq -sc 'map(.key)' <<<"$output")" '["api","{api}:60s","{api}:3600s"]'
+  cli DEL api
+  run -1 --separate-stderr rlctl inspect --limit 3/10s api
+  assert_equal "$stderr" \
+    "rlctl: inspect: warning: nothing is stored under the names of these limits, but there is '{api}:60s', '{api}:3600s'"
+}
+
+@test "a plain key beside those of a policy with several limits is no reason for a warning" {
+  policies
+  rlctl check -q --policy api zed
+  cli SET api:zed 'fixed 1700000000000000 0000000001 5 60000000'
+  run -0 --separate-stderr rlctl inspect --policy api zed
+  assert_equal "$stderr" ''
+}
+
+@test "--watch with a loose time is an error, not a key of that name" {
+  run -2 rlctl inspect --watch 2s k
+  assert_line --partial "--watch: is '2s' a KEY, or how often to look?"
+  assert_line '  hint: a time is tied to it: --watch=2s; a KEY that looks like one stands last'
 }

@@ -64,14 +64,32 @@ watch_in_terminal() {
   require_terminal
   sleep 0.01
   rlctl check -q k --limit 5/60s
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' 'rlctl inspect k --limit 5/60s --watch'
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch'
   run -1 grep -c ' ago' "$BATS_TEST_TMPDIR/screen"
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' 'rlctl inspect k --limit 5/60s --watch --entries 1'
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch --entries 1'
   grep -q ' ago' "$BATS_TEST_TMPDIR/screen"
   run -130 watch_in_terminal 'printf "\003"; sleep 1' \
     'stty cols 80 rows 11; rlctl inspect k --limit 5/60s --watch'
   # Two in all, each in both the last frame and what is printed at the end.
   assert_equal "$(sed $'1,/\e\\[?1049l/d' "$BATS_TEST_TMPDIR/screen" | grep -c ' ago')" 2
+}
+
+@test "of several keys each is on the screen: entries give way" {
+  require_terminal
+  local i
+  for i in {1..8}; do
+    rlctl check -q many --limit 50/10s --limit 100/60s --limit 1000/h
+  done
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 24; rlctl inspect many --watch'
+  # The first frame, before the screen is left.
+  run -0 sed $'/\e\\[?1049l/,$d' "$BATS_TEST_TMPDIR/screen"
+  assert_output --partial '{many}:10s'
+  assert_output --partial '{many}:60s'
+  assert_output --partial '{many}:3600s'
+  assert_output --partial 'last ~1 h'
 }
 
 @test "SIGTERM restores the terminal too" {

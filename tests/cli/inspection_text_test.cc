@@ -51,6 +51,7 @@ Inspection of_text(const std::string& text, microseconds now = kNow) {
 
 limiter::Content log_content(microseconds oldest, microseconds newest) {
   return {.type = "list",
+          .expires = true,
           .first = {.member = std::to_string(oldest.count()), .score = {}},
           .last = {.member = std::to_string(newest.count()), .score = {}}};
 }
@@ -76,6 +77,7 @@ Inspection full_log() {
 
 Inspection leases() {
   Inspection result = of_content({.type = "zset",
+                                  .expires = true,
                                   .first = {.member = "lease:a", .score = "1795155119914201"},
                                   .last = {.member = "lease:b", .score = "1795155164314201"}});
   result.limit = 3;
@@ -178,8 +180,8 @@ TEST_CASE("inspection text: a bucket of tokens") {
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  token-bucket           limit 5 per 60 s, burst 10
 used       7 of 10                3 remaining, full in 81.000 s
+           ███████████████████████████░░░░░░░░░░░░░  67 %
 level      3.25 of 10             one every 12 s
-           █████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░  32 %
 counted    2026-11-20T06:12:03.114201Z  now
 )");
 }
@@ -189,8 +191,8 @@ TEST_CASE("inspection text: gcra's level and its theoretical arrival time") {
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  gcra                   limit 5 per 60 s, burst 10
 used       7 of 10                3 remaining, full in 84.000 s
+           ████████████████████████████░░░░░░░░░░░░  70 %
 level      3 of 10                one every 12 s
-           ████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░  30 %
 tat        2026-11-20T06:13:27.114201Z  in 84.000 s
 )");
 }
@@ -338,7 +340,7 @@ TEST_CASE("inspection text: what is inferred has a tilde") {
   inspection.remaining.reset();
   inspection.next_free.reset();
   const auto text = shown(inspection);
-  CHECK(text.find("limit not known, window ~60 s\n") != text.npos);
+  CHECK(text.find("window ~60 s, limit not known: --limit says it\n") != text.npos);
   CHECK(text.find("used       ~5                     empty in ~59.310 s\n") != text.npos);
   CHECK(text.find("leaves in ~12.041 s\n") != text.npos);
   CHECK(text.find("last ~60 s ") != text.npos);
