@@ -9,10 +9,11 @@
 
 namespace rlctl::limiter {
 
-/// What decode() needs of each key, in the order of `keys`, in two round trips for all of them:
-/// TYPE, then an end or two of each. Nothing is written, nothing pruned, no TTL touched. A key that
-/// changes its type between the two has no more than the type it had. Throws redis::Error, where
-/// the server refuses a command too (NOPERM).
+/// What decode() needs of each key, in the order of `keys`: TYPE of all, then the beginning of each
+/// string, and both ends of each list and sorted set, some keys at a time, since these may be
+/// large. Nothing is written, nothing pruned, no TTL touched. A key that changes its type between
+/// the two is looked at once more; where it does so again it has no more than its type. Throws
+/// redis::Error, where the server refuses a command too (NOPERM).
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);
 
