@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "cli/confirm.h"
@@ -12,22 +14,18 @@ namespace {
 using limiter::ResetOutcome;
 using limiter::ResetResult;
 
-/// What a look found that would be removed.
-struct Found {
-  std::string key;
-  std::string type;
-  const limiter::StateForm* form = nullptr;
+using limiter::SeenKey;
 
-  explicit Found(const ResetOutcome& outcome)
-      : key(outcome.key), type(outcome.type), form(outcome.form) {}
-  [[nodiscard]] ResetOutcome outcome() const {
-    return {.key = key,
-            .result = ResetResult::kWouldRemove,
-            .type = type,
-            .form = form,
-            .reason = std::nullopt};
-  }
-};
+/// What a look found that would be removed.
+using Found = std::vector<SeenKey>;
+
+ResetOutcome would_remove(const SeenKey& seen) {
+  return {.key = seen.key,
+          .result = ResetResult::kWouldRemove,
+          .type = seen.type,
+          .form = seen.form,
+          .reason = std::nullopt};
+}
 
 /// How far a scan is, for people.
 std::string scanned(const ResetSession& session) {
@@ -46,13 +44,14 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
 }
 
 /// Each key once, in their order; SCAN may give a key twice.
-std::vector<Found> look(const ResetPlan& plan, ResetSession& session) {
-  std::vector<Found> found;
+Found look(const ResetPlan& plan, ResetSession& session) {
+  Found found;
+  std::unordered_set<std::size_t> left;  // hashes: there may be many, and they are only counted
   auto connection = session.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result == ResetResult::kWouldRemove) {
-      found.emplace_back(outcome);
-    } else {
+      found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});
+    } else if (left.insert(std::hash<std::string_view>{}(outcome.key)).second) {
       session.report().add(outcome);
     }
   };
@@ -67,16 +66,15 @@ std::vector<Found> look(const ResetPlan& plan, ResetSession& session) {
   return found;
 }
 
-std::vector<std::string> keys_of(const std::vector<Found>& found) {
+std::vector<std::string> keys_of(const Found& found) {
   std::vector<std::string> keys;
   keys.reserve(found.size());
   for (const auto& each : found) keys.push_back(each.key);
   return keys;
 }
 
-bool ask(const std::vector<Found>& found, const std::vector<std::string>& keys,
-         ResetSession& session) {
-  const auto count = count_of_keys(keys.size());
+bool ask(const Found& found, ResetSession& session) {
+  const auto count = count_of_keys(found.size());
   if (!can_confirm()) {
     throw ProblemError({.status = ExitStatus::kUsage,
                         .code = "usage",
@@ -84,15 +82,15 @@ bool ask(const std::vector<Found>& found, const std::vector<std::string>& keys,
                         .hint = "--dry-run lists what would be removed, --yes removes it"});
   }
   KindCounts kinds;
-  for (const auto& each : found) kinds.add(kind_of(each.outcome()));
-  const bool yes =
-      confirm("remove " + count + " (" + kinds.text() + "), " + first_keys(keys) + "? [y/N] ",
-              session.interrupt());
+  for (const auto& each : found) kinds.add(kind_of(would_remove(each)));
+  const bool yes = confirm(
+      "remove " + count + " (" + kinds.text() + "), " + first_keys(keys_of(found)) + "? [y/N] ",
+      session.interrupt());
   if (!yes) write_stderr("nothing was removed\n");
   return yes;
 }
 
-void remove(const std::vector<std::string>& keys, ResetSession& session) {
+void remove(const Found& found, ResetSession& session) {
   // A new one: the server may have closed the other while somebody thought about it.
   auto connection = session.open();
   session.run(
@@ -100,7 +98,7 @@ void remove(const std::vector<std::string>& keys, ResetSession& session) {
       [&](const ResetOutcome& outcome) {
         if (outcome.result != ResetResult::kNone) session.report().add(outcome);
       },
-      [&](limiter::Resetter& resetter) { resetter.reset(keys); });
+      [&](limiter::Resetter& resetter) { resetter.reset(found); });
 }
 
 /// Memory does not grow with the number of keys.
@@ -116,7 +114,7 @@ void stream(const ResetPlan& plan, ResetSession& session) {
 
 ExitStatus finish(ResetSession& session) {
   session.summarize();
-  if (session.report().changing() > 0) return ExitStatus::kRejected;
+  if (session.report().changed() > 0) return ExitStatus::kRejected;
   return session.report().removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
@@ -130,14 +128,13 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
   }
   const auto found = look(plan, session);
   if (plan.dry_run) {
-    for (const auto& each : found) session.report().add(each.outcome());
+    for (const auto& each : found) session.report().add(would_remove(each));
     session.flush();
     return finish(session);
   }
   if (found.empty()) return finish(session);
-  const auto keys = keys_of(found);
-  if (!ask(found, keys, session)) return ExitStatus::kDenied;
-  remove(keys, session);
+  if (!ask(found, session)) return ExitStatus::kDenied;
+  remove(found, session);
   return finish(session);
 }
 

@@ -36,6 +36,7 @@ constexpr std::array kReasons{
     ReasonRow{LeftReason::kForeign, "foreign"},
     ReasonRow{LeftReason::kUncertain, "uncertain"},
     ReasonRow{LeftReason::kChanging, "changing"},
+    ReasonRow{LeftReason::kChanged, "changed"},
 };
 
 const ResultRow& row_of(ResetResult result) {
@@ -100,10 +101,13 @@ void ResetReport::add(const ResetOutcome& outcome) {
     other_.add(outcome.type);
   } else if (outcome.reason == LeftReason::kChanging) {
     ++changing_;
+  } else if (outcome.reason == LeftReason::kChanged) {
+    ++changed_;
   } else if (outcome.reason) {
     foreign_.add(kind_of(outcome));
   }
-  if (lines_ == ResetLines::kNone || (lines_ == ResetLines::kChanges && !change)) return;
+  const bool expected = change || outcome.reason == LeftReason::kChanged;
+  if (lines_ == ResetLines::kNone || (lines_ == ResetLines::kChanges && !expected)) return;
   json_ ? append_json(outcome) : append_text(outcome);
 }
 
@@ -146,6 +150,9 @@ std::string ResetReport::summary(bool dry_run) const {
   }
   if (changing_ > 0) {
     text += fmt::format("; left {} that others wrote all the time", changing_);
+  }
+  if (changed_ > 0) {
+    text += fmt::format("; left {} that became something else since the question", changed_);
   }
   return text;
 }

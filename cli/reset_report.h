@@ -27,7 +27,7 @@ class KindCounts {
 /// Which of the results have a line of their own.
 enum class ResetLines {
   kNone,     ///< --quiet
-  kChanges,  ///< what is removed, or would be
+  kChanges,  ///< what is removed, or would be; and what was to be, but has changed
   kAll,
 };
 
@@ -40,7 +40,8 @@ class ResetReport {
   void add(const limiter::ResetOutcome& outcome);
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
-  [[nodiscard]] std::size_t changing() const noexcept { return changing_; }
+  /// How many were to be removed and were left, since others wrote them.
+  [[nodiscard]] std::size_t changed() const noexcept { return changing_ + changed_; }
   /// A sentence for people: what was removed, what was left, and why.
   [[nodiscard]] std::string summary(bool dry_run) const;
 
@@ -54,7 +55,7 @@ class ResetReport {
   KindCounts removed_;  ///< in a dry run: what would be
   KindCounts foreign_;  ///< left, perhaps another program's
   KindCounts other_;    ///< left, no limiter state; by type
-  std::size_t changing_ = 0;
+  std::size_t changing_ = 0, changed_ = 0;
 };
 
 /// What a key holds, in one word: its algorithm's name, else its type.

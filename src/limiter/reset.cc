@@ -11,11 +11,18 @@ namespace rlctl::limiter {
 /// A key, and what is known of it so far.
 struct Resetter::Look {
   std::string_view key;
+  const SeenKey* seen = nullptr;  ///< null: nobody saw it before
   std::string type = {};
   const StateForm* form = nullptr;
   std::optional<ResetResult> result = {};  ///< none: not settled
   std::optional<LeftReason> reason = {};
 
+  static Look at(const std::string& key) { return {.key = key}; }
+  static Look at(const SeenKey& seen) { return {.key = seen.key, .seen = &seen}; }
+
+  [[nodiscard]] bool has_changed() const {
+    return seen != nullptr && (type != seen->type || form != seen->form);
+  }
   void settle(ResetResult settled) { result = settled; }
   void leave(LeftReason why) {
     result = ResetResult::kLeft;
@@ -45,18 +52,27 @@ void require_no_error(redis::ReplyView reply) {
 }  // namespace
 
 void Resetter::reset(std::span<const std::string> keys) {
+  reset_all(keys);
+}
+
+void Resetter::reset(std::span<const SeenKey> keys) {
+  reset_all(keys);
+}
+
+template <typename Key>
+void Resetter::reset_all(std::span<const Key> keys) {
   const std::size_t most = options_.dry_run ? kMostLookedAt : kMostWatched;
   while (!keys.empty()) {
     const auto some = keys.first(std::min(most, keys.size()));
-    reset_some(some);
+    Looks looks;
+    looks.reserve(some.size());
+    for (const auto& key : some) looks.push_back(Look::at(key));
+    reset_some(looks);
     keys = keys.subspan(some.size());
   }
 }
 
-void Resetter::reset_some(std::span<const std::string> keys) {
-  Looks looks;
-  looks.reserve(keys.size());
-  for (const auto& key : keys) looks.push_back({.key = key});
+void Resetter::reset_some(Looks& looks) {
   try {
     settle(looks);
   } catch (...) {
@@ -102,6 +118,23 @@ void Resetter::settle(Looks& looks) {
   }
 }
 
+/// Settles a key, unless it is to be removed.
+void Resetter::decide(Look& look, const Content& content) const {
+  const State state = decode(content);
+  look.type = content.type;
+  look.form = state.form;
+  const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
+  if (look.type == "none") {
+    look.settle(ResetResult::kNone);
+  } else if (look.has_changed()) {
+    look.leave(LeftReason::kChanged);
+  } else if (reason) {
+    look.leave(*reason);
+  } else if (options_.dry_run) {
+    look.settle(ResetResult::kWouldRemove);
+  }
+}
+
 /// Looks at some keys and removes what is to be removed. Those that are still open after it, since
 /// somebody wrote one of them.
 Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
@@ -112,19 +145,8 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   Indices removable;
   for (std::size_t i = 0; i < which.size(); ++i) {
     Look& look = looks[which[i]];
-    const State state = decode(contents[i]);
-    const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
-    look.type = contents[i].type;
-    look.form = state.form;
-    if (look.type == "none") {
-      look.settle(ResetResult::kNone);
-    } else if (reason) {
-      look.leave(*reason);
-    } else if (options_.dry_run) {
-      look.settle(ResetResult::kWouldRemove);
-    } else {
-      removable.push_back(which[i]);
-    }
+    decide(look, contents[i]);
+    if (!look.result) removable.push_back(which[i]);
   }
   if (options_.on_looked) options_.on_looked();
   if (removable.empty() || remove(looks, removable)) return {};

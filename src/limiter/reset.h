@@ -27,6 +27,14 @@ enum class LeftReason {
   kForeign,    ///< a form that other programs keep, limiters or not
   kUncertain,  ///< a form of this project's, but not one that nothing else could have written
   kChanging,   ///< others wrote it each time between the look and the removal
+  kChanged,    ///< it is no longer what it was when it was seen
+};
+
+/// A key, and what it held when somebody saw it.
+struct SeenKey {
+  std::string key;
+  std::string type = {};  ///< TYPE's word
+  const StateForm* form = nullptr;
 };
 
 struct ResetOutcome {
@@ -65,6 +73,9 @@ class Resetter {
 
   /// `keys` has none twice.
   void reset(std::span<const std::string> keys);
+  /// The same of keys that somebody saw before and agreed to remove, as what they were: those that
+  /// are there and have another type or form now are left, also with `force`.
+  void reset(std::span<const SeenKey> keys);
 
   /// After an exception: the keys that were sent to be removed, and whose answer did not come.
   [[nodiscard]] std::span<const std::string> in_doubt() const noexcept { return in_doubt_; }
@@ -74,9 +85,12 @@ class Resetter {
   using Looks = std::vector<Look>;
   using Indices = std::vector<std::size_t>;
 
-  void reset_some(std::span<const std::string> keys);
+  template <typename Key>
+  void reset_all(std::span<const Key> keys);
+  void reset_some(Looks& looks);
   void settle(Looks& looks);
   void report(const Looks& looks) const;
+  void decide(Look& look, const Content& content) const;
   [[nodiscard]] Indices attempt(Looks& looks, const Indices& which);
   [[nodiscard]] std::vector<Content> look_at(std::span<const std::string> keys);
   [[nodiscard]] bool remove(Looks& looks, const Indices& which);

@@ -28,12 +28,20 @@ using Outcomes = std::vector<std::pair<std::string, std::string>>;
 
 std::string describe(const ResetOutcome& outcome) {
   constexpr const char* kResults[] = {"removed", "would remove", "left", "none"};
-  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain", " changing"};
+  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain", " changing",
+                                      " changed"};
   std::string text = kResults[static_cast<int>(outcome.result)];
   if (outcome.result == ResetResult::kNone) return text;
   text += " " + std::string(outcome.form != nullptr ? outcome.form->name : outcome.type);
   if (outcome.reason) text += kReasons[static_cast<int>(*outcome.reason)];
   return text;
+}
+
+const StateForm* find_form(std::string_view name) {
+  for (const auto& form : state_forms()) {
+    if (form.name == name && form.type == "string") return &form;
+  }
+  return nullptr;
 }
 
 /// A server, the connection that resets and one of somebody else.
@@ -58,7 +66,8 @@ class Arena {
     REQUIRE(call({"EXISTS", key}).integer() == 1);
   }
 
-  Outcomes reset(const Names& keys, ResetOptions options = {}) {
+  template <typename Keys = Names>
+  Outcomes reset(const Keys& keys, ResetOptions options = {}) {
     Outcomes outcomes;
     Resetter resetter(connection_, std::move(options), [&](const ResetOutcome& outcome) {
       outcomes.emplace_back(outcome.key, describe(outcome));
@@ -222,6 +231,44 @@ TEST_CASE("a key that becomes something else between look and removal is not los
                  {"after", "removed gcra"}});
   CHECK(arena.call({"HGET", "k", "precious"}).text() == "value");
   CHECK(arena.call({"DBSIZE"}).integer() == 1);
+}
+
+TEST_CASE("a key that somebody saw is left where it is something else now, also with force") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  const std::vector<SeenKey> seen{
+      {.key = "same", .type = "string", .form = find_form("gcra")},
+      {.key = "other form", .type = "string", .form = find_form("gcra")},
+      {.key = "other type", .type = "string", .form = nullptr},
+      {.key = "gone", .type = "string", .form = find_form("gcra")},
+      {.key = "text", .type = "string", .form = nullptr}};
+  for (const bool force : {false, true}) {
+    CAPTURE(force);
+    (void)arena.call({"FLUSHALL"});
+    arena.ask("same", "gcra");
+    arena.ask("other form", "fixed-window");
+    (void)arena.call({"HSET", "other type", "precious", "x"});
+    (void)arena.call({"SET", "text", "hello"});
+    CHECK(arena.reset(seen, {.force = force}) ==
+          Outcomes{{"same", "removed gcra"},
+                   {"other form", "left fixed-window changed"},
+                   {"other type", "left hash changed"},
+                   {"gone", "none"},
+                   {"text", force ? "removed string" : "left string no-limiter-state"}});
+  }
+}
+
+TEST_CASE("a key that somebody saw may change after the second look, too") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  arena.ask("k", "gcra");
+  const std::vector<SeenKey> seen{{.key = "k", .type = "string", .form = find_form("gcra")}};
+  auto options = after_first_look([&] { (void)arena.call({"SET", "k", "5"}); });
+  options.force = true;
+  CHECK(arena.reset(seen, options) == Outcomes{{"k", "left foreign-counter changed"}});
+  CHECK(arena.call({"GET", "k"}).text() == "5");
 }
 
 TEST_CASE("a key that goes between look and removal was not removed by us") {
