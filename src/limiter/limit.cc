@@ -210,16 +210,20 @@ std::string window_suffix(microseconds window) {
   return in_unit(window);
 }
 
+bool can_carry_several_limits(std::string_view key) {
+  // "{" + key + "}" would begin with "{}" else, which is no tag.
+  return has_hash_tag(key) || (!key.empty() && key.front() != '}');
+}
+
 std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit> limits) {
   if (limits.size() <= 1) return std::vector<std::string>(limits.size(), std::string(key));
-  const bool tagged = has_hash_tag(key);
-  if (!tagged && (key.empty() || key.front() == '}')) {
-    // "{" + key + "}" would begin with "{}", which is no tag.
+  if (!can_carry_several_limits(key)) {
     throw UsageError(fmt::format(
         "key '{}' cannot carry several limits, since no hash tag can be made of it; write a tag "
         "into it, such as '{{tag}}{}'",
         key, key));
   }
+  const bool tagged = has_hash_tag(key);
   std::vector<std::string> keys;
   for (const Limit& limit : limits) {
     const auto suffix = window_suffix(limit.window);

@@ -58,6 +58,8 @@ struct Limit {
 /// that is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
+/// Whether redis_keys() takes the key with several limits.
+[[nodiscard]] bool can_carry_several_limits(std::string_view key);
 /// The other way round: of which keys redis_keys() would keep this limit, one of several, at
 /// `redis_key`. "{login:alice}:60s" is that of "login:alice", but also of "{login:alice}", in this
 /// order; most keys are of none. The views are of `redis_key`.

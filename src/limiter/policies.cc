@@ -444,7 +444,7 @@ std::optional<PolicyMatch> match_policy(const Configuration& configuration, std:
     for (std::size_t i = 0; i < policy.limits.size(); ++i) {
       for (const auto asked : base_keys(key, policy.limits[i])) consider(asked, i);
     }
-    consider(key, std::nullopt);
+    if (can_carry_several_limits(key)) consider(key, std::nullopt);
   }
   return best;
 }

@@ -62,7 +62,7 @@ struct PolicyMatch {
 /// The policy to which a key in Redis belongs: one that fits it, or that keeps one of several
 /// limits there, as in "{login:alice}:60s" (see redis_keys()). Of several the one with the most
 /// bytes of its own in the key, that is with the fewest in the place of arguments; of equals the
-/// first in the file.
+/// first in the file. A policy with several limits has no key that cannot carry them.
 [[nodiscard]] std::optional<PolicyMatch> match_policy(const Configuration& configuration,
                                                       std::string_view key);
 /// match_policy()'s policy, or null.

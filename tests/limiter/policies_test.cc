@@ -368,6 +368,23 @@ TEST_CASE("the keys of several limits belong to the policy of the key they were 
   CHECK(found("{one:x}:60s") == "p2 one:x 1");
 }
 
+TEST_CASE("a key that cannot carry several limits belongs to no policy that has them") {
+  const auto configuration = parse_configuration(
+      with_policies({"%s"}, "['5/60s', '9/2m']") + "[policy.one]\nkey = '%s'\nlimit = '5/60s'\n",
+      "f.toml");
+  CHECK(policy_for(configuration, "x")->name == "p0");
+  for (const auto* key : {"}x", "}", "}{}", "}:60s"}) {
+    CAPTURE(key);
+    const auto match = match_policy(configuration, key);
+    REQUIRE(match);
+    CHECK(match->policy->name == "one");
+    CHECK_FALSE(can_carry_several_limits(key));
+    CHECK_THROWS_AS((void)redis_keys(key, policy_for(configuration, "x")->limits), UsageError);
+  }
+  CHECK(policy_for(configuration, "}{x}")->name == "p0");
+  CHECK(can_carry_several_limits("}{x}"));
+}
+
 TEST_CASE("what redis_keys() adds to a key is the policy's own") {
   const auto configuration =
       parse_configuration(with_policies({"%slogin%s:60s"}) +
