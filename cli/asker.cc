@@ -22,11 +22,6 @@ constexpr std::chrono::seconds kKeepConnection{1};
 /// How often the time left is shown on a terminal.
 constexpr std::chrono::seconds kTick{1};
 
-/// Sent, perhaps, and not answered.
-bool is_in_doubt(const Problem& problem) {
-  return problem.code == "unreachable" || problem.code == "timeout";
-}
-
 /// What lies under the keys; empty where it cannot be had.
 std::vector<limiter::Content> try_to_read(redis::Connection& connection,
                                           std::span<const std::string> keys) {
@@ -113,12 +108,7 @@ auto Asker::exchange(const limiter::Request& request, bool records, Exchange exc
     if (problem.code == "WRONGTYPE") {
       problem = explain_wrong_type(std::move(problem), algorithm_, request.keys, open);
     }
-    if (records) {
-      problem = may_have_been_counted(problem);
-    } else if (is_in_doubt(problem)) {
-      problem.hint.clear();  // looks leave no trace
-    }
-    throw ProblemError(problem);
+    throw ProblemError(records ? may_have_been_counted(problem) : without_doubt(problem));
   }
 }
 
@@ -215,10 +205,11 @@ limiter::Decision merge_looks(std::span<const limiter::Decision> looks, std::int
 }
 
 Problem may_have_been_counted(Problem problem) {
-  if (!is_in_doubt(problem) && problem.code != "protocol") return problem;
+  const bool is_in_doubt =
+      problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
+  if (!is_in_doubt) return problem;
   problem.message += kMayHaveBeenCounted;
-  if (is_in_doubt(problem)) problem.hint.clear();  // it says the same of any command
-  return problem;
+  return without_doubt(problem);
 }
 
 Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,

@@ -298,7 +298,7 @@ void Batch::ask_again() {
 /// What is wrong with a line that was sent before the connection ended so.
 Problem Batch::unanswered(const redis::Error& error) const {
   Problem problem = describe(error);
-  if (plan_.peek) return problem;  // looks leave no trace
+  if (plan_.peek) return without_doubt(problem);
   // AUTH or SELECT was refused, and what travelled behind it may have run all the same. The
   // connection has that in its hint, which a line of text has no place for.
   const bool ran_without_setup = !error.code().empty() && !error.hint().empty();

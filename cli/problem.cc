@@ -92,6 +92,13 @@ Problem describe(const std::exception& error) {
   return problem;
 }
 
+Problem without_doubt(Problem problem) {
+  if (problem.hint == redis::kMayHaveRun || problem.hint == redis::kMayHaveRunElsewhere) {
+    problem.hint.clear();
+  }
+  return problem;
+}
+
 std::string render(const Problem& problem, std::string_view command, bool json) {
   Problem shown = problem;
   shown.message = masked(shown.message);

@@ -57,6 +57,10 @@ class UsageError : public limiter::UsageError {
 /// The one place where exceptions become exit statuses.
 [[nodiscard]] Problem describe(const std::exception& error);
 
+/// Without the hint that what was sent may have been executed: where it was nothing but looks,
+/// which leave no trace, or where the message says itself what is in doubt.
+[[nodiscard]] Problem without_doubt(Problem problem);
+
 /// As it stands on stderr, line ends included: text, or one JSON object. No password of a URL
 /// stands in it, wherever the message came from.
 [[nodiscard]] std::string render(const Problem& problem, std::string_view command, bool json);

@@ -19,8 +19,6 @@ namespace {
 // quadratic.
 constexpr std::size_t kChunk = std::size_t{16} * 1024;
 
-constexpr const char* kMayHaveRun = "what was sent may have been executed";
-
 // Bytes that go in at the end and come out at the front.
 class Buffer {
  public:
@@ -161,7 +159,7 @@ Error Connection::State::setup_failed(ReplyView reply) const {
   const bool others_ran = sent_unanswered && outstanding > 0 && setup.front() == "SELECT";
   return {error.failure(),
           fmt::format("{}: {}: {}", transport->name(), setup.front(), error.what()), error.code(),
-          others_ran ? "what was sent after it may have been executed in database 0" : ""};
+          others_ran ? kMayHaveRunElsewhere : ""};
 }
 
 void Connection::State::append(Arguments arguments) {

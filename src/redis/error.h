@@ -42,4 +42,10 @@ class Error : public std::runtime_error {
   std::string hint_;
 };
 
+/// Hints of errors that leave it open what was done: of a connection that broke, or whose AUTH was
+/// refused, and of one whose SELECT was refused. Who has sent nothing but looks does not show them.
+inline constexpr const char* kMayHaveRun = "what was sent may have been executed";
+inline constexpr const char* kMayHaveRunElsewhere =
+    "what was sent after it may have been executed in database 0";
+
 }  // namespace rlctl::redis
