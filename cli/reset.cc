@@ -73,7 +73,9 @@ const Command reset_command{
         "[connection] reset [options] --match PATTERN",
     .about =
         "Removes what limiters keep in Redis, so that they begin anew: of each KEY, or\n"
-        "of all that match. What is no limiter's state is left, except with --force.",
+        "of all that match. What is no limiter's state is left, except with --force.\n"
+        "The keys of several limits of a KEY are searched for in the whole database,\n"
+        "unless --limit or --policy names them, as scripts should.",
     .epilogue = R"(
 Exit status:
   0  something was removed, or would be

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/reset_session.h"
-#include "limiter/contents.h"
 #include "limiter/key_family.h"
 
 namespace rlctl::cli {
@@ -21,21 +20,13 @@ struct AskedKey {
   std::vector<std::string> redis_keys;  ///< it, and those that several limits of it may have
 };
 
-/// The limits under which a key may be kept: those asked for, or those of the policy that it fits.
-std::span<const limiter::Limit> limits_of(const std::string& key, const ResetPlan& plan,
-                                          ConfigurationSource& configuration) {
-  if (plan.limiter) return plan.limiter->limits;
-  const auto match = limiter::match_policy(configuration.get(), key);
-  if (!match || match->key != key) return {};
-  return match->policy->limits;
-}
-
-std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, Invocation& invocation) {
+std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& invocation) {
   const Limiter* limiter = plan.limiter ? &*plan.limiter : nullptr;
+  const auto limits = limiter ? limiter->limits : std::vector<limiter::Limit>{};
   std::vector<AskedKey> asked;
   for (auto& key : asked_keys(limiter, invocation.operands)) {
     AskedKey each{.key = key, .redis_keys = {key}};
-    for (auto& derived : limiter::redis_keys(key, limits_of(key, plan, invocation.configuration))) {
+    for (auto& derived : limiter::redis_keys(key, limits)) {
       if (derived != key) each.redis_keys.push_back(std::move(derived));
     }
     asked.push_back(std::move(each));
@@ -46,38 +37,14 @@ std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, Invocation& invocat
   return asked;
 }
 
-/// Whether one of its keys is there, for each.
-std::vector<bool> are_there(redis::Connection& connection, const std::vector<AskedKey>& asked) {
-  for (const auto& each : asked) limiter::append_types(connection, each.redis_keys);
-  std::vector<bool> there;
-  for (const auto& each : asked) {
-    bool any = false;
-    for (std::size_t i = 0; i < each.redis_keys.size(); ++i) {
-      const auto type = connection.read();
-      if (type.is_error()) throw redis::to_error(type);
-      any = any || type.text() != "none";
-    }
-    there.push_back(any);
-  }
-  return there;
-}
-
-/// Where none of its keys is there, it may have had several limits.
+/// Nobody has said which limits the keys have: whatever is there of several is theirs.
 void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
-  const auto there = are_there(connection, asked);
-  std::vector<std::string> missing;
+  std::vector<std::string> keys;
+  for (const auto& each : asked) keys.push_back(each.key);
+  const auto families = limiter::find_families(
+      connection, keys, [&](double share) { progress.update(share, "the database"); });
   for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (!there[i]) missing.push_back(asked[i].key);
-  }
-  if (missing.empty()) return;
-  auto families = limiter::find_families(
-      connection, missing, [&](double share) { progress.update(share, "the database"); });
-  progress.clear();
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (there[i]) continue;
-    auto& family = families[next++];
-    asked[i].redis_keys.insert(asked[i].redis_keys.end(), family.begin(), family.end());
+    asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
   }
 }
 
@@ -163,7 +130,9 @@ ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
   auto asked = make_asked_keys(plan, invocation);
   ResetSession session(plan, invocation);
   auto connection = session.open();
-  if (!plan.limiter) add_families(connection, asked, session.progress());
+  if (!plan.limiter) {
+    session.search([&] { add_families(connection, asked, session.progress()); });
+  }
   KeysReport keys(std::move(asked), session.report());
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },

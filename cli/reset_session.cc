@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "cli/terminal.h"
 #include "redis/error.h"
 
@@ -38,6 +40,21 @@ void ResetSession::run(redis::Connection& connection, bool dry_run,
   }
 }
 
+void ResetSession::search(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const redis::Error& error) {
+    progress_.clear();
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    Problem problem = without_doubt(describe(error));
+    if (error.code() == "NOPERM") {
+      problem.hint = "with --limit or --policy nothing is searched for";
+    }
+    throw ProblemError(problem);
+  }
+  progress_.clear();
+}
+
 /// Throws again what is being handled, with what had been removed before.
 void ResetSession::fail(const std::exception& error, std::span<const std::string> in_doubt) {
   const Problem bare = describe(error);
@@ -66,11 +83,7 @@ void ResetSession::summarize() {
 }
 
 Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {
-  // A connection that breaks says of whatever was sent that it may have been executed; here it is
-  // known what that was, and looks leave no trace.
-  const bool broke =
-      problem.code == "unreachable" || problem.code == "timeout" || problem.code == "interrupted";
-  if (broke) problem.hint.clear();
+  problem = without_doubt(std::move(problem));
   if (!in_doubt.empty()) {
     problem.message += "; " + first_keys(in_doubt) + " may have been removed";
   }

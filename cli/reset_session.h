@@ -46,6 +46,8 @@ class ResetSession {
   /// come. An exception on the way says, too, what had been removed before.
   void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& report,
            const std::function<void(limiter::Resetter&)>& work);
+  /// Runs `work`, which finds out what there is to be reset and writes nothing.
+  void search(const std::function<void()>& work);
   /// Writes the results that there are.
   void flush();
   /// Says the report's summary on stderr, for people: not where they asked for JSON or quiet.

@@ -164,12 +164,26 @@ removed key={api}:3600s algorithm=gcra'
   assert_equal "$(cli DBSIZE)" 4
 }
 
-@test "a key that is there is not searched for" {
+@test "the key itself goes with those of several limits, whatever the limits were" {
   ask api
   ask api --limit 10/h
-  cli ACL SETUSER default -scan
+  ask api --limit 10/61s --limit 10/h
   run -0 rlctl reset api
-  assert_output 'removed key=api algorithm=sliding-window-log'
+  assert_output 'removed key=api algorithm=sliding-window-log
+removed key={api}:60s algorithm=sliding-window-log
+removed key={api}:61s algorithm=sliding-window-log
+removed key={api}:3600s algorithm=sliding-window-log'
+  run -1 rlctl reset api
+  assert_output 'none key=api'
+}
+
+@test "a user who may not SCAN is told what needs none" {
+  ask api --limit 10/h
+  cli ACL SETUSER default -scan
+  run -4 --separate-stderr rlctl reset api
+  assert_regex "${stderr_lines[0]}" '^rlctl: reset: NOPERM '
+  assert_equal "${stderr_lines[1]}" '  hint: with --limit or --policy nothing is searched for'
+  run -0 rlctl reset --limit 5/60s --limit 10/h api
 }
 
 @test "a key's characters are no pattern where its keys are searched for" {
@@ -193,23 +207,44 @@ removed key={api}:3600s algorithm=gcra'
   assert_equal "$(cli DBSIZE)" 2
 }
 
-@test "a policy names the keys by arguments, and a key that fits it by its limits" {
+@test "a policy names the keys by arguments, and nothing is searched for" {
   printf '[policy.login]\nkey = "login:%%s"\nlimit = ["5/60s", "10/h"]\n' >"$BATS_TEST_TMPDIR/config"
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
   rlctl check -q --policy login ann
   rlctl check -q --policy login bob
-  rlctl check -q --policy login cid
   cli ACL SETUSER default -scan
   run -0 rlctl reset --policy login ann bob
   assert_output 'removed key={login:ann}:60s algorithm=sliding-window-log
 removed key={login:ann}:3600s algorithm=sliding-window-log
 removed key={login:bob}:60s algorithm=sliding-window-log
 removed key={login:bob}:3600s algorithm=sliding-window-log'
-  run -0 rlctl reset login:cid
-  assert_output 'removed key={login:cid}:60s algorithm=sliding-window-log
-removed key={login:cid}:3600s algorithm=sliding-window-log'
   run -1 rlctl reset --policy login ann
   assert_output 'none key=login:ann'
+}
+
+@test "a key that fits a policy goes with what the policy's limits were before" {
+  local before='key = "%%s"\nlimit = ["5/61s", "10/2m"]\n' now='key = "%%s"\nlimit = ["5/60s", "10/2m"]\n'
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
+  # shellcheck disable=SC2059 # with escapes
+  printf "[policy.all]\n$before" >"$RLCTL_CONFIG"
+  ask zed
+  rlctl check -q --policy all zed
+  # shellcheck disable=SC2059
+  printf "[policy.all]\n$now" >"$RLCTL_CONFIG"
+  rlctl check -q --policy all zed
+  run -0 rlctl reset zed
+  assert_output 'removed key=zed algorithm=sliding-window-log
+removed key={zed}:60s algorithm=sliding-window-log
+removed key={zed}:61s algorithm=sliding-window-log
+removed key={zed}:120s algorithm=sliding-window-log'
+}
+
+@test "a key that no several limits can be made of is reset all the same, whatever a policy says" {
+  printf '[policy.all]\nkey="%%s"\nlimit=["5/60s","9/2m"]\n' >"$BATS_TEST_TMPDIR/config"
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
+  ask '}x'
+  run -0 rlctl reset '}x'
+  assert_output 'removed key=}x algorithm=sliding-window-log'
 }
 
 # --- keys are data ----------------------------------------------------------------------------------
@@ -308,6 +343,29 @@ removed key={login:cid}:3600s algorithm=sliding-window-log'
   start_fake_server '+OK\r\n+OK\r\n-MOVED 866 127.0.0.1:7001\r\n+string\r\n'
   run -5 --separate-stderr rlctl reset --limit 5/60s a
   assert_equal "$stderr" 'rlctl: reset: MOVED 866 127.0.0.1:7001'
+}
+
+@test "a server that does not answer leaves no doubt where only looks were sent" {
+  start_server
+  ask k
+  kill -STOP "$server_pid"
+  run -3 --separate-stderr rlctl reset --timeout 200ms k
+  assert_regex "$stderr" '^rlctl: reset: no answer from .* within 200ms$'
+  run -3 --separate-stderr rlctl reset --timeout 200ms --limit 5/60s k
+  assert_regex "$stderr" '^rlctl: reset: no answer from .* within 200ms$'
+  run -3 --separate-stderr rlctl check --timeout 200ms --peek --limit 5/60s k
+  assert_regex "$stderr" '^rlctl: check: no answer from .* within 200ms$'
+  kill -CONT "$server_pid"
+}
+
+@test "a password that is wrong leaves no doubt either" {
+  start_server --requirepass secret
+  run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset k
+  assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
+  run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset --limit 5/60s k
+  assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
+  run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset --match k --yes
+  assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
 }
 
 @test "no server is 3" {
