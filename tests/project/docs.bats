@@ -20,7 +20,7 @@ without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/n
     sed "s|/tmp/|$BATS_TEST_TMPDIR/|g; s/^redis-cli.*--ldb.*/& || true/" >"$BATS_TEST_TMPDIR/commands"
   # redis-cli may die of SIGPIPE as its session ends, where it is not at a terminal.
   # The server that is started must not hold bats's own files, nor outlive this test.
-  run bash -euo pipefail "$BATS_TEST_TMPDIR/commands" < <(printf 'step\ncontinue\n') 3>&- 4>&-
+  run timeout 60 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" < <(printf 'step\ncontinue\n') 3>&- 4>&-
   redis-cli -s "$BATS_TEST_TMPDIR/rlctl.sock" SHUTDOWN NOSAVE || true
   assert_success
   assert_output --partial 'Stopped at'
