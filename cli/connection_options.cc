@@ -8,6 +8,7 @@
 #include "cli/problem.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
+#include "redis/transport.h"
 
 namespace rlctl::cli {
 namespace {
@@ -85,14 +86,6 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
   if (options.port) url.port = parse_number(*options.port, "--port", 1, 65535);
 }
 
-void require_supported(const redis::Url& url) {
-  std::string_view what;
-  if (url.scheme == redis::Scheme::kTls) what = "rediss:// (TLS)";
-  if (url.scheme == redis::Scheme::kSentinel) what = "redis+sentinel://";
-  if (url.scheme == redis::Scheme::kCluster) what = "redis+cluster://";
-  if (!what.empty()) throw not_built(std::string(what));
-}
-
 std::chrono::microseconds parse_timeout(const std::string& text) {
   std::chrono::microseconds timeout{};
   try {
@@ -161,7 +154,7 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
   auto& url = settings.url;
   set_url(settings, options, configuration);
   set_address(url, options);
-  require_supported(url);
+  redis::require_supported(url);
   if (options.database) url.database = parse_number(*options.database, "--db", 0, INT_MAX);
   if (options.user) url.user = *options.user;
   set_password(settings);

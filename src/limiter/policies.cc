@@ -14,6 +14,7 @@
 #include "redis/error.h"
 #include "redis/file_descriptor.h"
 #include "redis/text.h"
+#include "redis/transport.h"
 #include "redis/url.h"
 
 // Compiled here and nowhere else: a shared library would cost every process that starts. Two things
@@ -66,9 +67,31 @@ bool comes_before(const toml::source_position& a, const toml::source_position& b
   return std::pair(a.line, a.column) < std::pair(b.line, b.column);
 }
 
+/// Bytes that continue a character of UTF-8.
+bool continues(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+/// At most `head` and `tail` bytes of a text that is longer, with "..." between. Where the "@" is
+/// cut off by which a password is known, so is what stands before it.
+std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail = 0) {
+  if (text.size() <= head + tail + 3) return std::string(text);
+  auto begin = text.size() - tail;
+  while (head > 0 && continues(text[head])) --head;
+  while (begin < text.size() && continues(text[begin])) ++begin;
+  if (text.substr(head, begin - head).find('@') != text.npos) head = 0;
+  return fmt::format("{}...{}", text.substr(0, head), text.substr(begin));
+}
+
+/// A sentence in which others have put a value of any length.
+std::string cut_sentence(std::string_view sentence) {
+  constexpr std::size_t kHead = 200, kTail = 200;
+  return cut(sentence, kHead, kTail);
+}
+
 /// A value as it may stand in a message.
 std::string shown(const toml::node& node) {
-  if (const auto* text = node.as_string()) return fmt::format("the string '{}'", text->get());
+  if (const auto* text = node.as_string()) return fmt::format("the string '{}'", cut(text->get()));
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
   if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
   if (const auto* truth = node.as_boolean()) return truth->get() ? "true" : "false";
@@ -82,8 +105,8 @@ std::string table_name(std::string_view policy) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
   });
-  return bare && !policy.empty() ? fmt::format("[policy.{}]", policy)
-                                 : fmt::format("[policy.\"{}\"]", policy);
+  return bare && !policy.empty() ? fmt::format("[policy.{}]", cut(policy))
+                                 : fmt::format("[policy.\"{}\"]", cut(policy));
 }
 
 /// toml++'s sentences begin with "Error while parsing string: ".
@@ -101,7 +124,7 @@ std::string unknown_algorithm(std::string_view name) {
     if (counts_requests(algorithm)) names.push_back(algorithm.name);
   }
   const auto meant = did_you_mean(name, names);
-  return fmt::format("unknown algorithm '{}'{}", name,
+  return fmt::format("unknown algorithm '{}'{}", cut(name),
                      meant.empty() ? "; it is one of " + one_of(names) : meant);
 }
 
@@ -141,7 +164,7 @@ class Reader {
 
   toml::table parse(std::string_view text);
   [[nodiscard]] std::string located(std::size_t line, std::string_view message) const {
-    return fmt::format("{}:{}: {}", configuration_.file, line, message);
+    return fmt::format("{}:{}: {}", configuration_.file, line, cut_sentence(message));
   }
   void mistake(const Position& at, std::string message) {
     mistakes_.push_back({at, std::move(message)});
@@ -228,8 +251,8 @@ void Reader::refuse_unknown(const toml::table& table, std::span<const std::strin
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
     const auto meant = did_you_mean(key.str(), known);
     mistake(key.source().begin,
-            fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key", key.str(), where,
-                        meant.empty() ? "; it is one of " + one_of(known) : meant));
+            fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key", cut(key.str()),
+                        where, meant.empty() ? "; it is one of " + one_of(known) : meant));
   }
 }
 
@@ -247,7 +270,8 @@ const std::string* Reader::text_of(const toml::table& table, std::string_view ke
 void Reader::read_connection(const toml::table& table) {
   if (const auto* url = text_of(table, "url", "url")) {
     configuration_.url = *url;
-    attempt(table.get("url")->source().begin, "url", [&] { (void)redis::parse_url(*url); });
+    attempt(table.get("url")->source().begin, "url",
+            [&] { redis::require_supported(redis::parse_url(*url)); });
   }
   if (const auto* timeout = text_of(table, "timeout", "timeout")) {
     configuration_.timeout = *timeout;
@@ -277,14 +301,14 @@ void Reader::read_policy(const toml::key& name, const toml::node& node) {
   const auto& at = name.source().begin;
   const auto* table = node.as_table();
   if (table == nullptr) {
-    mistake(at, fmt::format("policy.{} must be a table, {}, not {}", name.str(),
+    mistake(at, fmt::format("policy.{} must be a table, {}, not {}", cut(name.str()),
                             table_name(name.str()), shown(node)));
     return;
   }
   if (name.str().empty()) mistake(at, "the name of a policy is empty");
   refuse_unknown(*table, kPolicyKeys, " in " + table_name(name.str()));
   Policy policy{.name = std::string(name.str()), .line = at.line};
-  const auto sentence = fmt::format("policy '{}': ", name.str());
+  const auto sentence = fmt::format("policy '{}': ", cut(name.str()));
   for (const std::string_view key : {"key", "limit"}) {
     if (table->get(key) != nullptr) continue;
     mistake(at, fmt::format("{}{} is missing; write {} = \"{}\"", sentence, key, key,

@@ -14,7 +14,7 @@ namespace rlctl::limiter {
 /// A configuration that cannot be used: what is wrong with it, all that was found, in the order of
 /// the file. what() is the first. Each begins with "FILE:LINE: "; what is wrong with the file as a
 /// whole is one sentence with its name in it. No password stands in any of them. Control bytes do,
-/// as they were written.
+/// as they were written; values are cut where they are long.
 class ConfigurationError : public UsageError {
  public:
   /// At least one mistake.
@@ -34,7 +34,7 @@ class ConfigurationError : public UsageError {
 /// carry them.
 struct Configuration {
   std::string file = {};                    ///< its name; empty where there is none
-  std::optional<std::string> url = {};      ///< redis::parse_url() takes it; may hold a password
+  std::optional<std::string> url = {};      ///< can be connected to; may hold a password
   std::optional<std::string> timeout = {};  ///< parse_duration() takes it, and it is not 0
   std::vector<Policy> policies = {};        ///< in the order of the file
 };

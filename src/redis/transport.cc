@@ -173,26 +173,21 @@ std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
 
 }  // namespace
 
+void require_supported(const Url& url) {
+  std::string_view what;
+  if (url.scheme == Scheme::kTls) what = "rediss:// (TLS)";
+  if (url.scheme == Scheme::kSentinel) what = "redis+sentinel://";
+  if (url.scheme == Scheme::kCluster) what = "redis+cluster://";
+  if (what.empty()) return;
+  throw Error(Failure::kUnsupported, fmt::format("{} is not built into this version", what));
+}
+
 std::unique_ptr<Transport> connect(const Url& url, Deadline deadline, const Interrupt* interrupt) {
-  const auto unsupported = [](const char* what) {
-    return Error(Failure::kUnsupported, fmt::format("{} is not built into this version", what));
-  };
+  require_supported(url);
   if (interrupt != nullptr) interrupt->check();
   const Attempt attempt{.name = display(url), .deadline = deadline, .interrupt = interrupt};
-  switch (url.scheme) {
-    case Scheme::kTcp:
-      return connect_tcp(url, attempt);
-    case Scheme::kUnix:
-      return connect_unix(url, attempt);
-    case Scheme::kTls:
-      throw unsupported("rediss:// (TLS)");
-    case Scheme::kSentinel:
-      throw unsupported("redis+sentinel://");
-    case Scheme::kCluster:
-      throw unsupported("redis+cluster://");
-    case Scheme::kPrivate:
-      break;
-  }
+  if (url.scheme == Scheme::kTcp) return connect_tcp(url, attempt);
+  if (url.scheme == Scheme::kUnix) return connect_unix(url, attempt);
   throw Error(Failure::kUsage, "private: names no server to connect to; one must be started first");
 }
 

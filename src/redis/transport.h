@@ -38,6 +38,9 @@ class Transport {
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 
+/// Throws Error(kUnsupported) for schemes that are not built yet.
+void require_supported(const Url& url);
+
 /// Connects by TCP (every address of the name in turn, NODELAY) or unix socket. `interrupt` may be
 /// null and must outlive the transport. kUnsupported for schemes that are not built yet.
 [[nodiscard]] std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,

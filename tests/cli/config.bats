@@ -290,6 +290,12 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   assert_equal "$(jq -r .error.code <<<"$stderr" | sort -u)" configuration
 }
 
+@test "config check: a URL that every command refuses is a mistake with its line" {
+  printf 'timeout = "1s"\nurl = "rediss://h"\n' >"$BATS_TEST_TMPDIR/tls"
+  run -2 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/tls" config check
+  assert_regex "$output$stderr" 'tls:2: url: rediss:// \(TLS\) is not built into this version'
+}
+
 @test "config check: what is not TOML has its line" {
   printf '\nurl = "private:\n' >"$users"
   run -2 --separate-stderr rlctl config check

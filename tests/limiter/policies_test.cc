@@ -119,6 +119,47 @@ TEST_CASE("policies are in the order of the file, however they are written") {
 
 // --- mistakes -----------------------------------------------------------------------------------
 
+TEST_CASE("a URL that no command could connect to is a mistake") {
+  CHECK(mistake_in("\nurl = 'rediss://h'") ==
+        "2: url: rediss:// (TLS) is not built into this version");
+  CHECK(mistake_in("url = 'redis+sentinel://a:1,b:2/master'") ==
+        "1: url: redis+sentinel:// is not built into this version");
+  CHECK(mistake_in("url = 'redis+cluster://:secret@h'") ==
+        "1: url: redis+cluster:// is not built into this version");
+}
+
+TEST_CASE("a long value is cut in a message") {
+  const std::string lots(1'000'000, 'x');
+  const auto shown = std::string(40, 'x') + "...";
+  CHECK(mistake_in(lots + " = 1") ==
+        "1: unknown key '" + shown + "'; it is one of url, timeout or policy");
+  CHECK(mistake_in("url = ['" + lots + "']") == "1: url must be a string, not a list");
+  for (const std::string& text :
+       {"timeout = '" + lots + "'", "policy = '" + lots + "'", "[policy." + lots + "]\nkey = 'k'",
+        "policy." + lots + " = 1", "url = '" + lots + "'", "url = 'redis://h:" + lots + "'",
+        "x = '" + lots, "[policy.x]\n" + lots + " = 1", lots,
+        "[policy.x]\nkey = '%" + lots + "'\nlimit = '1/s'",
+        "[policy.x]\nkey = 'k'\nlimit = '" + lots + "'",
+        "[policy.x]\nkey = 'k'\nlimit = '1/" + lots + "'",
+        "[policy.x]\nkey = 'k'\nlimit = '1/s'\nalgorithm = '" + lots + "'",
+        "[policy.x]\nkey = '}" + lots + "'\nlimit = ['1/s', '1/m']",
+        "[policy.x]\nkey = 'k'\nlimit = '1/s'\n[policy.x." + lots + "]\n[policy.x." + lots + "]"}) {
+    CAPTURE(text.substr(0, 60));
+    try {
+      (void)parse_configuration(text, "f.toml");
+      FAIL("no mistake");
+    } catch (const ConfigurationError& error) {
+      for (const auto& mistake : error.mistakes()) CHECK(mistake.size() < 500);
+    }
+  }
+  // Characters stay whole, and what may be a password is not half shown.
+  CHECK(mistake_in("'" + std::string(39, 'x') + "éééé' = 1")
+            .starts_with("1: unknown key '" + std::string(39, 'x') + "...'"));
+  CHECK(mistake_in("'redis://u:secret" + lots + "@h' = 1").starts_with("1: unknown key '...'"));
+  CHECK(mistake_in("timeout = 'redis://u:secret" + lots + "@h'").find("secret") ==
+        std::string::npos);
+}
+
 TEST_CASE("an unknown word is named with its line and the one that was meant") {
   CHECK(mistake_in("\n\nulr = 'private:'\n") == "3: unknown key 'ulr'; did you mean 'url'?");
   CHECK(mistake_in("[polcy.x]\n") == "1: unknown table 'polcy'; did you mean 'policy'?");
