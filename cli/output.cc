@@ -21,7 +21,18 @@ std::size_t size_of_piece(std::string_view text) {
   return newline == text.npos ? PIPE_BUF : newline + 1;
 }
 
+ProblemError cannot_write(int error) {
+  return ProblemError({.status = ExitStatus::kUsage,
+                       .code = "output",
+                       .message = "cannot write to standard output: " + redis::errno_text(error)});
+}
+
 }  // namespace
+
+void Output::require_open() const {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) throw cannot_write(EBADF);
+}
 
 void Output::flush() {
   std::size_t written = 0;
@@ -50,9 +61,7 @@ std::size_t Output::write_some(std::string_view text) {
   if (error == EINTR || error == EAGAIN || error == EWOULDBLOCK) return 0;
   buffer_.clear();
   if (error == EPIPE) throw OutputClosed();
-  throw ProblemError({.status = ExitStatus::kUsage,
-                      .code = "output",
-                      .message = "cannot write to standard output: " + redis::errno_text(error)});
+  throw cannot_write(error);
 }
 
 void write_stderr(std::string_view text) noexcept {

@@ -25,6 +25,9 @@ class Output {
   [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
   void flush();
+  /// Throws what flush() would throw where nothing can ever be written, since it was closed from
+  /// the start: for who does what cannot be undone.
+  void require_open() const;
   [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
   [[nodiscard]] int fd() const noexcept { return fd_; }
 

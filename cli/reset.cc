@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/limit_options.h"
@@ -12,14 +13,15 @@ namespace {
 
 struct ResetOptions {
   LimitOptions limit;
-  ResetPlan plan;  ///< without what stands in `limit`
+  std::vector<std::string> match;
+  ResetPlan plan;  ///< without what stands in the others
 };
 
 void add_reset_options(Options& options, ResetOptions& target) {
   ResetPlan& plan = target.plan;
   options.group("Options");
-  options.value("--match", "PATTERN", plan.match,
-                "in place of KEYs: every limiter whose key matches, as Redis matches: * ? [ab]");
+  options.list("--match", "PATTERN", target.match,
+               "in place of KEYs: every limiter whose key matches, as Redis matches: * ? [ab]");
   options.flag("--dry-run", plan.dry_run, "say what would be removed, and remove nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
@@ -36,7 +38,11 @@ void refuse_contradictions(const ResetOptions& options, const Invocation& invoca
         "--match and KEYs exclude each other: " + in_quotes(operands[0]) + " is too much",
         "a pattern needs quotes: a shell makes names of files out of *");
   }
-  if (options.plan.match->empty()) {
+  if (options.match.size() > 1) {
+    throw UsageError("--match may be given once: " + in_quotes(options.match[1]) + " is too much",
+                     "one after another, each removes what matches");
+  }
+  if (options.match.front().empty()) {
     throw UsageError("--match: the pattern is empty", "is the variable set?");
   }
   const auto& limit = options.limit;
@@ -48,8 +54,9 @@ void refuse_contradictions(const ResetOptions& options, const Invocation& invoca
 
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   ResetPlan plan = options.plan;
-  if (plan.match) {
+  if (!options.match.empty()) {
     refuse_contradictions(options, invocation);
+    plan.match = options.match.front();
     return reset_matching(plan, invocation);
   }
   plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);

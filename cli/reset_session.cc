@@ -22,7 +22,9 @@ ResetSession::ResetSession(const ResetPlan& plan, Invocation& invocation)
       invocation_(invocation),
       connector_(invocation.connection, invocation.configuration, invocation.interrupt),
       progress_(!plan.quiet && is_terminal(STDERR_FILENO)),
-      report_(lines_of(plan), invocation.json, invocation.out) {}
+      report_(lines_of(plan), invocation.json, invocation.out) {
+  if (!plan.quiet) invocation.out.require_open();
+}
 
 void ResetSession::run(redis::Connection& connection, bool dry_run,
                        const limiter::Resetter::Report& report,

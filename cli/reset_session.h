@@ -34,6 +34,7 @@ struct ResetPlan {
 /// What both have: a server, results, and what must be said where it ends half way.
 class ResetSession {
  public:
+  /// Throws ProblemError where results could not be written.
   ResetSession(const ResetPlan& plan, Invocation& invocation);
 
   [[nodiscard]] redis::Connection open() { return connector_.open(); }

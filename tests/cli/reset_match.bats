@@ -282,10 +282,12 @@ while_asked() {
 
 # --- wrong usage, and what the server refuses -------------------------------------------------------
 
-@test "an empty pattern, KEYs, limits and a policy do not go with --match" {
+@test "an empty pattern, two patterns, KEYs, limits and a policy do not go with --match" {
   ask k
   run -2 rlctl reset --match '' --yes
   assert_line 'rlctl: reset: --match: the pattern is empty'
+  run -2 rlctl reset --match 'a*' --match 'k*' --yes
+  assert_line "rlctl: reset: --match may be given once: 'k*' is too much"
   run -2 rlctl reset --match '*' --yes k
   assert_line "rlctl: reset: --match and KEYs exclude each other: 'k' is too much"
   run -2 rlctl reset --match '*' --yes --limit 5/60s
@@ -293,6 +295,16 @@ while_asked() {
   run -2 rlctl reset --match '*' --yes --policy login
   assert_line 'rlctl: reset: --match and --policy exclude each other: what matches says itself what it is'
   assert_equal "$(cli EXISTS k)" 1
+}
+
+@test "where standard output is closed nothing is removed, unless nothing is to be printed" {
+  ask k
+  run -2 bash -c 'rlctl reset --match k --yes >&-'
+  assert_output 'rlctl: reset: cannot write to standard output: bad file descriptor'
+  run -2 bash -c 'rlctl reset k >&-'
+  assert_equal "$(cli EXISTS k)" 1
+  run -0 bash -c 'rlctl reset -q --match k --yes >&-'
+  assert_equal "$(cli EXISTS k)" 0
 }
 
 @test "a refusal in the middle says how many had been removed before" {
