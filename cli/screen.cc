@@ -1,5 +1,7 @@
 #include "cli/screen.h"
 
+#include <poll.h>
+
 #include <utility>
 
 #include "cli/style.h"
@@ -32,8 +34,10 @@ std::string frame_text(std::string_view text, std::size_t columns, std::size_t l
 }
 
 void Screen::draw(const std::string& header, std::string text) {
-  if (!open_) out_.write(kOpen);
-  open_ = true;
+  if (!open_) {
+    out_.write(kOpen);
+    open_.emplace(out_.fd(), kClose, kOpen);
+  }
   last_ = std::move(text);
   const auto lines = terminal_height(out_.fd());
   const auto frame = header + "\n" + last_;
@@ -41,8 +45,14 @@ void Screen::draw(const std::string& header, std::string text) {
   out_.flush();
 }
 
+void Screen::wait(const redis::Interrupt& interrupt, redis::Deadline deadline) {
+  redis::wait_for(open_ ? open_->fd() : -1, POLLIN, &interrupt, deadline);
+  if (open_) open_->clear();
+}
+
 Screen::~Screen() {
   if (!open_) return;
+  open_.reset();
   try {
     out_.write(kClose);
     out_.write(last_);

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cli/output.h"
+#include "cli/signals.h"
+#include "redis/wait.h"
 
 namespace rlctl::cli {
 
@@ -13,7 +16,8 @@ namespace rlctl::cli {
 [[nodiscard]] std::string frame_text(std::string_view text, std::size_t columns, std::size_t lines);
 
 /// A terminal that is drawn on again and again: its alternate screen, without a cursor. Whatever
-/// ends it, the terminal is as it was afterwards, and the last text stands on it.
+/// ends it, the terminal is as it was afterwards, and the last text stands on it. While Ctrl-Z has
+/// stopped the process, the terminal is as it was, too.
 class Screen {
  public:
   /// `out` is a terminal.
@@ -24,10 +28,13 @@ class Screen {
 
   /// `header` is a line above the text, which goes with the screen. Throws as Output::flush().
   void draw(const std::string& header, std::string text);
+  /// Waits until the deadline; ends earlier where the screen is to be drawn anew, since the process
+  /// was stopped. Throws redis::Error(kInterrupted).
+  void wait(const redis::Interrupt& interrupt, redis::Deadline deadline);
 
  private:
   Output& out_;
-  bool open_ = false;
+  std::optional<Suspension> open_;
   std::string last_;
 };
 

@@ -1,13 +1,18 @@
 #include "cli/signals.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <system_error>
 
 namespace rlctl::cli {
 namespace {
 
-constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 // A signal handler can reach nothing but globals.
 std::atomic<redis::Interrupt*> raised_by_handler{nullptr};
@@ -15,6 +20,31 @@ std::atomic<bool> pipe_was_ignored{false};
 
 extern "C" void on_signal(int signal) {
   if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
+}
+
+std::atomic<Suspension*> stopped_by_handler{nullptr};
+
+extern "C" void on_stop(int /*signal*/) {
+  const int saved_errno = errno;
+  if (auto* suspension = stopped_by_handler.load()) suspension->stop();
+  errno = saved_errno;
+}
+
+void handle_stop() noexcept {
+  struct sigaction action {};
+  action.sa_handler = on_stop;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTSTP, &action, nullptr);
+}
+
+/// Lets the signal do what it does to a program that knows nothing of it.
+void raise_default(int signal) noexcept {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  static_cast<void>(std::raise(signal));
 }
 
 }  // namespace
@@ -44,12 +74,43 @@ Signals::~Signals() {
 
 void die_by(int signal) noexcept {
   if (signal == SIGPIPE && pipe_was_ignored) return;
-  std::signal(signal, SIG_DFL);
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, signal);
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  static_cast<void>(std::raise(signal));
+  raise_default(signal);
+}
+
+Suspension::Suspension(int terminal, std::string_view leave, std::string_view enter)
+    : terminal_(terminal), leave_(leave), enter_(enter) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+  }
+  read_end_ = redis::FileDescriptor(ends[0]);
+  write_end_ = redis::FileDescriptor(ends[1]);
+  stopped_by_handler = this;
+  struct sigaction before {};
+  sigaction(SIGTSTP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) handle_stop();
+}
+
+Suspension::~Suspension() {
+  struct sigaction now {};
+  sigaction(SIGTSTP, nullptr, &now);
+  if (now.sa_handler == on_stop) std::signal(SIGTSTP, SIG_DFL);
+  stopped_by_handler = nullptr;
+}
+
+void Suspension::clear() noexcept {
+  char bytes[16];
+  while (::read(fd(), bytes, sizeof bytes) > 0) {
+  }
+}
+
+/// Runs in the handler: nothing here may allocate or lock.
+void Suspension::stop() noexcept {
+  [[maybe_unused]] auto written = ::write(terminal_, leave_.data(), leave_.size());
+  raise_default(SIGTSTP);  // returns when the process goes on
+  handle_stop();
+  written = ::write(terminal_, enter_.data(), enter_.size());
+  written = ::write(write_end_.get(), "!", 1);
 }
 
 }  // namespace rlctl::cli

@@ -1,12 +1,16 @@
 #pragma once
 
+#include <string_view>
+
+#include "redis/file_descriptor.h"
 #include "redis/interrupt.h"
 
 namespace rlctl::cli {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP raise interrupt() instead of ending the process,
-/// once: a second one ends it at once. What the process was started to ignore (nohup, a background
-/// job) stays ignored. SIGPIPE is ignored, so that writing says what happened. One at a time.
+/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT raise interrupt() instead of ending the
+/// process, once: a second one ends it at once. What the process was started to ignore (nohup, a
+/// background job) stays ignored. SIGPIPE is ignored, so that writing says what happened. One at a
+/// time.
 class Signals {
  public:
   Signals();
@@ -23,5 +27,29 @@ class Signals {
 /// Ends the process by the signal itself, so that a shell sees 128+n and a loop around it stops.
 /// Returns only where the signal was ignored from the start.
 void die_by(int signal) noexcept;
+
+/// While it lives, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
+/// `enter` once it goes on, at once, whatever the process waits for. Where SIGTSTP was ignored from
+/// the start it stays so. One at a time.
+class Suspension {
+ public:
+  /// The texts must outlive it.
+  Suspension(int terminal, std::string_view leave, std::string_view enter);
+  ~Suspension();
+  Suspension(const Suspension&) = delete;
+  Suspension& operator=(const Suspension&) = delete;
+
+  /// Readable once the process was stopped and goes on; for poll().
+  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  /// Until the next time.
+  void clear() noexcept;
+  /// What the signal does.
+  void stop() noexcept;
+
+ private:
+  int terminal_;
+  std::string_view leave_, enter_;
+  redis::FileDescriptor read_end_, write_end_;
+};
 
 }  // namespace rlctl::cli

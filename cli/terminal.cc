@@ -46,8 +46,12 @@ std::size_t terminal_height(int fd) noexcept {
   return lines == 0 ? kLines : lines;
 }
 
+bool may_draw(int fd) {
+  return is_terminal(fd) && environment("TERM").value_or("dumb") != "dumb";
+}
+
 bool may_colour(int fd) {
-  return is_terminal(fd) && !environment("NO_COLOR") && environment("TERM") != "dumb";
+  return may_draw(fd) && !environment("NO_COLOR");
 }
 
 bool locale_is_utf8() {

@@ -1,5 +1,6 @@
 #include "cli/watch.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "cli/duration_text.h"
@@ -32,7 +33,7 @@ Problem passing_problem(const std::exception& error) {
 class Watching {
  public:
   Watching(const Watch& how, Invocation& invocation) : how_(how), invocation_(invocation) {
-    if (how.redraws) screen_.emplace(invocation.out);
+    if (how.redraws && may_draw(invocation.out.fd())) screen_.emplace(invocation.out);
   }
 
   void show(std::string text) {
@@ -46,6 +47,15 @@ class Watching {
       first_ = false;
       invocation_.out.write(text_);
       invocation_.out.flush();
+    }
+  }
+
+  /// Until it is time for the next text, or for the same anew.
+  void wait(redis::Deadline next) {
+    if (screen_) {
+      screen_->wait(invocation_.interrupt, next);
+    } else {
+      redis::wait_for(-1, 0, &invocation_.interrupt, next);
     }
   }
 
@@ -98,7 +108,8 @@ void watch(const Watch& how, Invocation& invocation, const std::function<std::st
   for (auto next = redis::Clock::now();;) {
     // What takes longer than the interval is not made up for.
     next = std::max(next + how.interval, redis::Clock::now());
-    redis::wait_for(-1, 0, &invocation.interrupt, next);
+    watching.wait(next);
+    next = std::min(next, redis::Clock::now());
     std::optional<Problem> problem;
     std::string text;
     try {

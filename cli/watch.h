@@ -11,7 +11,8 @@ namespace rlctl::cli {
 /// How --watch goes on.
 struct Watch {
   std::chrono::microseconds interval{1'000'000};
-  bool redraws = false;  ///< on a screen; else one text follows another
+  /// On a screen, where the terminal is good for that (may_draw()); else one text follows another.
+  bool redraws = false;
 };
 
 /// What --watch[=TIME] says. Throws UsageError below 100 ms.

@@ -99,6 +99,44 @@ watch_in_terminal() {
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
 
+@test "Ctrl-backslash restores the terminal too, and ends by the signal" {
+  require_terminal
+  run -131 watch_in_terminal 'printf "\034"; sleep 1' 'ulimit -c 0; exec rlctl inspect k --watch=100ms'
+  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+}
+
+@test "Ctrl-Z leaves the screen and stops; fg comes back to it with a fresh drawing" {
+  require_terminal
+  # Only a shell with job control goes on when its job is stopped.
+  run -130 watch_in_terminal \
+    'printf "\032"; wait_until grep -q "^stopped 148" "$screen"
+     rlctl check -q k --limit 5/60s
+     cli SET go on; wait_until grep -q "4 of 5" "$screen"; printf "\003"; sleep 1' \
+    'exec bash -mc "rlctl inspect k --limit 5/60s --watch=1h; echo stopped \$?
+       until [[ \$(redis-cli -s \$socket GET go) ]]; do sleep 0.05; done; fg"'
+  run -0 sed $'s/\e\\[[0-9]*m//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
+  # On the screen, off it, on it again, where it is drawn from the upper left corner, and off again.
+  local left=$'\e[?25h\e[?1049l' entered=$'\e[?1049h\e[?25l'
+  assert_output --partial "$left"
+  assert_equal "$(tr -d '\n' <<<"$output" | grep -oE $'\e\\[\\?1049[hl]|stopped 148|3 of 5|4 of 5' | tr '\n' ' ')" \
+    $'\e[?1049h 3 of 5 \e[?1049l stopped 148 \e[?1049h 4 of 5 \e[?1049l 4 of 5 '
+  grep -qF "$entered"$'\e[H' <<<"$output"
+}
+
+@test "a terminal that knows no escape sequences gets one text after another, as a pipe does" {
+  require_terminal
+  local term
+  for term in dumb ''; do
+    : >"$BATS_TEST_TMPDIR/screen"
+    # shellcheck disable=SC2094 # it is read while it is written
+    run -130 bash -c '{ until [[ $(grep -c "^key  " "$1") -ge 2 ]]; do sleep 0.05; done; printf "\003"; sleep 1; } |
+      TERM=$2 script -qfec "rlctl inspect k --limit 5/60s --watch=100ms" /dev/null >"$1"' \
+      - "$BATS_TEST_TMPDIR/screen" "$term"
+    run -1 grep $'\e' "$BATS_TEST_TMPDIR/screen"
+    grep -q '3 of 5' "$BATS_TEST_TMPDIR/screen"
+  done
+}
+
 @test "a server that goes away is said on the screen, and asked again" {
   require_terminal
   run -130 watch_in_terminal 'stop_servers; wait_until grep -q "again: cannot connect" "$screen"; printf "\003"; sleep 1' \

@@ -13,7 +13,7 @@ setup() {
 ends_by() {
   perl -MPOSIX=:sys_wait_h -e '
     my ($signal, $ready, @command) = @ARGV;
-    $SIG{$_} = "DEFAULT" for qw(INT TERM HUP PIPE);
+    $SIG{$_} = "DEFAULT" for qw(INT TERM HUP QUIT PIPE);
     my $pid = fork // die;
     if (!$pid) { exec @command; die "$command[0]: $!" }
     for (1 .. 500) {
@@ -45,10 +45,11 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # --- signals ----------------------------------------------------------------------------------------
 
-@test "Ctrl-C, SIGTERM and SIGHUP end a wait for an answer, by the signal" {
+@test "Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end a wait for an answer, by the signal" {
+  ulimit -c 0
   start_fake_server ''
   local signal
-  for signal in INT:2 TERM:15 HUP:1; do
+  for signal in INT:2 TERM:15 HUP:1 QUIT:3; do
     run -0 ends_by "${signal%:*}" 'sleep 0.3' rlctl check k --limit 5/60s --timeout 20s
     assert_output "signal ${signal#*:}"
   done

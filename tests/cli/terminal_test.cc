@@ -104,6 +104,8 @@ TEST_CASE("terminal: a size that changes, and colours unless somebody wants none
   CHECK(colour_with({{"TERM", "xterm"}, {"NO_COLOR", ""}}));
   CHECK_FALSE(colour_with({{"TERM", "xterm"}, {"NO_COLOR", "1"}}));
   CHECK_FALSE(colour_with({{"TERM", "dumb"}}));
+  CHECK_FALSE(colour_with({{"TERM", ""}}));
+  CHECK_FALSE(colour_with({}));
 }
 
 }  // namespace rlctl::cli
