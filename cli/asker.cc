@@ -8,6 +8,7 @@
 #include <ctime>
 #include <utility>
 
+#include "cli/inspect_hint.h"
 #include "limiter/contents.h"
 #include "redis/error.h"
 
@@ -51,22 +52,6 @@ std::string what_it_holds(const limiter::Content& content, const limiter::Algori
   const auto type = with_article(content.type);
   if (content.type == "none" || type == algorithm.keeps) return {};
   return type + ", but " + name + " keeps " + std::string(algorithm.keeps);
-}
-
-/// With a command to be copied into a shell, unless that would need more than quotes.
-std::string inspect_hint(std::string_view key) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_./@%+=,-";
-  const auto needs_more = [](char byte) { return byte < ' ' || byte == '\'' || byte == '\x7f'; };
-  std::string command = key.starts_with('-') ? "rlctl inspect -- " : "rlctl inspect ";
-  if (key.find_first_not_of(kPlain) == key.npos) {
-    command += key;
-  } else if (std::none_of(key.begin(), key.end(), needs_more)) {
-    command.append("'").append(key).append("'");
-  } else {
-    command += "KEY";
-  }
-  return command + " shows what it holds";
 }
 
 /// The n of the first "KEYS[n]" and where it stands; 0 if there is none.

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/inspect_hint.h"
 #include "cli/reset_session.h"
 #include "limiter/key_family.h"
 
@@ -88,6 +89,7 @@ class KeysReport {
       report_.add(outcome);
     }
     if (outcome.reason && left_++ == 0) {
+      first_left_key_ = outcome.key;
       first_left_ = "'" + std::string(outcome.key) + "': " + what_it_holds(outcome);
     }
     force_helps_ = force_helps_ || (outcome.reason && outcome.reason != LeftReason::kChanging);
@@ -102,7 +104,9 @@ class KeysReport {
          .code = "left",
          .message = (left_ == 1 ? "left " : count_of_keys(left_) + " were left; the first is ") +
                     first_left_,
-         .hint = force_helps_ ? "--force removes it, whatever it is" : "try again"});
+         .hint = force_helps_ ? inspect_hint(first_left_key_) + "; --force would remove " +
+                                    (left_ == 1 ? "it" : "all of them") + " all the same"
+                              : "try again"});
   }
 
  private:
@@ -110,7 +114,9 @@ class KeysReport {
     const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
                                    [&](const auto& key) { return there_.contains(key); });
     if (there) return;
-    ++missing_;
+    if (++missing_ == 1 && asked.key.find_first_of("*?[") != asked.key.npos) {
+      write_stderr("rlctl: reset: warning: a KEY is taken as it is; --match takes a pattern\n");
+    }
     report_.add({.key = asked.key, .result = ResetResult::kNone});
   }
 
@@ -120,7 +126,7 @@ class KeysReport {
   std::vector<std::size_t> ends_;  ///< behind the Redis keys of each that was asked for
   std::unordered_set<std::string> there_;
   std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
-  std::string first_left_;
+  std::string first_left_, first_left_key_;
   bool force_helps_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/confirm.h"
+#include "cli/escape.h"
 #include "cli/reset_session.h"
 #include "redis/scan.h"
 
@@ -73,6 +74,19 @@ std::vector<std::string> keys_of(const Found& found) {
   return keys;
 }
 
+/// What --force takes besides limiter state stands above the question, by name.
+void warn_of_others(const Found& found) {
+  std::vector<std::string> others;
+  for (const auto& each : found) {
+    const auto outcome = would_remove(each);
+    const bool is_limiter = outcome.form != nullptr && !outcome.form->is_foreign();
+    if (!is_limiter) others.emplace_back(outcome.key);
+  }
+  if (others.empty()) return;
+  write_stderr("NOT limiter state: " + count_of_keys(others.size()) + ", " + first_keys(others) +
+               "\n");
+}
+
 bool ask(const Found& found, ResetSession& session) {
   const auto count = count_of_keys(found.size());
   if (!can_confirm()) {
@@ -83,9 +97,10 @@ bool ask(const Found& found, ResetSession& session) {
   }
   KindCounts kinds;
   for (const auto& each : found) kinds.add(kind_of(would_remove(each)));
-  const bool yes = confirm(
-      "remove " + count + " (" + kinds.text() + "), " + first_keys(keys_of(found)) + "? [y/N] ",
-      session.interrupt());
+  warn_of_others(found);
+  const bool yes = confirm("remove " + count + " (" + kinds.text() + ") from " + session.server() +
+                               ": " + first_keys(keys_of(found)) + "?\n[y/N] ",
+                           session.interrupt());
   if (!yes) write_stderr("nothing was removed\n");
   return yes;
 }
@@ -112,8 +127,20 @@ void stream(const ResetPlan& plan, ResetSession& session) {
       [&](limiter::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
 }
 
-ExitStatus finish(ResetSession& session) {
+/// What a pattern is most often when it matches nothing.
+void hint_at_pattern(const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == pattern.npos) {
+    write_stderr("  hint: the pattern has no * ? or [: was it quoted? It matches one key alone\n");
+  } else if (!pattern.starts_with('{') && !pattern.starts_with('*')) {
+    std::string line = "  hint: keys of several limits are named otherwise: --match '{";
+    escape_message(line, pattern);
+    write_stderr(line + "}:*'\n");
+  }
+}
+
+ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
   session.summarize();
+  if (session.report().removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
   if (session.report().changed() > 0) return ExitStatus::kRejected;
   return session.report().removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
@@ -124,18 +151,18 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
   ResetSession session(plan, invocation);
   if (plan.yes && !plan.dry_run) {
     stream(plan, session);
-    return finish(session);
+    return finish(plan, session);
   }
   const auto found = look(plan, session);
   if (plan.dry_run) {
     for (const auto& each : found) session.report().add(would_remove(each));
     session.flush();
-    return finish(session);
+    return finish(plan, session);
   }
-  if (found.empty()) return finish(session);
+  if (found.empty()) return finish(plan, session);
   if (!ask(found, session)) return ExitStatus::kDenied;
   remove(found, session);
-  return finish(session);
+  return finish(plan, session);
 }
 
 }  // namespace rlctl::cli

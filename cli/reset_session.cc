@@ -80,7 +80,7 @@ void ResetSession::flush() {
 
 void ResetSession::summarize() {
   progress_.clear();
-  if (plan_.quiet || invocation_.json) return;
+  if (!is_for_people()) return;
   write_stderr(report_.summary(plan_.dry_run) + "\n");
 }
 

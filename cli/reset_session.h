@@ -38,6 +38,10 @@ class ResetSession {
   ResetSession(const ResetPlan& plan, Invocation& invocation);
 
   [[nodiscard]] redis::Connection open() { return connector_.open(); }
+  /// Neither JSON nor quiet was asked for.
+  [[nodiscard]] bool is_for_people() const noexcept { return !plan_.quiet && !invocation_.json; }
+  /// For messages.
+  [[nodiscard]] std::string server() const { return connector_.name(); }
   [[nodiscard]] Progress& progress() noexcept { return progress_; }
   [[nodiscard]] ResetReport& report() noexcept { return report_; }
   [[nodiscard]] const ResetReport& report() const noexcept { return report_; }

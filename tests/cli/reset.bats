@@ -72,7 +72,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   run -5 --separate-stderr rlctl reset sessions
   assert_output 'left key=sessions type=hash reason=no-limiter-state'
   assert_equal "$stderr" "rlctl: reset: left 'sessions': it holds a hash that is no limiter's state
-  hint: --force removes it, whatever it is"
+  hint: rlctl inspect sessions shows what it holds; --force would remove it all the same"
   assert_equal "$(cli HGET sessions f)" v
 }
 
@@ -388,4 +388,10 @@ removed key={zed}:120s algorithm=sliding-window-log'
   run -130 --separate-stderr timeout --preserve-status -s INT 0.5 rlctl reset --timeout 20s k
   assert_output ''
   assert_regex "$stderr" '; k may have been removed$'
+}
+
+@test "a KEY that looks like a pattern, and is not there, is wondered at" {
+  run -1 --separate-stderr rlctl reset 'login:*'
+  assert_output 'none key=login:*'
+  assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken as it is; --match takes a pattern'
 }

@@ -75,7 +75,8 @@ removed key=k algorithm=sliding-window-log'
   cli SET text hello
   run -1 --separate-stderr rlctl reset --match 'login:*' --yes
   assert_output ''
-  assert_equal "$stderr" 'removed no key'
+  assert_equal "$stderr" "removed no key
+  hint: keys of several limits are named otherwise: --match '{login:*}:*'"
   run -1 --separate-stderr rlctl reset --match '*'
   assert_equal "$stderr" 'removed no key; left 1 without limiter state (1 string)'
   run -1 rlctl reset --match '*' --dry-run
@@ -176,7 +177,7 @@ would-remove key=login:cid algorithm=gcra'
     ask login:dan
     ask login:eve
     run -0 answer "$typed" "rlctl reset --match 'login:*'"
-    assert_line --partial 'remove 5 keys (4 sliding-window-log, 1 gcra), login:ann, login:bob, login:cid and 2 more? [y/N] '
+    assert_line --partial "remove 5 keys (4 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob, login:cid and 2 more?"
     assert_line 'removed key=login:cid algorithm=gcra'
     assert_line 'removed 5 keys (4 sliding-window-log, 1 gcra)'
     assert_equal "$(cli DBSIZE)" 0
@@ -190,7 +191,7 @@ would-remove key=login:cid algorithm=gcra'
   before=$(hold)
   for typed in 'n\n' '\n' 'yesterday\n' '\004' ''; do
     run -1 answer "$typed" "rlctl reset --match 'login:*'"
-    assert_line --partial 'remove 3 keys (2 sliding-window-log, 1 gcra), login:ann, login:bob and login:cid? [y/N] '
+    assert_line --partial "remove 3 keys (2 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob and login:cid?"
     assert_line --partial 'nothing was removed'
     assert_equal "$(hold)" "$before"
   done
@@ -224,7 +225,8 @@ while_asked() {
   cli SET a1 5
   cli SET a2 5
   run -5 while_asked 'cli DEL a1; cli HSET a1 precious x' "rlctl reset --force --match 'a*'"
-  assert_line --partial 'remove 2 keys (2 foreign-counter), a1 and a2? [y/N] '
+  assert_line --partial 'NOT limiter state: 2 keys, a1 and a2'
+  assert_line --partial "remove 2 keys (2 foreign-counter) from $RLCTL_URL: a1 and a2?"
   assert_line 'left key=a1 type=hash reason=changed'
   assert_line 'removed key=a2 algorithm=foreign-counter'
   assert_line 'removed 1 key (1 foreign-counter); left 1 that became something else since the question'
@@ -254,7 +256,7 @@ while_asked() {
   ask login:bob
   run -5 while_asked 'ask login:new; cli DEL login:bob; cli HSET login:bob f v' \
     "rlctl reset --match 'login:*'"
-  assert_output --partial 'remove 2 keys (2 sliding-window-log), login:ann and login:bob? [y/N] '
+  assert_output --partial "remove 2 keys (2 sliding-window-log) from $RLCTL_URL: login:ann and login:bob?"
   assert_line 'removed 1 key (1 sliding-window-log); left 1 that became something else since the question'
   assert_equal "$(cli KEYS '*' | sort | xargs)" 'login:bob login:new'
 }
@@ -353,4 +355,14 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   run -5 --separate-stderr rlctl reset --match '*' --yes
   assert_output ''
   assert_regex "$stderr" '^rlctl: reset: READONLY '
+}
+
+@test "a pattern without a glob is wondered at where it matches nothing" {
+  run -1 --separate-stderr rlctl reset --match login:a.log --yes
+  assert_equal "$stderr" 'removed no key
+  hint: the pattern has no * ? or [: was it quoted? It matches one key alone'
+  run -1 --separate-stderr rlctl reset --match login:a.log --yes --quiet
+  assert_equal "$stderr" ''
+  run -1 --separate-stderr rlctl reset --match login:a.log --yes --json
+  assert_equal "$stderr" ''
 }
