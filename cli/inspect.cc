@@ -303,6 +303,7 @@ Examples:
   rlctl inspect --limit 5/60s --watch login:alice
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
-    .add = add_inspect};
+    .add = add_inspect,
+    .notes = algorithm_help};
 
 }  // namespace rlctl::cli

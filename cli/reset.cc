@@ -86,7 +86,7 @@ const Command reset_command{
     .epilogue = R"(
 Exit status:
   0  something was removed, or would be
-  1  nothing was there; of several KEYs, one was not
+  1  nothing was there; of several KEYs, one was not; the answer was not yes
   2  wrong usage, or --yes is needed; nothing was removed
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
@@ -98,6 +98,7 @@ Examples:
   rlctl reset --match 'login:*' --dry-run
   rlctl reset --match 'login:*' --yes
 )",
-    .add = add_reset};
+    .add = add_reset,
+    .notes = algorithm_help};
 
 }  // namespace rlctl::cli

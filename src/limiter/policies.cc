@@ -115,7 +115,11 @@ std::string syntax_message(std::string_view description) {
   if (!description.starts_with(kPrefix)) {
     return "bad TOML: " + redis::without_initial_capital(std::string(description));
   }
-  return std::string("bad TOML in ").append(description.substr(kPrefix.size()));
+  const auto rest = description.substr(kPrefix.size());
+  auto message = std::string("bad TOML in ").append(rest);
+  // key = login:%s, limit = 5/60s
+  const bool is_bare = rest.find("value type") != rest.npos || rest.starts_with("decimal");
+  return is_bare ? message + "; text stands in quotes: \"5/60s\"" : message;
 }
 
 std::string unknown_algorithm(std::string_view name) {
@@ -249,10 +253,15 @@ void Reader::refuse_unknown(const toml::table& table, std::span<const std::strin
                             const std::string& where) {
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    const auto meant = did_you_mean(key.str(), known);
+    auto advice = did_you_mean(key.str(), known);
+    if (advice.empty()) {
+      const bool is_policy = node.is_table() && where.empty();
+      advice =
+          is_policy ? "; write " + table_name(cut(key.str())) : "; it is one of " + one_of(known);
+    }
     mistake(key.source().begin,
             fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key", cut(key.str()),
-                        where, meant.empty() ? "; it is one of " + one_of(known) : meant));
+                        where, advice));
   }
 }
 
