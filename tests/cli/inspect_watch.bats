@@ -78,8 +78,7 @@ watch_in_terminal() {
 
 @test "of several keys each is on the screen: entries give way" {
   require_terminal
-  local i
-  for i in {1..8}; do
+  for _ in {1..8}; do
     rlctl check -q many --limit 50/10s --limit 100/60s --limit 1000/h
   done
   run -130 watch_in_terminal 'printf "\003"; sleep 1' \

@@ -207,9 +207,17 @@ removed key={api}:3600s algorithm=sliding-window-log'
   assert_equal "$(cli DBSIZE)" 2
 }
 
-@test "a policy names the keys by arguments, and nothing is searched for" {
-  printf '[policy.login]\nkey = "login:%%s"\nlimit = ["5/60s", "10/h"]\n' >"$BATS_TEST_TMPDIR/config"
+# policy NAME KEY LIMIT…: the configuration from here on.
+policy() {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
+  local name=$1 key=$2 limits
+  shift 2
+  limits=$(printf '"%s",' "$@")
+  printf '[policy.%s]\nkey = "%s"\nlimit = [%s]\n' "$name" "$key" "$limits" >"$RLCTL_CONFIG"
+}
+
+@test "a policy names the keys by arguments, and nothing is searched for" {
+  policy login login:%s 5/60s 10/h
   rlctl check -q --policy login ann
   rlctl check -q --policy login bob
   cli ACL SETUSER default -scan
@@ -223,14 +231,10 @@ removed key={login:bob}:3600s algorithm=sliding-window-log'
 }
 
 @test "a key that fits a policy goes with what the policy's limits were before" {
-  local before='key = "%%s"\nlimit = ["5/61s", "10/2m"]\n' now='key = "%%s"\nlimit = ["5/60s", "10/2m"]\n'
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
-  # shellcheck disable=SC2059 # with escapes
-  printf "[policy.all]\n$before" >"$RLCTL_CONFIG"
+  policy all %s 5/61s 10/2m
   ask zed
   rlctl check -q --policy all zed
-  # shellcheck disable=SC2059
-  printf "[policy.all]\n$now" >"$RLCTL_CONFIG"
+  policy all %s 5/60s 10/2m
   rlctl check -q --policy all zed
   run -0 rlctl reset zed
   assert_output 'removed key=zed algorithm=sliding-window-log
@@ -240,8 +244,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
 }
 
 @test "a key that no several limits can be made of is reset all the same, whatever a policy says" {
-  printf '[policy.all]\nkey="%%s"\nlimit=["5/60s","9/2m"]\n' >"$BATS_TEST_TMPDIR/config"
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
+  policy all %s 5/60s 9/2m
   ask '}x'
   run -0 rlctl reset '}x'
   assert_output 'removed key=}x algorithm=sliding-window-log'
