@@ -1,0 +1,405 @@
+#include "traffic/pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "traffic/random.h"
+
+namespace rlctl::traffic {
+namespace {
+
+using limiter::Limit;
+using limiter::UsageError;
+
+__extension__ typedef __int128 Wide;
+
+constexpr microseconds kLatest{4'000'000'000'000'000};  // the largest `now` of the scripts
+constexpr microseconds kBoundary{10'000};               // before and after a window's end
+constexpr int kWindows = 3;                             // how long a pattern lasts unless told
+constexpr double kMicro = 1e6;
+constexpr double kForever = HUGE_VAL;
+constexpr std::uint32_t kMostKeys = 10'000'000;  // each is in memory
+
+double as_double(std::int64_t value) {
+  return static_cast<double>(value);
+}
+double as_double(microseconds value) {
+  return static_cast<double>(value.count());
+}
+
+std::int64_t as_count(double number) {
+  return number < 9e18 ? static_cast<std::int64_t>(number) : INT64_MAX;
+}
+
+/// So many requests in so many µs: two numbers, so that the instants of what is a whole number of
+/// µs apart are whole.
+struct Rate {
+  double count = 1, per_us = 1;
+
+  /// When request number `index` comes, from 0, if they come evenly.
+  [[nodiscard]] double us_until(std::int64_t index) const {
+    return as_double(index) * per_us / count;
+  }
+  [[nodiscard]] double count_in(double us) const { return us * count / per_us; }
+};
+
+/// Of one key's requests, how many just fill its limit.
+std::int64_t filling(const PatternRequest& request) {
+  return std::max<std::int64_t>(1, request.limit.limit / request.cost);
+}
+
+/// Of all requests: as asked, or so many times what the limit allows to all keys.
+Rate rate_or(double multiple_of_limit, const PatternRequest& request) {
+  if (request.rate) return {.count = *request.rate, .per_us = kMicro};
+  return {.count = multiple_of_limit * as_double(request.limit.limit) * request.keys,
+          .per_us = as_double(request.limit.window) * as_double(request.cost)};
+}
+
+/// For how many µs a pattern lasts that needs to be told: some windows, unless told.
+double shape_us(const PatternRequest& request) {
+  return as_double(request.duration.value_or(kWindows * request.limit.window));
+}
+/// The same for one that can go on until the requests have been made.
+double duration_us(const PatternRequest& request) {
+  return request.requests && !request.duration ? kForever : shape_us(request);
+}
+
+/// Until its end, with this rate; on average where it is by chance.
+double length_us(const Rate& rate, const PatternRequest& request) {
+  const auto requests_us = request.requests ? rate.us_until(*request.requests) : kForever;
+  return std::min(duration_us(request), requests_us);
+}
+
+/// `start`, or the next multiple of the window.
+microseconds begin_of(const PatternRequest& request) {
+  const auto past = request.start % request.limit.window;
+  return past.count() == 0 ? request.start : request.start + (request.limit.window - past);
+}
+
+/// Which key each request is for.
+class KeyPicker {
+ public:
+  KeyPicker(std::uint32_t keys, double skew, std::uint64_t seed) : random_(seed), keys_(keys) {
+    if (keys == 1 || skew == 0) return;
+    cumulative_.reserve(keys);
+    double sum = 0;
+    for (std::uint32_t key = 1; key <= keys; ++key) {
+      cumulative_.push_back(sum += std::pow(static_cast<double>(key), -skew));
+    }
+  }
+
+  std::uint32_t pick() {
+    if (keys_ == 1) return 0;
+    if (cumulative_.empty()) {
+      return static_cast<std::uint32_t>(random_.uniform() * static_cast<double>(keys_));
+    }
+    const auto at = random_.uniform() * cumulative_.back();
+    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), at);
+    return static_cast<std::uint32_t>(
+        std::min<std::ptrdiff_t>(found - cumulative_.begin(), keys_ - 1));
+  }
+
+ private:
+  Random random_;
+  std::uint32_t keys_;
+  std::vector<double> cumulative_;  ///< of the keys' shares; empty: all alike
+};
+
+/// What the patterns have in common: keys, costs, where it ends. Each says when the next one comes.
+class PatternTraffic : public Traffic {
+ public:
+  /// Throws where what lasts so long does not fit into the times of the contract.
+  PatternTraffic(const PatternRequest& request, double length_us)
+      : request_(request),
+        begin_(begin_of(request)),
+        most_us_(as_double(kLatest - begin_)),
+        picker_(request.keys, request.key_skew, ~request.seed) {
+    if (length_us <= most_us_) return;
+    throw UsageError(
+        "the traffic would last beyond the year 2096, where the times of the scripts end; use "
+        "fewer "
+        "requests, a higher rate, a shorter duration or an earlier start");
+  }
+
+  bool next(Arrival& arrival) final {
+    if (request_.requests && made_ >= *request_.requests) return false;
+    const double after = us_until(made_);
+    if (after < 0 || after > most_us_) return false;
+    arrival = {.at = begin_ + microseconds{static_cast<std::int64_t>(after)},
+               .key = pick_key(made_),
+               .cost = request_.cost};
+    ++made_;
+    return true;
+  }
+
+  /// Deques keep their strings where they are.
+  std::string_view key_name(std::uint32_t key) const final {
+    while (names_.size() <= key) names_.push_back(std::to_string(names_.size() + 1));
+    return names_[key];
+  }
+
+  std::int64_t size() const final {
+    const auto expected = as_count(expected_size());
+    return request_.requests ? std::min(*request_.requests, expected) : expected;
+  }
+
+ protected:
+  static constexpr double kNoMore = -1;
+  /// µs from the beginning until request number `index`, from 0; kNoMore at the end.
+  virtual double us_until(std::int64_t index) = 0;
+  /// However many were asked for.
+  [[nodiscard]] virtual double expected_size() const = 0;
+  virtual std::uint32_t pick_key(std::int64_t) { return picker_.pick(); }
+
+  [[nodiscard]] const PatternRequest& request() const { return request_; }
+  KeyPicker& picker() { return picker_; }
+
+ private:
+  PatternRequest request_;
+  microseconds begin_;
+  double most_us_;
+  KeyPicker picker_;
+  std::int64_t made_ = 0;
+  mutable std::deque<std::string> names_;
+};
+
+/// All that a limit allows just before a window ends, and again just after.
+class Boundary final : public PatternTraffic {
+ public:
+  explicit Boundary(const PatternRequest& request)
+      : PatternTraffic(request, 2 * as_double(request.limit.window)),
+        edge_(request.limit.window),
+        length_(std::clamp(edge_ / 2, microseconds{1}, kBoundary)) {
+    const auto all = request.requests.value_or(2 * filling(request) * request.keys);
+    before_ = all - all / 2;
+    after_ = all / 2;
+  }
+
+ private:
+  double us_until(std::int64_t index) override {
+    if (index < before_) return as_double(edge_ - length_ + share(index, before_));
+    index -= before_;
+    return index < after_ ? as_double(edge_ + share(index, after_)) : kNoMore;
+  }
+  double expected_size() const override { return as_double(before_ + after_); }
+  /// In turn, so that each gets its limit; by chance where they are to differ.
+  std::uint32_t pick_key(std::int64_t index) override {
+    if (request().key_skew != 0) return picker().pick();
+    const auto in_half = index < before_ ? index : index - before_;
+    return static_cast<std::uint32_t>(in_half % request().keys);
+  }
+  /// Where number `index` of so many stands in the length, rounded down.
+  [[nodiscard]] microseconds share(std::int64_t index, std::int64_t of) const {
+    return microseconds{static_cast<std::int64_t>(Wide{length_.count()} * index / of)};
+  }
+
+  microseconds edge_;    ///< between the windows
+  microseconds length_;  ///< on each side of it
+  std::int64_t before_ = 0, after_ = 0;
+};
+
+class Steady final : public PatternTraffic {
+ public:
+  explicit Steady(const PatternRequest& request)
+      : PatternTraffic(request, length_us(rate_or(2, request), request)),
+        rate_(rate_or(2, request)),
+        duration_us_(duration_us(request)) {}
+
+ private:
+  double us_until(std::int64_t index) override {
+    const auto us = rate_.us_until(index);
+    return us < duration_us_ ? us : kNoMore;
+  }
+  double expected_size() const override { return std::ceil(rate_.count_in(duration_us_)); }
+
+  Rate rate_;
+  double duration_us_;
+};
+
+/// Half of what the limit allows, and in the middle twice the limit within a twentieth of a window.
+class Spike final : public PatternTraffic {
+ public:
+  explicit Spike(const PatternRequest& request)
+      : PatternTraffic(request, shape_us(request)),
+        calm_(rate_or(0.5, request)),
+        spike_{.count = 2.0 * as_double(filling(request)) * request.keys,
+               .per_us = as_double(request.limit.window) / 20},
+        duration_us_(shape_us(request)),
+        spike_begins_us_(std::max(0.0, (duration_us_ - spike_.per_us) / 2)) {}
+
+ private:
+  /// The two run side by side: whichever comes first.
+  double us_until(std::int64_t) override {
+    const auto calm = calm_.us_until(calm_made_);
+    const auto spike = spike_begins_us_ + spike_.us_until(spike_made_);
+    const bool calm_left = calm < duration_us_;
+    const bool spike_left = as_double(spike_made_) < spike_.count && spike < duration_us_;
+    if (!calm_left && !spike_left) return kNoMore;
+    if (spike_left && (!calm_left || spike < calm)) {
+      ++spike_made_;
+      return spike;
+    }
+    ++calm_made_;
+    return calm;
+  }
+  double expected_size() const override {
+    return std::ceil(calm_.count_in(duration_us_)) +
+           std::min(spike_.count, std::ceil(spike_.count_in(duration_us_)));
+  }
+
+  Rate calm_, spike_;
+  double duration_us_, spike_begins_us_;
+  std::int64_t calm_made_ = 0, spike_made_ = 0;
+};
+
+/// From nothing to the rate: the number that has come grows with the square of the time.
+class Ramp final : public PatternTraffic {
+ public:
+  explicit Ramp(const PatternRequest& request)
+      : PatternTraffic(request, shape_us(request)),
+        duration_us_(shape_us(request)),
+        total_(std::round(rate_or(2, request).count_in(duration_us_) / 2)) {}
+
+ private:
+  /// Each comes in the middle of its share, so that all come before the end.
+  double us_until(std::int64_t index) override {
+    if (as_double(index) >= total_) return kNoMore;
+    return duration_us_ * std::sqrt((as_double(index) + 0.5) / total_);
+  }
+  double expected_size() const override { return total_; }
+
+  double duration_us_;
+  double total_;
+};
+
+/// Each independent of all others, as those of many users are.
+class Poisson final : public PatternTraffic {
+ public:
+  explicit Poisson(const PatternRequest& request)
+      : PatternTraffic(request, length_us(rate_or(1, request), request)),
+        random_(request.seed),
+        rate_(rate_or(1, request)),
+        mean_us_(rate_.per_us / rate_.count),
+        duration_us_(duration_us(request)) {}
+
+ private:
+  double us_until(std::int64_t) override {
+    last_us_ += random_.exponential() * mean_us_;
+    return last_us_ < duration_us_ ? last_us_ : kNoMore;
+  }
+  double expected_size() const override { return std::round(rate_.count_in(duration_us_)); }
+
+  Random random_;
+  Rate rate_;
+  double mean_us_, duration_us_;
+  double last_us_ = 0;
+};
+
+/// Half a window of requests, half a window of silence.
+class OnOff final : public PatternTraffic {
+ public:
+  explicit OnOff(const PatternRequest& request)
+      : PatternTraffic(request, length_us(rate_or(2, request), request)),
+        rate_(rate_or(4, request)),
+        half_us_(as_double(request.limit.window) / 2),
+        duration_us_(duration_us(request)) {}
+
+ private:
+  double us_until(std::int64_t index) override {
+    const auto busy = rate_.us_until(index);  // without the silences
+    const auto us = busy + std::floor(busy / half_us_) * half_us_;
+    return us < duration_us_ ? us : kNoMore;
+  }
+  double expected_size() const override {
+    if (duration_us_ == kForever) return kForever;
+    const auto windows = std::floor(duration_us_ / (2 * half_us_));
+    const auto rest = std::min(duration_us_ - windows * 2 * half_us_, half_us_);
+    return std::ceil(rate_.count_in(windows * half_us_ + rest));
+  }
+
+  Rate rate_;
+  double half_us_, duration_us_;
+};
+
+template <typename Kind>
+std::unique_ptr<Traffic> make(const PatternRequest& request) {
+  return std::make_unique<Kind>(request);
+}
+
+constexpr std::array kPatterns{
+    Pattern{.name = "boundary",
+            .summary = "the limit in the last 10 ms of a window, and in the next 10 ms again",
+            .rate = "",
+            .make = make<Boundary>},
+    Pattern{.name = "steady",
+            .summary = "evenly, twice what the limit allows",
+            .rate = "of all requests",
+            .make = make<Steady>},
+    Pattern{.name = "spike",
+            .summary = "half the limit, and suddenly twice the limit",
+            .rate = "outside the spike",
+            .make = make<Spike>},
+    Pattern{.name = "ramp",
+            .summary = "more and more, up to twice what the limit allows",
+            .rate = "at the end",
+            .make = make<Ramp>},
+    Pattern{.name = "poisson",
+            .summary = "by chance, as many as the limit allows",
+            .rate = "on average",
+            .is_random = true,
+            .make = make<Poisson>},
+    Pattern{.name = "on-off",
+            .summary = "half a window on, half a window off",
+            .rate = "while it is on",
+            .make = make<OnOff>},
+};
+
+void require_positive(std::string_view what, double value) {
+  if (value > 0 && value < HUGE_VAL) return;
+  throw UsageError(fmt::format("{} must be more than 0, not {}", what, value));
+}
+
+void require_meaning(const Pattern& pattern, const PatternRequest& request) {
+  if (request.rate && pattern.rate.empty()) {
+    throw UsageError(fmt::format("{} takes no rate: it is laid around the limit", pattern.name));
+  }
+  if (request.duration && pattern.rate.empty()) {
+    throw UsageError(fmt::format("{} takes no duration: it is as long as it is", pattern.name));
+  }
+  if (request.rate) require_positive("rate", *request.rate);
+  if (request.duration) require_positive("duration", as_double(*request.duration));
+  if (request.requests) require_positive("requests", as_double(*request.requests));
+  require_positive("cost", as_double(request.cost));
+  require_positive("keys", request.keys);
+  if (request.keys > kMostKeys) {
+    throw UsageError(fmt::format("keys must be at most {}, not {}", kMostKeys, request.keys));
+  }
+  if (!(request.key_skew >= 0 && request.key_skew < HUGE_VAL)) {
+    throw UsageError(fmt::format("key skew must be 0 or more, not {}", request.key_skew));
+  }
+}
+
+}  // namespace
+
+std::span<const Pattern> patterns() {
+  return kPatterns;
+}
+
+const Pattern* find_pattern(std::string_view name) {
+  const auto* found = std::find_if(kPatterns.begin(), kPatterns.end(),
+                                   [&](const Pattern& pattern) { return pattern.name == name; });
+  return found == kPatterns.end() ? nullptr : found;
+}
+
+std::unique_ptr<Traffic> make_traffic(const Pattern& pattern, const PatternRequest& request) {
+  require_meaning(pattern, request);
+  return pattern.make(request);
+}
+
+}  // namespace rlctl::traffic

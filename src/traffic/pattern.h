@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "limiter/limit.h"
+#include "traffic/traffic.h"
+
+namespace rlctl::traffic {
+
+/// What a pattern is made for and of. The same values make the same traffic, on every machine.
+struct PatternRequest {
+  limiter::Limit limit = {};        ///< the traffic is laid around its window
+  std::optional<double> rate = {};  ///< requests a second; what of, the pattern's row says
+  std::optional<microseconds> duration = {};
+  std::optional<std::int64_t> requests = {};  ///< ends the traffic, however long it was to last
+  std::uint32_t keys = 1;
+  double key_skew = 0;  ///< Zipf's exponent: key n comes as often as 1 / n^skew; 0: all alike
+  std::int64_t cost = 1;
+  std::uint64_t seed = 1;
+  /// Where it begins: moved up to the next multiple of the window.
+  microseconds start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch()};
+};
+
+/// One way in which requests come: a row of the table in pattern.cc.
+struct Pattern {
+  std::string_view name;     ///< as it is typed
+  std::string_view summary;  ///< a few words for --help
+  std::string_view rate;     ///< what --rate says of it; empty: it takes none
+  bool is_random = false;    ///< the seed changes more than which key is asked
+  std::unique_ptr<Traffic> (*make)(const PatternRequest&) = nullptr;
+};
+
+/// Every pattern, the default first.
+[[nodiscard]] std::span<const Pattern> patterns();
+/// Null where there is none of that name.
+[[nodiscard]] const Pattern* find_pattern(std::string_view name);
+
+/// Throws limiter::UsageError where the request means nothing for this pattern: a rate where it
+/// takes none, a duration or number of requests of 0, a traffic that would last beyond the times of
+/// the contract.
+[[nodiscard]] std::unique_ptr<Traffic> make_traffic(const Pattern& pattern,
+                                                    const PatternRequest& request);
+
+}  // namespace rlctl::traffic

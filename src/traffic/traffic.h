@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace rlctl::traffic {
+
+using std::chrono::microseconds;
+
+/// One request: when it comes, for which key, and what it costs.
+struct Arrival {
+  microseconds at{0};     ///< since 1970
+  std::uint32_t key = 0;  ///< see Traffic::key_name()
+  std::int64_t cost = 1;  ///< at least 1
+
+  bool operator==(const Arrival&) const = default;
+};
+
+/// Requests in the order of their times; of one time, in the order in which they are to be asked.
+/// Read once, from beginning to end, so that it need not be held in memory.
+class Traffic {
+ public:
+  virtual ~Traffic() = default;
+
+  /// False at the end.
+  [[nodiscard]] virtual bool next(Arrival& arrival) = 0;
+  /// Of a key that next() has named; valid as long as this.
+  [[nodiscard]] virtual std::string_view key_name(std::uint32_t key) const = 0;
+  /// About how many requests there will be in all.
+  [[nodiscard]] virtual std::int64_t size() const = 0;
+};
+
+}  // namespace rlctl::traffic
