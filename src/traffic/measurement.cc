@@ -1,0 +1,124 @@
+#include "traffic/measurement.h"
+
+#include <algorithm>
+
+namespace rlctl::traffic {
+
+using limiter::Decision;
+using limiter::kNever;
+
+Measurement::Key& Measurement::key(std::uint32_t number) {
+  if (number >= keys_.size()) {
+    keys_.resize(number + std::size_t{1});
+    while (windows_.size() < keys_.size() * limits_.size()) {
+      windows_.emplace_back(limits_[windows_.size() % limits_.size()].window);
+    }
+  }
+  Key& found = keys_[number];
+  if (!found.asked) ++measured_.keys;
+  found.asked = true;
+  return found;
+}
+
+void Measurement::add(const Arrival& arrival, const Decision& decision) {
+  Key& asked = key(arrival.key);
+  ++measured_.sent;
+  if (!decision.allowed) {
+    deny(asked, arrival, decision);
+    return;
+  }
+  ++measured_.allowed;
+  if (asked.denials) end_denials(asked, arrival);
+  const auto first = arrival.key * limits_.size();
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    windows_[first + i].allow(arrival.at, arrival.cost);
+  }
+}
+
+void Measurement::deny(Key& key, const Arrival& arrival, const Decision& decision) {
+  if (!measured_.first_denial) measured_.first_denial = arrival.at;
+  ++measured_.denied;
+  if (key.denied++ == 0) ++measured_.keys_denied;
+  if (!key.denials) key.denials = Denials{.first = arrival.at, .cost = arrival.cost};
+
+  Denials& denials = *key.denials;
+  denials.last = arrival.at;
+  if (arrival.cost != denials.cost) return;
+  auto& earliest = denials.earliest_promise;
+  auto& latest = denials.latest_promise;
+  if (earliest && arrival.at >= *earliest) {
+    denials.broken = true;
+    auto& too_early = measured_.retry_error.too_early;
+    too_early = std::max(too_early, arrival.at - *earliest);
+  }
+  if (decision.retry_after == kNever) return;
+  const auto promise = arrival.at + decision.retry_after;
+  earliest = earliest ? std::min(*earliest, promise) : promise;
+  latest = latest ? std::max(*latest, promise) : promise;
+}
+
+void Measurement::end_denials(Key& key, const Arrival& allowed) {
+  Denials& denials = *key.denials;
+  auto& longest = measured_.longest_shut_out;
+  longest = std::max(longest, allowed.at - denials.first);
+
+  RetryError& error = measured_.retry_error;
+  const bool comparable = allowed.cost == denials.cost && denials.latest_promise;
+  if (comparable && allowed.at < *denials.latest_promise) {
+    denials.broken = true;
+    error.too_late = std::max(error.too_late, *denials.latest_promise - allowed.at);
+  }
+  if (comparable || denials.broken) ++error.compared;
+  if (denials.broken) ++error.broken;
+  key.denials.reset();
+}
+
+Worst Measurement::worst() const {
+  Worst worst;
+  for (std::size_t limit = 0; limit < limits_.size(); ++limit) {
+    for (std::size_t key = 0; key < keys_.size(); ++key) {
+      const WorstWindow& window = windows_[key * limits_.size() + limit];
+      const auto ratio =
+          static_cast<double>(window.allowed()) / static_cast<double>(limits_[limit].limit);
+      if (ratio <= worst.ratio) continue;
+      worst = {.allowed = window.allowed(),
+               .ratio = ratio,
+               .limit = limit,
+               .key = static_cast<std::uint32_t>(key),
+               .from = window.from(),
+               .span = window.span()};
+    }
+  }
+  return worst;
+}
+
+Measured Measurement::result() const {
+  Measured result = measured_;
+  result.worst = worst();
+  for (const Key& key : keys_) {
+    if (!key.denials) continue;
+    result.longest_shut_out =
+        std::max(result.longest_shut_out, key.denials->last - key.denials->first);
+    if (!key.denials->broken) continue;
+    ++result.retry_error.compared;
+    ++result.retry_error.broken;
+  }
+  return result;
+}
+
+std::vector<KeyDenied> Measurement::most_denied(std::size_t count) const {
+  std::vector<KeyDenied> denied;
+  for (std::size_t key = 0; key < keys_.size(); ++key) {
+    if (keys_[key].denied > 0)
+      denied.push_back({static_cast<std::uint32_t>(key), keys_[key].denied});
+  }
+  count = std::min(count, denied.size());
+  const auto end = denied.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(denied.begin(), end, denied.end(), [](const auto& one, const auto& other) {
+    return one.denied != other.denied ? one.denied > other.denied : one.key < other.key;
+  });
+  denied.resize(count);
+  return denied;
+}
+
+}  // namespace rlctl::traffic

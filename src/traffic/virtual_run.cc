@@ -1,0 +1,71 @@
+#include "traffic/virtual_run.h"
+
+#include <span>
+
+#include "redis/error.h"
+
+namespace rlctl::traffic {
+namespace {
+
+using limiter::Decision;
+
+/// Requests decided between two looks at the interrupt. A script takes a few µs for each.
+constexpr std::size_t kBatch = 4096;
+constexpr std::size_t kTopDenied = 10;
+
+/// Calls what talks to a server; false where the interrupt ended it.
+template <typename Call>
+bool finishes(Call call) {
+  try {
+    call();
+    return true;
+  } catch (const redis::Error& error) {
+    if (error.failure() != redis::Failure::kInterrupted) throw;
+    return false;
+  }
+}
+
+/// As many as fit; fewer at the traffic's end.
+std::size_t fill(Traffic& traffic, std::span<Arrival> arrivals) {
+  std::size_t count = 0;
+  while (count < arrivals.size() && traffic.next(arrivals[count])) ++count;
+  return count;
+}
+
+}  // namespace
+
+Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
+                      const redis::Interrupt& interrupt, const OnDecision& on_decision,
+                      const OnProgress& on_progress) {
+  Outcome outcome;
+  Measurement measurement(limits);
+  std::vector<Arrival> arrivals(kBatch);
+  std::vector<Decision> decisions(kBatch);
+  std::int64_t decided = 0;
+  const auto interrupted = [&] { return interrupt.signal() != 0; };
+  while (!(outcome.interrupted = interrupted())) {
+    const auto count = fill(traffic, arrivals);
+    if (count == 0) break;
+    const auto batch = std::span(arrivals).first(count);
+    const auto decide = [&] { decider.decide(batch, std::span(decisions).first(count)); };
+    if (!finishes(decide)) {
+      outcome.interrupted = true;
+      break;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      measurement.add(arrivals[i], decisions[i]);
+      outcome.timeline.add(arrivals[i].at, decisions[i].allowed);
+      if (on_decision) on_decision(arrivals[i], decisions[i]);
+    }
+    decided += static_cast<std::int64_t>(count);
+    if (on_progress) on_progress(decided);
+  }
+  outcome.measured = measurement.result();
+  outcome.top_denied = measurement.most_denied(kTopDenied);
+  if (!outcome.interrupted) {
+    outcome.interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
+  }
+  return outcome;
+}
+
+}  // namespace rlctl::traffic

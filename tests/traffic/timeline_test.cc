@@ -1,0 +1,118 @@
+#include "traffic/timeline.h"
+
+#include <doctest/doctest.h>
+
+#include <numeric>
+
+#include "support/random.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using rlctl::test::Random;
+
+namespace {
+
+constexpr microseconds kBegin{1'700'000'000'000'000};
+
+Timeline::Bin sum(const std::vector<Timeline::Bin>& bins) {
+  Timeline::Bin total;
+  for (const auto& bin : bins) {
+    total.allowed += bin.allowed;
+    total.denied += bin.denied;
+  }
+  return total;
+}
+
+}  // namespace
+
+namespace rlctl::traffic {
+std::ostream& operator<<(std::ostream& out, const Timeline::Bin& bin) {
+  return out << bin.allowed << " allowed, " << bin.denied << " denied";
+}
+}  // namespace rlctl::traffic
+
+TEST_CASE("a short timeline has a bin for each µs, the empty ones too") {
+  Timeline timeline;
+  timeline.add(kBegin, true);
+  timeline.add(kBegin, false);
+  timeline.add(kBegin + 3us, false);
+  CHECK(timeline.begin() == kBegin);
+  CHECK(timeline.end() == kBegin + 3us);
+  CHECK(timeline.width() == 1us);
+  CHECK(timeline.bins() == std::vector<Timeline::Bin>{{1, 1}, {0, 0}, {0, 0}, {0, 1}});
+}
+
+TEST_CASE("where bins would be too many, two neighbours become one") {
+  Timeline timeline;
+  constexpr auto kMost = static_cast<std::int64_t>(Timeline::kMost);
+  for (std::int64_t us = 0; us < kMost; ++us) timeline.add(kBegin + microseconds{us}, us % 2 == 0);
+  CHECK(timeline.bins().size() == Timeline::kMost);
+  timeline.add(kBegin + microseconds{kMost}, true);
+  CHECK(timeline.width() == 2us);
+  REQUIRE(timeline.bins().size() == Timeline::kMost / 2 + 1);
+  CHECK(timeline.bins().front() == Timeline::Bin{1, 1});
+  CHECK(timeline.bins()[Timeline::kMost / 2 - 1] == Timeline::Bin{1, 1});
+  CHECK(timeline.bins().back() == Timeline::Bin{1, 0});
+}
+
+TEST_CASE("every request is in the bin of its time, however long the traffic lasts") {
+  Random random;
+  for (int round = 0; round < 20; ++round) {
+    Timeline timeline;
+    std::vector<std::pair<microseconds, bool>> all;
+    auto at = kBegin;
+    const auto longest = random.log_uniform(1, 1'000'000'000'000);
+    for (int i = 0; i < 2'000; ++i) {
+      at += microseconds{random.log_uniform(1, longest) - 1};
+      all.emplace_back(at, random.percent(40));
+      timeline.add(at, all.back().second);
+    }
+    const auto width = timeline.width();
+    CHECK((width.count() & (width.count() - 1)) == 0);
+    CHECK(timeline.end() == at);
+    CHECK(timeline.bins().size() <= Timeline::kMost);
+    if (width > 1us) CHECK(timeline.bins().size() > Timeline::kMost / 2);
+    std::vector<Timeline::Bin> expected(timeline.bins().size());
+    for (const auto& [when, allowed] : all) {
+      auto& bin = expected.at(static_cast<std::size_t>((when - timeline.begin()) / width));
+      ++(allowed ? bin.allowed : bin.denied);
+    }
+    CHECK(timeline.bins() == expected);
+  }
+}
+
+TEST_CASE("resampled over all of it, every request is there still") {
+  Random random;
+  for (int round = 0; round < 50; ++round) {
+    Timeline timeline;
+    auto at = kBegin;
+    const auto longest = random.log_uniform(1, 1'000'000'000);
+    for (int i = 0; i < 1'000; ++i) {
+      at += microseconds{random.log_uniform(1, longest) - 1};
+      timeline.add(at, random.percent(40));
+    }
+    for (const std::size_t count : {1U, 2U, 80U, 999U, 10'000U}) {
+      const auto bins = timeline.resampled(timeline.begin(), timeline.end(), count);
+      CHECK(bins.size() == count);
+      CHECK(sum(bins) == sum(timeline.bins()));
+    }
+  }
+}
+
+TEST_CASE("resampled, a bin goes where its middle lies") {
+  Timeline timeline;
+  for (int us = 0; us < 10; ++us) timeline.add(kBegin + microseconds{us}, us < 4);
+  using Bins = std::vector<Timeline::Bin>;
+  CHECK(timeline.resampled(kBegin, kBegin + 9us, 5) ==
+        Bins{{2, 0}, {2, 0}, {0, 2}, {0, 2}, {0, 2}});
+  CHECK(timeline.resampled(kBegin + 3us, kBegin + 4us, 2) == Bins{{1, 0}, {0, 1}});
+  CHECK(timeline.resampled(kBegin - 10us, kBegin - 1us, 2) == Bins{{0, 0}, {0, 0}});
+  CHECK(timeline.resampled(kBegin - 10us, kBegin + 9us, 2) == Bins{{0, 0}, {4, 6}});
+  CHECK(timeline.resampled(kBegin, kBegin + 9us, 0).empty());
+}
+
+TEST_CASE("a timeline without requests is empty") {
+  const Timeline timeline;
+  CHECK(timeline.bins().empty());
+  CHECK(timeline.resampled(0us, 10us, 3) == std::vector<Timeline::Bin>(3));
+}
