@@ -2,6 +2,7 @@
 
 #include "support/limiters.h"
 #include "support/properties.h"
+#include "support/schedule.h"
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
@@ -72,5 +73,24 @@ TEST_CASE("every model keeps its promises of retry_after and reset_after") {
     ModelLimiter model(row);
     check_retry_after(model, row, random, 20'000);
     check_reset_after(model, row, random, 20'000);
+  }
+}
+
+TEST_CASE("one key alone is decided as it is beside another in the same state") {
+  Random random;
+  for (const Algorithm& row : algorithms()) {
+    if (row.make_model == nullptr) continue;
+    for (int round = 0; round < 50; ++round) {
+      ModelLimiter model(row);
+      const Limit limit = make_limit(row, random);
+      auto now = kNow;
+      for (int i = 0; i < 100; ++i) {
+        now += microseconds{random.log_uniform(1, limit.window.count()) - 1};
+        const auto cost = random.percent(80) ? 1 : random.log_uniform(1, 2 * limit.limit);
+        if (cost > row.max_cost) continue;
+        const auto alone = model.ask("alone", limit, cost, now);
+        CHECK(alone == model.ask(Request{{"one", "other"}, {limit, limit}, cost, now}));
+      }
+    }
   }
 }

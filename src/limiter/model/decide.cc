@@ -45,9 +45,24 @@ Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseco
   return merged;
 }
 
+/// The same for one key, of which there is nothing to merge.
+Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseconds now) {
+  Decision decision = key.look(limit, cost, now);
+  if (!decision.allowed) {
+    decision.denied_by = 1;
+    return decision;
+  }
+  key.record(limit, cost, now);
+  const Decision after = key.look(limit, 0, now);
+  decision.remaining = after.remaining;
+  decision.reset_after = after.reset_after;
+  return decision;
+}
+
 }  // namespace
 
 Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {
+  if (cost > 0 && keys.size() == 1) return request(*keys[0].key, keys[0].limit, cost, now);
   if (cost > 0) return request(keys, cost, now);
   if (cost < 0) {
     for (const auto& [key, limit] : keys) key->refund(limit, -cost, now);

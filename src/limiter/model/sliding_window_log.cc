@@ -9,14 +9,25 @@ std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
   return times_us_.empty() ? now.count() : std::max<std::int64_t>(now.count(), times_us_.back());
 }
 
+/// Looks further and further from the front: since they were last pruned, few have left.
 std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now) const {
   const auto t = key_time_us(now);
   const auto left = [&](std::int64_t unit) { return t - unit >= limit.window.count(); };
-  const auto first_live = std::partition_point(times_us_.begin(), times_us_.end(), left);
+  if (times_us_.empty() || !left(times_us_.front())) return 0;
+  std::size_t known = 1;  // so many have left
+  std::size_t step = 1;
+  while (step <= times_us_.size() - known && left(times_us_[known + step - 1])) {
+    known += step;
+    step *= 2;
+  }
+  const auto end = known + std::min(step, times_us_.size() - known);
+  const auto first_live = std::partition_point(times_us_.begin() + static_cast<long>(known),
+                                               times_us_.begin() + static_cast<long>(end), left);
   return static_cast<std::size_t>(first_live - times_us_.begin());
 }
 
 void SlidingWindowLogModel::prune(std::size_t units) {
+  if (units == 0) return;
   times_us_.erase(times_us_.begin(), std::next(times_us_.begin(), static_cast<long>(units)));
 }
 
@@ -47,7 +58,7 @@ Usage SlidingWindowLogModel::usage(const Limit& limit, microseconds now) const {
 void SlidingWindowLogModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   const auto t = key_time_us(now);
   prune(expired(limit, now));
-  times_us_.insert(times_us_.end(), static_cast<std::size_t>(cost), t);
+  for (auto unit = cost; unit > 0; --unit) times_us_.push_back(t);
 }
 
 void SlidingWindowLogModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
