@@ -1,0 +1,249 @@
+#include "traffic/measurement.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "support/random.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using rlctl::limiter::Decision;
+using rlctl::limiter::kNever;
+using rlctl::limiter::Limit;
+using rlctl::test::Random;
+
+namespace {
+
+constexpr microseconds kBegin{1'700'000'000'000'000};
+const Limit kLimit{5, 10us, {}};
+
+struct Decided {
+  Arrival arrival;
+  Decision decision;
+};
+using History = std::vector<Decided>;
+
+/// So many µs after the beginning.
+Decided allow(int us, std::uint32_t key = 0, std::int64_t cost = 1) {
+  return {{kBegin + microseconds{us}, key, cost}, {.allowed = true}};
+}
+Decided deny(int us, microseconds retry_after, std::uint32_t key = 0, std::int64_t cost = 1) {
+  return {{kBegin + microseconds{us}, key, cost}, {.allowed = false, .retry_after = retry_after}};
+}
+
+Measured measure(const History& history, const std::vector<Limit>& limits = {kLimit}) {
+  Measurement measurement(limits);
+  for (const auto& [arrival, decision] : history) measurement.add(arrival, decision);
+  return measurement.result();
+}
+
+bool same(const RetryError& one, const RetryError& other) {
+  return one.compared == other.compared && one.broken == other.broken &&
+         one.too_early == other.too_early && one.too_late == other.too_late;
+}
+
+/// What one key was answered, in order.
+History of_key(const History& history, std::uint32_t key) {
+  History its;
+  std::copy_if(history.begin(), history.end(), std::back_inserter(its),
+               [&](const Decided& decided) { return decided.arrival.key == key; });
+  return its;
+}
+
+/// Each run of denials of a key, with the allowed request that ended it, if there is one.
+std::vector<History> runs_of_denials(const History& its) {
+  std::vector<History> runs;
+  bool denying = false;
+  for (const Decided& decided : its) {
+    if (!decided.decision.allowed && !denying) runs.emplace_back();
+    if (!decided.decision.allowed || denying) runs.back().push_back(decided);
+    denying = !decided.decision.allowed;
+  }
+  return runs;
+}
+
+/// Every promise of a run beside everything that came after it.
+void compare_promises(const History& run, RetryError& error) {
+  const auto cost = run.front().arrival.cost;
+  bool broken = false, promised = false;
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const auto& [arrival, decision] = run[i];
+    if (decision.allowed || arrival.cost != cost || decision.retry_after == kNever) continue;
+    promised = true;
+    const auto promise = arrival.at + decision.retry_after;
+    for (std::size_t later = i + 1; later < run.size(); ++later) {
+      const auto at = run[later].arrival.at;
+      if (run[later].arrival.cost != cost) continue;
+      if (!run[later].decision.allowed && at >= promise) {
+        broken = true;
+        error.too_early = std::max(error.too_early, at - promise);
+      } else if (run[later].decision.allowed && at < promise) {
+        broken = true;
+        error.too_late = std::max(error.too_late, promise - at);
+      }
+    }
+  }
+  const bool ended = run.back().decision.allowed && run.back().arrival.cost == cost;
+  if (broken || (promised && ended)) ++error.compared;
+  if (broken) ++error.broken;
+}
+
+std::int64_t most_in_a_window(const History& its, microseconds window) {
+  std::int64_t most = 0;
+  for (const Decided& first : its) {
+    std::int64_t units = 0;
+    for (const auto& [arrival, decision] : its) {
+      const auto after = arrival.at - first.arrival.at;
+      if (decision.allowed && after >= 0us && after < window) units += arrival.cost;
+    }
+    most = std::max(most, units);
+  }
+  return most;
+}
+
+/// Random answers, so that promises are kept and broken; many requests at one instant.
+History random_history(Random& random, std::uint32_t keys) {
+  History history;
+  auto at = kBegin;
+  for (auto left = random.uniform(0, 200); left > 0; --left) {
+    at += microseconds{random.percent(30) ? 0 : random.log_uniform(1, 20)};
+    const auto key = static_cast<std::uint32_t>(random.uniform(0, keys - 1));
+    const Arrival arrival{at, key, random.percent(80) ? 1 : random.uniform(1, 3)};
+    if (random.percent(40)) {
+      history.push_back({arrival, {.allowed = true}});
+    } else {
+      const microseconds retry{random.percent(10) ? -1 : random.uniform(0, 30)};
+      history.push_back({arrival, {.allowed = false, .retry_after = retry}});
+    }
+  }
+  return history;
+}
+
+}  // namespace
+
+TEST_CASE("a measurement is that of a slow look at everything") {
+  Random random;
+  constexpr std::uint32_t kKeys = 4;
+  const std::vector<Limit> limits{{5, 10us, {}}, {7, 100us, {}}};
+  for (int round = 0; round < 500; ++round) {
+    const auto history = random_history(random, kKeys);
+    RetryError error;
+    std::int64_t denied = 0, asked_keys = 0, denied_keys = 0;
+    microseconds longest{0};
+    double ratio = 0;
+    for (std::uint32_t key = 0; key < kKeys; ++key) {
+      const auto its = of_key(history, key);
+      const auto runs = runs_of_denials(its);
+      for (const auto& run : runs) {
+        compare_promises(run, error);
+        longest = std::max(longest, run.back().arrival.at - run.front().arrival.at);
+      }
+      denied += std::count_if(its.begin(), its.end(),
+                              [](const Decided& decided) { return !decided.decision.allowed; });
+      asked_keys += its.empty() ? 0 : 1;
+      denied_keys += runs.empty() ? 0 : 1;
+      for (const Limit& limit : limits) {
+        ratio = std::max(ratio, static_cast<double>(most_in_a_window(its, limit.window)) /
+                                    static_cast<double>(limit.limit));
+      }
+    }
+    const auto measured = measure(history, limits);
+    CHECK(measured.sent == static_cast<std::int64_t>(history.size()));
+    CHECK(measured.denied == denied);
+    CHECK(measured.allowed == measured.sent - denied);
+    CHECK(measured.keys == asked_keys);
+    CHECK(measured.keys_denied == denied_keys);
+    CHECK(measured.longest_shut_out == longest);
+    CHECK(measured.worst.ratio == ratio);
+    CHECK(same(measured.retry_error, error));
+  }
+}
+
+TEST_CASE("a promise is kept by denials before it and an allowed request at it or after") {
+  CHECK(same(measure({deny(0, 10us), deny(9, 1us), allow(10)}).retry_error, {1, 0, 0us, 0us}));
+  CHECK(same(measure({deny(0, 10us), allow(1000)}).retry_error, {1, 0, 0us, 0us}));
+}
+
+TEST_CASE("a promise is broken by a denial at its instant or after it") {
+  CHECK(same(measure({deny(0, 10us), deny(10, 5us), allow(15)}).retry_error, {1, 1, 0us, 0us}));
+  CHECK(same(measure({deny(0, 10us), deny(13, 5us), allow(18)}).retry_error, {1, 1, 3us, 0us}));
+  CHECK(same(measure({deny(0, 10us), deny(13, 5us)}).retry_error, {1, 1, 3us, 0us}));
+}
+
+TEST_CASE("a promise is broken by a request that is allowed before it") {
+  CHECK(same(measure({deny(0, 10us), allow(4)}).retry_error, {1, 1, 0us, 6us}));
+  CHECK(same(measure({deny(0, 10us), deny(2, 20us), allow(12)}).retry_error, {1, 1, 0us, 10us}));
+}
+
+TEST_CASE("the comparison begins anew once a request has been allowed, and is of one key") {
+  CHECK(same(measure({deny(0, 10us), allow(10), deny(11, 10us), allow(21)}).retry_error,
+             {2, 0, 0us, 0us}));
+  CHECK(same(measure({deny(0, 10us, 0), allow(4, 1), allow(10, 0)}).retry_error, {1, 0, 0us, 0us}));
+}
+
+TEST_CASE("never is no instant, another cost is no comparison, and the end is no answer") {
+  CHECK(same(measure({deny(0, kNever), allow(4)}).retry_error, {0, 0, 0us, 0us}));
+  CHECK(same(measure({deny(0, 10us, 0, 3), allow(4, 0, 1)}).retry_error, {0, 0, 0us, 0us}));
+  CHECK(same(measure({deny(0, 10us), deny(5, 5us)}).retry_error, {0, 0, 0us, 0us}));
+}
+
+TEST_CASE("the worst window is told with its limit, key and place") {
+  const auto worst = measure({allow(0, 0, 5), allow(3, 1, 5), allow(8, 1, 4), allow(60, 0, 5)},
+                             {{5, 10us, {}}, {6, 100us, {}}})
+                         .worst;
+  CHECK(worst.allowed == 9);
+  CHECK(worst.ratio == 9.0 / 5);
+  CHECK(worst.limit == 0);
+  CHECK(worst.key == 1);
+  CHECK(worst.from == kBegin + 3us);
+  CHECK(worst.span == 5us);
+  const auto of_long = measure({allow(0, 0, 5), allow(20, 0, 5)}, {{5, 10us, {}}, {6, 100us, {}}});
+  CHECK(of_long.worst.limit == 1);
+  CHECK(of_long.worst.allowed == 10);
+}
+
+TEST_CASE("of equally bad windows that of the first limit and key is told") {
+  const auto worst = measure({allow(0, 2, 5), allow(3, 1, 5)}, {kLimit, {5, 20us, {}}}).worst;
+  CHECK(worst.limit == 0);
+  CHECK(worst.key == 1);
+}
+
+TEST_CASE("a key is shut out from a denial until it is allowed, or asked for the last time") {
+  CHECK(measure({deny(0, 1us), allow(7)}).longest_shut_out == 7us);
+  CHECK(measure({deny(0, 1us), allow(2), deny(10, 1us), deny(19, 1us)}).longest_shut_out == 9us);
+  CHECK(measure({deny(0, 1us, 0), allow(50, 1), allow(60, 1)}).longest_shut_out == 0us);
+}
+
+TEST_CASE("the first denial is that of any key") {
+  CHECK(measure({allow(0), deny(3, 1us, 1), deny(4, 1us, 0)}).first_denial == kBegin + 3us);
+  CHECK_FALSE(measure({allow(0)}).first_denial);
+}
+
+TEST_CASE("the keys denied most come first, of equals the lower number") {
+  Measurement measurement({kLimit});
+  for (const std::uint32_t key : {7U, 3U, 3U, 9U, 5U, 5U, 2U}) {
+    const auto [arrival, decision] = deny(0, 1us, key);
+    measurement.add(arrival, decision);
+  }
+  const auto numbers = [&](std::size_t count) {
+    std::vector<std::uint32_t> keys;
+    for (const auto& [key, denied] : measurement.most_denied(count)) {
+      CHECK(denied == (key == 3 || key == 5 ? 2 : 1));
+      keys.push_back(key);
+    }
+    return keys;
+  };
+  CHECK(numbers(10) == std::vector<std::uint32_t>{3, 5, 2, 7, 9});
+  CHECK(numbers(3) == std::vector<std::uint32_t>{3, 5, 2});
+  CHECK(numbers(0).empty());
+  CHECK(measurement.result().keys == 5);
+}
+
+TEST_CASE("a measurement of nothing is empty") {
+  const Measurement measurement({kLimit});
+  CHECK(measurement.result().sent == 0);
+  CHECK(measurement.result().worst.ratio == 0);
+  CHECK(measurement.most_denied(10).empty());
+}

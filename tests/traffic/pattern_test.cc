@@ -1,0 +1,383 @@
+#include "traffic/pattern.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using rlctl::limiter::Limit;
+using rlctl::limiter::UsageError;
+
+namespace {
+
+constexpr microseconds kDay{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}
+                                .time_since_epoch()};  // a multiple of all windows below
+const Limit kMinute{1000, 60s, {}};
+
+std::unique_ptr<Traffic> traffic_of(std::string_view pattern, const PatternRequest& request) {
+  const auto* row = find_pattern(pattern);
+  REQUIRE(row != nullptr);
+  return make_traffic(*row, request);
+}
+
+/// All, or the first `most`.
+std::vector<Arrival> arrivals(std::string_view pattern, const PatternRequest& request,
+                              std::size_t most = 2'000'000) {
+  const auto traffic = traffic_of(pattern, request);
+  std::vector<Arrival> all;
+  Arrival arrival;
+  while (all.size() < most && traffic->next(arrival)) all.push_back(arrival);
+  return all;
+}
+
+/// How many come in each of `count` bins of this width, from the beginning.
+std::vector<std::int64_t> per_bin(const std::vector<Arrival>& all, microseconds width,
+                                  std::size_t count) {
+  std::vector<std::int64_t> bins(count);
+  for (const auto& arrival : all) {
+    ++bins.at(static_cast<std::size_t>((arrival.at - kDay) / width));
+  }
+  return bins;
+}
+
+std::vector<double> shares_of_keys(const std::vector<Arrival>& all, std::uint32_t keys) {
+  std::vector<double> shares(keys);
+  for (const auto& arrival : all) shares.at(arrival.key) += 1.0 / static_cast<double>(all.size());
+  return shares;
+}
+
+/// A share that was counted lies within five standard deviations of what it should be: by chance
+/// it does not once in two million cases. (The seeds are fixed: it is always the same case.)
+void check_share(double counted, double expected, std::size_t of) {
+  const auto deviation = std::sqrt(expected * (1 - expected) / static_cast<double>(of));
+  CAPTURE(counted);
+  CAPTURE(expected);
+  CHECK(std::abs(counted - expected) <= 5 * deviation);
+}
+
+std::string refusal(std::string_view pattern, const PatternRequest& request) {
+  try {
+    static_cast<void>(traffic_of(pattern, request));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("boundary: the limit evenly before the edge of a window, and evenly after it") {
+  const auto all = arrivals("boundary", {.limit = kMinute});
+  REQUIRE(all.size() == 2000);
+  for (int i = 0; i < 1000; ++i) {
+    const auto step = i * 10us;
+    CHECK(all[static_cast<std::size_t>(i)] == Arrival{kDay + 60s - 10ms + step, 0, 1});
+    CHECK(all[static_cast<std::size_t>(1000 + i)] == Arrival{kDay + 60s + step, 0, 1});
+  }
+}
+
+TEST_CASE("boundary: what is no whole number of microseconds is rounded down") {
+  const auto all = arrivals("boundary", {.limit = {7, 60s, {}}});
+  REQUIRE(all.size() == 14);
+  for (int i = 0; i < 7; ++i) {
+    CHECK(all[static_cast<std::size_t>(i)].at == kDay + 60s - 10ms + i * 10'000us / 7);
+    CHECK(all[static_cast<std::size_t>(7 + i)].at == kDay + 60s + i * 10'000us / 7);
+  }
+}
+
+TEST_CASE("boundary: a short window is filled from its middle on") {
+  const auto all = arrivals("boundary", {.limit = {2, 1ms, {}}});
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].at == kDay + 500us);
+  CHECK(all[1].at == kDay + 750us);
+  CHECK(all[2].at == kDay + 1000us);
+  CHECK(all[3].at == kDay + 1250us);
+}
+
+TEST_CASE("boundary: costs just fill the limit") {
+  const auto count = [](std::int64_t limit, std::int64_t cost) {
+    return arrivals("boundary", {.limit = {limit, 60s, {}}, .cost = cost}).size();
+  };
+  CHECK(count(1000, 10) == 200);
+  CHECK(count(1000, 300) == 6);
+  CHECK(count(1000, 1000) == 2);
+  CHECK(count(1000, 1001) == 2);
+  CHECK(arrivals("boundary", {.limit = kMinute, .cost = 10}).back().cost == 10);
+}
+
+TEST_CASE("boundary: each key gets its limit, in turn, on each side of the edge") {
+  const auto all = arrivals("boundary", {.limit = {10, 60s, {}}, .keys = 3});
+  REQUIRE(all.size() == 60);
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].key == i % 3);
+  CHECK(all[29].at < kDay + 60s);
+  CHECK(all[30].at == kDay + 60s);
+}
+
+TEST_CASE("boundary: a number of requests is split in halves, the first has the odd one") {
+  const auto all = arrivals("boundary", {.limit = kMinute, .requests = 5});
+  REQUIRE(all.size() == 5);
+  CHECK(all[0].at == kDay + 60s - 10ms);
+  CHECK(all[2].at < kDay + 60s);
+  CHECK(all[3].at == kDay + 60s);
+  CHECK(arrivals("boundary", {.limit = kMinute, .requests = 1}).size() == 1);
+}
+
+TEST_CASE("steady: evenly, twice what the limit allows, for three windows") {
+  const auto all = arrivals("steady", {.limit = kMinute});
+  REQUIRE(all.size() == 6000);
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].at == kDay + i * 30ms);
+}
+
+TEST_CASE("steady: at the rate that was asked for, a whole number of microseconds apart") {
+  const auto all = arrivals("steady", {.limit = kMinute, .rate = 400, .duration = 10s});
+  REQUIRE(all.size() == 4000);
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].at == kDay + i * 2500us);
+  CHECK(arrivals("steady", {.limit = kMinute, .rate = 0.5, .duration = 10s}).size() == 5);
+}
+
+TEST_CASE("the rate is of all keys, and of costs: twice what is allowed to all of them") {
+  CHECK(arrivals("steady", {.limit = kMinute, .keys = 3}).size() == 18'000);
+  CHECK(arrivals("steady", {.limit = kMinute, .cost = 4}).size() == 1500);
+  CHECK(arrivals("steady", {.limit = kMinute, .rate = 10, .keys = 3}).size() == 1800);
+}
+
+TEST_CASE("poisson: counts are as many as expected, and scatter as they must") {
+  // 20,000 bins of a mean of 10 each.
+  const auto all = arrivals("poisson", {.limit = {10, 1s, {}}, .duration = 20'000s, .seed = 7});
+  const auto bins = per_bin(all, 1s, 20'000);
+  const auto bin_count = static_cast<double>(bins.size());
+  double sum = 0, squares = 0;
+  for (const auto count : bins) {
+    sum += static_cast<double>(count);
+    squares += (static_cast<double>(count) - 10) * (static_cast<double>(count) - 10);
+  }
+  // Of a Poisson distribution the variance is the mean, m, and that of a square is 2 m^2 + m.
+  CHECK(std::abs(sum / bin_count - 10) <= 5 * std::sqrt(10 / bin_count));
+  CHECK(std::abs(squares / bin_count - 10) <= 5 * std::sqrt(210 / bin_count));
+  // A bin says nothing of the next: the covariance's variance is m^2.
+  double together = 0;
+  for (std::size_t i = 1; i < bins.size(); ++i) {
+    together += static_cast<double>((bins[i] - 10) * (bins[i - 1] - 10));
+  }
+  CHECK(std::abs(together / bin_count) <= 5 * std::sqrt(100 / bin_count));
+}
+
+TEST_CASE("poisson: another seed is another traffic, the same seed the same") {
+  const auto of_seed = [](std::uint64_t seed) {
+    return arrivals("poisson", {.limit = kMinute, .keys = 50, .seed = seed});
+  };
+  CHECK(of_seed(1) == of_seed(1));
+  const auto one = of_seed(1), other = of_seed(2);
+  CHECK(std::abs(static_cast<double>(one.size()) - 3000 * 50) <= 5 * std::sqrt(3000 * 50));
+  // Nothing of one is in the other but what meets by chance: two at the same µs, 125 expected.
+  std::vector<Arrival> both;
+  std::set_intersection(one.begin(), one.end(), other.begin(), other.end(),
+                        std::back_inserter(both),
+                        [](const auto& a, const auto& b) { return a.at < b.at; });
+  CHECK(both.size() < 125 + 5 * 12);
+}
+
+TEST_CASE("ramp: the number that has come grows with the square of the time") {
+  const auto all = arrivals("ramp", {.limit = kMinute});
+  REQUIRE(all.size() == 3000);
+  const auto bins = per_bin(all, 18s, 10);
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    // (i+1)^2 - i^2 hundredths of all; halves are rounded.
+    CHECK(std::abs(bins[i] - static_cast<std::int64_t>(30 * (2 * i + 1))) <= 1);
+  }
+}
+
+TEST_CASE("ramp: the rate is that of its end") {
+  const auto all = arrivals("ramp", {.limit = kMinute, .rate = 100, .duration = 100s});
+  CHECK(all.size() == 5000);
+  const auto last_second = std::count_if(
+      all.begin(), all.end(), [](const Arrival& arrival) { return arrival.at >= kDay + 99s; });
+  CHECK(std::abs(last_second - 100) <= 1);
+}
+
+TEST_CASE("spike: half the limit, and in the middle twice the limit in a twentieth of a window") {
+  const auto all = arrivals("spike", {.limit = kMinute});
+  CHECK(all.size() == 1500 + 2000);
+  const auto bins = per_bin(all, 3s, 60);
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const bool near = i == 29 || i == 30;  // it begins at 88.5 s and ends at 91.5 s
+    CHECK(bins[i] == (near ? 25 + 1000 : 25));
+  }
+  const auto in_spike = std::count_if(all.begin(), all.end(), [](const Arrival& arrival) {
+    return arrival.at >= kDay + 88'500ms && arrival.at < kDay + 91'500ms;
+  });
+  CHECK(in_spike == 2000 + 25);
+}
+
+TEST_CASE("spike: as long as it lasts, the spike is in its middle") {
+  const auto all = arrivals("spike", {.limit = kMinute, .rate = 1, .duration = 600s});
+  const auto bins = per_bin(all, 60s, 10);
+  CHECK(bins == std::vector<std::int64_t>{60, 60, 60, 60, 1060, 1060, 60, 60, 60, 60});
+}
+
+TEST_CASE("on-off: half a window at four times the rate, half a window of silence") {
+  const auto all = arrivals("on-off", {.limit = kMinute});
+  const auto bins = per_bin(all, 30s, 6);
+  CHECK(bins == std::vector<std::int64_t>{2000, 0, 2000, 0, 2000, 0});
+  CHECK(all[1].at - all[0].at == 15ms);
+  CHECK(all[2000].at == kDay + 60s);
+}
+
+TEST_CASE("keys come equally often unless told") {
+  const auto all = arrivals("poisson", {.limit = kMinute, .requests = 200'000, .keys = 20});
+  for (const auto share : shares_of_keys(all, 20)) check_share(share, 1.0 / 20, all.size());
+}
+
+TEST_CASE("skewed keys come as Zipf has it, with every pattern") {
+  for (const double skew : {0.5, 1.0, 2.0}) {
+    for (const Pattern& pattern : patterns()) {
+      CAPTURE(std::string(pattern.name));
+      CAPTURE(skew);
+      const auto all = arrivals(
+          pattern.name, {.limit = {10'000, 60s, {}}, .keys = 8, .key_skew = skew, .seed = 3});
+      double sum = 0;
+      for (int key = 1; key <= 8; ++key) sum += std::pow(key, -skew);
+      const auto shares = shares_of_keys(all, 8);
+      for (std::size_t key = 0; key < shares.size(); ++key) {
+        check_share(shares[key], std::pow(key + 1, -skew) / sum, all.size());
+      }
+    }
+  }
+}
+
+TEST_CASE("a key is called by its number, from 1, and its name stays where it is") {
+  const auto traffic = traffic_of("steady", {.limit = kMinute, .keys = 100'000});
+  const auto first = traffic->key_name(0);
+  CHECK(traffic->key_name(99'999) == "100000");
+  CHECK(first == "1");
+  CHECK(traffic->key_name(0).data() == first.data());
+}
+
+TEST_CASE("every pattern: times never go back, and the same request makes the same") {
+  for (const Pattern& pattern : patterns()) {
+    CAPTURE(std::string(pattern.name));
+    for (const Limit& limit : {kMinute, Limit{3, 1s, {}}, Limit{7, 7us, {}}, Limit{5, 1us, {}},
+                               Limit{1'000'000, 720h, {}}}) {
+      const PatternRequest request{.limit = limit, .keys = 5, .start = kDay + 1us};
+      const auto all = arrivals(pattern.name, request, 100'000);
+      REQUIRE_FALSE(all.empty());
+      CHECK(all == arrivals(pattern.name, request, 100'000));
+      CHECK(all.front().at > kDay);
+      CHECK(std::is_sorted(all.begin(), all.end(),
+                           [](const auto& a, const auto& b) { return a.at < b.at; }));
+    }
+  }
+}
+
+TEST_CASE("every pattern begins at the next multiple of the window") {
+  const auto first = [](microseconds start) {
+    return arrivals("steady", {.limit = kMinute, .start = start}, 1).front().at;
+  };
+  CHECK(first(kDay) == kDay);
+  CHECK(first(kDay + 1us) == kDay + 60s);
+  CHECK(first(kDay + 60s) == kDay + 60s);
+}
+
+TEST_CASE("every pattern that takes a duration ends with it, and says about how many there are") {
+  for (const Pattern& pattern : patterns()) {
+    CAPTURE(std::string(pattern.name));
+    PatternRequest request{.limit = kMinute};
+    if (!pattern.rate.empty()) request.duration = 100s;
+    const auto all = arrivals(pattern.name, request);
+    REQUIRE_FALSE(all.empty());
+    CHECK(all.back().at < kDay + 100s);
+    const auto size = static_cast<double>(traffic_of(pattern.name, request)->size());
+    CHECK(std::abs(size - static_cast<double>(all.size())) <=
+          (pattern.is_random ? 5 * std::sqrt(size) : 0));
+  }
+}
+
+TEST_CASE("every pattern ends with the number of requests") {
+  for (const Pattern& pattern : patterns()) {
+    CAPTURE(std::string(pattern.name));
+    for (const std::int64_t requests : {1, 2, 77, 1000}) {
+      const PatternRequest request{.limit = kMinute, .requests = requests};
+      CHECK(arrivals(pattern.name, request).size() == static_cast<std::size_t>(requests));
+      CHECK(traffic_of(pattern.name, request)->size() == requests);
+    }
+  }
+}
+
+TEST_CASE("what has no shape goes on until the requests have been made") {
+  for (const auto* pattern : {"steady", "poisson", "on-off"}) {
+    CAPTURE(std::string(pattern));
+    CHECK(arrivals(pattern, {.limit = {5, 1s, {}}, .requests = 10'000}).size() == 10'000);
+  }
+  CHECK(arrivals("ramp", {.limit = {5, 1s, {}}, .requests = 10'000}).size() == 15);
+}
+
+TEST_CASE("limits of extreme sizes make traffic that can be had") {
+  constexpr microseconds kLongest{100'000'000'000'000};
+  for (const Pattern& pattern : patterns()) {
+    CAPTURE(std::string(pattern.name));
+    for (const Limit& limit :
+         {Limit{1, 1us, {}}, Limit{1'000'000'000, 1us, {}}, Limit{1'000'000, 720h, {}},
+          Limit{1, kLongest, {}}, Limit{1'000'000'000, kLongest, {}}}) {
+      for (const std::int64_t cost : {std::int64_t{1}, limit.limit}) {
+        const PatternRequest request{
+            .limit = limit, .requests = 1000, .keys = 10'000'000, .cost = cost};
+        CAPTURE(limit.limit);
+        CAPTURE(limit.window.count());
+        const auto all = arrivals(pattern.name, request, 1000);
+        REQUIRE_FALSE(all.empty());
+        CHECK(all.back().at <= microseconds{4'000'000'000'000'000});
+        CHECK(traffic_of(pattern.name, request)->size() > 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("the table: the default first, each found by its name") {
+  CHECK(patterns().front().name == "boundary");
+  for (const Pattern& pattern : patterns()) CHECK(find_pattern(pattern.name) == &pattern);
+  CHECK(find_pattern("Boundary") == nullptr);
+}
+
+TEST_CASE("what means nothing is refused, and why") {
+  CHECK(refusal("boundary", {.limit = kMinute, .rate = 10}) ==
+        "boundary takes no rate: it is laid around the limit");
+  CHECK(refusal("boundary", {.limit = kMinute, .duration = 10s}) ==
+        "boundary takes no duration: it is as long as it is");
+  CHECK(refusal("steady", {.limit = kMinute, .rate = 0}) == "rate must be more than 0, not 0");
+  CHECK(refusal("steady", {.limit = kMinute, .rate = -1.5}) ==
+        "rate must be more than 0, not -1.5");
+  CHECK(refusal("steady", {.limit = kMinute, .rate = NAN}) == "rate must be more than 0, not nan");
+  CHECK(refusal("steady", {.limit = kMinute, .rate = HUGE_VAL}) ==
+        "rate must be more than 0, not inf");
+  CHECK(refusal("steady", {.limit = kMinute, .duration = 0s}) ==
+        "duration must be more than 0, not 0");
+  CHECK(refusal("steady", {.limit = kMinute, .requests = 0}) ==
+        "requests must be more than 0, not 0");
+  CHECK(refusal("steady", {.limit = kMinute, .keys = 0}) == "keys must be more than 0, not 0");
+  CHECK(refusal("steady", {.limit = kMinute, .keys = 10'000'001}) ==
+        "keys must be at most 10000000, not 10000001");
+  CHECK(refusal("steady", {.limit = kMinute, .cost = 0}) == "cost must be more than 0, not 0");
+  CHECK(refusal("steady", {.limit = kMinute, .key_skew = -1}) ==
+        "key skew must be 0 or more, not -1");
+  CHECK(refusal("steady", {.limit = kMinute, .rate = 1, .duration = 1s}).empty());
+}
+
+TEST_CASE("traffic beyond the times of the contract is refused") {
+  const std::string beyond = "the traffic would last beyond the year 2096";
+  const auto starts_so = [&](std::string_view pattern, const PatternRequest& request) {
+    return refusal(pattern, request).substr(0, beyond.size()) == beyond;
+  };
+  constexpr microseconds kLatest{4'000'000'000'000'000};
+  for (const Pattern& pattern : patterns()) {
+    CAPTURE(std::string(pattern.name));
+    CHECK(starts_so(pattern.name, {.limit = kMinute, .start = kLatest - 119s}));
+    CHECK_FALSE(starts_so(pattern.name, {.limit = kMinute, .start = kLatest - 400s}));
+  }
+  CHECK(starts_so("steady", {.limit = kMinute, .rate = 1e-6, .requests = 1'000'000}));
+  CHECK(starts_so("poisson", {.limit = kMinute, .rate = 1e-300, .requests = 2}));
+  CHECK_FALSE(starts_so("steady", {.limit = kMinute, .rate = 1e-300, .duration = 1s}));
+}
