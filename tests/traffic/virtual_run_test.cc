@@ -2,39 +2,318 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "redis/private_server.h"
 #include "support/limiters.h"
 #include "traffic/pattern.h"
 
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
+using rlctl::limiter::UsageError;
+using rlctl::redis::Connection;
+using rlctl::redis::Error;
+using rlctl::redis::Failure;
+using rlctl::redis::Interrupt;
+using rlctl::redis::PrivateServer;
 
 namespace {
 
-Outcome run_model(std::string_view pattern, const PatternRequest& request,
-                  const Contestant& contestant) {
-  const auto traffic = make_traffic(*find_pattern(pattern), request);
-  ModelDecider decider(contestant);
-  return run_virtually(*traffic, decider, contestant.limits, rlctl::redis::Interrupt());
+const Limit kMinute{1000, 60s, {}};
+
+/// What was decided about what.
+struct Answer {
+  Arrival arrival;
+  Decision decision;
+  bool operator==(const Answer&) const = default;
+};
+
+struct Result {
+  std::vector<Answer> answers;
+  Outcome outcome;
+};
+
+Result run(Traffic& traffic, Decider& decider, const std::vector<Limit>& limits) {
+  Result result;
+  const Interrupt interrupt;
+  const auto keep = [&](const Arrival& arrival, const Decision& decision) {
+    result.answers.push_back({arrival, decision});
+  };
+  result.outcome = run_virtually(traffic, decider, limits, interrupt, keep);
+  return result;
 }
+
+Result run_model(const Pattern& pattern, const PatternRequest& request,
+                 const Contestant& contestant) {
+  const auto traffic = make_traffic(pattern, request);
+  ModelDecider decider(contestant);
+  return run(*traffic, decider, contestant.limits);
+}
+
+Result run_script(Connection& connection, std::string prefix, const Pattern& pattern,
+                  const PatternRequest& request, const Contestant& contestant) {
+  const auto traffic = make_traffic(pattern, request);
+  ScriptDecider decider(connection, contestant, *traffic, std::move(prefix));
+  return run(*traffic, decider, contestant.limits);
+}
+
+Measured measured_of_boundary(std::string_view name) {
+  return run_model(patterns().front(), {.limit = kMinute}, {&algorithm(name), {kMinute}})
+      .outcome.measured;
+}
+
+/// Of the same time, key and cost, so that a request is lost to no other.
+void check_same(const Result& script, const Result& model) {
+  REQUIRE(script.answers.size() == model.answers.size());
+  for (std::size_t i = 0; i < script.answers.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(script.answers[i].arrival == model.answers[i].arrival);
+    REQUIRE(script.answers[i].decision == model.answers[i].decision);
+  }
+  CHECK(script.outcome.measured.allowed == model.outcome.measured.allowed);
+  CHECK(script.outcome.timeline.bins() == model.outcome.timeline.bins());
+}
+
+/// Traffic to which something happens when a request is made.
+class WithIncident final : public Traffic {
+ public:
+  WithIncident(std::int64_t at, std::function<void()> incident)
+      : at_(at), incident_(std::move(incident)) {}
+
+  bool next(Arrival& arrival) override {
+    if (made_++ == at_) incident_();
+    return traffic_->next(arrival);
+  }
+  std::string_view key_name(std::uint32_t key) const override { return traffic_->key_name(key); }
+  std::int64_t size() const override { return traffic_->size(); }
+
+ private:
+  std::unique_ptr<Traffic> traffic_ =
+      make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 5000});
+  std::int64_t at_;
+  std::function<void()> incident_;
+  std::int64_t made_ = 0;
+};
 
 }  // namespace
 
-TEST_CASE("a fixed window lets twice its limit pass around its edge, a log never more than it") {
-  const Limit limit{1000, 60s, {}};
-  const auto fixed =
-      run_model("boundary", {.limit = limit}, {&algorithm("fixed-window"), {limit}}).measured;
-  CHECK(fixed.sent == 2000);
-  CHECK(fixed.allowed == 2000);
-  CHECK(fixed.worst.allowed == 2000);
-  CHECK(fixed.worst.ratio == 2.0);
-  CHECK(fixed.worst.span == 19'990us);
-  CHECK_FALSE(fixed.first_denial);
+TEST_CASE("a fixed window lets twice its limit pass around its edge") {
+  const auto measured = measured_of_boundary("fixed-window");
+  CHECK(measured.sent == 2000);
+  CHECK(measured.allowed == 2000);
+  CHECK(measured.worst.allowed == 2000);
+  CHECK(measured.worst.ratio == 2.0);
+  CHECK(measured.worst.span == 19'990us);
+  CHECK_FALSE(measured.first_denial);
+}
 
-  const auto log =
-      run_model("boundary", {.limit = limit}, {&algorithm("sliding-window-log"), {limit}}).measured;
-  CHECK(log.allowed == 1000);
-  CHECK(log.denied == 1000);
-  CHECK(log.worst.ratio == 1.0);
-  CHECK(log.keys_denied == 1);
+TEST_CASE("a log never lets more than its limit pass, and keeps its promises") {
+  const auto measured = measured_of_boundary("sliding-window-log");
+  CHECK(measured.allowed == 1000);
+  CHECK(measured.denied == 1000);
+  CHECK(measured.worst.ratio == 1.0);
+  CHECK(measured.keys_denied == 1);
+  CHECK(measured.longest_shut_out == 9'990us);
+}
+
+TEST_CASE("no algorithm breaks a promise of retry_after, whatever comes") {
+  for (const Algorithm& row : rlctl::limiter::algorithms()) {
+    if (!rlctl::limiter::counts_requests(row)) continue;
+    std::int64_t compared = 0;
+    for (const Pattern& pattern : patterns()) {
+      CAPTURE(std::string(row.name));
+      CAPTURE(std::string(pattern.name));
+      const Limit limit{7, 1s, {}};
+      const auto error = run_model(pattern, {.limit = limit, .keys = 3}, {&row, {limit}})
+                             .outcome.measured.retry_error;
+      CHECK(error.broken == 0);
+      compared += error.compared;
+    }
+    CHECK(compared >= 10);
+  }
+}
+
+TEST_CASE("the scripts decide as the models do, request by request, whatever comes") {
+  TestServer server;
+  const Limit limit{50, 1s, {}};
+  std::vector<PatternRequest> requests{{.limit = limit, .requests = 1500},
+                                       {.limit = limit, .requests = 1500, .keys = 7, .cost = 3},
+                                       {.limit = limit, .requests = 700, .keys = 3, .key_skew = 1}};
+  for (const Algorithm& row : rlctl::limiter::algorithms()) {
+    if (!rlctl::limiter::counts_requests(row)) continue;
+    Limit bursting = limit;
+    if (row.has_burst) bursting.burst = 20;
+    const std::vector<std::vector<Limit>> limits{
+        {limit}, {bursting, {120, 10s, {}}}, {{7, 333ms, {}}, {1, 7us, {}}, {900, 1h, {}}}};
+    int number = 0;
+    for (const Pattern& pattern : patterns()) {
+      for (std::size_t i = 0; i < requests.size(); ++i) {
+        CAPTURE(std::string(row.name));
+        CAPTURE(std::string(pattern.name));
+        CAPTURE(i);
+        const Contestant contestant{&row, limits[i]};
+        const auto prefix = std::string(row.name) + ":" + std::to_string(number++) + ":";
+        check_same(run_script(server.connection(), prefix, pattern, requests[i], contestant),
+                   run_model(pattern, requests[i], contestant));
+      }
+    }
+  }
+}
+
+TEST_CASE("the same traffic has the same outcome, on a server too") {
+  TestServer server;
+  const PatternRequest request{.limit = {30, 1s, {}}, .requests = 2500, .keys = 4, .seed = 5};
+  const Contestant contestant{&algorithm("gcra"), {request.limit}};
+  const auto& poisson = *find_pattern("poisson");
+  const auto one = run_script(server.connection(), "one:", poisson, request, contestant);
+  check_same(run_script(server.connection(), "two:", poisson, request, contestant), one);
+  CHECK(one.answers.size() == 2500);
+}
+
+TEST_CASE("keys are the prefix and the traffic's names, one for each limit") {
+  TestServer server;
+  const auto keys_of = [&](const std::vector<Limit>& limits) {
+    const auto traffic =
+        make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 200, .keys = 2});
+    ScriptDecider decider(server.connection(), {&algorithm("fixed-window"), limits}, *traffic,
+                          "burst:x:");
+    static_cast<void>(run(*traffic, decider, limits));
+    return decider.keys();
+  };
+  using Keys = std::vector<std::string>;
+  CHECK(keys_of({kMinute}) == Keys{"burst:x:1", "burst:x:2"});
+  CHECK(keys_of({kMinute, {5, 1s, {}}}) ==
+        Keys{"{burst:x:1}:60s", "{burst:x:1}:1s", "{burst:x:2}:60s", "{burst:x:2}:1s"});
+  CHECK(server.call({"DBSIZE"}).integer() == 6);
+  CHECK(server.pttl("burst:x:1") > 0);
+}
+
+TEST_CASE("bytes are those of the keys that are there, and none are known without a server") {
+  TestServer server;
+  const PatternRequest request{.limit = kMinute, .requests = 2500, .keys = 1200};
+  const Contestant contestant{&algorithm("fixed-window"), {kMinute}};
+  const auto outcome =
+      run_script(server.connection(), "b:", *find_pattern("boundary"), request, contestant).outcome;
+  REQUIRE(outcome.bytes_per_key);
+  std::int64_t bytes = 0;
+  for (int key = 1; key <= 1200; ++key) {
+    bytes += server.call({"MEMORY", "USAGE", "b:" + std::to_string(key)}).integer();
+  }
+  CHECK(*outcome.bytes_per_key == doctest::Approx(static_cast<double>(bytes) / 1200));
+  CHECK_FALSE(run_model(patterns().front(), request, contestant).outcome.bytes_per_key);
+}
+
+TEST_CASE("keys that are gone count for no bytes, and no key is no number") {
+  TestServer server;
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute, .keys = 2});
+  ScriptDecider decider(server.connection(), {&algorithm("fixed-window"), {kMinute}}, *traffic,
+                        "b:");
+  CHECK_FALSE(decider.bytes_per_key());
+  static_cast<void>(run(*traffic, decider, {kMinute}));
+  const auto both = decider.bytes_per_key();
+  CHECK(server.call({"DEL", "b:1"}).integer() == 1);
+  CHECK(decider.bytes_per_key() == both);
+  CHECK(server.call({"DEL", "b:2"}).integer() == 1);
+  CHECK_FALSE(decider.bytes_per_key());
+}
+
+TEST_CASE("an error reply ends the run, and the connection can be used after it") {
+  TestServer server;
+  CHECK(server.call({"LPUSH", "e:3", "not a counter"}).integer() == 1);
+  const PatternRequest request{.limit = kMinute, .requests = 5000, .keys = 5};
+  try {
+    static_cast<void>(run_script(server.connection(), "e:", patterns().front(), request,
+                                 {&algorithm("fixed-window"), {kMinute}}));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.failure() == Failure::kRejected);
+    CHECK(error.code() == "WRONGTYPE");
+  }
+  CHECK(server.connection().outstanding() == 0);
+  CHECK(server.call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("a script that is removed meanwhile is an error") {
+  const PrivateServer server;
+  auto connection = Connection::open(server.url(), 60s);
+  auto other = Connection::open(server.url(), 60s);
+  WithIncident traffic(1500, [&] { static_cast<void>(other.call({"SCRIPT", "FLUSH"})); });
+  ScriptDecider decider(connection, {&algorithm("gcra"), {kMinute}}, traffic, "f:");
+  try {
+    static_cast<void>(run(traffic, decider, {kMinute}));
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.code() == "NOSCRIPT");
+    CHECK_FALSE(error.hint().empty());
+  }
+  CHECK(connection.call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("an interrupt ends the run with what was decided by then") {
+  const auto traffic =
+      make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 1'000'000});
+  ModelDecider decider({&algorithm("gcra"), {kMinute}});
+  Interrupt interrupt;
+  std::int64_t decided = 0;
+  const auto outcome =
+      run_virtually(*traffic, decider, {kMinute}, interrupt, {}, [&](std::int64_t count) {
+        decided = count;
+        if (count > 3000) interrupt.raise(SIGINT);
+      });
+  CHECK(outcome.interrupted);
+  CHECK(decided > 3000);
+  CHECK(decided < 20'000);
+  CHECK(outcome.measured.sent == decided);
+}
+
+TEST_CASE("an interrupt while a server is asked loses what was on its way, and throws nothing") {
+  const PrivateServer server;
+  Interrupt interrupt;
+  auto connection = Connection::open(server.url(), 60s, &interrupt);
+  WithIncident traffic(1500, [&] { interrupt.raise(SIGINT); });
+  ScriptDecider decider(connection, {&algorithm("gcra"), {kMinute}}, traffic, "i:");
+  const auto outcome = run_virtually(traffic, decider, {kMinute}, interrupt);
+  CHECK(outcome.interrupted);
+  CHECK(outcome.measured.sent > 0);
+  CHECK(outcome.measured.sent <= 1500);
+  CHECK_FALSE(outcome.bytes_per_key);
+  CHECK(decider.keys() == std::vector<std::string>{"i:1"});
+}
+
+TEST_CASE("progress comes often, and ends with all") {
+  const auto traffic =
+      make_traffic(*find_pattern("poisson"), {.limit = kMinute, .requests = 10'001});
+  ModelDecider decider({&algorithm("gcra"), {kMinute}});
+  std::vector<std::int64_t> counts;
+  const auto outcome = run_virtually(*traffic, decider, {kMinute}, Interrupt(), {},
+                                     [&](std::int64_t count) { counts.push_back(count); });
+  REQUIRE(counts.size() >= 3);
+  CHECK(std::is_sorted(counts.begin(), counts.end()));
+  CHECK(counts.back() == 10'001);
+  CHECK_FALSE(outcome.interrupted);
+}
+
+TEST_CASE("of the keys that were denied, ten are named") {
+  const auto outcome =
+      run_model(*find_pattern("steady"), {.limit = {1, 60s, {}}, .requests = 1000, .keys = 20},
+                {&algorithm("fixed-window"), {{1, 24h, {}}}})
+          .outcome;
+  CHECK(outcome.measured.keys_denied == 20);
+  CHECK(outcome.top_denied.size() == 10);
+}
+
+TEST_CASE("an algorithm that cannot be asked with a limit is refused before anything is sent") {
+  TestServer server;
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  for (const Contestant& contestant :
+       {Contestant{&algorithm("concurrency"), {kMinute}},
+        Contestant{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}}}) {
+    CHECK_THROWS_AS(ModelDecider{contestant}, UsageError);
+    CHECK_THROWS_AS(ScriptDecider(server.connection(), contestant, *traffic, "r:"), UsageError);
+  }
 }
