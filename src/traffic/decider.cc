@@ -13,7 +13,7 @@ using limiter::Limit;
 
 /// Requests that travel in one write. The answers to one lot are read while the server works on the
 /// next; more at a time would only wait in buffers.
-constexpr std::size_t kLot = 500;
+constexpr std::size_t kLot = 512;
 
 void require_usable(const Contestant& contestant) {
   for (const Limit& limit : contestant.limits) {
