@@ -14,7 +14,6 @@
 namespace rlctl::traffic {
 namespace {
 
-using limiter::Limit;
 using limiter::UsageError;
 
 __extension__ typedef __int128 Wide;

@@ -14,11 +14,15 @@ namespace rlctl::traffic {
 
 /// What a pattern is made for and of. The same values make the same traffic, on every machine.
 struct PatternRequest {
-  limiter::Limit limit = {};        ///< the traffic is laid around its window
-  std::optional<double> rate = {};  ///< requests a second; what of, the pattern's row says
+  limiter::Limit limit = {};  ///< the traffic is laid around its window
+  /// Requests a second, of all keys; which of them, the pattern's row says. By default a multiple
+  /// of what the limit allows to all keys together, at this cost.
+  std::optional<double> rate = {};
+  /// By default three windows; without an end where only `requests` is given and the pattern has no
+  /// shape of its own (steady, poisson, on-off).
   std::optional<microseconds> duration = {};
   std::optional<std::int64_t> requests = {};  ///< ends the traffic, however long it was to last
-  std::uint32_t keys = 1;
+  std::uint32_t keys = 1;                     ///< at most 10,000,000: each takes memory
   double key_skew = 0;  ///< Zipf's exponent: key n comes as often as 1 / n^skew; 0: all alike
   std::int64_t cost = 1;
   std::uint64_t seed = 1;
@@ -41,8 +45,8 @@ struct Pattern {
 [[nodiscard]] const Pattern* find_pattern(std::string_view name);
 
 /// Throws limiter::UsageError where the request means nothing for this pattern: a rate where it
-/// takes none, a duration or number of requests of 0, a traffic that would last beyond the times of
-/// the contract.
+/// takes none, a duration or number of requests of 0, a cost below 1, a traffic that would last
+/// beyond the times of the contract.
 [[nodiscard]] std::unique_ptr<Traffic> make_traffic(const Pattern& pattern,
                                                     const PatternRequest& request);
 
