@@ -74,6 +74,19 @@ std::string period_text(microseconds period) {
   return text.insert(unit, 1, ' ');
 }
 
+std::string span_text(microseconds span) {
+  const auto count = static_cast<double>(span.count());
+  if (span < milliseconds{1}) return fmt::format("{} us", span.count());
+  if (span < seconds{1}) return fmt::format("{:.4g} ms", count / 1e3);
+  if (span < kSecondsBelow) return fmt::format("{:.4g} s", count / 1e6);
+  return long_text(std::chrono::round<seconds>(span));
+}
+
+std::string offset_text(microseconds offset) {
+  if (offset.count() == 0) return "0";
+  return (offset.count() < 0 ? "-" : "+") + span_text(std::chrono::abs(offset));
+}
+
 std::string instant_text(microseconds instant) {
   constexpr std::string_view kNoDecimals = ".000000Z";
   std::string text = limiter::format_instant(instant);

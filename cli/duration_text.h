@@ -19,6 +19,10 @@ namespace rlctl::cli {
 [[nodiscard]] std::string ttl_text(std::chrono::microseconds ttl);
 /// A window or an interval in one unit: "60 s", "90 min", "1500 ms", "30 d".
 [[nodiscard]] std::string period_text(std::chrono::microseconds period);
+/// How long something lasted, in four digits: "250 us", "19.99 ms", "1.5 s", "12m34s".
+[[nodiscard]] std::string span_text(std::chrono::microseconds span);
+/// How far from some origin: "0", "+10 ms", "-10 ms".
+[[nodiscard]] std::string offset_text(std::chrono::microseconds offset);
 /// As limiter::format_instant(), without the decimals of a whole second: "2026-11-20T06:11:15Z".
 [[nodiscard]] std::string instant_text(std::chrono::microseconds instant);
 

@@ -59,4 +59,22 @@ TEST_CASE("duration text: a period in one unit, an instant without empty decimal
   CHECK(instant_text(microseconds{1'795'155'123'100'000}) == "2026-11-20T06:12:03.100000Z");
 }
 
+TEST_CASE("duration text: how long something lasted, in four digits") {
+  CHECK(span_text(microseconds{0}) == "0 us");
+  CHECK(span_text(microseconds{999}) == "999 us");
+  CHECK(span_text(microseconds{1'000}) == "1 ms");
+  CHECK(span_text(microseconds{19'990}) == "19.99 ms");
+  CHECK(span_text(microseconds{638'312}) == "638.3 ms");
+  CHECK(span_text(milliseconds{1'500}) == "1.5 s");
+  CHECK(span_text(microseconds{59'970'000}) == "59.97 s");
+  CHECK(span_text(minutes{10}) == "10m0s");
+  CHECK(span_text(days{2}) == "2d0h0m");
+}
+
+TEST_CASE("duration text: how far from an origin, and on which side") {
+  CHECK(offset_text(microseconds{0}) == "0");
+  CHECK(offset_text(milliseconds{10}) == "+10 ms");
+  CHECK(offset_text(milliseconds{-10}) == "-10 ms");
+}
+
 }  // namespace rlctl::cli
