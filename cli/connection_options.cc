@@ -172,7 +172,7 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
   if (options.askpass) url_.password = ask_password("Password: ", interrupt);
 }
 
-redis::Connection Connector::open() {
+redis::Connection Connector::open(const redis::Interrupt* interrupt) {
   if (url_.scheme == redis::Scheme::kPrivate && !private_server_) {
     redis::PrivateServer::Options options;
     options.interrupt = &interrupt_;
@@ -184,7 +184,7 @@ redis::Connection Connector::open() {
     url.database = url_.database;
   }
   try {
-    return redis::Connection::open(url, timeout_, &interrupt_);
+    return redis::Connection::open(url, timeout_, interrupt);
   } catch (const redis::Error& error) {
     Problem problem = describe(error);
     if (error.failure() == redis::Failure::kInterrupted) throw;

@@ -49,12 +49,18 @@ class Connector {
             const redis::Interrupt& interrupt);
 
   /// A `private:` server is started by the first call and lives as long as this.
-  [[nodiscard]] redis::Connection open();
+  [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
+  /// The same, but Ctrl-C does not end its waits: to clean up after that.
+  [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return timeout_; }
   /// For messages; holds no password.
   [[nodiscard]] std::string name() const { return redis::display(url_); }
+  /// The server is this process's own.
+  [[nodiscard]] bool is_private() const noexcept { return url_.scheme == redis::Scheme::kPrivate; }
 
  private:
+  [[nodiscard]] redis::Connection open(const redis::Interrupt* interrupt);
+
   redis::Url url_;
   std::chrono::microseconds timeout_;
   const redis::Interrupt& interrupt_;

@@ -61,13 +61,17 @@ void add_limit_options(Options& options, LimitOptions& target) {
 }
 
 std::string algorithm_help() {
+  return list_algorithms(limiter::kDefaultAlgorithm);
+}
+
+std::string list_algorithms(std::string_view default_name) {
   constexpr std::size_t kColumn = 26;
   std::string out = "\nAlgorithms:\n";
   for (const auto& algorithm : limiter::algorithms()) {
     if (!limiter::counts_requests(algorithm)) continue;
     std::string line = "  " + std::string(algorithm.name);
     line.append(kColumn - std::min(line.size(), kColumn - 1), ' ').append(algorithm.summary);
-    if (algorithm.name == limiter::kDefaultAlgorithm) line += " (default)";
+    if (algorithm.name == default_name) line += " (default)";
     out.append(line).append("\n");
   }
   return out;

@@ -25,6 +25,8 @@ struct LimitOptions {
 void add_limit_options(Options& options, LimitOptions& target);
 /// The section of --help that lists what --algorithm takes.
 [[nodiscard]] std::string algorithm_help();
+/// The same for a command with another default, or with none where this is empty.
+[[nodiscard]] std::string list_algorithms(std::string_view default_name);
 
 /// What they say: one algorithm, and at least one limit.
 struct Limiter {

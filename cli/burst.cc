@@ -1,0 +1,180 @@
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/burst_data.h"
+#include "cli/burst_options.h"
+#include "cli/burst_session.h"
+#include "cli/burst_svg.h"
+#include "cli/burst_text.h"
+#include "cli/command.h"
+#include "cli/output_file.h"
+#include "cli/terminal.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// Decisions are written in pieces of about this many bytes.
+constexpr std::size_t kPiece = 64 * 1024;
+
+/// Where one form of the report goes: a file, standard output, or nowhere.
+class Destination {
+ public:
+  /// "-" is standard output. Opens the file, so that one that cannot be written is known before
+  /// anything runs.
+  Destination(std::string_view option, const std::optional<std::string>& path, Output& out)
+      : out_(out), to_stdout_(path == "-") {
+    if (path && !to_stdout_) file_.emplace(option, *path);
+  }
+
+  [[nodiscard]] bool is_wanted() const noexcept { return to_stdout_ || file_; }
+  [[nodiscard]] bool to_stdout() const noexcept { return to_stdout_; }
+  void write(std::string_view text) {
+    if (file_) file_->write(text);
+    if (!to_stdout_) return;
+    out_.write(text);
+    out_.flush();
+  }
+  void commit() {
+    if (file_) file_->commit();
+  }
+
+ private:
+  Output& out_;
+  bool to_stdout_ = false;
+  std::optional<OutputFile> file_;
+};
+
+/// The forms of one report.
+class Reporting {
+ public:
+  Reporting(const BurstOptions& options, Invocation& invocation)
+      : quiet_(options.quiet),
+        invocation_(invocation),
+        svg_("--svg", options.svg, invocation.out),
+        csv_("--csv", options.csv, invocation.out),
+        jsonl_("--jsonl", options.jsonl, invocation.out) {
+    const int on_stdout = svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout();
+    if (on_stdout + invocation.json > 1) {
+      throw UsageError("standard output is asked for more than once",
+                       "of --json and --svg, --csv or --jsonl with - give one");
+    }
+    // What was asked for there is all that comes there.
+    if (on_stdout > 0) quiet_ = true;
+  }
+
+  /// For run_burst_plan(); empty where nobody wants decisions.
+  OnBurstDecision on_decision();
+  /// Writes everything; of a run that was interrupted only what goes to standard output, since a
+  /// file has no place to say so.
+  void finish(const BurstReport& report);
+
+ private:
+  void write_decisions(std::size_t more_than);
+
+  bool quiet_;
+  Invocation& invocation_;
+  Destination svg_, csv_, jsonl_;
+  std::string decisions_;
+};
+
+OnBurstDecision Reporting::on_decision() {
+  if (!jsonl_.is_wanted()) return {};
+  return [this](std::string_view algorithm, std::string_view key, const traffic::Arrival& arrival,
+                const limiter::Decision& decision) {
+    append_decision_json(decisions_, algorithm, key, arrival, decision);
+    write_decisions(kPiece);
+  };
+}
+
+void Reporting::write_decisions(std::size_t more_than) {
+  if (decisions_.size() <= more_than) return;
+  jsonl_.write(decisions_);
+  decisions_.clear();
+}
+
+void Reporting::finish(const BurstReport& report) {
+  write_decisions(0);
+  if (!report.interrupted) {
+    jsonl_.commit();
+    std::string csv;
+    append_burst_csv(csv, report);
+    csv_.write(csv);
+    csv_.commit();
+    if (svg_.is_wanted()) svg_.write(burst_svg(report));
+    svg_.commit();
+  }
+  if (quiet_) return;
+  auto& out = invocation_.out;
+  if (invocation_.json) {
+    append_burst_json(out.buffer(), report);
+  } else {
+    append_burst_text(out.buffer(), report, look_of(out.fd()));
+  }
+  out.flush();
+}
+
+ExitStatus judge(const std::vector<Assertion>& assertions, const BurstReport& report,
+                 const Invocation& invocation) {
+  auto status = ExitStatus::kDone;
+  for (const auto& assertion : assertions) {
+    const auto failure = failure_of(assertion, report.runs);
+    if (!failure) continue;
+    status = ExitStatus::kDenied;
+    write_stderr(render({.status = status, .code = "assertion", .message = *failure},
+                        invocation.command, invocation.json));
+  }
+  return status;
+}
+
+ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
+  std::vector<Assertion> assertions;
+  for (const auto& text : options.assertions) assertions.push_back(parse_assertion(text));
+  const auto plan = make_burst_plan(options, invocation);
+  Reporting reporting(options, invocation);
+  const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
+  const auto report = run_burst_plan(plan, invocation, shows_progress, reporting.on_decision());
+  reporting.finish(report);
+  // After Ctrl-C nothing more is judged: the process ends by the signal.
+  if (report.interrupted) invocation.interrupt.check();
+  return judge(assertions, report, invocation);
+}
+
+Action add_burst(Options& options) {
+  auto target = std::make_shared<BurstOptions>();
+  add_burst_options(options, *target);
+  return [target](Invocation& invocation) { return run_burst(*target, invocation); };
+}
+
+}  // namespace
+
+const Command burst_command{
+    .name = "burst",
+    .summary = "drive traffic at limiters, and show what they let pass",
+    .synopsis = "[connection] burst [options] [PATTERN]",
+    .about =
+        "Sends the same traffic through one limiter after the other, and compares what\n"
+        "each allows within any one window with the limit. Time is virtual: a minute of\n"
+        "traffic takes no minute, and the same seed gives the same result. The server is\n"
+        "one of its own; only --url, -H, -p or -s on the command line names another.",
+    .epilogue = R"(
+Exit status:
+  0  done
+  1  an assertion does not hold
+  2  wrong usage, or output that cannot be written
+  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
+  4  the server refuses this user (NOAUTH, NOPERM)
+  5  the server or the script failed (READONLY, OOM)
+
+Examples:
+  rlctl burst
+  rlctl burst poisson --limit 100/10s --algorithm all --keys 50
+  rlctl burst boundary --algorithm gcra --assert 'worst<=2' --svg gcra.svg
+)",
+    .add = add_burst,
+    .notes = burst_notes};
+
+}  // namespace rlctl::cli

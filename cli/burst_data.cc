@@ -1,0 +1,136 @@
+#include "cli/burst_data.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <optional>
+
+#include "cli/escape.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+template <typename... Arguments>
+void print(std::string& out, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Arguments>(arguments)...);
+}
+
+void append_text(std::string& out, std::string_view name, std::string_view text) {
+  print(out, "\"{}\":", name);
+  append_json_string(out, text);
+}
+
+/// A number that is not known: null in JSON, nothing in CSV.
+template <typename Number>
+std::string known(const std::optional<Number>& number, std::string_view unknown) {
+  return number ? fmt::format("{}", *number) : std::string(unknown);
+}
+
+std::optional<std::int64_t> count_of(const std::optional<microseconds>& time) {
+  if (!time) return std::nullopt;
+  return time->count();
+}
+
+void append_limits(std::string& out, const BurstReport& report) {
+  out += "\"limits\":[";
+  for (const auto& limit : report.limits) {
+    if (&limit != &report.limits.front()) out += ',';
+    print(out, "{{\"limit\":{},\"window_us\":{},\"burst\":{}}}", limit.limit, limit.window.count(),
+          known(limit.burst, "null"));
+  }
+  out += ']';
+}
+
+void append_worst(std::string& out, const BurstReport& report, const BurstRun& run) {
+  const auto& worst = run.outcome.measured.worst;
+  print(out, "\"worst\":{{\"allowed\":{},\"ratio\":{},\"from_us\":{},\"span_us\":{},",
+        worst.allowed, worst.ratio, worst.from.count(), worst.span.count());
+  append_text(out, "key", run.worst_key);
+  append_text(out += ',', "limit", limiter::format_limit(report.limits[worst.limit]));
+  out += '}';
+}
+
+void append_denials(std::string& out, const BurstRun& run) {
+  const auto& measured = run.outcome.measured;
+  const auto& error = measured.retry_error;
+  print(out, "\"first_denial_us\":{},\"longest_shut_out_us\":{},",
+        known(count_of(measured.first_denial), "null"), measured.longest_shut_out.count());
+  print(out,
+        "\"retry_after\":{{\"compared\":{},\"broken\":{},\"too_early_us\":{},\"too_late_us\":{}}},",
+        error.compared, error.broken, error.too_early.count(), error.too_late.count());
+  out += "\"top_denied\":[";
+  for (const auto& denied : run.top_denied) {
+    if (&denied != &run.top_denied.front()) out += ',';
+    out += '{';
+    append_text(out, "key", denied.first);
+    print(out, ",\"denied\":{}}}", denied.second);
+  }
+  out += ']';
+}
+
+void append_run(std::string& out, const BurstReport& report, const BurstRun& run) {
+  const auto& measured = run.outcome.measured;
+  out += '{';
+  append_text(out, "algorithm", run.algorithm->name);
+  print(out, ",\"sent\":{},\"allowed\":{},\"denied\":{},\"keys\":{},\"keys_denied\":{},",
+        measured.sent, measured.allowed, measured.denied, measured.keys, measured.keys_denied);
+  append_worst(out, report, run);
+  // Times of a server mean nothing where the clock is not its own.
+  print(out,
+        ",\"server_us_per_call\":null,\"bytes_per_key\":{},\"latency_us\":null,\"valid\":null,",
+        known(run.outcome.bytes_per_key, "null"));
+  append_denials(out, run);
+  out += '}';
+}
+
+}  // namespace
+
+void append_burst_json(std::string& out, const BurstReport& report) {
+  const auto& limit = report.limits.front();
+  out += '{';
+  append_text(out, "pattern", report.pattern->name);
+  print(out, ",\"seed\":{},\"clock\":\"virtual\",\"limit\":{},\"window_us\":{},",
+        report.request.seed, limit.limit, limit.window.count());
+  append_limits(out, report);
+  append_text(out += ',', "command", command_line(report.command));
+  print(out, ",\"interrupted\":{},\"runs\":[", report.interrupted);
+  for (const auto& run : report.runs) {
+    if (&run != &report.runs.front()) out += ',';
+    append_run(out, report, run);
+  }
+  out += "]}\n";
+}
+
+void append_burst_csv(std::string& out, const BurstReport& report) {
+  out +=
+      "pattern,seed,limit,window_us,algorithm,sent,allowed,denied,keys,keys_denied,worst_allowed,"
+      "worst_ratio,worst_from_us,worst_span_us,first_denial_us,longest_shut_out_us,"
+      "retry_after_compared,retry_after_broken,bytes_per_key\n";
+  const auto& limit = report.limits.front();
+  for (const auto& run : report.runs) {
+    const auto& measured = run.outcome.measured;
+    const auto& worst = measured.worst;
+    print(out, "{},{},{},{},{},", report.pattern->name, report.request.seed, limit.limit,
+          limit.window.count(), run.algorithm->name);
+    print(out, "{},{},{},{},{},", measured.sent, measured.allowed, measured.denied, measured.keys,
+          measured.keys_denied);
+    print(out, "{},{},{},{},", worst.allowed, worst.ratio, worst.from.count(), worst.span.count());
+    print(out, "{},{},{},{},{}\n", known(count_of(measured.first_denial), ""),
+          measured.longest_shut_out.count(), measured.retry_error.compared,
+          measured.retry_error.broken, known(run.outcome.bytes_per_key, ""));
+  }
+}
+
+void append_decision_json(std::string& out, std::string_view algorithm, std::string_view key,
+                          const traffic::Arrival& arrival, const limiter::Decision& decision) {
+  print(out, "{{\"algorithm\":\"{}\",\"at_us\":{},\"key\":", algorithm, arrival.at.count());
+  append_json_string(out, key);
+  print(out,
+        ",\"cost\":{},\"allowed\":{},\"remaining\":{},\"retry_after_us\":{},\"delay_us\":{}}}\n",
+        arrival.cost, decision.allowed, decision.remaining, decision.retry_after.count(),
+        decision.delay.count());
+}
+
+}  // namespace rlctl::cli

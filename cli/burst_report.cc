@@ -1,0 +1,48 @@
+#include "cli/burst_report.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace rlctl::cli {
+namespace {
+
+constexpr int kMostDecimals = 9;
+constexpr std::string_view kNeedNoQuotes =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%";
+
+}  // namespace
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) {
+    if (!out.empty()) out += ' ';
+    out += shell_quoted(word);
+  }
+  return out;
+}
+
+std::string shell_quoted(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of(kNeedNoQuotes) == word.npos) return word;
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string ratio_text(double ratio) {
+  std::string text;
+  for (int decimals = 2; decimals <= kMostDecimals; ++decimals) {
+    text = fmt::format("{:.{}f}", ratio, decimals);
+    const bool reads_one = text.front() == '1' && text.find_first_not_of("0", 2) == text.npos;
+    if (ratio == 1 || !reads_one) break;
+  }
+  return text;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/burst_report.h"
+#include "cli/command.h"
+#include "traffic/decider.h"
+
+namespace rlctl::cli {
+
+/// What `rlctl burst` is to do.
+struct BurstPlan {
+  const traffic::Pattern* pattern = nullptr;
+  traffic::PatternRequest request = {};
+  std::vector<limiter::Limit> limits = {};            ///< with the burst that was asked for
+  std::vector<traffic::Contestant> contestants = {};  ///< each with the limits as it takes them
+  std::vector<std::string> command = {};              ///< see BurstReport
+  bool model = false;                                 ///< without a server
+};
+
+/// Told each decision: the algorithm's name, the key's, what was asked and what was decided.
+using OnBurstDecision = std::function<void(std::string_view algorithm, std::string_view key,
+                                           const traffic::Arrival&, const limiter::Decision&)>;
+
+/// Leads the plan's traffic through each of its limiters, one after the other.
+///
+/// On a server that --url or another option of the command line names, it says on stderr under
+/// which prefix it writes. Whatever was written is removed after each run, also when that ends by
+/// an error or by Ctrl-C; after the latter the report is of what was done so far. Without such an
+/// option the server is a private one: RLCTL_URL and the configuration name servers that are for
+/// use, not for load.
+///
+/// Throws what connecting and deciding throw. `on_decision` may be empty.
+[[nodiscard]] BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation,
+                                         bool shows_progress, const OnBurstDecision& on_decision);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,192 @@
+#include "cli/burst_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "cli/burst_plot.h"
+#include "cli/burst_scale.h"
+#include "cli/duration_text.h"
+#include "cli/escape.h"
+#include "cli/sheet.h"
+#include "cli/style.h"
+#include "cli/text_block.h"
+#include "cli/time_axis.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::string_view kNothing = "-";
+constexpr std::size_t kMostKeys = 3;
+
+std::string limits_text(const std::vector<limiter::Limit>& limits) {
+  std::string out;
+  for (const auto& limit : limits) {
+    if (!out.empty()) out += " and ";
+    out += fmt::format("{} per {}", limit.limit, period_text(limit.window));
+  }
+  return out;
+}
+
+void append_header(TextBlock& block, const BurstReport& report) {
+  const auto& request = report.request;
+  block.row("pattern", report.pattern->name, report.pattern->summary);
+  std::string about = fmt::format("seed {}", request.seed);
+  if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
+  if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+  block.row("limit", limits_text(report.limits), about);
+  block.row("clock", "virtual time: latencies not measured");
+  if (report.interrupted) {
+    block.row("", block.tone("interrupted: of the beginning only", Tone::kWarning));
+  }
+}
+
+/// The table: a column of the report, made from one run's.
+class Columns {
+ public:
+  Columns(const BurstReport& report, const Look& look) : report_(report), look_(look) {}
+
+  void add(std::string_view title, const std::function<std::string(const BurstRun&)>& cell) {
+    std::vector<std::string> cells;
+    for (const auto& run : report_.runs) cells.push_back(cell(run));
+    sheet_.add(title, std::move(cells));
+  }
+  void append(std::string& out) const { sheet_.append(out, look_); }
+
+ private:
+  const BurstReport& report_;
+  const Look& look_;
+  Sheet sheet_;
+};
+
+std::string worst_text(const BurstRun& run, const Look& look) {
+  const auto& worst = run.outcome.measured.worst;
+  const auto text =
+      fmt::format("{}  {}{}", worst.allowed, ratio_text(worst.ratio), look.utf8 ? "×" : "x");
+  return toned(text, worst.ratio > 1 ? Tone::kBad : Tone::kGood, look.colour);
+}
+
+std::string retry_text(const BurstRun& run, const Look& look) {
+  const auto& error = run.outcome.measured.retry_error;
+  if (error.compared == 0) return std::string(kNothing);
+  const auto text = fmt::format("{} of {} kept", error.compared - error.broken, error.compared);
+  return toned(text, error.broken > 0 ? Tone::kBad : Tone::kPlain, look.colour);
+}
+
+void add_counts(Columns& columns) {
+  columns.add("", [](const BurstRun& run) { return std::string(run.algorithm->name); });
+  columns.add("sent",
+              [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.sent); });
+  columns.add("allowed",
+              [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.allowed); });
+  columns.add("denied",
+              [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.denied); });
+}
+
+void add_worst(Columns& columns, const BurstReport& report, const Look& look, microseconds origin) {
+  const bool one_limit = report.limits.size() == 1;
+  const auto window = report.limits.front().window;
+  columns.add(one_limit ? "worst in " + period_text(window) : "worst in a window",
+              [&](const BurstRun& run) { return worst_text(run, look); });
+  if (!one_limit) {
+    columns.add("of", [&](const BurstRun& run) {
+      return limiter::format_limit(report.limits[run.outcome.measured.worst.limit]);
+    });
+  }
+  columns.add("within",
+              [](const BurstRun& run) { return span_text(run.outcome.measured.worst.span); });
+  columns.add("at", [origin](const BurstRun& run) {
+    return offset_text(run.outcome.measured.worst.from - origin);
+  });
+}
+
+void add_denials(Columns& columns, const BurstReport& report, const Look& look,
+                 microseconds origin) {
+  columns.add("first denial", [origin](const BurstRun& run) {
+    const auto& first = run.outcome.measured.first_denial;
+    return first ? offset_text(*first - origin) : std::string(kNothing);
+  });
+  columns.add("longest shut out", [](const BurstRun& run) {
+    const auto& measured = run.outcome.measured;
+    return measured.first_denial ? span_text(measured.longest_shut_out) : std::string(kNothing);
+  });
+  columns.add("retry_after", [&](const BurstRun& run) { return retry_text(run, look); });
+  if (report.request.keys > 1) {
+    columns.add("keys denied", [](const BurstRun& run) {
+      const auto& measured = run.outcome.measured;
+      return fmt::format("{} of {}", measured.keys_denied, measured.keys);
+    });
+  }
+  columns.add("bytes/key", [](const BurstRun& run) {
+    const auto& bytes = run.outcome.bytes_per_key;
+    return bytes ? fmt::format("{:.0f}", *bytes) : std::string(kNothing);
+  });
+}
+
+void append_table(std::string& out, const BurstReport& report, const Look& look) {
+  const auto scale = scale_of(report);
+  const auto axis = make_time_axis(scale.begin, scale.end, scale.window, 1);
+  Columns columns(report, look);
+  add_counts(columns);
+  add_worst(columns, report, look, axis.origin);
+  add_denials(columns, report, look, axis.origin);
+  columns.append(out);
+  TextBlock block(out, look);
+  block.row("times", axis.is_about_edge ? "from the edge of a window" : "from the beginning",
+            instant_text(axis.origin));
+}
+
+/// Which keys were denied most; where there is only one that says nothing.
+void append_top_denied(TextBlock& block, const BurstReport& report) {
+  if (report.request.keys == 1) return;
+  for (const auto& run : report.runs) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(kMostKeys, run.top_denied.size()); ++i) {
+      if (!text.empty()) text += ", ";
+      escape_text(text, run.top_denied[i].first);
+      text += fmt::format(" ({})", run.top_denied[i].second);
+    }
+    if (text.empty()) continue;
+    block.row("denied", run.algorithm->name, "most: " + text);
+  }
+}
+
+/// In as many lines as it takes, so that it can still be pasted.
+void append_command(std::string& out, const BurstReport& report, const Look& look) {
+  constexpr std::string_view kNext = " \\\n    ";
+  std::string line;
+  for (const auto& word : report.command) {
+    const auto quoted = shell_quoted(word);
+    if (line.empty()) {
+      line = quoted;
+    } else if (line.size() + 1 + quoted.size() + 2 <= look.columns) {
+      line += " " + quoted;
+    } else {
+      out.append(line).append(kNext);
+      line = quoted;
+      line.reserve(look.columns);
+    }
+  }
+  out.append(line).append("\n");
+}
+
+}  // namespace
+
+void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {
+  TextBlock block(out, look);
+  append_header(block, report);
+  out += '\n';
+  if (!report.runs.empty()) {
+    append_table(out, report, look);
+    append_top_denied(block, report);
+    out += '\n';
+    append_burst_plot(out, report, look);
+    out += '\n';
+  }
+  append_command(out, report, look);
+}
+
+}  // namespace rlctl::cli
