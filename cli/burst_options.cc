@@ -1,7 +1,6 @@
 #include "cli/burst_options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -168,6 +167,20 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   return request;
 }
 
+/// The names with commas between them, in lists that fit a line of a narrow terminal.
+std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
+  constexpr std::size_t kMostLetters = 34;
+  std::vector<std::string> lists;
+  for (const auto& [algorithm, limits] : plan.contestants) {
+    if (lists.empty() || lists.back().size() + 1 + algorithm->name.size() > kMostLetters) {
+      lists.emplace_back(algorithm->name);
+    } else {
+      lists.back().append(",").append(algorithm->name);
+    }
+  }
+  return lists;
+}
+
 /// Every value that decides what comes out.
 std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options) {
   std::vector<std::string> words{"rlctl", "burst", std::string(plan.pattern->name)};
@@ -179,9 +192,7 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
     if (value) add(option, *value);
   };
   for (const auto& limit : plan.limits) add("--limit", limiter::format_limit(limit));
-  std::vector<std::string_view> names;
-  for (const auto& contestant : plan.contestants) names.push_back(contestant.algorithm->name);
-  add("--algorithm", fmt::format("{}", fmt::join(names, ",")));
+  for (const auto& names : algorithm_lists(plan)) add("--algorithm", names);
   add_given("--burst", options.burst);
   add_given("--rate", options.rate);
   add_given("--duration", options.duration);

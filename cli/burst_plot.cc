@@ -131,12 +131,14 @@ void Plot::line(std::string_view label, std::string_view side, const std::string
 
 void Plot::append_run(const BurstRun& run) {
   const auto& worst = run.outcome.measured.worst;
-  out_ += tone(run.algorithm->name, Tone::kLabel);
-  out_ += worst.ratio > 1 ? tone(fmt::format("  {}{} the limit within {}", ratio_text(worst.ratio),
-                                             glyphs_.times, span_text(worst.span)),
-                                 Tone::kBad)
-                          : tone("  never above the limit", Tone::kGood);
-  out_ += '\n';
+  const bool broken = worst.ratio > 1;
+  const auto verdict = broken ? fmt::format("{}{} the limit within {}", ratio_text(worst.ratio),
+                                            glyphs_.times, span_text(worst.span))
+                              : std::string("never above the limit");
+  const auto name = run.algorithm->name;
+  const bool beside = name.size() + 2 + display_width(verdict) <= look_.columns;
+  out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
+  out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
   append_chart(allowed_within_window(run.outcome.timeline, axis_, scale_.window));
   append_counts(columns_of(run.outcome.timeline, axis_));
 }
@@ -222,7 +224,7 @@ void Plot::append_notes() {
   block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
             keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
                                    report_.limits.front().limit)
-                     : "and the limit");
+                     : "against the limit");
   block.row("rows", "requests",
             fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
 }

@@ -38,7 +38,7 @@ void append_header(TextBlock& block, const BurstReport& report) {
   if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
   block.row("limit", limits_text(report.limits), about);
-  block.row("clock", "virtual time: latencies not measured");
+  block.row("clock", "virtual time", "latencies not measured");
   if (report.interrupted) {
     block.row("", block.tone("interrupted: of the beginning only", Tone::kWarning));
   }
@@ -157,20 +157,21 @@ void append_top_denied(TextBlock& block, const BurstReport& report) {
 /// In as many lines as it takes, so that it can still be pasted.
 void append_command(std::string& out, const BurstReport& report, const Look& look) {
   constexpr std::string_view kNext = " \\\n    ";
-  std::string line;
+  constexpr std::size_t kEnd = 2, kIndent = 4;
+  std::size_t used = 0;
   for (const auto& word : report.command) {
     const auto quoted = shell_quoted(word);
-    if (line.empty()) {
-      line = quoted;
-    } else if (line.size() + 1 + quoted.size() + 2 <= look.columns) {
-      line += " " + quoted;
-    } else {
-      out.append(line).append(kNext);
-      line = quoted;
-      line.reserve(look.columns);
+    if (used > 0 && used + 1 + quoted.size() + kEnd > look.columns) {
+      out += kNext;
+      used = kIndent;
+    } else if (used > 0) {
+      out += ' ';
+      ++used;
     }
+    out += quoted;
+    used += quoted.size();
   }
-  out.append(line).append("\n");
+  out += '\n';
 }
 
 }  // namespace

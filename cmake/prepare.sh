@@ -32,6 +32,7 @@ test   doctest-dev           doctest/doctest.h
 test   bats                  bats
 test   bats-assert           /usr/lib/bats/bats-assert/load.bash
 test   jq                    jq
+test   libxml2-utils         xmllint
 test   procps                pkill
 test   util-linux            flock
 test   scdoc                 scdoc

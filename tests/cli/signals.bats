@@ -8,30 +8,6 @@ setup() {
   export TMPDIR=$BATS_TEST_TMPDIR
 }
 
-# ends_by SIGNAL READY COMMAND…: runs the command with all signals at their defaults, sends it the
-# signal as soon as the shell command READY succeeds, and prints "signal N" or "exit N".
-ends_by() {
-  perl -MPOSIX=:sys_wait_h -e '
-    my ($signal, $ready, @command) = @ARGV;
-    $SIG{$_} = "DEFAULT" for qw(INT TERM HUP QUIT PIPE);
-    my $pid = fork // die;
-    if (!$pid) { exec @command; die "$command[0]: $!" }
-    for (1 .. 500) {
-      last if system("bash", "-c", $ready) == 0 || waitpid($pid, WNOHANG) > 0;
-      select undef, undef, undef, 0.02;
-    }
-    kill $signal, $pid;
-    for (1 .. 500) {
-      if (waitpid($pid, WNOHANG) > 0) {
-        print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
-        exit;
-      }
-      select undef, undef, undef, 0.01;
-    }
-    kill 9, $pid;
-    print "did not end\n"' "$@"
-}
-
 # The private servers in this test's folder.
 private_servers() {
   local found

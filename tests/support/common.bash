@@ -30,6 +30,9 @@
 #                     Runs the command and fails with what it printed unless it ends in STATUS.
 #   wait_until COMMAND…
 #                     Repeats the command until it succeeds; fails after ten seconds.
+#   ends_by SIGNAL READY COMMAND…
+#                     Runs the command with all signals at their defaults, sends it the signal as soon
+#                     as the shell command READY succeeds, and prints "signal N" or "exit N".
 #   assert_output, assert_line, assert_equal, refute_output, …
 #                     of bats-assert.
 #
@@ -168,4 +171,26 @@ wait_until() {
     fi
     sleep 0.02
   done
+}
+
+ends_by() {
+  perl -MPOSIX=:sys_wait_h -e '
+    my ($signal, $ready, @command) = @ARGV;
+    $SIG{$_} = "DEFAULT" for qw(INT TERM HUP QUIT PIPE);
+    my $pid = fork // die;
+    if (!$pid) { exec @command; die "$command[0]: $!" }
+    for (1 .. 500) {
+      last if system("bash", "-c", $ready) == 0 || waitpid($pid, WNOHANG) > 0;
+      select undef, undef, undef, 0.02;
+    }
+    kill $signal, $pid;
+    for (1 .. 500) {
+      if (waitpid($pid, WNOHANG) > 0) {
+        print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
+        exit;
+      }
+      select undef, undef, undef, 0.01;
+    }
+    kill 9, $pid;
+    print "did not end\n"' "$@"
 }
