@@ -42,7 +42,9 @@ class Workplace {
                    invocation.interrupt),
         prefix_(connector_.is_private() ? kPrivatePrefix : random_prefix()) {}
 
-  /// The connection for all runs.
+  /// The connection for all runs. Ctrl-C does not break it: requests that are on their way then
+  /// would be executed after their keys are removed, and make them anew. The runs look at the
+  /// interrupt.
   redis::Connection& connection();
   [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
   /// Removes keys; a failure is a warning, since there may be another one on its way already.
@@ -59,7 +61,7 @@ class Workplace {
 
 redis::Connection& Workplace::connection() {
   if (!connection_) {
-    connection_ = std::make_unique<redis::Connection>(connector_.open());
+    connection_ = std::make_unique<redis::Connection>(connector_.open_uninterrupted());
     if (!connector_.is_private()) {
       warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
     }
@@ -78,7 +80,7 @@ void Workplace::remove(const std::vector<std::string>& keys) noexcept {
   }
 }
 
-/// On a connection of its own: after an error or Ctrl-C the other is of no use.
+/// On a connection of its own: after an error the other is of no use.
 void Workplace::unlink(std::span<const std::string> keys) {
   auto connection = connector_.open_uninterrupted();
   while (!keys.empty()) {
@@ -203,8 +205,9 @@ BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation, bool s
                      .command = plan.command};
   try {
     Session(plan, invocation, shows_progress, on_decision).run(report);
-  } catch (const redis::Error& error) {
-    if (error.failure() != redis::Failure::kInterrupted) throw;
+  } catch (const std::exception&) {
+    // What fails after Ctrl-C ends what was to end.
+    if (invocation.interrupt.signal() == 0) throw;
     report.interrupted = true;
   }
   return report;

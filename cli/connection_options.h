@@ -50,7 +50,8 @@ class Connector {
 
   /// A `private:` server is started by the first call and lives as long as this.
   [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
-  /// The same, but Ctrl-C does not end its waits: to clean up after that.
+  /// The same, but Ctrl-C does not end its waits, only the time-out does: for what must end in
+  /// order.
   [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return timeout_; }
   /// For messages; holds no password.

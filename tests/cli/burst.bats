@@ -1,6 +1,6 @@
 load ../support/common
 
-# What `rlctl burst` prints and writes. No server but the private one that it starts itself.
+# What `rlctl burst` prints and writes. Its server is the one of `-u private:`, without being told.
 
 golden=$project/tests/cli/golden
 
@@ -195,4 +195,12 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_line 141
   run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
   assert_output ''
+}
+
+@test "the picture counts units, as the limit does, and not requests" {
+  run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
+  assert_line --regexp '^ +200 │ +.*█$'
+  assert_line --regexp 'the highest 1$'
+  run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model --svg -
+  assert_line --regexp '>200</text>$'
 }

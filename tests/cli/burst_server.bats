@@ -54,7 +54,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   wait "$pid" || true
   local prefix key
   prefix=$(sed -n "s/.*writing under '\(.*\)' on .*/\1/p" "$BATS_TEST_TMPDIR/said")
-  [[ $prefix == rlctl-burst:{*}: ]]
+  [[ $prefix == 'rlctl-burst:{'*'}:' ]]
   for key in $(cli KEYS '*'); do
     [[ $key == "$prefix"* ]] || fail "$key"
     (($(cli PTTL "$key") > 0)) || fail "$key has no TTL"
@@ -90,6 +90,12 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_output 'signal 2'
   run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
   assert_output ''
+}
+
+@test "Ctrl-C is heard where the server does not answer" {
+  start_fake_server ''
+  run -0 ends_by INT 'sleep 0.3' rlctl burst -q -s "$socket" --timeout 600ms
+  assert_line 'signal 2'
 }
 
 @test "an error of the server ends it, and what was written is removed" {

@@ -8,6 +8,7 @@ setup() { script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) ha
 # in $raw.
 on_terminal() {
   raw=$(TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null | tr -d '\r')
+  # shellcheck disable=SC2001 # bash has no such pattern
   output=$(sed $'s/\e\\[[0-9]*m//g' <<<"$raw")
   mapfile -t lines <<<"$output"
 }
