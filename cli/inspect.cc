@@ -161,6 +161,11 @@ void Inspecting::read(std::string& out) {
       warn(findings_.back());
       findings_.clear();
     }
+  } catch (const redis::Error& error) {
+    connection_.reset();
+    progress_.clear();
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    throw ProblemError(without_doubt(describe(error)));  // looks leave no trace
   } catch (...) {
     connection_.reset();
     progress_.clear();
@@ -251,7 +256,7 @@ ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
   const InspectPlan plan = make_plan(options, invocation.configuration);
   const auto keys = keys_of(plan, invocation);
   const bool watches = options.watch.given;
-  Watch how{.redraws = watches && !invocation.json && is_terminal(invocation.out.fd())};
+  Watch how{.redraws = watches && !invocation.json && may_draw(invocation.out.fd())};
   if (watches) how.interval = parse_watch(options.watch);
   Inspecting inspecting(plan, options.entries.has_value(), watches, how.redraws, keys, invocation);
   if (watches) {
