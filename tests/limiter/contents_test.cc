@@ -86,19 +86,20 @@ TEST_CASE("a key that changes its type while it is looked at is looked at again"
   ScriptedServer server([&](Peer& peer) {
     (void)peer.read_until("TYPE\r\n$1\r\nb\r\n");
     peer.write("+list\r\n+string\r\n");
-    (void)peer.read_until("-1\r\n");
-    peer.write(std::string(kWrong) + kWrong);
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write(std::string(kWrong) + kWrong + ":-1\r\n");
     (void)peer.read_until("127\r\n");
     peer.write("$2\r\n17\r\n");
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+zset\r\n");
-    (void)peer.read_until("WITHSCORES\r\n");
-    peer.write("*2\r\n$1\r\nm\r\n$1\r\n1\r\n*2\r\n$1\r\nn\r\n$1\r\n2\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write("*2\r\n$1\r\nm\r\n$1\r\n1\r\n*2\r\n$1\r\nn\r\n$1\r\n2\r\n:5000\r\n");
   });
   auto connection = Connection::open(server.url(), 5s);
   const std::vector<std::string> keys{"a", "b"};
-  const std::vector<Content> expected{{.type = "zset", .first = {"m", "1"}, .last = {"n", "2"}},
-                                      {.type = "string", .text = "17"}};
+  const std::vector<Content> expected{
+      {.type = "zset", .expires = true, .first = {"m", "1"}, .last = {"n", "2"}},
+      {.type = "string", .text = "17"}};
   CHECK(read_contents(connection, keys) == expected);
 }
 
@@ -106,8 +107,8 @@ TEST_CASE("a key that goes while it is looked at is none") {
   ScriptedServer server([&](Peer& peer) {
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+list\r\n");
-    (void)peer.read_until("-1\r\n");
-    peer.write("$-1\r\n$-1\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write("$-1\r\n$-1\r\n:-2\r\n");
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+none\r\n");
   });
