@@ -28,7 +28,6 @@ struct InspectOptions {
   OptionalValue watch;
 };
 
-constexpr std::int64_t kEntries = 20;
 constexpr std::int64_t kMostEntries = 1'000'000'000;
 void add_inspect_options(Options& options, InspectOptions& target) {
   options.group("Options");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "redis/text.h"
 
@@ -55,9 +56,12 @@ std::string before(microseconds instant, std::int64_t us_per_score) {
 
 }  // namespace
 
-Entries::Entries(redis::Connection& connection, const StateForm& form, const std::string& key,
+Entries::Entries(redis::Connection& connection, const StateForm& form, std::string key,
                  OnProgress on_progress)
-    : connection_(connection), form_(form), key_(key), on_progress_(std::move(on_progress)) {
+    : connection_(connection),
+      form_(form),
+      key_(std::move(key)),
+      on_progress_(std::move(on_progress)) {
   connection_.append({is_list() ? "LLEN" : "ZCARD", key_});
   append_range(0, 0);
   append_range(-kPage, -1);

@@ -38,7 +38,7 @@ class Entries {
   using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 
   /// Queues the first reads, so that they share a round trip with whatever the caller queues.
-  Entries(redis::Connection& connection, const StateForm& form, const std::string& key,
+  Entries(redis::Connection& connection, const StateForm& form, std::string key,
           OnProgress on_progress);
   /// Takes the replies to them.
   void begin();
@@ -73,7 +73,7 @@ class Entries {
 
   redis::Connection& connection_;
   const StateForm& form_;
-  const std::string& key_;
+  std::string key_;
   OnProgress on_progress_;
   std::int64_t size_ = 0;
   microseconds oldest_{0};

@@ -280,7 +280,7 @@ State decode(const Content& content) {
 std::string describe_content(const Content& content) {
   const auto* form = decode(content).form;
   if (form != nullptr && !form->is_foreign()) return std::string(form->name) + "'s state";
-  const std::string_view type = content.type == "zset" ? "sorted set" : content.type;
+  const std::string type = content.type == "zset" ? "sorted set" : content.type;
   return std::string("a ").append(type).append(" that is no state of a limiter's script");
 }
 
