@@ -363,11 +363,11 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 @test "a terminal is told how far a long scan is, a pipe is not" {
   require_terminal
   cli EVAL 'for i = 1, 5000 do redis.call("SET", "other:" .. i, i) end' 0
-  cli CLIENT PAUSE 1300 ALL
+  cli CLIENT PAUSE 1300
   run -1 in_terminal 80 'rlctl inspect nobody --timeout 5s; exit $?'
   assert_output --regexp $'\r *[0-9]+%  of the database; Ctrl-C stops\e\\[K'
   assert_output --regexp $'\r\e\\[Knobody: nothing is stored in '"$RLCTL_URL"'; as if unused'
-  cli CLIENT PAUSE 1300 ALL
+  cli CLIENT PAUSE 1300
   run -1 --separate-stderr rlctl inspect nobody --timeout 5s
   assert_equal "$stderr" ''
 }
