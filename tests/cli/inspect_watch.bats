@@ -122,15 +122,27 @@ watch_in_terminal() {
   grep -qF "$entered"$'\e[H' <<<"$output"
 }
 
+two_texts() { (($(grep -c '^key  ' "$1") >= 2)); }
+
+# watch_plainly TERM: until there are two texts in $screen, in a terminal of this name.
+watch_plainly() {
+  screen=$BATS_TEST_TMPDIR/screen
+  : >"$screen"
+  # It is read while it is written.
+  # shellcheck disable=SC2094
+  {
+    wait_until two_texts "$screen" || true
+    printf '\003'
+    sleep 1
+  } | TERM=$1 script -qfec 'rlctl inspect k --limit 5/60s --watch=100ms' /dev/null >"$screen"
+}
+
 @test "a terminal that knows no escape sequences gets one text after another, as a pipe does" {
   require_terminal
   local term
   for term in dumb ''; do
-    : >"$BATS_TEST_TMPDIR/screen"
-    # shellcheck disable=SC2094 # it is read while it is written
-    run -130 bash -c '{ until [[ $(grep -c "^key  " "$1") -ge 2 ]]; do sleep 0.05; done; printf "\003"; sleep 1; } |
-      TERM=$2 script -qfec "rlctl inspect k --limit 5/60s --watch=100ms" /dev/null >"$1"' \
-      - "$BATS_TEST_TMPDIR/screen" "$term"
+    run -130 watch_plainly "$term"
+    two_texts "$BATS_TEST_TMPDIR/screen"
     run -1 grep $'\e' "$BATS_TEST_TMPDIR/screen"
     grep -q '3 of 5' "$BATS_TEST_TMPDIR/screen"
   done
