@@ -35,21 +35,16 @@ std::vector<limiter::Content> try_to_read(redis::Connection& connection,
   return {};
 }
 
-std::string with_article(std::string_view type) {
-  if (type == "zset") return "a sorted set";
-  return std::string("a ").append(type);
-}
-
 /// What a key holds in place of this algorithm's state; empty where it cannot be said better than
 /// the script does.
 std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
-  const auto* form = limiter::decode(content).form;
+  const auto state = limiter::decode(content);
   const std::string name(algorithm.name);
-  if (form != nullptr && form->algorithm() == &algorithm) return {};
-  if (form != nullptr && !form->is_foreign()) {
-    return "the state of " + std::string(form->name) + ", not of " + name;
+  if (state.is_ours()) {
+    if (state.form->algorithm() == &algorithm) return {};
+    return "the state of " + std::string(state.form->name) + ", not of " + name;
   }
-  const auto type = with_article(content.type);
+  const auto type = limiter::with_article(content.type);
   if (content.type == "none" || type == algorithm.keeps) return {};
   return type + ", but " + name + " keeps " + std::string(algorithm.keeps);
 }

@@ -43,10 +43,7 @@ const Algorithm& parse_algorithm(const std::string& name) {
   if (algorithm != nullptr) {
     throw UsageError(fmt::format("--algorithm: {} {}", algorithm->name, algorithm->other_contract));
   }
-  std::vector<std::string_view> names;
-  for (const auto& one : limiter::algorithms()) {
-    if (limiter::counts_requests(one)) names.push_back(one.name);
-  }
+  auto names = limiter::list_names(limiter::counts_requests);
   names.push_back(kAll);
   throw UsageError(
       "--algorithm: unknown algorithm " + in_quotes(name) + limiter::did_you_mean(name, names),

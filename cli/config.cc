@@ -78,7 +78,7 @@ std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
 std::string bursts_of(const limiter::Policy& policy) {
   std::string out;
   for (const auto& limit : policy.limits) {
-    const auto burst = effective_burst(*policy.algorithm, limit);
+    const auto burst = limiter::effective_burst(*policy.algorithm, limit);
     if (!burst) return "-";
     if (!out.empty() && limit.burst) continue;  // the policy's own, the same for all
     out.append(out.empty() ? "" : ",").append(std::to_string(*burst));

@@ -82,7 +82,7 @@ class Inspecting {
   }
 
   /// Appends what is printed of all keys, once: what was read before something went wrong, too. An
-  /// error of one key is told, and ends nothing.
+  /// error of one key is told and ends nothing, but where they are watched it is thrown.
   void read(std::string& out);
   /// The worst of all keys, at the last read().
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
@@ -90,6 +90,7 @@ class Inspecting {
  private:
   void fit_to(const Look& look);
   void read_key(const std::string& key);
+  void drop_connection();
   void tell(const std::string& key, const std::exception& error);
   [[nodiscard]] std::string text(const Findings& findings, const Look& look,
                                  std::optional<std::int64_t> entries) const;
@@ -122,10 +123,14 @@ bool is_of_one_key(const redis::Error& error) {
   return error.code() == "WRONGTYPE" || error.code() == "NOPERM";
 }
 
-void Inspecting::tell(const std::string& key, const std::exception& error) {
-  // What was sent on it has no answer any more.
+/// After an error: what was sent on it has no answer any more.
+void Inspecting::drop_connection() {
   connection_.reset();
   progress_.clear();
+}
+
+void Inspecting::tell(const std::string& key, const std::exception& error) {
+  drop_connection();
   Problem problem = describe(error);
   problem.message = in_quotes(key) + ": " + problem.message;
   status_ = std::max(status_, problem.status);
@@ -161,13 +166,11 @@ void Inspecting::read(std::string& out) {
       findings_.clear();
     }
   } catch (const redis::Error& error) {
-    connection_.reset();
-    progress_.clear();
+    drop_connection();
     if (error.failure() == redis::Failure::kInterrupted) throw;
     throw ProblemError(without_doubt(describe(error)));  // looks leave no trace
   } catch (...) {
-    connection_.reset();
-    progress_.clear();
+    drop_connection();
     throw;
   }
   if (redraws_) append_screen(out, look);

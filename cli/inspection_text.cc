@@ -101,8 +101,7 @@ std::optional<microseconds> interval(const Inspection& inspection) {
       std::llround(as_double(*inspection.window) / static_cast<double>(*inspection.limit))};
 }
 
-// --- what every key has
-// -------------------------------------------------------------------------------
+// --- what every key has ---
 
 std::string ttl_part(const TextBlock& block, const Inspection& inspection) {
   if (inspection.ttl) return "ttl " + ttl_text(*inspection.ttl);
@@ -211,8 +210,7 @@ void append_clock(TextBlock& block, const Inspection& inspection) {
                         behind ? "behind" : "ahead of"));
 }
 
-// --- windows
-// ------------------------------------------------------------------------------------------
+// --- windows ---
 
 /// When a window begins, and when it ends.
 void append_frame(TextBlock& block, const Inspection& inspection, microseconds begin,
@@ -255,8 +253,7 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
   }
 }
 
-// --- buckets and queues
-// -------------------------------------------------------------------------------
+// --- buckets and queues ---
 
 std::string rate_part(const Inspection& inspection) {
   const auto one = interval(inspection);
@@ -313,8 +310,7 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
   }
 }
 
-// --- entries and leases
-// -------------------------------------------------------------------------------
+// --- entries and leases ---
 
 /// Whether the entry counts no more, counts, or is to come.
 Tone tone_of_entry(const Inspection& inspection, microseconds at) {

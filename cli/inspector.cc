@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cli/bars.h"
-#include "limiter/contents.h"
 #include "limiter/key_family.h"
 
 namespace rlctl::cli {
@@ -16,18 +15,6 @@ constexpr std::chrono::minutes kUsualWindow{1};
 
 /// What a scan has found counts for at least so long.
 constexpr std::chrono::seconds kScanAgain{1};
-
-/// Those of the names that are there and hold limiter state of this project's.
-std::vector<std::string> there(redis::Connection& connection,
-                               const std::vector<std::string>& names) {
-  const auto contents = limiter::read_contents(connection, names);
-  std::vector<std::string> found;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto* form = limiter::decode(contents[i]).form;
-    if (form != nullptr && !form->is_foreign()) found.push_back(names[i]);
-  }
-  return found;
-}
 
 bool any_exists(const Findings& findings) {
   return std::any_of(findings.inspections.begin(), findings.inspections.end(),
@@ -88,7 +75,7 @@ Inspection Inspector::look(redis::Connection& connection, const Target& target) 
 
 void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
                                  Findings& findings) {
-  for (const auto& member : there(connection, limiter::usual_family(key))) {
+  for (const auto& member : limiter::find_usual_family(connection, key)) {
     findings.inspections.push_back(look(connection, {.key = member}));
   }
 }
@@ -129,9 +116,8 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findin
 /// Where nothing is stored under the names that the limits give, but something under others.
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
                                Findings& findings) {
-  const auto names = limiter::usual_family(key);
   std::string others;
-  for (const auto& name : there(connection, names)) {
+  for (const auto& name : limiter::find_usual_family(connection, key)) {
     others += (others.empty() ? "" : ", ") + in_quotes(name);
   }
   if (others.empty()) return;

@@ -24,10 +24,7 @@ std::string_view burst_text() {
 
 const limiter::Algorithm& resolve_algorithm(const std::string& name) {
   if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
-  std::vector<std::string_view> names;
-  for (const auto& algorithm : limiter::algorithms()) {
-    if (limiter::counts_requests(algorithm)) names.push_back(algorithm.name);
-  }
+  const auto names = limiter::list_names(limiter::counts_requests);
   throw UsageError(
       "--algorithm: unknown algorithm " + in_quotes(name) + limiter::did_you_mean(name, names),
       "it is one of " + limiter::algorithm_names(limiter::counts_requests));
@@ -146,12 +143,6 @@ std::string but_given(std::span<const std::string> operands) {
     out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
   }
   return out;
-}
-
-std::optional<std::int64_t> effective_burst(const limiter::Algorithm& algorithm,
-                                            const limiter::Limit& limit) {
-  if (!algorithm.has_burst) return std::nullopt;
-  return limit.burst.value_or(limit.limit);
 }
 
 }  // namespace rlctl::cli

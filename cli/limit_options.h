@@ -57,10 +57,6 @@ struct Limiter {
 /// ", not 2: 'a', 'b'", its end.
 [[nodiscard]] std::string but_given(std::span<const std::string> operands);
 
-/// A limit's burst as the script counts it; none where the algorithm has none.
-[[nodiscard]] std::optional<std::int64_t> effective_burst(const limiter::Algorithm& algorithm,
-                                                          const limiter::Limit& limit);
-
 /// Calls a parser and puts the option's name before what it complains about.
 template <typename Parse>
 auto parsed(std::string_view option, Parse parse) {

@@ -59,8 +59,7 @@ std::string what_it_holds(const ResetOutcome& outcome) {
   if (outcome.reason == LeftReason::kUncertain) {
     return "it holds a list of numbers, and may be another program's";
   }
-  const std::string_view type = outcome.type == "zset" ? "sorted set" : outcome.type;
-  return "it holds a " + std::string(type) + " that is no limiter's state";
+  return "it holds " + limiter::with_article(outcome.type) + " that is no limiter's state";
 }
 
 /// Tells what became of the Redis keys, a line each in the order in which they were asked for; of a

@@ -65,7 +65,7 @@ void append_limit_fields(std::string& out, const limiter::Algorithm& algorithm,
   out += "\"limit\":";
   append_number(out, limit.limit);
   append_field(out, "window_us", limit.window.count(), true);
-  const auto burst = effective_burst(algorithm, limit);
+  const auto burst = limiter::effective_burst(algorithm, limit);
   append_field(out, "burst", burst.value_or(0), burst.has_value());
 }
 

@@ -128,11 +128,21 @@ bool counts_requests(const Algorithm& algorithm) {
   return algorithm.other_contract.empty();
 }
 
-std::string algorithm_names(bool (*wanted)(const Algorithm&), std::string_view last) {
+std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit) {
+  if (!algorithm.has_burst) return std::nullopt;
+  return limit.burst.value_or(limit.limit);
+}
+
+std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&)) {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : kAlgorithms) {
     if (wanted == nullptr || wanted(algorithm)) names.push_back(algorithm.name);
   }
+  return names;
+}
+
+std::string algorithm_names(bool (*wanted)(const Algorithm&), std::string_view last) {
+  auto names = list_names(wanted);
   if (names.size() < 2) return std::string(names.empty() ? "" : names.front());
   const auto final = names.back();
   names.pop_back();

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "limiter/model/model.h"
 
@@ -36,6 +38,11 @@ struct Algorithm {
 [[nodiscard]] bool has_burst(const Algorithm& algorithm);
 /// It has the usual contract: what --algorithm takes.
 [[nodiscard]] bool counts_requests(const Algorithm& algorithm);
+/// A limit's burst as the script counts it; none where the algorithm has none.
+[[nodiscard]] std::optional<std::int64_t> effective_burst(const Algorithm& algorithm,
+                                                          const Limit& limit);
+/// The names of those that are wanted (null: of all).
+[[nodiscard]] std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
 /// The names, as in a message: "fixed-window, sliding-window-log, ... or concurrency". `wanted`
 /// picks some of them (null: all), `last` stands before the last one.
 [[nodiscard]] std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,

@@ -16,12 +16,6 @@ constexpr std::string_view kLeasePrefix = "lease:";
 /// Longer TTLs, of 285 years, are told as that.
 constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
 
-std::optional<std::int64_t> burst_of(const StateForm& form, const Limit& limit) {
-  const auto* algorithm = form.algorithm();
-  if (algorithm == nullptr || !algorithm->has_burst) return std::nullopt;
-  return limit.burst.value_or(limit.limit);
-}
-
 /// Reads one key, once.
 class Reading {
  public:
@@ -97,7 +91,10 @@ void Reading::read_frame() {
 void Reading::set_limit(const Limit& limit) {
   result_.limit = limit.limit;
   result_.window = limit.window;
-  if (result_.state.form != nullptr) result_.burst = burst_of(*result_.state.form, limit);
+  // A key says whose it is.
+  const auto* algorithm =
+      result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
+  if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
 }
 
 void Reading::tell_nothing() {
@@ -107,9 +104,6 @@ void Reading::tell_nothing() {
   set_limit(*limit_);
   result_.remaining = limit_->limit;
   if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
-  if (request_.algorithm->has_burst) {
-    result_.burst = limit_->burst.value_or(limit_->limit);
-  }
   result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
 }
 

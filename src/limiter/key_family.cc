@@ -90,8 +90,7 @@ void keep_limiters(redis::Connection& connection, std::vector<std::string>& name
   const auto contents = read_contents(connection, names);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const auto* form = decode(contents[i]).form;
-    if (form != nullptr && !form->is_foreign()) std::swap(names[kept++], names[i]);
+    if (decode(contents[i]).is_ours()) std::swap(names[kept++], names[i]);
   }
   names.resize(kept);
 }
@@ -106,7 +105,7 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
   return window && window_suffix(*window) == suffix ? window : std::nullopt;
 }
 
-std::vector<std::string> usual_family(std::string_view key) {
+std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key) {
   using namespace std::chrono_literals;
   constexpr std::array<microseconds, 22> kWindows{100ms,
                                                   1s,
@@ -130,11 +129,12 @@ std::vector<std::string> usual_family(std::string_view key) {
                                                   std::chrono::days{7},
                                                   std::chrono::days{30},
                                                   std::chrono::days{31}};
-  const auto prefix = family_prefix(key);
-  if (!prefix) return {};
+  if (!can_carry_several_limits(key)) return {};
   std::vector<Limit> limits;
   for (const auto window : kWindows) limits.push_back({.limit = 1, .window = window});
-  return redis_keys(key, limits);
+  auto names = redis_keys(key, limits);
+  keep_limiters(connection, names);
+  return names;
 }
 
 std::vector<std::string> find_family(redis::Connection& connection, const std::string& key,

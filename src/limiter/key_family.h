@@ -21,11 +21,6 @@ namespace rlctl::limiter {
 /// with another spelling behind it ("1m", "060s", "1000ms").
 [[nodiscard]] std::optional<microseconds> window_in_name(std::string_view redis_key);
 
-/// What a limit of `key` would be kept under for the windows that people choose, the shortest
-/// first: to look whether these are there takes one round trip, where a scan takes as long as there
-/// are keys. Empty where no such name can be made of the key.
-[[nodiscard]] std::vector<std::string> usual_family(std::string_view key);
-
 /// Told how much of the database has been looked at, 0 to 1.
 using OnScanned = std::function<void(double)>;
 
@@ -43,5 +38,10 @@ using OnScanned = std::function<void(double)>;
 [[nodiscard]] std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
                                                                   std::span<const std::string> keys,
                                                                   const OnScanned& on_scanned = {});
+
+/// Those of find_family() that have one of the windows that people choose: to look for these takes
+/// a few round trips, where a scan takes as long as there are keys.
+[[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
+                                                         std::string_view key);
 
 }  // namespace rlctl::limiter

@@ -123,10 +123,7 @@ std::string syntax_message(std::string_view description) {
 }
 
 std::string unknown_algorithm(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (counts_requests(algorithm)) names.push_back(algorithm.name);
-  }
+  const auto names = list_names(counts_requests);
   const auto meant = did_you_mean(name, names);
   return fmt::format("unknown algorithm '{}'{}", cut(name),
                      meant.empty() ? "; it is one of " + one_of(names) : meant);

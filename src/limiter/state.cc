@@ -277,11 +277,14 @@ State decode(const Content& content) {
   return {};
 }
 
+std::string with_article(std::string_view type) {
+  return std::string("a ").append(type == "zset" ? "sorted set" : type);
+}
+
 std::string describe_content(const Content& content) {
-  const auto* form = decode(content).form;
-  if (form != nullptr && !form->is_foreign()) return std::string(form->name) + "'s state";
-  const std::string type = content.type == "zset" ? "sorted set" : content.type;
-  return std::string("a ").append(type).append(" that is no state of a limiter's script");
+  const auto state = decode(content);
+  if (state.is_ours()) return std::string(state.form->name) + "'s state";
+  return with_article(content.type) + " that is no state of a limiter's script";
 }
 
 }  // namespace rlctl::limiter

@@ -96,11 +96,16 @@ struct State {
   /// The time that a bucket or queue keeps: when its tokens were counted, its theoretical arrival
   /// time, its last departure.
   std::optional<microseconds> time = {};
+
+  /// It is state of one of this project's scripts.
+  [[nodiscard]] bool is_ours() const { return form != nullptr && !form->is_foreign(); }
 };
 
 /// What the content is; a form of null where it is nobody's.
 [[nodiscard]] State decode(const Content& content);
 
+/// TYPE's word in a sentence: "a string", "a sorted set".
+[[nodiscard]] std::string with_article(std::string_view type);
 /// "fixed-window's state", "no limiter's state": what a key of this content holds, in a sentence.
 [[nodiscard]] std::string describe_content(const Content& content);
 
