@@ -8,7 +8,7 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "traffic/pattern.h"
-#include "traffic/virtual_run.h"
+#include "traffic/outcome.h"
 
 namespace rlctl::cli {
 

@@ -10,6 +10,9 @@
 
 #include "cli/progress.h"
 #include "redis/error.h"
+#include "traffic/decider.h"
+#include "traffic/script.h"
+#include "traffic/virtual_run.h"
 
 namespace rlctl::cli {
 namespace {
@@ -99,8 +102,9 @@ class ScriptRun final : public traffic::Decider {
   ScriptRun(Workplace& workplace, const traffic::Contestant& contestant,
             const traffic::Traffic& traffic)
       : workplace_(workplace),
-        decider_(workplace.connection(), contestant, traffic, workplace.prefix()) {}
-  ~ScriptRun() override { workplace_.remove(decider_.keys()); }
+        script_(contestant, traffic, workplace.prefix()),
+        decider_(workplace.connection(), script_) {}
+  ~ScriptRun() override { workplace_.remove(script_.keys()); }
   ScriptRun(const ScriptRun&) = delete;
   ScriptRun& operator=(const ScriptRun&) = delete;
 
@@ -112,6 +116,7 @@ class ScriptRun final : public traffic::Decider {
 
  private:
   Workplace& workplace_;
+  traffic::BundledScript script_;
   traffic::ScriptDecider decider_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "cli/burst_report.h"
 #include "cli/command.h"
-#include "traffic/decider.h"
+#include "traffic/contestant.h"
 
 namespace rlctl::cli {
 

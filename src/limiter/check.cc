@@ -50,7 +50,7 @@ Decision Checker::check(const Request& request) {
   return parse(reply);
 }
 
-void Checker::append(const Request& request) {
+redis::Arguments CheckCommand::of(const Request& request) {
   const auto keys = request.keys.size();
   NumberWriter numbers(numbers_, 3 * keys + 3);
   arguments_.clear();
@@ -67,7 +67,7 @@ void Checker::append(const Request& request) {
   // What is left out at the end takes its default, as an empty string does in the middle; a key
   // may be empty too, but the last window never is.
   while (arguments_.back().empty()) arguments_.pop_back();
-  connection_.append(arguments_);
+  return arguments_;
 }
 
 void Checker::append_looks(const Request& request) {
@@ -95,8 +95,8 @@ Decision Checker::parse(redis::ReplyView reply) {
           .denied_by = static_cast<int>(numbers[5])};
 }
 
-void Checker::load() {
-  const auto reply = connection_.call({"SCRIPT", "LOAD", algorithm_.script});
+void load_script(redis::Connection& connection, const Algorithm& algorithm) {
+  const auto reply = connection.call({"SCRIPT", "LOAD", algorithm.script});
   if (reply.is_error()) throw redis::to_error(reply);
 }
 

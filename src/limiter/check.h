@@ -23,31 +23,46 @@ struct Request {
   std::optional<std::chrono::microseconds> now;  ///< default: the server's clock
 };
 
+/// The command that puts requests to an algorithm's script: EVALSHA, keys and arguments.
+class CheckCommand {
+ public:
+  explicit CheckCommand(const Algorithm& algorithm) : algorithm_(algorithm) {}
+
+  /// Valid until the next call, and as long as the request is.
+  [[nodiscard]] redis::Arguments of(const Request& request);
+
+ private:
+  const Algorithm& algorithm_;
+  // Of the last request; kept, so that the next one allocates nothing.
+  std::string numbers_;
+  std::vector<std::string_view> arguments_;
+};
+
+/// SCRIPT LOAD of an algorithm's script, and its answer. Throws redis::Error.
+void load_script(redis::Connection& connection, const Algorithm& algorithm);
+
 /// Asks one algorithm's script on one connection. EVALSHA at once; only where the server answers
 /// NOSCRIPT is the script loaded, and the question, which was not executed, asked again.
 class Checker {
  public:
   Checker(redis::Connection& connection, const Algorithm& algorithm)
-      : connection_(connection), algorithm_(algorithm) {}
+      : connection_(connection), algorithm_(algorithm), command_(algorithm) {}
 
   /// One round trip (two more after NOSCRIPT). Throws redis::Error.
   [[nodiscard]] Decision check(const Request& request);
 
   /// Pipelining: append() queues the question, parse() reads the answer to it. parse() throws
   /// redis::Error for an error reply (NOSCRIPT too) and for what no limiter script answers.
-  void append(const Request& request);
+  void append(const Request& request) { connection_.append(command_.of(request)); }
   [[nodiscard]] static Decision parse(redis::ReplyView reply);
   /// Queues a look (cost 0) at each key of a request by itself: as many answers as keys.
   void append_looks(const Request& request);
-  /// SCRIPT LOAD, and its answer.
-  void load();
+  void load() { load_script(connection_, algorithm_); }
 
  private:
   redis::Connection& connection_;
   const Algorithm& algorithm_;
-  // Of the last question; kept, so that the next one allocates nothing.
-  std::string numbers_;
-  std::vector<std::string_view> arguments_;
+  CheckCommand command_;
 };
 
 /// The server has not got the script: the question was not executed, and may be asked again after

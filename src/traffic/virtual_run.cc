@@ -11,7 +11,6 @@ using limiter::Decision;
 
 /// Requests decided between two looks at the interrupt. A script takes a few µs for each.
 constexpr std::size_t kBatch = 4096;
-constexpr std::size_t kTopDenied = 10;
 
 /// Calls what talks to a server; false where the interrupt ended it.
 template <typename Call>
@@ -37,34 +36,29 @@ std::size_t fill(Traffic& traffic, std::span<Arrival> arrivals) {
 Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
                       const redis::Interrupt& interrupt, const OnDecision& on_decision,
                       const OnProgress& on_progress) {
-  Outcome outcome;
-  Measurement measurement(limits);
+  OutcomeRecorder recorder(limits, on_decision);
+  bool is_interrupted = false;
   std::vector<Arrival> arrivals(kBatch);
   std::vector<Decision> decisions(kBatch);
   std::int64_t decided = 0;
-  const auto interrupted = [&] { return interrupt.signal() != 0; };
-  while (!(outcome.interrupted = interrupted())) {
+  while (!(is_interrupted = interrupt.signal() != 0)) {
     const auto count = fill(traffic, arrivals);
     if (count == 0) break;
     const auto batch = std::span(arrivals).first(count);
     const auto decide = [&] { decider.decide(batch, std::span(decisions).first(count)); };
     if (!finishes(decide)) {
-      outcome.interrupted = true;
+      is_interrupted = true;
       break;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      measurement.add(arrivals[i], decisions[i]);
-      outcome.timeline.add(arrivals[i].at, decisions[i].allowed);
-      if (on_decision) on_decision(arrivals[i], decisions[i]);
-    }
+    for (std::size_t i = 0; i < count; ++i) recorder.add(arrivals[i], decisions[i]);
     decided += static_cast<std::int64_t>(count);
     if (on_progress) on_progress(decided);
   }
-  outcome.measured = measurement.result();
-  outcome.top_denied = measurement.most_denied(kTopDenied);
-  if (!outcome.interrupted) {
-    outcome.interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
+  auto outcome = recorder.finish();
+  if (!is_interrupted) {
+    is_interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
   }
+  outcome.interrupted = is_interrupted;
   return outcome;
 }
 

@@ -10,6 +10,7 @@
 
 #include "redis/private_server.h"
 #include "support/limiters.h"
+#include "traffic/key_memory.h"
 #include "traffic/pattern.h"
 
 using namespace std::chrono_literals;
@@ -58,7 +59,8 @@ Result run_model(const Pattern& pattern, const PatternRequest& request,
 Result run_script(Connection& connection, std::string prefix, const Pattern& pattern,
                   const PatternRequest& request, const Contestant& contestant) {
   const auto traffic = make_traffic(pattern, request);
-  ScriptDecider decider(connection, contestant, *traffic, std::move(prefix));
+  BundledScript script(contestant, *traffic, std::move(prefix));
+  ScriptDecider decider(connection, script);
   return run(*traffic, decider, contestant.limits);
 }
 
@@ -180,10 +182,10 @@ TEST_CASE("keys are the prefix and the traffic's names, one for each limit") {
   const auto keys_of = [&](const std::vector<Limit>& limits) {
     const auto traffic =
         make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 200, .keys = 2});
-    ScriptDecider decider(server.connection(), {&algorithm("fixed-window"), limits}, *traffic,
-                          "burst:x:");
+    BundledScript script({&algorithm("fixed-window"), limits}, *traffic, "burst:x:");
+    ScriptDecider decider(server.connection(), script);
     static_cast<void>(run(*traffic, decider, limits));
-    return decider.keys();
+    return script.keys();
   };
   using Keys = std::vector<std::string>;
   CHECK(keys_of({kMinute}) == Keys{"burst:x:1", "burst:x:2"});
@@ -208,11 +210,25 @@ TEST_CASE("bytes are those of the keys that are there, and none are known withou
   CHECK_FALSE(run_model(patterns().front(), request, contestant).outcome.bytes_per_key);
 }
 
+TEST_CASE("a size that chance decides is not told, since it differs from run to run") {
+  TestServer server;
+  const auto bytes_of = [&](const PatternRequest& request) {
+    const Contestant contestant{&algorithm("sliding-window-zset"), {request.limit}};
+    return run_script(server.connection(), "z:", patterns().front(), request, contestant)
+        .outcome.bytes_per_key;
+  };
+  CHECK(bytes_of({.limit = {10, 60s, {}}}) > 100);  // one listpack
+  CHECK(server.call({"DEL", "z:1"}).integer() == 1);
+  CHECK_FALSE(bytes_of({.limit = kMinute}));  // a skip list
+  const std::vector<std::string> keys{"z:1"};
+  CHECK(bytes_per_key(server.connection(), keys, Sizes::kAny) > 50'000);
+}
+
 TEST_CASE("keys that are gone count for no bytes, and no key is no number") {
   TestServer server;
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute, .keys = 2});
-  ScriptDecider decider(server.connection(), {&algorithm("fixed-window"), {kMinute}}, *traffic,
-                        "b:");
+  BundledScript script({&algorithm("fixed-window"), {kMinute}}, *traffic, "b:");
+  ScriptDecider decider(server.connection(), script);
   CHECK_FALSE(decider.bytes_per_key());
   static_cast<void>(run(*traffic, decider, {kMinute}));
   const auto both = decider.bytes_per_key();
@@ -243,7 +259,8 @@ TEST_CASE("a script that is removed meanwhile is an error") {
   auto connection = Connection::open(server.url(), 60s);
   auto other = Connection::open(server.url(), 60s);
   WithIncident traffic(4500, [&] { static_cast<void>(other.call({"SCRIPT", "FLUSH"})); });
-  ScriptDecider decider(connection, {&algorithm("gcra"), {kMinute}}, traffic, "f:");
+  BundledScript script({&algorithm("gcra"), {kMinute}}, traffic, "f:");
+  ScriptDecider decider(connection, script);
   try {
     static_cast<void>(run(traffic, decider, {kMinute}));
     FAIL("no error");
@@ -276,13 +293,14 @@ TEST_CASE("an interrupt while a server is asked loses what was on its way, and t
   Interrupt interrupt;
   auto connection = Connection::open(server.url(), 60s, &interrupt);
   WithIncident traffic(4500, [&] { interrupt.raise(SIGINT); });
-  ScriptDecider decider(connection, {&algorithm("gcra"), {kMinute}}, traffic, "i:");
+  BundledScript script({&algorithm("gcra"), {kMinute}}, traffic, "i:");
+  ScriptDecider decider(connection, script);
   const auto outcome = run_virtually(traffic, decider, {kMinute}, interrupt);
   CHECK(outcome.interrupted);
   CHECK(outcome.measured.sent > 0);
   CHECK(outcome.measured.sent <= 4500);
   CHECK_FALSE(outcome.bytes_per_key);
-  CHECK(decider.keys() == std::vector<std::string>{"i:1"});
+  CHECK(script.keys() == std::vector<std::string>{"i:1"});
 }
 
 TEST_CASE("progress comes often, and ends with all") {
@@ -308,12 +326,11 @@ TEST_CASE("of the keys that were denied, ten are named") {
 }
 
 TEST_CASE("an algorithm that cannot be asked with a limit is refused before anything is sent") {
-  TestServer server;
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   for (const Contestant& contestant :
        {Contestant{&algorithm("concurrency"), {kMinute}},
         Contestant{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}}}) {
     CHECK_THROWS_AS(ModelDecider{contestant}, UsageError);
-    CHECK_THROWS_AS(ScriptDecider(server.connection(), contestant, *traffic, "r:"), UsageError);
+    CHECK_THROWS_AS(BundledScript(contestant, *traffic, "r:"), UsageError);
   }
 }

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "limiter/decision.h"
+#include "limiter/limit.h"
+#include "traffic/measurement.h"
+#include "traffic/timeline.h"
+#include "traffic/traffic.h"
+
+namespace rlctl::traffic {
+
+/// What became of one contestant.
+struct Outcome {
+  Measured measured = {};
+  std::vector<KeyDenied> top_denied = {};  ///< at most ten
+  Timeline timeline = {};
+  /// At the end of the traffic, over the keys that are there then; none without a server.
+  std::optional<double> bytes_per_key = {};
+  bool interrupted = false;  ///< it is of the traffic's beginning only
+};
+
+/// Called for each request with what was decided, in order: for --jsonl and --csv.
+using OnDecision = std::function<void(const Arrival&, const limiter::Decision&)>;
+/// Called some times a second at least: how many requests have been decided.
+using OnProgress = std::function<void(std::int64_t)>;
+
+/// Makes an outcome of decisions as they come, in the order of their times.
+class OutcomeRecorder {
+ public:
+  /// `on_decision` may be empty.
+  OutcomeRecorder(const std::vector<limiter::Limit>& limits, const OnDecision& on_decision)
+      : measurement_(limits), on_decision_(on_decision) {}
+
+  void add(const Arrival& arrival, const limiter::Decision& decision) {
+    measurement_.add(arrival, decision);
+    timeline_.add(arrival.at, decision.allowed);
+    if (on_decision_) on_decision_(arrival, decision);
+  }
+  /// Of all that was added; once.
+  [[nodiscard]] Outcome finish() {
+    return {.measured = measurement_.result(),
+            .top_denied = measurement_.most_denied(kTopDenied),
+            .timeline = std::move(timeline_)};
+  }
+
+ private:
+  static constexpr std::size_t kTopDenied = 10;
+
+  Measurement measurement_;
+  Timeline timeline_;
+  const OnDecision& on_decision_;
+};
+
+}  // namespace rlctl::traffic
