@@ -31,7 +31,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   if (asked.denials) end_denials(asked, arrival);
   const auto first = arrival.key * limits_.size();
   for (std::size_t i = 0; i < limits_.size(); ++i) {
-    windows_[first + i].allow(arrival.at, arrival.cost);
+    windows_[first + i].allow(arrival.at + decision.delay, arrival.cost);
   }
 }
 

@@ -14,7 +14,7 @@
 namespace rlctl::traffic {
 
 /// The most that was allowed within one window, and where; of equals that of the first limit, and
-/// of its first key.
+/// of its first key. What was allowed with a delay counts when it may go on.
 struct Worst {
   std::int64_t allowed = 0;  ///< units
   double ratio = 0;          ///< of the limit: 1 where it was just kept

@@ -247,3 +247,14 @@ TEST_CASE("a measurement of nothing is empty") {
   CHECK(measurement.result().worst.ratio == 0);
   CHECK(measurement.most_denied(10).empty());
 }
+
+TEST_CASE("what is allowed with a delay counts when it may go on") {
+  Measurement measurement({{5, 60s, {}}});
+  for (const auto delay : {0s, 12s, 24s, 36s, 48s, 60s}) {
+    measurement.add({.at = 1000s}, {.allowed = true, .delay = delay});
+  }
+  const auto worst = measurement.result().worst;
+  CHECK(worst.allowed == 5);
+  CHECK(worst.from == 1000s);
+  CHECK(worst.span == 48s);
+}
