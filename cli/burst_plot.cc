@@ -139,7 +139,7 @@ void Plot::append_run(const BurstRun& run) {
   const bool beside = name.size() + 2 + display_width(verdict) <= look_.columns;
   out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
   out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
-  append_chart(allowed_within_window(run.outcome.timeline, axis_, scale_.window));
+  append_chart(allowed_within_window(run.outcome.departures, axis_, scale_.window));
   append_counts(columns_of(run.outcome.timeline, axis_));
 }
 

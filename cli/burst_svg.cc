@@ -150,7 +150,7 @@ Drawing::Drawing(const BurstReport& report)
       caption_(caption_lines(report.command)),
       most_within_(static_cast<double>(scale_.limit)) {
   for (const auto& run : report.runs) {
-    for (const auto count : allowed_within_window(run.outcome.timeline, axis_, scale_.window)) {
+    for (const auto count : allowed_within_window(run.outcome.departures, axis_, scale_.window)) {
       most_within_ = std::max(most_within_, static_cast<double>(count * scale_.cost));
     }
     for (const auto& bin : columns_of(run.outcome.timeline, axis_)) {
@@ -245,7 +245,7 @@ void Drawing::chart(const BurstRun& run, double top) {
   const auto y_of = [&](double units) {
     return bottom - kChart * units / (most_within_ * kHeadroom);
   };
-  const auto within = allowed_within_window(run.outcome.timeline, axis_, scale_.window);
+  const auto within = allowed_within_window(run.outcome.departures, axis_, scale_.window);
   std::string line;
   double x = kLeft;
   for (std::size_t i = 0; i < within.size(); ++i) {

@@ -87,8 +87,10 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
   for (std::size_t i = 0; i < bins.size(); ++i) {
     sum += bins[i].allowed;
     if (i >= in_window) sum -= bins[i - in_window].allowed;
-    const auto middle =
-        timeline.begin() + timeline.width() * static_cast<std::int64_t>(i) + timeline.width() / 2;
+    const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(i);
+    const auto last = std::min(first + timeline.width() - microseconds{1}, timeline.end());
+    const auto middle = first + (last - first) / 2;
+    if (middle >= axis.to) break;
     const auto place = static_cast<std::int64_t>(place_of(axis, middle));
     const auto column = std::clamp<std::int64_t>(place, 0, std::ssize(columns) - 1);
     auto& most = columns[static_cast<std::size_t>(column)];

@@ -17,7 +17,8 @@ namespace rlctl::traffic {
 struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten
-  Timeline timeline = {};
+  Timeline timeline = {};                  ///< of requests as they come
+  Timeline departures = {};  ///< of what is allowed, as it may go on: after its delay, if any
   /// At the end of the traffic, over the keys that are there then; none without a server.
   std::optional<double> bytes_per_key = {};
   bool interrupted = false;  ///< it is of the traffic's beginning only
@@ -38,20 +39,22 @@ class OutcomeRecorder {
   void add(const Arrival& arrival, const limiter::Decision& decision) {
     measurement_.add(arrival, decision);
     timeline_.add(arrival.at, decision.allowed);
+    if (decision.allowed) departures_.add(arrival.at + decision.delay, true);
     if (on_decision_) on_decision_(arrival, decision);
   }
   /// Of all that was added; once.
   [[nodiscard]] Outcome finish() {
     return {.measured = measurement_.result(),
             .top_denied = measurement_.most_denied(kTopDenied),
-            .timeline = std::move(timeline_)};
+            .timeline = std::move(timeline_),
+            .departures = std::move(departures_)};
   }
 
  private:
   static constexpr std::size_t kTopDenied = 10;
 
   Measurement measurement_;
-  Timeline timeline_;
+  Timeline timeline_, departures_;
   const OnDecision& on_decision_;
 };
 

@@ -25,8 +25,8 @@ void Timeline::widen() {
 }
 
 void Timeline::add(microseconds at, bool allowed) {
-  if (bins_.empty()) begin_ = at;
-  end_ = at;
+  if (bins_.empty()) begin_ = end_ = at;
+  end_ = std::max(end_, at);
   const auto past_us = static_cast<std::uint64_t>((at - begin_).count());
   while (past_us >> width_bits_ >= kMost) widen();
   const auto index = static_cast<std::size_t>(past_us >> width_bits_);

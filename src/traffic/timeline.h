@@ -22,11 +22,11 @@ class Timeline {
     bool operator==(const Bin&) const = default;
   };
 
-  /// Times never go back.
+  /// In any order, but none before the first.
   void add(microseconds at, bool allowed);
 
   [[nodiscard]] microseconds begin() const noexcept { return begin_; }  ///< of the first bin
-  [[nodiscard]] microseconds end() const noexcept { return end_; }      ///< the last request
+  [[nodiscard]] microseconds end() const noexcept { return end_; }      ///< the latest request
   [[nodiscard]] microseconds width() const noexcept { return width_; }
   [[nodiscard]] const std::vector<Bin>& bins() const noexcept { return bins_; }
 

@@ -116,3 +116,14 @@ TEST_CASE("a timeline without requests is empty") {
   CHECK(timeline.bins().empty());
   CHECK(timeline.resampled(0us, 10us, 3) == std::vector<Timeline::Bin>(3));
 }
+
+TEST_CASE("what comes earlier than the latest goes where it belongs") {
+  Timeline timeline;
+  timeline.add(100us, true);
+  timeline.add(108us, true);
+  timeline.add(103us, false);
+  CHECK(timeline.begin() == 100us);
+  CHECK(timeline.end() == 108us);
+  REQUIRE(timeline.bins().size() == 9);
+  CHECK(timeline.bins()[3].denied == 1);
+}

@@ -334,3 +334,12 @@ TEST_CASE("an algorithm that cannot be asked with a limit is refused before anyt
     CHECK_THROWS_AS(BundledScript(contestant, *traffic, "r:"), UsageError);
   }
 }
+
+TEST_CASE("what is delayed departs later than it comes") {
+  const auto outcome = run_model(*find_pattern("boundary"), {.limit = {5, 60s, {}}},
+                                 {&algorithm("leaky-bucket"), {{5, 60s, {}}}})
+                           .outcome;
+  CHECK(outcome.measured.allowed == 6);
+  CHECK(outcome.timeline.end() - outcome.timeline.begin() < 1s);
+  CHECK(outcome.departures.end() - outcome.departures.begin() == 60s);
+}
