@@ -9,6 +9,7 @@
 #include "limiter/limit.h"
 #include "traffic/measurement.h"
 #include "traffic/timeline.h"
+#include "traffic/timing.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
@@ -21,6 +22,7 @@ struct Outcome {
   Timeline departures = {};  ///< of what is allowed, as it may go on: after its delay, if any
   /// At the end of the traffic, over the keys that are there then; none without a server.
   std::optional<double> bytes_per_key = {};
+  std::optional<Timing> timing = {};  ///< under the real clock
   bool interrupted = false;  ///< it is of the traffic's beginning only
 };
 

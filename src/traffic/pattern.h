@@ -44,6 +44,11 @@ struct Pattern {
 /// Null where there is none of that name.
 [[nodiscard]] const Pattern* find_pattern(std::string_view name);
 
+/// The same request, but for the real clock: its first arrival comes as soon as may be, not before
+/// `earliest`. Only what is laid around the edge of a window waits for one.
+[[nodiscard]] PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
+                                         microseconds earliest);
+
 /// Throws limiter::UsageError where the request means nothing for this pattern: a rate where it
 /// takes none, a duration or number of requests of 0, a cost below 1, a traffic that would last
 /// beyond the times of the contract.

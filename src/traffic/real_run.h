@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "redis/connection.h"
+#include "redis/interrupt.h"
+#include "traffic/outcome.h"
+#include "traffic/script.h"
+#include "traffic/traffic.h"
+
+namespace rlctl::traffic {
+
+/// How far a run under the real clock is.
+struct RealProgress {
+  std::chrono::microseconds until_first{0};  ///< until the first request is due; 0 once it was
+  std::int64_t sent = 0, allowed = 0, denied = 0;
+  double seconds = 0;            ///< since the first request was sent
+  const Timing* timing = nullptr;  ///< so far; never null
+};
+using OnRealProgress = std::function<void(const RealProgress&)>;
+
+/// What both ways to drive traffic under the real clock have in common.
+struct RealRun {
+  Script* script = nullptr;
+  /// Requests take turns on them; at least one. They are not to end by an interrupt: requests that
+  /// are on their way when it comes are awaited, so that none is executed after its keys have been
+  /// removed.
+  std::span<redis::Connection> connections = {};
+  std::vector<limiter::Limit> limits = {};
+  /// How long an answer may take.
+  std::chrono::microseconds timeout{0};
+  const redis::Interrupt* interrupt = nullptr;
+  OnDecision on_decision = {};
+  OnRealProgress on_progress = {};  ///< ten times a second or so
+};
+
+/// Open loop: each request is sent at the time at which the traffic says it comes, by the system's
+/// clock, however slow the answers to those before it are; what is late shows as lag. A request's
+/// `now`, and the time at which it is measured, is that at which it was sent. The outcome has a
+/// Timing. Ends early, without an exception, where the interrupt is raised. Throws redis::Error.
+[[nodiscard]] Outcome run_on_schedule(Traffic& traffic, const RealRun& run);
+
+/// Closed loop: each connection has `pipeline` requests on their way at any time, and sends the
+/// next one as soon as an answer has come; the traffic says for which keys and at which cost. For
+/// `duration`, or until the traffic ends.
+[[nodiscard]] Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
+                                   std::optional<std::chrono::microseconds> duration);
+
+}  // namespace rlctl::traffic
