@@ -77,6 +77,7 @@ double length_us(const Rate& rate, const PatternRequest& request) {
 
 /// `start`, or the next multiple of the window.
 microseconds begin_of(const PatternRequest& request) {
+  if (request.starts_at_once) return request.start;
   const auto past = request.start % request.limit.window;
   return past.count() == 0 ? request.start : request.start + (request.limit.window - past);
 }
@@ -174,13 +175,20 @@ class Boundary final : public PatternTraffic {
   explicit Boundary(const PatternRequest& request)
       : PatternTraffic(request, 2 * as_double(request.limit.window)),
         edge_(request.limit.window),
-        length_(std::clamp(edge_ / 2, microseconds{1}, kBoundary)) {
+        length_(length_of(request)) {
     const auto all = request.requests.value_or(2 * filling(request) * request.keys);
     before_ = all - all / 2;
     after_ = all / 2;
   }
 
+  static microseconds first_in_window(const PatternRequest& request) {
+    return request.limit.window - length_of(request);
+  }
+
  private:
+  static microseconds length_of(const PatternRequest& request) {
+    return std::clamp(request.limit.window / 2, microseconds{1}, kBoundary);
+  }
   double us_until(std::int64_t index) override {
     if (index < before_) return as_double(edge_ - length_ + share(index, before_));
     index -= before_;
@@ -335,7 +343,8 @@ constexpr std::array kPatterns{
     Pattern{.name = "boundary",
             .summary = "the limit in the last 10 ms of a window, and in the next 10 ms again",
             .rate = "",
-            .make = make<Boundary>},
+            .make = make<Boundary>,
+            .first_in_window = Boundary::first_in_window},
     Pattern{.name = "steady",
             .summary = "evenly, twice what the limit allows",
             .rate = "of all requests",
@@ -394,6 +403,18 @@ const Pattern* find_pattern(std::string_view name) {
   const auto* found = std::find_if(kPatterns.begin(), kPatterns.end(),
                                    [&](const Pattern& pattern) { return pattern.name == name; });
   return found == kPatterns.end() ? nullptr : found;
+}
+
+PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
+                           microseconds earliest) {
+  PatternRequest result = request;
+  result.starts_at_once = pattern.first_in_window == nullptr;
+  result.start = earliest;
+  if (!result.starts_at_once) {
+    const auto within = earliest - pattern.first_in_window(request);
+    result.start = std::max(microseconds{0}, within);  // and from there to the next window
+  }
+  return result;
 }
 
 std::unique_ptr<Traffic> make_traffic(const Pattern& pattern, const PatternRequest& request) {

@@ -26,8 +26,9 @@ struct PatternRequest {
   double key_skew = 0;  ///< Zipf's exponent: key n comes as often as 1 / n^skew; 0: all alike
   std::int64_t cost = 1;
   std::uint64_t seed = 1;
-  /// Where it begins: moved up to the next multiple of the window.
+  /// Where it begins: moved up to the next multiple of the window, unless told.
   microseconds start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}.time_since_epoch()};
+  bool starts_at_once = false;  ///< at `start` itself; see starting_at()
 };
 
 /// One way in which requests come: a row of the table in pattern.cc.
@@ -37,6 +38,9 @@ struct Pattern {
   std::string_view rate;     ///< what --rate says of it; empty: it takes none
   bool is_random = false;    ///< the seed changes more than which key is asked
   std::unique_ptr<Traffic> (*make)(const PatternRequest&) = nullptr;
+  /// How long after the beginning of a window its first arrival comes, where it is laid around the
+  /// edge of one; null: it can begin at any time.
+  microseconds (*first_in_window)(const PatternRequest&) = nullptr;
 };
 
 /// Every pattern, the default first.
