@@ -332,6 +332,12 @@ std::optional<Reply> Connection::try_read() {
   return state_->guarded([&] { return state_->try_read(); });
 }
 
+void Connection::time_out(std::chrono::microseconds timeout) {
+  state_->timeout = timeout;
+  state_->guarded([] { throw Error(Failure::kTimeout, "no answer in time"); });
+  throw Error(*state_->failure);
+}
+
 Reply Connection::call(Arguments arguments) {
   append(arguments);
   return read();

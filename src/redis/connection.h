@@ -61,6 +61,10 @@ class Connection {
     return call(Arguments(arguments.begin(), arguments.size()));
   }
 
+  /// Throws what read() throws when no reply comes within `timeout`: for who waits for many
+  /// connections at once, with poll(). The connection is of no more use.
+  [[noreturn]] void time_out(std::chrono::microseconds timeout);
+
   /// Commands appended whose replies have not been taken.
   [[nodiscard]] std::size_t outstanding() const noexcept;
   /// True if bytes wait to be sent.
