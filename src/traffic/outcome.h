@@ -23,7 +23,7 @@ struct Outcome {
   /// At the end of the traffic, over the keys that are there then; none without a server.
   std::optional<double> bytes_per_key = {};
   std::optional<Timing> timing = {};  ///< under the real clock
-  bool interrupted = false;  ///< it is of the traffic's beginning only
+  bool interrupted = false;           ///< it is of the traffic's beginning only
 };
 
 /// Called for each request with what was decided, in order: for --jsonl and --csv.

@@ -21,7 +21,7 @@ namespace rlctl::traffic {
 struct RealProgress {
   std::chrono::microseconds until_first{0};  ///< until the first request is due; 0 once it was
   std::int64_t sent = 0, allowed = 0, denied = 0;
-  double seconds = 0;            ///< since the first request was sent
+  double seconds = 0;              ///< since the first request was sent
   const Timing* timing = nullptr;  ///< so far; never null
 };
 using OnRealProgress = std::function<void(const RealProgress&)>;
@@ -34,22 +34,36 @@ struct RealRun {
   /// removed.
   std::span<redis::Connection> connections = {};
   std::vector<limiter::Limit> limits = {};
-  /// How long an answer may take.
+  /// How long a connection may be silent while an answer is awaited on it, and how long all that is
+  /// on its way may take once the run has been interrupted, or ended by an error.
   std::chrono::microseconds timeout{0};
   const redis::Interrupt* interrupt = nullptr;
+  /// In the order of sending, once all before it have been answered.
   OnDecision on_decision = {};
   OnRealProgress on_progress = {};  ///< ten times a second or so
 };
 
 /// Open loop: each request is sent at the time at which the traffic says it comes, by the system's
-/// clock, however slow the answers to those before it are; what is late shows as lag. A request's
-/// `now`, and the time at which it is measured, is that at which it was sent. The outcome has a
-/// Timing. Ends early, without an exception, where the interrupt is raised. Throws redis::Error.
+/// clock, however slow the answers to those before it are; what is late shows as lag. (The clock is
+/// read once: it is steady from then on, whatever is done to the system's.) A request's `now`, and
+/// the time at which it is measured, is that at which it was handed to its connection. The outcome
+/// has a Timing.
+///
+/// First the script is loaded and each connection asked once, so that what is wrong with one is
+/// said before anything is sent; the traffic must leave time for it: 20 ms, and 100 µs for each
+/// connection.
+///
+/// Ends early, without an exception, where the interrupt is raised: nothing more is sent, what is
+/// on its way is awaited, and of a server that stays mute the outcome has what was answered. Throws
+/// redis::Error, once nothing is on its way any more: an error reply, a server that is gone, one
+/// that is silent for `timeout`; in the last case, and where an interrupted run's answers do not
+/// come, the connections concerned are of no more use, and what was sent may yet be executed.
 [[nodiscard]] Outcome run_on_schedule(Traffic& traffic, const RealRun& run);
 
-/// Closed loop: each connection has `pipeline` requests on their way at any time, and sends the
-/// next one as soon as an answer has come; the traffic says for which keys and at which cost. For
-/// `duration`, or until the traffic ends.
+/// Closed loop: each connection has `pipeline` requests (at least one) on their way at any time,
+/// and sends the next one as soon as an answer has come; the traffic says for which keys and at
+/// which cost. For `duration`, or until the traffic ends; what is on its way then is awaited. Else
+/// as run_on_schedule().
 [[nodiscard]] Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
                                    std::optional<std::chrono::microseconds> duration);
 

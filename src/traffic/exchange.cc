@@ -1,0 +1,266 @@
+#include "traffic/exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "traffic/key_memory.h"
+
+namespace rlctl::traffic {
+namespace {
+
+constexpr std::chrono::milliseconds kBetweenProgress{100};
+/// Longer than any run, and short enough to be added to an instant.
+constexpr std::chrono::hours kLongestTimeout{24 * 365};
+
+double as_seconds(redis::Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+/// So many within so long; 0 where they come all at once.
+double rate(std::int64_t count, double seconds) {
+  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+}
+
+/// Asks each connection, all of them in one round trip: AUTH and SELECT leave with the first
+/// command, and a server that takes no more clients says so then.
+void greet(std::span<redis::Connection> connections) {
+  for (auto& connection : connections) {
+    connection.append({"PING"});
+    connection.flush();
+  }
+  for (auto& connection : connections) {
+    const auto reply = connection.read();
+    // Who may call scripts alone may not do this; that it was answered is enough.
+    if (reply.is_error() && redis::error_code(reply.text()) != "NOPERM") {
+      throw redis::to_error(reply);
+    }
+  }
+}
+
+}  // namespace
+
+Exchange::Exchange(const RealRun& run)
+    : run_(run),
+      timeout_(std::min<std::chrono::microseconds>(run.timeout, kLongestTimeout)),
+      poller_(run.interrupt),
+      recorder_(run.limits, run.on_decision) {
+  run_.script->load(run_.connections.front());
+  greet(run_.connections);
+  server_time_ = read_server_time(run_.connections.front());
+  clients_.reserve(run_.connections.size());
+  for (auto& connection : run_.connections) {
+    poller_.add(connection.fd(), clients_.size());
+    clients_.push_back({.connection = &connection});
+  }
+  next_progress_ = RealClock::now();
+}
+
+void Exchange::ask(std::size_t number, Arrival arrival, std::optional<Instant> due) {
+  Client& client = clients_[number];
+  const auto now = RealClock::now();
+  arrival.at = clock_.since_1970(now);
+  client.connection->append(run_.script->command(arrival));
+  client.waiting.push(
+      requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
+  ++awaited_;
+  if (sent_++ == 0) first_sent_ = now;
+  last_sent_ = now;
+  if (due) {
+    if (sent_ == 1) first_due_ = *due;
+    last_due_ = *due;
+    timing_.lag.add(now - *due);
+  }
+  if (!client.has_news && !client.awaits_room) {
+    client.has_news = true;
+    to_send_.push_back(number);
+  }
+}
+
+void Exchange::send(std::size_t number) {
+  Client& client = clients_[number];
+  client.has_news = false;
+  if (client.is_lost) return;
+  try {
+    const bool awaits_room = !client.connection->send_some();
+    if (awaits_room == client.awaits_room) return;
+    client.awaits_room = awaits_room;
+    poller_.set_writing(client.connection->fd(), number, awaits_room);
+  } catch (const redis::Error& error) {
+    lose(client, error);
+  }
+}
+
+void Exchange::send_all() {
+  for (const auto number : to_send_) send(number);
+  to_send_.clear();
+}
+
+void Exchange::take_answer(Client& client, redis::ReplyView reply) {
+  const auto now = RealClock::now();
+  Request& request = requests_[client.waiting.front()];
+  client.waiting.pop();
+  client.heard = now;
+  --awaited_;
+  try {
+    request.decision = run_.script->parse(reply);
+  } catch (const redis::Error& error) {
+    request.state = State::kLost;
+    stop(&error);
+    return;
+  }
+  request.state = State::kAnswered;
+  last_answer_ = now;
+  timing_.service.add(now - request.sent);
+  if (request.due) timing_.response.add(now - *request.due);
+}
+
+/// True where answers came. What nobody asked for comes before a server hangs up, which the next
+/// reading tells.
+bool Exchange::receive(std::size_t number) {
+  Client& client = clients_[number];
+  const auto before = client.waiting.size();
+  if (client.is_lost) return false;
+  try {
+    while (const auto reply = client.connection->try_read()) {
+      if (client.waiting.empty()) break;
+      take_answer(client, *reply);
+      if (client.waiting.empty()) break;
+    }
+  } catch (const redis::Error& error) {
+    lose(client, error);
+  }
+  return client.waiting.size() < before;
+}
+
+/// Those answered so far, as far as all before them are.
+void Exchange::hand_on() {
+  for (; !requests_.empty(); requests_.pop()) {
+    const Request& request = requests_.front();
+    if (request.state == State::kUnderWay) return;
+    if (request.state == State::kLost || is_abandoned_) continue;
+    ++(request.decision.allowed ? allowed_ : denied_);
+    recorder_.add(request.arrival, request.decision);
+  }
+}
+
+/// Of what ends a run, the first counts. Null: an interrupt.
+void Exchange::stop(const redis::Error* error) {
+  if (stopped_at_) return;
+  stopped_at_ = RealClock::now();
+  if (error != nullptr) error_ = *error;
+  is_interrupted_ = error == nullptr;
+}
+
+void Exchange::lose(Client& client, const redis::Error& error) {
+  stop(&error);
+  if (std::exchange(client.is_lost, true)) return;
+  poller_.remove(client.connection->fd());
+  awaited_ -= static_cast<std::int64_t>(client.waiting.size());
+  for (; !client.waiting.empty(); client.waiting.pop()) {
+    requests_[client.waiting.front()].state = State::kLost;
+  }
+}
+
+void Exchange::time_out(Client& client) {
+  try {
+    client.connection->time_out(timeout_);
+  } catch (const redis::Error& error) {
+    lose(client, error);
+  }
+}
+
+/// `now`: when it was last looked whether answers had come. Of the requests on their way the first
+/// is the one sent first, of all clients.
+void Exchange::time_out_silent(Instant now) {
+  if (stopped_at_ && now - *stopped_at_ > timeout_) {
+    for (Client& client : clients_) {
+      if (!client.waiting.empty()) time_out(client);
+    }
+  }
+  for (; !requests_.empty(); hand_on()) {
+    Client& client = clients_[requests_.front().client];
+    if (now - std::max(requests_.front().sent, client.heard) <= timeout_) return;
+    time_out(client);
+  }
+}
+
+void Exchange::set_rates() {
+  const auto answers = timing_.service.count();
+  const bool scheduled = timing_.lag.count() > 0;
+  timing_.seconds = answers > 0 ? as_seconds(last_answer_ - first_sent_) : 0;
+  timing_.achieved_per_second = rate(scheduled ? answers - 1 : answers, timing_.seconds);
+  if (!scheduled) return;
+  timing_.offered_per_second = rate(sent_ - 1, as_seconds(last_due_ - first_due_));
+  timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
+}
+
+void Exchange::tell_progress(Instant now) {
+  if (now < next_progress_) return;
+  next_progress_ = now + kBetweenProgress;
+  if (!run_.on_progress || is_abandoned_) return;
+  set_rates();
+  RealProgress progress{.sent = sent_, .allowed = allowed_, .denied = denied_, .timing = &timing_};
+  if (sent_ > 0) {
+    progress.seconds = as_seconds(now - first_sent_);
+  } else if (first_due_ > now) {
+    progress.until_first = std::chrono::floor<std::chrono::microseconds>(first_due_ - now);
+  }
+  run_.on_progress(progress);
+}
+
+/// When something must be done though nothing comes.
+Instant Exchange::next_duty() const {
+  auto at = next_progress_;
+  if (!requests_.empty()) {
+    const Request& first = requests_.front();
+    at = std::min(at, std::max(first.sent, clients_[first.client].heard) + timeout_);
+  }
+  if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
+  return at;
+}
+
+void Exchange::turn(Instant until, const OnAnswers& on_answers) {
+  send_all();
+  const auto ready = poller_.wait(std::min(until, next_duty()));
+  const auto now = RealClock::now();
+  for (const auto& [number, readable, writable] : ready) {
+    if (writable) send(number);
+    if (readable && receive(number) && on_answers) on_answers(number);
+  }
+  hand_on();
+  if (ready.size() < redis::Poller::kAtOnce) time_out_silent(now);
+  tell_progress(now);
+  if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
+}
+
+void Exchange::await_all() {
+  while (awaited_ > 0) turn(redis::kNoDeadline);
+  hand_on();
+}
+
+Outcome Exchange::finish() {
+  await_all();
+  if (error_) throw redis::Error(*error_);
+  set_rates();
+  auto outcome = recorder_.finish();
+  auto& connection = run_.connections.front();
+  outcome.interrupted = is_interrupted_;
+  if (!is_interrupted_) {
+    timing_.server_us_per_call = us_per_call(server_time_, read_server_time(connection), sent_);
+    outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys(), Sizes::kAny);
+  }
+  outcome.timing = std::move(timing_);
+  return outcome;
+}
+
+void Exchange::abandon() noexcept {
+  is_abandoned_ = true;
+  try {
+    stop(nullptr);
+    await_all();
+  } catch (const std::exception&) {
+    return;  // the first exception is on its way
+  }
+}
+
+}  // namespace rlctl::traffic

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace rlctl::traffic {
+
+/// A queue whose entries are numbered in the order in which they came, from 0, and found by their
+/// numbers until they are popped. It allocates only to hold more than it ever did.
+template <typename T>
+class NumberedQueue {
+ public:
+  /// Its number.
+  std::uint64_t push(T value) {
+    if (size() == entries_.size()) grow();
+    entries_[place(end_)] = std::move(value);
+    return end_++;
+  }
+  void pop() noexcept { ++begin_; }
+
+  [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
+  [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
+  [[nodiscard]] const T& front() const noexcept { return entries_[place(begin_)]; }
+  /// Of one that is there.
+  [[nodiscard]] T& operator[](std::uint64_t number) noexcept { return entries_[place(number)]; }
+
+ private:
+  /// There are 0 or a power of two of them.
+  [[nodiscard]] std::size_t place(std::uint64_t number) const noexcept {
+    return number & (entries_.size() - 1);
+  }
+  void grow() {
+    constexpr std::size_t kFirst = 16;
+    std::vector<T> larger(entries_.empty() ? kFirst : 2 * entries_.size());
+    for (auto number = begin_; number != end_; ++number) {
+      larger[number & (larger.size() - 1)] = std::move(entries_[place(number)]);
+    }
+    entries_ = std::move(larger);
+  }
+
+  std::vector<T> entries_;
+  std::uint64_t begin_ = 0, end_ = 0;
+};
+
+}  // namespace rlctl::traffic
