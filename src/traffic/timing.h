@@ -9,10 +9,10 @@ namespace rlctl::traffic {
 /// What a run under the real clock took, on the sender's side. On a schedule, n requests within t
 /// are a rate of (n - 1) / t, what lies between them counts; without one they are n / t.
 struct Timing {
-  Histogram service;   ///< from sending a request to its answer
-  Histogram response;  ///< from when it was to be sent to its answer; empty without a schedule
-  Histogram lag;       ///< from when it was to be sent to sending it; empty without a schedule
-  double seconds = 0;  ///< from the first sending to the last answer
+  Histogram service = {};   ///< from sending a request to its answer
+  Histogram response = {};  ///< from when it was to be sent to its answer; empty without a schedule
+  Histogram lag = {};       ///< from when it was to be sent to sending it; empty without a schedule
+  double seconds = 0;       ///< from the first sending to the last answer
   double offered_per_second = 0;   ///< as scheduled; 0 without a schedule, or all at one time
   double sent_per_second = 0;      ///< from the first sending to the last; 0 without a schedule
   double achieved_per_second = 0;  ///< answers within `seconds`

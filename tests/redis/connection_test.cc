@@ -310,6 +310,20 @@ TEST_CASE("half a reply and then silence times out") {
   CHECK(contains(error.hint(), "may have been executed"));
 }
 
+TEST_CASE("who waits with a poll of his own can end it as reading would") {
+  Wire wire;
+  auto connection = over(wire);
+  connection.append({"PING"});
+  connection.send_some();
+  const auto error = error_of([&] { connection.time_out(250ms); });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(message_of(error), "no answer from "));
+  CHECK(contains(message_of(error), " within 250ms"));
+  CHECK(contains(error.hint(), "may have been executed"));
+  wire.to_read = {"+PONG\r\n"};
+  CHECK(message_of(error_of([&] { static_cast<void>(connection.read()); })) == message_of(error));
+}
+
 TEST_CASE("the time-out bounds the whole reply, however steadily it trickles") {
   const auto started = rlctl::redis::Clock::now();
   const auto error = ping_error([](Peer& peer) {

@@ -282,6 +282,43 @@ TEST_CASE("every pattern begins at the next multiple of the window") {
   CHECK(first(kDay + 60s) == kDay + 60s);
 }
 
+TEST_CASE("starting_at: what is laid around an edge comes at the first that can still be had") {
+  const auto first = [](const Limit& limit, microseconds earliest) {
+    const auto& boundary = *find_pattern("boundary");
+    const auto traffic = make_traffic(boundary, starting_at(boundary, {.limit = limit}, earliest));
+    Arrival arrival;
+    REQUIRE(traffic->next(arrival));
+    return arrival.at;
+  };
+  const auto before_edge = kDay + 60s - 10ms;
+  CHECK(first(kMinute, kDay) == before_edge);
+  CHECK(first(kMinute, kDay + 59s) == before_edge);
+  CHECK(first(kMinute, before_edge) == before_edge);
+  CHECK(first(kMinute, before_edge + 1us) == before_edge + 60s);
+  CHECK(first(kMinute, kDay + 60s) == before_edge + 60s);
+  // Windows so short that the traffic is a whole one, and the first of all.
+  CHECK(first({5, 4ms, {}}, kDay + 3ms) == kDay + 6ms);
+  CHECK(first({5, 1us, {}}, kDay + 3us) == kDay + 3us);
+  CHECK(first(kMinute, 0us) == 60s - 10ms);
+}
+
+TEST_CASE("starting_at: what is laid around no edge begins at once, and is the same traffic") {
+  const auto earliest = kDay + 12'345'678us;
+  for (const Pattern& pattern : patterns()) {
+    CAPTURE(std::string(pattern.name));
+    const PatternRequest request{.limit = kMinute, .requests = 500, .keys = 3, .seed = 9};
+    const auto all = arrivals(pattern.name, starting_at(pattern, request, earliest));
+    const auto same = arrivals(pattern.name, request);
+    REQUIRE(all.size() == same.size());
+    CHECK(all.front().at >= earliest);
+    if (pattern.first_in_window != nullptr) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(all[i].at - earliest == same[i].at - kDay);
+      CHECK(all[i].key == same[i].key);
+    }
+  }
+}
+
 TEST_CASE("every pattern that takes a duration ends with it, and says about how many there are") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(std::string(pattern.name));

@@ -1,0 +1,34 @@
+#include "traffic/numbered_queue.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using rlctl::traffic::NumberedQueue;
+
+TEST_CASE("an entry keeps its number while others come and go") {
+  NumberedQueue<std::string> queue;
+  std::uint64_t oldest = 0;
+  // It is longer and longer, so that it grows while its beginning lies in the middle of its memory.
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    CHECK(queue.push(std::to_string(number)) == number);
+    if (number % 3 == 0) {
+      CHECK(queue.front() == std::to_string(oldest++));
+      queue.pop();
+    }
+  }
+  REQUIRE(queue.size() == 1000 - oldest);
+  for (auto number = oldest; number < 1000; ++number) {
+    CHECK(queue[number] == std::to_string(number));
+  }
+}
+
+TEST_CASE("an empty queue begins again where it ended") {
+  NumberedQueue<int> queue;
+  CHECK(queue.empty());
+  CHECK(queue.push(7) == 0);
+  queue.pop();
+  CHECK(queue.empty());
+  CHECK(queue.push(8) == 1);
+  CHECK(queue[1] == 8);
+}

@@ -1,0 +1,665 @@
+#include "traffic/real_run.h"
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <csignal>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "redis/private_server.h"
+#include "redis/wait.h"
+#include "support/failure.h"
+#include "support/limiters.h"
+#include "traffic/decider.h"
+#include "traffic/pattern.h"
+#include "traffic/real_clock.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using namespace rlctl::test;
+using rlctl::redis::Clock;
+using rlctl::redis::Connection;
+using rlctl::redis::Error;
+using rlctl::redis::Failure;
+using rlctl::redis::Interrupt;
+using rlctl::redis::PrivateServer;
+using support::contains;
+using support::error_of;
+using support::message_of;
+
+namespace {
+
+const Limit kMinute{1000, 60s, {}};
+
+microseconds in(microseconds from_now) {
+  const RealClock clock;
+  return clock.since_1970(RealClock::now()) + from_now;
+}
+
+/// So many requests at so many a second, which begin a moment from now; to some of which something
+/// happens when they are made.
+class Stream final : public Traffic {
+ public:
+  Stream(std::int64_t count, microseconds distance, std::uint32_t keys = 1)
+      : count_(count), distance_(distance), keys_(keys) {}
+
+  /// When request number `at` is made, a moment after the one before it was handed over.
+  Stream& on(std::int64_t at, std::function<void()> incident) {
+    at_ = at;
+    incident_ = std::move(incident);
+    return *this;
+  }
+  [[nodiscard]] Arrival arrival(std::int64_t number) const {
+    return {.at = begin_ + number * distance_,
+            .key = static_cast<std::uint32_t>(number) % keys_,
+            .cost = number % 5 == 4 ? 2 : 1};
+  }
+
+  bool next(Arrival& arrival) override {
+    if (made_ == count_) return false;
+    if (made_ == 0) begin_ = in(begins_in_);
+    if (made_ == at_) incident_();
+    arrival = this->arrival(made_++);
+    return true;
+  }
+  std::string_view key_name(std::uint32_t key) const override { return names_[key]; }
+  std::int64_t size() const override { return count_; }
+
+  microseconds begins_in_ = 20ms;
+
+ private:
+  std::int64_t count_;
+  microseconds distance_;
+  std::uint32_t keys_;
+  std::int64_t at_ = -1;
+  std::function<void()> incident_;
+  std::int64_t made_ = 0;
+  microseconds begin_{0};
+  std::vector<std::string> names_{"a", "b", "c", "d", "e"};
+};
+
+struct Answer {
+  Arrival arrival;
+  Decision decision;
+};
+
+/// A server, connections to it, and what is said of a run on them.
+class Rig {
+ public:
+  explicit Rig(std::size_t connections = 1) {
+    for (std::size_t i = 0; i < connections; ++i) {
+      connections_.push_back(Connection::open(server_.url(), 60s));
+    }
+  }
+
+  Outcome on_schedule(Traffic& traffic, std::string_view name = "fixed-window",
+                      std::vector<Limit> limits = {kMinute}) {
+    BundledScript script({&algorithm(name), limits}, traffic, "r:");
+    return run_on_schedule(traffic, run_of(script, std::move(limits)));
+  }
+  Outcome flat_out(Traffic& traffic, std::size_t pipeline,
+                   std::optional<microseconds> duration = {}) {
+    BundledScript script({&algorithm("fixed-window"), {kMinute}}, traffic, "r:");
+    return run_flat_out(traffic, run_of(script, {kMinute}), pipeline, duration);
+  }
+  /// What it is given can be changed by `change`.
+  RealRun run_of(Script& script, std::vector<Limit> limits) {
+    RealRun run{.script = &script,
+                .connections = connections_,
+                .limits = std::move(limits),
+                .timeout = timeout_,
+                .interrupt = &interrupt_,
+                .on_decision =
+                    [this](const Arrival& arrival, const Decision& decision) {
+                      answers_.push_back({arrival, decision});
+                      if (on_answer_) on_answer_();
+                    },
+                .on_progress = on_progress_};
+    return run;
+  }
+
+  /// The server does nothing for a while, from now on.
+  void stop_for(std::chrono::milliseconds length) {
+    ::kill(server_.pid(), SIGSTOP);
+    resumers_.emplace_back([pid = server_.pid(), length] {
+      std::this_thread::sleep_for(length);
+      ::kill(pid, SIGCONT);
+    });
+  }
+  void kill(int signal) { ::kill(server_.pid(), signal); }
+  rlctl::redis::Reply call(std::initializer_list<std::string_view> arguments) {
+    auto other = Connection::open(server_.url(), 60s);
+    return other.call(arguments);
+  }
+  /// Each connection answers what it is asked, and nothing that was sent before is done after it.
+  void check_nothing_under_way() {
+    for (auto& connection : connections_) {
+      CHECK(connection.outstanding() == 0);
+      CHECK(connection.call({"PING"}).text() == "PONG");
+    }
+    static_cast<void>(call({"FLUSHALL"}));
+    std::this_thread::sleep_for(20ms);
+    CHECK(call({"DBSIZE"}).integer() == 0);
+  }
+
+  PrivateServer server_;
+  std::vector<Connection> connections_;
+  Interrupt interrupt_;
+  microseconds timeout_ = 60s;
+  OnRealProgress on_progress_;
+  std::function<void()> on_answer_;
+  std::vector<Answer> answers_;
+
+ private:
+  std::vector<std::jthread> resumers_;
+};
+
+bool in_order(const std::vector<Answer>& answers) {
+  return std::is_sorted(answers.begin(), answers.end(), [](const Answer& one, const Answer& other) {
+    return one.arrival.at < other.arrival.at;
+  });
+}
+
+/// All of a stream was sent, in its order, and nothing before its time.
+void check_all_sent(const std::vector<Answer>& answers, const Stream& stream) {
+  REQUIRE(static_cast<std::int64_t>(answers.size()) == stream.size());
+  CHECK(in_order(answers));
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    CAPTURE(i);
+    const auto expected = stream.arrival(static_cast<std::int64_t>(i));
+    REQUIRE(answers[i].arrival.at >= expected.at);
+    REQUIRE(answers[i].arrival.key == expected.key);
+    REQUIRE(answers[i].arrival.cost == expected.cost);
+  }
+}
+
+/// Asks for an outcome that is not to be had.
+template <typename Run>
+Error failure_of(Run run) {
+  return error_of([&] { static_cast<void>(run()); });
+}
+
+/// At least so many were longer than that.
+bool longer(const Histogram& histogram, std::int64_t count, nanoseconds than) {
+  const auto share = static_cast<double>(count) / static_cast<double>(histogram.count());
+  const auto found = histogram.percentile(100 * (1 - share));
+  REQUIRE(found);
+  return *found >= than;
+}
+
+/// Counts the requests that are on their way.
+class CountingScript final : public Script {
+ public:
+  explicit CountingScript(Script& script) : script_(script) {}
+  void load(Connection& connection) override { script_.load(connection); }
+  rlctl::redis::Arguments command(const Arrival& arrival) override {
+    most_ = std::max(most_, ++under_way_);
+    return script_.command(arrival);
+  }
+  std::vector<std::string> keys() const override { return script_.keys(); }
+  [[nodiscard]] std::int64_t most() const { return most_; }
+
+ private:
+  Decision read(rlctl::redis::ReplyView reply) const override {
+    --under_way_;
+    return script_.parse(reply);
+  }
+  Script& script_;
+  mutable std::int64_t under_way_ = 0;
+  std::int64_t most_ = 0;
+};
+
+/// Keeps the server busy for a tenth of a second. So long a command is read by itself: of those
+/// that it reads at once, the server answers none before it has executed all.
+class SlowScript final : public Script {
+ public:
+  void load(Connection& connection) override {
+    const auto reply = connection.call({"SCRIPT", "LOAD", R"(
+      local function now()
+        local time = redis.call('TIME')
+        return time[1] * 1e6 + time[2]
+      end
+      local ends = now() + 1e5
+      while now() < ends do end
+      return {1, 0, 0, 0, 0, 0})"});
+    sha1_ = reply.text();
+    arguments_ = {"EVALSHA", sha1_, "0", padding_};
+  }
+  rlctl::redis::Arguments command(const Arrival&) override { return arguments_; }
+  std::vector<std::string> keys() const override { return {}; }
+
+ private:
+  Decision read(rlctl::redis::ReplyView reply) const override {
+    return rlctl::limiter::Checker::parse(reply);
+  }
+  std::string sha1_;
+  std::string padding_ = std::string(40'000, ' ');
+  std::vector<std::string_view> arguments_;
+};
+
+}  // namespace
+
+// --- on schedule ---------------------------------------------------------------------------------
+
+TEST_CASE("every request is sent, in its order, none before its time") {
+  Rig rig;
+  Stream stream(500, 400us, 3);
+  const auto outcome = rig.on_schedule(stream);
+  check_all_sent(rig.answers_, stream);
+  CHECK(outcome.measured.sent == 500);
+  CHECK(outcome.measured.keys == 3);
+  CHECK_FALSE(outcome.interrupted);
+  CHECK(outcome.bytes_per_key > 0);
+}
+
+TEST_CASE("the times are those of all requests, and they add up") {
+  Rig rig;
+  Stream stream(500, 400us);
+  const auto timing = rig.on_schedule(stream).timing.value();
+  CHECK(timing.service.count() == 500);
+  CHECK(timing.response.count() == 500);
+  CHECK(timing.lag.count() == 500);
+  CHECK(timing.service.min() > 0ns);
+  CHECK(timing.response.max() >= timing.service.min());
+  CHECK(timing.response.mean_ns() ==
+        doctest::Approx(timing.service.mean_ns() + timing.lag.mean_ns()));
+  CHECK(timing.offered_per_second == doctest::Approx(2500));
+  CHECK(timing.seconds >= 499 * 400e-6 - 0.01);
+  CHECK(timing.achieved_per_second == doctest::Approx(499 / timing.seconds));
+  CHECK(timing.sent_per_second >= timing.achieved_per_second);
+}
+
+TEST_CASE("the scripts decide at the times of sending as the models do, whatever the algorithm") {
+  const Limit limit{20, 50ms, {}};
+  for (const Algorithm& row : rlctl::limiter::algorithms()) {
+    if (!rlctl::limiter::counts_requests(row)) continue;
+    CAPTURE(std::string(row.name));
+    Limit bursting = limit;
+    if (row.has_burst) bursting.burst = 7;
+    const std::vector<Limit> limits{bursting, {100, 200ms, {}}};
+    Rig rig;
+    Stream stream(1500, 200us, 4);
+    const auto outcome = rig.on_schedule(stream, row.name, limits);
+    check_all_sent(rig.answers_, stream);
+    ModelDecider model({&row, limits});
+    for (std::size_t i = 0; i < rig.answers_.size(); ++i) {
+      CAPTURE(i);
+      Decision expected;
+      model.decide({&rig.answers_[i].arrival, 1}, {&expected, 1});
+      REQUIRE(rig.answers_[i].decision == expected);
+    }
+    CHECK(outcome.measured.allowed > 0);
+    CHECK(outcome.measured.denied > 0);
+  }
+}
+
+TEST_CASE("requests take turns on several connections, and the limit holds for all of them") {
+  Rig rig(7);
+  Stream stream(3000, 100us);
+  const auto outcome = rig.on_schedule(stream);
+  check_all_sent(rig.answers_, stream);
+  CHECK(outcome.measured.sent == 3000);
+  // Costs are 1 and 2, and a window's edge may lie in between.
+  CHECK(outcome.measured.worst.allowed >= 999);
+  const auto calls = rig.call({"INFO", "commandstats"});
+  CHECK(contains(std::string(calls.text()), "cmdstat_evalsha:calls=3000,"));
+  for (auto& connection : rig.connections_) CHECK(connection.outstanding() == 0);
+}
+
+TEST_CASE("every connection is asked") {
+  Rig rig(4);
+  Stream stream(4, 1ms);
+  static_cast<void>(rig.on_schedule(stream));
+  const auto list = std::string(rig.connections_[0].call({"CLIENT", "LIST"}).text());
+  CHECK(std::count(list.begin(), list.end(), '\n') == 4);
+  std::size_t asked = 0, at = 0;
+  for (; (at = list.find("cmd=evalsha", at)) != std::string::npos; ++at) ++asked;
+  CHECK(asked == 3);  // the first has asked for this list since
+}
+
+TEST_CASE("the server's own time is told where nobody else calls scripts meanwhile") {
+  Rig rig;
+  Stream stream(200, 100us);
+  const auto outcome = rig.on_schedule(stream);
+  const auto us_per_call = outcome.timing.value().server_us_per_call;
+  CHECK(us_per_call > 0);
+  // Others' calls before the run do not count.
+  Stream again(200, 100us);
+  CHECK(rig.on_schedule(again).timing.value().server_us_per_call > 0);
+  Stream disturbed(200, 100us);
+  disturbed.on(100, [&] { static_cast<void>(rig.call({"EVALSHA", "0", "0"})); });
+  CHECK_FALSE(rig.on_schedule(disturbed).timing.value().server_us_per_call);
+}
+
+TEST_CASE("who may call scripts alone can drive traffic, and is told what he may know") {
+  Rig rig;
+  CHECK(rig.call({"ACL", "SETUSER", "scripter", "on", ">secret", "~r:*", "+@all", "-ping", "-info",
+                  "-memory"})
+            .text() == "OK");
+  auto url = rig.server_.url();
+  url.user = "scripter";
+  url.password = "secret";
+  rig.connections_.clear();
+  for (int i = 0; i < 3; ++i) rig.connections_.push_back(Connection::open(url, 60s));
+  Stream stream(100, 100us);
+  const auto outcome = rig.on_schedule(stream);
+  CHECK(outcome.measured.sent == 100);
+  CHECK_FALSE(outcome.timing.value().server_us_per_call);
+  CHECK_FALSE(outcome.bytes_per_key);
+}
+
+TEST_CASE("progress is told while the first request is awaited, and then of what was decided") {
+  Rig rig;
+  std::vector<RealProgress> all;
+  rig.on_progress_ = [&](const RealProgress& progress) {
+    REQUIRE(progress.timing != nullptr);
+    CHECK(progress.allowed + progress.denied <= progress.sent);
+    CHECK(progress.timing->lag.count() == progress.sent);
+    all.push_back(progress);
+  };
+  Stream stream(500, 1ms);
+  stream.begins_in_ = 400ms;
+  static_cast<void>(rig.on_schedule(stream));
+  REQUIRE(all.size() >= 3);
+  CHECK(all.front().until_first > 100ms);
+  CHECK(all.front().until_first <= 400ms);
+  CHECK(all.front().sent == 0);
+  CHECK(all.back().until_first == 0us);
+  CHECK(all.back().sent > 0);
+  CHECK(all.back().allowed > 0);
+  CHECK(all.back().seconds > 0);
+}
+
+// --- a server that is slow, and a sender that is
+// --------------------------------------------------
+
+TEST_CASE("a server that stops does not hold up the sender, and each request shows the stop") {
+  Rig rig;
+  Stream stream(1500, 1ms);
+  stream.on(500, [&] { rig.stop_for(500ms); });
+  const auto outcome = rig.on_schedule(stream);
+  check_all_sent(rig.answers_, stream);
+  const auto timing = outcome.timing.value();
+  CHECK(timing.response.max() >= 490ms);
+  CHECK(timing.service.max() >= 400ms);
+  // 250 were to be sent in the first half of the stop, and had to wait for the other half.
+  CHECK(longer(timing.response, 245, 245ms));
+  CHECK(longer(timing.service, 150, 245ms));
+  CHECK(timing.lag.percentile(90).value() < 100ms);
+}
+
+TEST_CASE("what a stopped server does not take waits here, and is no lag") {
+  Rig rig(2);
+  Stream stream(20'000, 50us);
+  stream.on(4000, [&] { rig.stop_for(400ms); });
+  const auto outcome = rig.on_schedule(stream);
+  check_all_sent(rig.answers_, stream);
+  const auto timing = outcome.timing.value();
+  CHECK(longer(timing.response, 3900, 195ms));  // of 4000 in the first half of the stop
+  CHECK(timing.lag.percentile(90).value() < 100ms);
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("a sender that is kept from running shows it in lag and response, not in service") {
+  bool progress = false;
+  SUBCASE("by who takes decisions") {}
+  SUBCASE("by who takes the progress") {
+    progress = true;
+  }
+  Rig rig;
+  int calls = 0;
+  const auto sleep_once = [&](int at) {
+    if (++calls == at) std::this_thread::sleep_for(300ms);
+  };
+  if (progress) {
+    rig.on_progress_ = [&](const RealProgress&) { sleep_once(4); };
+  } else {
+    rig.on_answer_ = [&] { sleep_once(300); };
+  }
+  Stream stream(1000, 1ms);
+  const auto outcome = rig.on_schedule(stream);
+  check_all_sent(rig.answers_, stream);
+  const auto timing = outcome.timing.value();
+  CHECK(timing.lag.max() >= 290ms);
+  CHECK(longer(timing.lag, 145, 145ms));
+  CHECK(longer(timing.response, 145, 145ms));
+  CHECK(timing.service.percentile(95).value() < 145ms);
+  CHECK_FALSE(timing.is_valid());
+}
+
+// --- what ends a run -----------------------------------------------------------------------------
+
+TEST_CASE("a server that stays mute is a time-out, in whatever way it was asked") {
+  Rig rig(3);
+  rig.timeout_ = 200ms;
+  Stream stream(100'000, 100us, 2);
+  stream.on(100, [&] { rig.kill(SIGSTOP); });
+  const auto began = Clock::now();
+  Error error{Failure::kUsage, ""};
+  SUBCASE("on schedule") {
+    error = failure_of([&] { return rig.on_schedule(stream); });
+  }
+  SUBCASE("flat out") {
+    error = failure_of([&] { return rig.flat_out(stream, 5); });
+  }
+  CHECK(Clock::now() - began < 5s);
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(message_of(error), "within 200ms"));
+  CHECK(contains(error.hint(), "may have been executed"));
+  rig.kill(SIGCONT);
+  // What it was asked before that is no answer to anything else.
+  for (auto& connection : rig.connections_) {
+    if (connection.outstanding() == 0) continue;
+    CHECK(failure_of([&] { return connection.call({"PING"}); }).failure() == Failure::kTimeout);
+  }
+}
+
+TEST_CASE("a server that is slow but answers is no time-out, however late the answers are") {
+  Rig rig;
+  rig.timeout_ = 400ms;
+  Stream stream(8, 1us);
+  SlowScript script;
+  const auto outcome = run_on_schedule(stream, rig.run_of(script, {kMinute}));
+  CHECK(outcome.measured.sent == 8);
+  CHECK(outcome.timing.value().service.max() > 700ms);
+}
+
+TEST_CASE("an error reply ends the run, and nothing is on its way after it") {
+  Rig rig(3);
+  Stream stream(100'000, 100us, 2);
+  std::string code;
+  SUBCASE("a key of another type, on schedule") {
+    stream.on(200, [&] {
+      static_cast<void>(rig.call({"DEL", "r:b"}));
+      static_cast<void>(rig.call({"LPUSH", "r:b", "x"}));
+    });
+    const auto error = failure_of([&] { return rig.on_schedule(stream); });
+    CHECK(error.code() == "WRONGTYPE");
+  }
+  SUBCASE("a key of another type, flat out") {
+    stream.on(200, [&] {
+      static_cast<void>(rig.call({"DEL", "r:b"}));
+      static_cast<void>(rig.call({"LPUSH", "r:b", "x"}));
+    });
+    const auto error = failure_of([&] { return rig.flat_out(stream, 20); });
+    CHECK(error.code() == "WRONGTYPE");
+  }
+  SUBCASE("a script that is gone") {
+    stream.on(200, [&] { static_cast<void>(rig.call({"SCRIPT", "FLUSH"})); });
+    const auto error = failure_of([&] { return rig.on_schedule(stream); });
+    CHECK(error.code() == "NOSCRIPT");
+    CHECK_FALSE(error.hint().empty());
+  }
+  CHECK(rig.answers_.size() < 50'000);
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("a server that dies ends the run") {
+  Rig rig(3);
+  Stream stream(100'000, 100us);
+  stream.on(200, [&] { rig.kill(SIGKILL); });
+  Error error{Failure::kUsage, ""};
+  SUBCASE("on schedule") {
+    error = failure_of([&] { return rig.on_schedule(stream); });
+  }
+  SUBCASE("flat out") {
+    error = failure_of([&] { return rig.flat_out(stream, 5); });
+  }
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(rig.answers_.size() < 50'000);
+}
+
+TEST_CASE("one connection that breaks ends the run, and what the others were asked is awaited") {
+  Rig rig(3);
+  Stream stream(100'000, 100us);
+  stream.on(200, [&] {
+    auto& second = rig.connections_[1];
+    ::shutdown(second.fd(), SHUT_RDWR);
+  });
+  const auto error = failure_of([&] { return rig.on_schedule(stream); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  rig.connections_.erase(rig.connections_.begin() + 1);
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("an interrupt ends the run with all that was sent, and no exception") {
+  Rig rig(3);
+  Stream stream(100'000, 100us, 3);
+  stream.on(500, [&] { rig.interrupt_.raise(SIGINT); });
+  Outcome outcome;
+  SUBCASE("on schedule") {
+    outcome = rig.on_schedule(stream);
+  }
+  SUBCASE("flat out") {
+    outcome = rig.flat_out(stream, 10);
+  }
+  CHECK(outcome.interrupted);
+  CHECK(outcome.measured.sent >= 500);
+  CHECK(outcome.measured.sent < 1000);
+  CHECK(outcome.timing.value().service.count() == outcome.measured.sent);
+  CHECK(rig.answers_.size() == static_cast<std::size_t>(outcome.measured.sent));
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("an interrupt ends the waiting for the first request, at once") {
+  Rig rig;
+  Stream stream(10, 1ms);
+  stream.begins_in_ = 60s;
+  rig.on_progress_ = [&](const RealProgress&) { rig.interrupt_.raise(SIGINT); };
+  const auto began = Clock::now();
+  const auto outcome = rig.on_schedule(stream);
+  CHECK(Clock::now() - began < 30s);
+  CHECK(outcome.interrupted);
+  CHECK(outcome.measured.sent == 0);
+  CHECK(outcome.timing.value().service.count() == 0);
+  CHECK(outcome.timing.value().seconds == 0);
+}
+
+TEST_CASE("an interrupted run does not wait longer for a mute server than a time-out") {
+  Rig rig(2);
+  rig.timeout_ = 300ms;
+  Stream stream(100'000, 100us);
+  stream.on(500, [&] {
+    rig.kill(SIGSTOP);
+    rig.interrupt_.raise(SIGINT);
+  });
+  const auto began = Clock::now();
+  const auto outcome = rig.on_schedule(stream);
+  CHECK(Clock::now() - began < 10s);
+  CHECK(outcome.interrupted);
+  CHECK(outcome.measured.sent > 0);
+  CHECK(outcome.measured.sent <= 1000);
+  CHECK(in_order(rig.answers_));
+  rig.kill(SIGCONT);
+}
+
+TEST_CASE("who takes the decisions may throw, and nothing is on its way after that") {
+  Rig rig(3);
+  int decided = 0;
+  rig.on_answer_ = [&] {
+    if (++decided == 100) throw std::runtime_error("the disk is full");
+  };
+  Stream stream(100'000, 50us, 2);
+  SUBCASE("on schedule") {
+    CHECK_THROWS_WITH_AS(static_cast<void>(rig.on_schedule(stream)), "the disk is full",
+                         std::runtime_error);
+  }
+  SUBCASE("flat out") {
+    CHECK_THROWS_WITH_AS(static_cast<void>(rig.flat_out(stream, 30)), "the disk is full",
+                         std::runtime_error);
+  }
+  CHECK(decided == 100);
+  rig.check_nothing_under_way();
+}
+
+// --- flat out ------------------------------------------------------------------------------------
+
+TEST_CASE("flat out: the number of requests ends it, and the pipelines are full and no fuller") {
+  Rig rig(4);
+  Stream stream(5000, 1us, 2);
+  BundledScript script({&algorithm("fixed-window"), {kMinute}}, stream, "r:");
+  CountingScript counting(script);
+  const auto outcome = run_flat_out(stream, rig.run_of(counting, {kMinute}), 6, {});
+  CHECK(outcome.measured.sent == 5000);
+  CHECK(counting.most() == 4 * 6);
+  CHECK(rig.answers_.size() == 5000);
+  CHECK(in_order(rig.answers_));
+  const auto timing = outcome.timing.value();
+  CHECK(timing.service.count() == 5000);
+  CHECK(timing.response.count() == 0);
+  CHECK(timing.lag.count() == 0);
+  CHECK(timing.offered_per_second == 0);
+  CHECK(timing.achieved_per_second == doctest::Approx(5000 / timing.seconds));
+  CHECK(timing.server_us_per_call > 0);
+  CHECK(timing.is_valid());
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("flat out: fewer requests than fit into the pipelines are sent all the same") {
+  Rig rig(4);
+  Stream stream(3, 1us);
+  CHECK(rig.flat_out(stream, 100).measured.sent == 3);
+  Stream none(0, 1us);
+  CHECK(rig.flat_out(none, 1).measured.sent == 0);
+}
+
+TEST_CASE("flat out: the duration ends it, and all that was sent is answered") {
+  Rig rig(3);
+  Stream stream(1'000'000'000, 1us);
+  const auto outcome = rig.flat_out(stream, 2, 300ms);
+  const auto timing = outcome.timing.value();
+  CHECK(timing.seconds >= 0.29);
+  CHECK(timing.seconds < 5);
+  CHECK(outcome.measured.sent > 10);
+  CHECK(timing.service.count() == outcome.measured.sent);
+  CHECK_FALSE(outcome.interrupted);
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("flat out: requests are measured at the times of their sending") {
+  Rig rig(3);
+  Stream stream(2000, 1us);
+  const auto before = in(0us);
+  static_cast<void>(rig.flat_out(stream, 4));
+  const auto after = in(0us);
+  CHECK(in_order(rig.answers_));
+  CHECK(rig.answers_.front().arrival.at >= before);
+  CHECK(rig.answers_.back().arrival.at <= after);
+}
+
+TEST_CASE("flat out: one connection's requests are decided as the models decide them") {
+  Rig rig;
+  Stream stream(3000, 1us, 3);
+  static_cast<void>(rig.flat_out(stream, 50));
+  ModelDecider model({&algorithm("fixed-window"), {kMinute}});
+  for (std::size_t i = 0; i < rig.answers_.size(); ++i) {
+    CAPTURE(i);
+    Decision expected;
+    model.decide({&rig.answers_[i].arrival, 1}, {&expected, 1});
+    REQUIRE(rig.answers_[i].decision == expected);
+  }
+}
