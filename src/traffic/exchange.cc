@@ -12,6 +12,11 @@ constexpr std::chrono::milliseconds kBetweenProgress{100};
 /// Longer than any run, and short enough to be added to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
+/// After so many answers the requests that follow them are sent.
+constexpr int kAnswersAtOnce = 32;
+/// After so many times that many the other connections have their turn.
+constexpr int kReadsAtOnce = 64;
+
 double as_seconds(redis::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
@@ -114,22 +119,33 @@ void Exchange::take_answer(Client& client, redis::ReplyView reply) {
   if (request.due) timing_.response.add(now - *request.due);
 }
 
-/// True where answers came. What nobody asked for comes before a server hangs up, which the next
-/// reading tells.
-bool Exchange::receive(std::size_t number) {
-  Client& client = clients_[number];
-  const auto before = client.waiting.size();
-  if (client.is_lost) return false;
+/// At most kAnswersAtOnce; how many. What nobody asked for comes before a server hangs up, which
+/// the next reading tells.
+int Exchange::take_answers(Client& client) {
+  int taken = 0;
   try {
-    while (const auto reply = client.connection->try_read()) {
-      if (client.waiting.empty()) break;
+    do {
+      const auto reply = client.connection->try_read();
+      if (!reply || client.waiting.empty()) break;
       take_answer(client, *reply);
-      if (client.waiting.empty()) break;
-    }
+      ++taken;
+    } while (taken < kAnswersAtOnce && !client.waiting.empty());
   } catch (const redis::Error& error) {
     lose(client, error);
   }
-  return client.waiting.size() < before;
+  return taken;
+}
+
+/// Nobody waits until a server that answers as fast as it is asked has nothing more to say.
+void Exchange::receive(std::size_t number, const OnAnswers& on_answers) {
+  Client& client = clients_[number];
+  if (client.is_lost) return;
+  for (int i = 0; i < kReadsAtOnce; ++i) {
+    const auto taken = take_answers(client);
+    if (taken > 0 && on_answers) on_answers(number);
+    if (taken < kAnswersAtOnce) return;
+  }
+  to_read_.push_back(number);
 }
 
 /// Those answered so far, as far as all before them are.
@@ -221,11 +237,13 @@ Instant Exchange::next_duty() const {
 
 void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   send_all();
-  const auto ready = poller_.wait(std::min(until, next_duty()));
+  const auto unread = std::exchange(to_read_, {});
+  const auto ready = poller_.wait(unread.empty() ? std::min(until, next_duty()) : RealClock::now());
   const auto now = RealClock::now();
+  for (const auto number : unread) receive(number, on_answers);
   for (const auto& [number, readable, writable] : ready) {
     if (writable) send(number);
-    if (readable && receive(number) && on_answers) on_answers(number);
+    if (readable) receive(number, on_answers);
   }
   hand_on();
   if (ready.size() < redis::Poller::kAtOnce) time_out_silent(now);

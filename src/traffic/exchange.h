@@ -26,7 +26,8 @@ namespace rlctl::traffic {
 /// What a server does wrong ends goes_on() and is thrown by finish(), once nothing is on its way.
 class Exchange {
  public:
-  /// Called for a connection (its place among the run's) from which answers came.
+  /// Called for a connection (its place among the run's) from which some answers came, and again
+  /// after some more, so that the server can go on with the next requests while they are read.
   using OnAnswers = std::function<void(std::size_t)>;
 
   /// `run` must outlive it. Loads the script and asks each connection once. Throws redis::Error.
@@ -78,7 +79,8 @@ class Exchange {
   };
 
   void send(std::size_t number);
-  bool receive(std::size_t number);
+  void receive(std::size_t number, const OnAnswers& on_answers);
+  int take_answers(Client& client);
   void take_answer(Client& client, redis::ReplyView reply);
   void hand_on();
   void lose(Client& client, const redis::Error& error);
@@ -96,7 +98,8 @@ class Exchange {
   redis::Poller poller_;
   std::vector<Client> clients_;
   std::vector<std::size_t> to_send_;
-  NumberedQueue<Request> requests_;  ///< from the first that has not been handed on
+  std::vector<std::size_t> to_read_;  ///< whose connection may hold answers that were not taken
+  NumberedQueue<Request> requests_;   ///< from the first that has not been handed on
 
   OutcomeRecorder recorder_;
   Timing timing_;
