@@ -119,7 +119,7 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
   for (const auto& run : runs) {
     const auto value = assertion.measure(run);
     if (assertion.compare(value, assertion.value)) continue;
-    values += fmt::format("{}{} has {}", values.empty() ? "" : ", ", run.algorithm->name, value);
+    values += fmt::format("{}{} has {}", values.empty() ? "" : ", ", run.name, value);
   }
   if (values.empty() && !runs.empty()) return std::nullopt;
   if (values.empty()) values = "nothing was run";

@@ -83,9 +83,9 @@ class Reporting {
 
 OnBurstDecision Reporting::on_decision() {
   if (!jsonl_.is_wanted()) return {};
-  return [this](std::string_view algorithm, std::string_view key, const traffic::Arrival& arrival,
+  return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
                 const limiter::Decision& decision) {
-    append_decision_json(decisions_, algorithm, key, arrival, decision);
+    append_decision_json(decisions_, run, key, arrival, decision);
     write_decisions(kPiece);
   };
 }

@@ -33,6 +33,14 @@ std::optional<std::int64_t> count_of(const std::optional<microseconds>& time) {
   return time->count();
 }
 
+/// In quotes only where it must be.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
 void append_limits(std::string& out, const BurstReport& report) {
   out += "\"limits\":[";
   for (const auto& limit : report.limits) {
@@ -73,7 +81,7 @@ void append_denials(std::string& out, const BurstRun& run) {
 void append_run(std::string& out, const BurstReport& report, const BurstRun& run) {
   const auto& measured = run.outcome.measured;
   out += '{';
-  append_text(out, "algorithm", run.algorithm->name);
+  append_text(out, "algorithm", run.name);
   print(out, ",\"sent\":{},\"allowed\":{},\"denied\":{},\"keys\":{},\"keys_denied\":{},",
         measured.sent, measured.allowed, measured.denied, measured.keys, measured.keys_denied);
   append_worst(out, report, run);
@@ -113,7 +121,7 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
     const auto& measured = run.outcome.measured;
     const auto& worst = measured.worst;
     print(out, "{},{},{},{},{},", report.pattern->name, report.request.seed, limit.limit,
-          limit.window.count(), run.algorithm->name);
+          limit.window.count(), csv_field(run.name));
     print(out, "{},{},{},{},{},", measured.sent, measured.allowed, measured.denied, measured.keys,
           measured.keys_denied);
     print(out, "{},{},{},{},", worst.allowed, worst.ratio, worst.from.count(), worst.span.count());
@@ -123,10 +131,12 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
   }
 }
 
-void append_decision_json(std::string& out, std::string_view algorithm, std::string_view key,
+void append_decision_json(std::string& out, std::string_view run, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  print(out, "{{\"algorithm\":\"{}\",\"at_us\":{},\"key\":", algorithm, arrival.at.count());
-  append_json_string(out, key);
+  out += '{';
+  append_text(out, "algorithm", run);
+  print(out, ",\"at_us\":{},", arrival.at.count());
+  append_text(out, "key", key);
   print(out,
         ",\"cost\":{},\"allowed\":{},\"remaining\":{},\"retry_after_us\":{},\"delay_us\":{}}}\n",
         arrival.cost, decision.allowed, decision.remaining, decision.retry_after.count(),

@@ -9,6 +9,7 @@
 
 #include "cli/burst_scale.h"
 #include "cli/duration_text.h"
+#include "cli/escape.h"
 #include "cli/style.h"
 #include "cli/text_block.h"
 #include "cli/time_axis.h"
@@ -135,8 +136,9 @@ void Plot::append_run(const BurstRun& run) {
   const auto verdict = broken ? fmt::format("{}{} the limit within {}", ratio_text(worst.ratio),
                                             glyphs_.times, span_text(worst.span))
                               : std::string("never above the limit");
-  const auto name = run.algorithm->name;
-  const bool beside = name.size() + 2 + display_width(verdict) <= look_.columns;
+  std::string name;
+  escape_message(name, run.name);
+  const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
   out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
   out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
   append_chart(allowed_within_window(run.outcome.departures, axis_, scale_.window));

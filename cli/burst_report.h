@@ -5,16 +5,16 @@
 #include <utility>
 #include <vector>
 
-#include "limiter/algorithm.h"
 #include "limiter/limit.h"
-#include "traffic/pattern.h"
 #include "traffic/outcome.h"
+#include "traffic/pattern.h"
 
 namespace rlctl::cli {
 
-/// What one algorithm made of the traffic, with names where traffic::Outcome has numbers of keys.
+/// What one limiter made of the traffic, with names where traffic::Outcome has numbers of keys.
+/// Names are data: who shows them escapes them.
 struct BurstRun {
-  const limiter::Algorithm* algorithm = nullptr;
+  std::string name = {};  ///< of the limiter: an algorithm's
   traffic::Outcome outcome = {};
   std::string worst_key = {};  ///< empty where nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests

@@ -10,7 +10,8 @@ BurstScale scale_of(const BurstReport& report) {
                    .limit = limit.limit * report.request.keys,
                    .cost = report.request.cost};
   bool first = true;
-  for (const auto& [algorithm, outcome, worst_key, top_denied] : report.runs) {
+  for (const auto& run : report.runs) {
+    const auto& outcome = run.outcome;
     const auto most = report.request.keys == 1 ? outcome.measured.worst.allowed
                                                : outcome.measured.allowed * scale.cost;
     scale.most = std::max(scale.most, most);

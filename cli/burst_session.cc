@@ -138,9 +138,8 @@ class BurstProgress {
   Progress progress_;
 };
 
-BurstRun with_names(const traffic::Contestant& contestant, traffic::Outcome outcome,
-                    const traffic::Traffic& traffic) {
-  BurstRun run{.algorithm = contestant.algorithm};
+BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
+  BurstRun run{.name = std::move(name)};
   if (outcome.measured.allowed > 0) run.worst_key = traffic.key_name(outcome.measured.worst.key);
   for (const auto& [key, denied] : outcome.top_denied) {
     run.top_denied.emplace_back(traffic.key_name(key), denied);
@@ -186,18 +185,19 @@ class Session {
 
 BurstRun Session::run_one(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
+  const std::string name(contestant.algorithm->name);
   const auto traffic = traffic::make_traffic(*plan_.pattern, plan_.request);
   const auto decider = decider_for(contestant, *traffic);
   traffic::OnDecision on_decision;
   if (on_decision_) {
     on_decision = [&](const traffic::Arrival& arrival, const limiter::Decision& decision) {
-      on_decision_(contestant.algorithm->name, traffic->key_name(arrival.key), arrival, decision);
+      on_decision_(name, traffic->key_name(arrival.key), arrival, decision);
     };
   }
   auto outcome = traffic::run_virtually(
       *traffic, *decider, contestant.limits, invocation_.interrupt, on_decision,
       [&](std::int64_t done) { progress_.update(number, done, traffic->size()); });
-  return with_names(contestant, std::move(outcome), *traffic);
+  return with_names(name, std::move(outcome), *traffic);
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct BurstPlan {
   bool model = false;                                 ///< without a server
 };
 
-/// Told each decision: the algorithm's name, the key's, what was asked and what was decided.
-using OnBurstDecision = std::function<void(std::string_view algorithm, std::string_view key,
+/// Told each decision: the run's name, the key's, what was asked and what was decided.
+using OnBurstDecision = std::function<void(std::string_view run, std::string_view key,
                                            const traffic::Arrival&, const limiter::Decision&)>;
 
 /// Leads the plan's traffic through each of its limiters, one after the other.

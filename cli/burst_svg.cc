@@ -223,7 +223,7 @@ void Drawing::legend(double y) {
 void Drawing::panel(const BurstRun& run, double top) {
   const auto& measured = run.outcome.measured;
   const auto& worst = measured.worst;
-  text(20, top + 14, "name", run.algorithm->name);
+  text(20, top + 14, "name", run.name);
   const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
                                    span_text(worst.span), ratio_text(worst.ratio));
   text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);

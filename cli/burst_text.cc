@@ -62,6 +62,12 @@ class Columns {
   Sheet sheet_;
 };
 
+std::string shown_name(const BurstRun& run) {
+  std::string out;
+  escape_message(out, run.name);
+  return out;
+}
+
 std::string worst_text(const BurstRun& run, const Look& look) {
   const auto& worst = run.outcome.measured.worst;
   const auto text =
@@ -77,7 +83,7 @@ std::string retry_text(const BurstRun& run, const Look& look) {
 }
 
 void add_counts(Columns& columns) {
-  columns.add("", [](const BurstRun& run) { return std::string(run.algorithm->name); });
+  columns.add("", shown_name);
   columns.add("sent",
               [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.sent); });
   columns.add("allowed",
@@ -150,7 +156,7 @@ void append_top_denied(TextBlock& block, const BurstReport& report) {
       text += fmt::format(" ({})", run.top_denied[i].second);
     }
     if (text.empty()) continue;
-    block.row("denied", run.algorithm->name, "most: " + text);
+    block.row("denied", shown_name(run), "most: " + text);
   }
 }
 

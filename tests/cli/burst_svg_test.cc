@@ -4,8 +4,6 @@
 
 #include <string>
 
-#include "limiter/algorithm.h"
-
 namespace rlctl::cli {
 namespace {
 
@@ -13,7 +11,7 @@ BurstReport report_of(std::vector<std::string> command) {
   BurstReport report{.pattern = &traffic::patterns().front(),
                      .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
                      .command = std::move(command)};
-  BurstRun run{.algorithm = limiter::find_algorithm("gcra")};
+  BurstRun run{.name = "gcra"};
   run.outcome.timeline.add(std::chrono::seconds{60}, true);
   run.outcome.measured.sent = run.outcome.measured.allowed = 1;
   report.runs.push_back(std::move(run));
