@@ -159,7 +159,8 @@ const Command burst_command{
         "Sends the same traffic through one limiter after the other, and compares what\n"
         "each allows within any one window with the limit. Time is virtual: a minute of\n"
         "traffic takes no minute, and the same seed gives the same result. The server is\n"
-        "one of its own; only --url, -H, -p or -s on the command line names another.",
+        "one of its own: RLCTL_URL and the configuration name servers that are in use,\n"
+        "so only --url, -H, -p or -s on the command line leads traffic to another.",
     .epilogue = R"(
 Exit status:
   0  done

@@ -123,8 +123,7 @@ class PatternTraffic : public Traffic {
     if (length_us <= most_us_) return;
     throw UsageError(
         "the traffic would last beyond the year 2096, where the times of the scripts end; use "
-        "fewer "
-        "requests, a higher rate, a shorter duration or an earlier start");
+        "fewer requests, a higher rate, a shorter duration or a shorter window");
   }
 
   bool next(Arrival& arrival) final {

@@ -55,6 +55,7 @@ refused() {
   refused "--duration: '5' has no unit" steady --duration 5
   refused 'duration must be more than 0' steady --duration 0s
   refused '--requests must be from 1' --requests 0
+  refused 'use fewer requests, a higher rate, a shorter duration or a shorter window' steady --limit 1/30d --duration 100000d
   refused '--keys must be from 1 to 10000000, not 0' --keys 0
   refused '--keys must be from 1 to 10000000, not 10000001' --keys 10000001
   refused "--key-skew must be a number from 0 to 100, not '-1'" --key-skew -1
