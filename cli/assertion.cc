@@ -7,39 +7,13 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "cli/problem.h"
 #include "limiter/suggest.h"
 
 namespace rlctl::cli {
 namespace {
-
-struct Measure {
-  std::string_view name;
-  double (*of)(const BurstRun&);
-};
-
-double as_double(std::int64_t number) {
-  return static_cast<double>(number);
-}
-
-const traffic::Measured& measured(const BurstRun& run) {
-  return run.outcome.measured;
-}
-
-constexpr std::array kMeasures{
-    Measure{"worst", [](const BurstRun& run) { return measured(run).worst.ratio; }},
-    Measure{"sent", [](const BurstRun& run) { return as_double(measured(run).sent); }},
-    Measure{"allowed", [](const BurstRun& run) { return as_double(measured(run).allowed); }},
-    Measure{"denied", [](const BurstRun& run) { return as_double(measured(run).denied); }},
-    Measure{"keys", [](const BurstRun& run) { return as_double(measured(run).keys); }},
-    Measure{"keys_denied",
-            [](const BurstRun& run) { return as_double(measured(run).keys_denied); }},
-    Measure{"longest_shut_out_us",
-            [](const BurstRun& run) { return as_double(measured(run).longest_shut_out.count()); }},
-    Measure{"retry_after_broken",
-            [](const BurstRun& run) { return as_double(measured(run).retry_error.broken); }},
-};
 
 struct Comparison {
   std::string_view sign;
@@ -66,19 +40,16 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-std::vector<std::string_view> names() {
-  std::vector<std::string_view> result;
-  for (const auto& measure : kMeasures) result.push_back(measure.name);
-  return result;
-}
-
-const Measure& find_measure(std::string_view name, const std::string& text) {
-  const auto* found = std::find_if(kMeasures.begin(), kMeasures.end(),
-                                   [name](const Measure& measure) { return measure.name == name; });
-  if (found != kMeasures.end()) return *found;
+BurstMeasure find_measure(std::string_view name, const std::string& text) {
+  const auto measures = burst_measures();
+  std::vector<std::string_view> names;
+  for (const auto& measure : measures) {
+    if (measure.name == name) return measure;
+    names.push_back(measure.name);
+  }
   throw UsageError("--assert: " + in_quotes(text) + " asserts something of " + in_quotes(name) +
-                       ", which is not known" + limiter::did_you_mean(name, names()),
-                   "it is one of " + assertable_names());
+                       ", which is not known" + limiter::did_you_mean(name, names),
+                   "it is one of " + limiter::one_of(names));
 }
 
 double parse_value(std::string_view number, const std::string& text) {
@@ -93,13 +64,21 @@ double parse_value(std::string_view number, const std::string& text) {
                    std::string(kExample));
 }
 
-}  // namespace
-
-std::string assertable_names() {
-  return limiter::one_of(names());
+/// What is said of a run behind its name.
+std::string value_text(const BurstMeasure& measure, const BurstRun& run,
+                       std::optional<double> value) {
+  if (value) return fmt::format(" has {}", *value);
+  const auto sent = run.outcome.measured.sent;
+  if (measure.needs_answers > sent) {
+    return fmt::format(" has {} answers, which are too few: it needs {}", sent,
+                       measure.needs_answers);
+  }
+  return " does not tell";
 }
 
-Assertion parse_assertion(const std::string& text) {
+}  // namespace
+
+Assertion parse_assertion(const std::string& text, bool real_clock) {
   const auto at = text.find_first_of("<>=!");
   const std::string_view rest =
       at == text.npos ? std::string_view{} : std::string_view(text).substr(at);
@@ -109,17 +88,23 @@ Assertion parse_assertion(const std::string& text) {
     throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
                      std::string(kExample));
   }
-  const auto& measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text);
+  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text);
+  if (measure.needs_real_clock && !real_clock) {
+    throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
+                         ", which a virtual clock cannot measure",
+                     "use --clock real");
+  }
   const auto value = parse_value(trimmed(rest.substr(sign->sign.size())), text);
-  return {.text = text, .measure = measure.of, .compare = sign->holds, .value = value};
+  return {.text = text, .measure = std::move(measure), .compare = sign->holds, .value = value};
 }
 
 std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
   std::string values;
   for (const auto& run : runs) {
-    const auto value = assertion.measure(run);
-    if (assertion.compare(value, assertion.value)) continue;
-    values += fmt::format("{}{} has {}", values.empty() ? "" : ", ", run.name, value);
+    const auto value = assertion.measure.of(run);
+    if (value && assertion.compare(*value, assertion.value)) continue;
+    if (!values.empty()) values += ", ";
+    values += run.name + value_text(assertion.measure, run, value);
   }
   if (values.empty() && !runs.empty()) return std::nullopt;
   if (values.empty()) values = "nothing was run";

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "cli/burst_measure.h"
 #include "cli/burst_report.h"
 
 namespace rlctl::cli {
@@ -13,20 +13,18 @@ namespace rlctl::cli {
 /// What --assert says must hold of every run: "worst<=1".
 struct Assertion {
   std::string text;  ///< as given
-  double (*measure)(const BurstRun&) = nullptr;
+  BurstMeasure measure;
   bool (*compare)(double, double) = nullptr;
   double value = 0;
 };
 
-/// A name, < <= == != >= or >, and a number; blanks between them are allowed. Throws UsageError.
-[[nodiscard]] Assertion parse_assertion(const std::string& text);
+/// A name, < <= == != >= or >, and a number; blanks between them are allowed. Throws UsageError,
+/// also for what is only known under the real clock where that is not asked for.
+[[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock);
 
-/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none where it holds. Where there are
-/// no runs nothing is known, and it does not hold.
+/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none where it holds. What is not known
+/// does not hold, and where there are no runs nothing is known.
 [[nodiscard]] std::optional<std::string> failure_of(const Assertion& assertion,
                                                     std::span<const BurstRun> runs);
-
-/// The names that can be asserted something of, as in a sentence.
-[[nodiscard]] std::string assertable_names();
 
 }  // namespace rlctl::cli

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "cli/assertion.h"
 #include "cli/burst_data.h"
 #include "cli/burst_options.h"
+#include "cli/burst_plan.h"
 #include "cli/burst_session.h"
 #include "cli/burst_svg.h"
 #include "cli/burst_text.h"
 #include "cli/command.h"
+#include "cli/latency.h"
 #include "cli/output_file.h"
 #include "cli/terminal.h"
 
@@ -117,14 +120,27 @@ void Reporting::finish(const BurstReport& report) {
   out.flush();
 }
 
+/// Assertions about a run in which the sender fell behind say nothing, so that they do not hold.
+std::vector<std::string> failures(const std::vector<Assertion>& assertions,
+                                  const BurstReport& report) {
+  std::vector<std::string> all;
+  for (const auto& assertion : assertions) {
+    if (auto failure = failure_of(assertion, report.runs)) all.push_back(std::move(*failure));
+  }
+  if (assertions.empty()) return all;
+  for (const auto& run : report.runs) {
+    if (!why_invalid(run)) continue;
+    all.push_back("nothing can be asserted of " + run.name + ": the sender fell behind");
+  }
+  return all;
+}
+
 ExitStatus judge(const std::vector<Assertion>& assertions, const BurstReport& report,
                  const Invocation& invocation) {
   auto status = ExitStatus::kDone;
-  for (const auto& assertion : assertions) {
-    const auto failure = failure_of(assertion, report.runs);
-    if (!failure) continue;
+  for (const auto& failure : failures(assertions, report)) {
     status = ExitStatus::kDenied;
-    write_stderr(render({.status = status, .code = "assertion", .message = *failure},
+    write_stderr(render({.status = status, .code = "assertion", .message = failure},
                         invocation.command, invocation.json));
   }
   return status;
@@ -132,8 +148,10 @@ ExitStatus judge(const std::vector<Assertion>& assertions, const BurstReport& re
 
 ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
   std::vector<Assertion> assertions;
-  for (const auto& text : options.assertions) assertions.push_back(parse_assertion(text));
   const auto plan = make_burst_plan(options, invocation);
+  for (const auto& text : options.assertions) {
+    assertions.push_back(parse_assertion(text, plan.real.has_value()));
+  }
   Reporting reporting(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   const auto report = run_burst_plan(plan, invocation, shows_progress, reporting.on_decision());
@@ -158,13 +176,14 @@ const Command burst_command{
     .about =
         "Sends the same traffic through one limiter after the other, and compares what\n"
         "each allows within any one window with the limit. Time is virtual: a minute of\n"
-        "traffic takes no minute, and the same seed gives the same result. The server is\n"
+        "traffic takes no minute, and the same seed gives the same result; --clock real\n"
+        "sends each request when it is due, and measures how long it takes. The server is\n"
         "one of its own: RLCTL_URL and the configuration name servers that are in use,\n"
         "so only --url, -H, -p or -s on the command line leads traffic to another.",
     .epilogue = R"(
 Exit status:
   0  done
-  1  an assertion does not hold
+  1  an assertion does not hold, or is about a run that is not valid
   2  wrong usage, or output that cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
@@ -174,6 +193,8 @@ Examples:
   rlctl burst
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50
   rlctl burst boundary --algorithm gcra --assert 'worst<=2' --svg gcra.svg
+  rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
+  rlctl burst --rate max --clients 20 --pipeline 10
 )",
     .add = add_burst,
     .notes = burst_notes};

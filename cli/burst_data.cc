@@ -5,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "cli/burst_timing_data.h"
 #include "cli/escape.h"
 
 namespace rlctl::cli {
@@ -20,12 +21,6 @@ void print(std::string& out, fmt::format_string<Arguments...> format, Arguments&
 void append_text(std::string& out, std::string_view name, std::string_view text) {
   print(out, "\"{}\":", name);
   append_json_string(out, text);
-}
-
-/// A number that is not known: null in JSON, nothing in CSV.
-template <typename Number>
-std::string known(const std::optional<Number>& number, std::string_view unknown) {
-  return number ? fmt::format("{}", *number) : std::string(unknown);
 }
 
 std::optional<std::int64_t> count_of(const std::optional<microseconds>& time) {
@@ -85,10 +80,9 @@ void append_run(std::string& out, const BurstReport& report, const BurstRun& run
   print(out, ",\"sent\":{},\"allowed\":{},\"denied\":{},\"keys\":{},\"keys_denied\":{},",
         measured.sent, measured.allowed, measured.denied, measured.keys, measured.keys_denied);
   append_worst(out, report, run);
-  // Times of a server mean nothing where the clock is not its own.
-  print(out,
-        ",\"server_us_per_call\":null,\"bytes_per_key\":{},\"latency_us\":null,\"valid\":null,",
-        known(run.outcome.bytes_per_key, "null"));
+  print(out, ",\"bytes_per_key\":{},", known(run.outcome.bytes_per_key, "null"));
+  append_timing_json(out, run.outcome.timing);
+  out += ',';
   append_denials(out, run);
   out += '}';
 }
@@ -99,8 +93,12 @@ void append_burst_json(std::string& out, const BurstReport& report) {
   const auto& limit = report.limits.front();
   out += '{';
   append_text(out, "pattern", report.pattern->name);
-  print(out, ",\"seed\":{},\"clock\":\"virtual\",\"limit\":{},\"window_us\":{},",
-        report.request.seed, limit.limit, limit.window.count());
+  print(out, ",\"seed\":{},\"clock\":\"{}\",", report.request.seed,
+        report.real ? "real" : "virtual");
+  const auto clients = report.real ? std::optional(report.real->clients) : std::nullopt;
+  const auto pipeline = report.real ? report.real->pipeline : std::nullopt;
+  print(out, "\"clients\":{},\"pipeline\":{},", known(clients, "null"), known(pipeline, "null"));
+  print(out, "\"limit\":{},\"window_us\":{},", limit.limit, limit.window.count());
   append_limits(out, report);
   append_text(out += ',', "command", command_line(report.command));
   print(out, ",\"interrupted\":{},\"runs\":[", report.interrupted);
@@ -115,7 +113,9 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
   out +=
       "pattern,seed,limit,window_us,algorithm,sent,allowed,denied,keys,keys_denied,worst_allowed,"
       "worst_ratio,worst_from_us,worst_span_us,first_denial_us,longest_shut_out_us,"
-      "retry_after_compared,retry_after_broken,bytes_per_key\n";
+      "retry_after_compared,retry_after_broken,bytes_per_key";
+  append_timing_csv_names(out);
+  out += '\n';
   const auto& limit = report.limits.front();
   for (const auto& run : report.runs) {
     const auto& measured = run.outcome.measured;
@@ -125,9 +125,11 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
     print(out, "{},{},{},{},{},", measured.sent, measured.allowed, measured.denied, measured.keys,
           measured.keys_denied);
     print(out, "{},{},{},{},", worst.allowed, worst.ratio, worst.from.count(), worst.span.count());
-    print(out, "{},{},{},{},{}\n", known(count_of(measured.first_denial), ""),
+    print(out, "{},{},{},{},{}", known(count_of(measured.first_denial), ""),
           measured.longest_shut_out.count(), measured.retry_error.compared,
           measured.retry_error.broken, known(run.outcome.bytes_per_key, ""));
+    append_timing_csv(out, report, run);
+    out += '\n';
   }
 }
 

@@ -106,9 +106,9 @@ Plot::Plot(std::string& out, const BurstReport& report, const Look& look)
   const auto taken = gutter_ + 2;
   const auto columns =
       look.columns > taken + kFewestColumns ? look.columns - taken : kFewestColumns;
-  axis_ = make_time_axis(scale_.begin, scale_.end, scale_.window, std::min(columns, kMostColumns));
+  axis_ = axis_of(scale_, std::min(columns, kMostColumns));
   for (const auto& run : report.runs) {
-    for (const auto& bin : columns_of(run.outcome.timeline, axis_)) {
+    for (const auto& bin : columns_of(run, axis_)) {
       highest_ = std::max({highest_, bin.allowed, bin.denied});
     }
   }
@@ -141,8 +141,8 @@ void Plot::append_run(const BurstRun& run) {
   const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
   out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
   out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
-  append_chart(allowed_within_window(run.outcome.departures, axis_, scale_.window));
-  append_counts(columns_of(run.outcome.timeline, axis_));
+  append_chart(within_window_of(run, axis_, scale_));
+  append_counts(columns_of(run, axis_));
 }
 
 /// What was allowed within the last window, in rows of a height that is a part of the limit.

@@ -35,6 +35,11 @@ std::string shell_quoted(const std::string& word) {
   return out + "'";
 }
 
+std::string_view traffic_text(const BurstReport& report) {
+  if (report.real && report.real->is_closed_loop()) return "as fast as answers come";
+  return report.pattern->summary;
+}
+
 std::string ratio_text(double ratio) {
   std::string text;
   for (int decimals = 2; decimals <= kMostDecimals; ++decimals) {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/burst_clock.h"
 #include "limiter/limit.h"
 #include "traffic/outcome.h"
 #include "traffic/pattern.h"
@@ -16,6 +20,10 @@ namespace rlctl::cli {
 struct BurstRun {
   std::string name = {};  ///< of the limiter: an algorithm's
   traffic::Outcome outcome = {};
+  /// What its times are told from. Under the real clock one run comes after the other, so that each
+  /// has got its own: when its traffic began, or the window before the edge around which it is.
+  /// Else 0: all have the same times.
+  std::chrono::microseconds begin{0};
   std::string worst_key = {};  ///< empty where nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
 };
@@ -27,6 +35,7 @@ struct BurstReport {
   std::vector<limiter::Limit> limits = {};  ///< with the burst that was asked for
   std::vector<std::string> command = {};    ///< the words of what repeats it, not quoted
   std::vector<BurstRun> runs = {};          ///< in the order asked for
+  std::optional<RealClock> real = {};       ///< none: the virtual clock
   bool interrupted = false;  ///< the last run is of the traffic's beginning, or some are missing
 };
 
@@ -34,6 +43,8 @@ struct BurstReport {
 [[nodiscard]] std::string command_line(const std::vector<std::string>& words);
 /// A word as a shell takes it back: in single quotes where it must be.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
+/// What the traffic is, in a few words.
+[[nodiscard]] std::string_view traffic_text(const BurstReport& report);
 /// "2.00"; with more digits where these would make it 1 and it is not.
 [[nodiscard]] std::string ratio_text(double ratio);
 

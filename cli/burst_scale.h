@@ -11,17 +11,26 @@ namespace rlctl::cli {
 
 /// What all panels of a report's picture have in common.
 struct BurstScale {
-  std::chrono::microseconds begin{0}, end{0};  ///< of the traffic, as far as it was sent
-  std::chrono::microseconds window{1};         ///< of the first limit, which is the one drawn
-  std::int64_t limit = 1;                      ///< units, of all keys together
-  std::int64_t cost = 1;                       ///< units a request
-  std::int64_t most = 0;                       ///< units within a window, at most
+  /// Of the traffic, as far as it was sent, from where each run begins: BurstRun::begin.
+  std::chrono::microseconds begin{0}, end{0};
+  std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
+  std::int64_t limit = 1;               ///< units, of all keys together
+  std::int64_t cost = 1;                ///< units a request
+  std::int64_t most = 0;                ///< units within a window, at most
 };
 
 [[nodiscard]] BurstScale scale_of(const BurstReport& report);
 
-/// A run's timeline in the columns of an axis.
-[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const traffic::Timeline& timeline,
+/// The axis of all runs, where so many columns fit.
+[[nodiscard]] TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns);
+/// The same in a run's own time.
+[[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run);
+
+/// A run's requests in the columns of the axis of all runs.
+[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run,
                                                              const TimeAxis& axis);
+/// What it allowed within the last window, in the same columns: see allowed_within_window().
+[[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
+                                                         const BurstScale& scale);
 
 }  // namespace rlctl::cli

@@ -2,111 +2,43 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <random>
 #include <span>
 
-#include "cli/progress.h"
-#include "redis/error.h"
+#include "cli/burst_progress.h"
+#include "cli/burst_workplace.h"
+#include "cli/latency.h"
 #include "traffic/decider.h"
+#include "traffic/real_run.h"
 #include "traffic/script.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::cli {
 namespace {
 
-constexpr std::string_view kPrivatePrefix = "burst:";
-/// So many keys are removed by one command.
-constexpr std::size_t kKeysAtOnce = 500;
-
-/// The same tag in every key, so that all are in one Cluster slot.
-std::string random_prefix() {
-  std::random_device random;
-  return fmt::format("rlctl-burst:{{{:08x}{:08x}}}:", random(), random());
-}
-
-ConnectionOptions with_default_server(ConnectionOptions options) {
-  if (!options.url && !options.host && !options.port && !options.socket) options.url = "private:";
-  return options;
-}
-
-void warn(const std::string& message, std::string_view command) {
-  write_stderr(render({.message = message}, command, false));
-}
-
-/// The server on which the scripts run, and what is written there.
-class Workplace {
+/// At its end, whatever that is, the keys that a script has written are removed.
+class Cleaning {
  public:
-  explicit Workplace(Invocation& invocation)
-      : invocation_(invocation),
-        connector_(with_default_server(invocation.connection), invocation.configuration,
-                   invocation.interrupt),
-        prefix_(connector_.is_private() ? kPrivatePrefix : random_prefix()) {}
-
-  /// The connection for all runs. Ctrl-C does not break it: requests that are on their way then
-  /// would be executed after their keys are removed, and make them anew. The runs look at the
-  /// interrupt.
-  redis::Connection& connection();
-  [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
-  /// Removes keys; a failure is a warning, since there may be another one on its way already.
-  void remove(const std::vector<std::string>& keys) noexcept;
+  Cleaning(Workplace& workplace, const traffic::Script& script)
+      : workplace_(workplace), script_(script) {}
+  ~Cleaning() { workplace_.remove(script_.keys()); }
+  Cleaning(const Cleaning&) = delete;
+  Cleaning& operator=(const Cleaning&) = delete;
 
  private:
-  void unlink(std::span<const std::string> keys);
-
-  Invocation& invocation_;
-  Connector connector_;
-  std::string prefix_;
-  std::unique_ptr<redis::Connection> connection_;
+  Workplace& workplace_;
+  const traffic::Script& script_;
 };
-
-redis::Connection& Workplace::connection() {
-  if (!connection_) {
-    connection_ = std::make_unique<redis::Connection>(connector_.open_uninterrupted());
-    if (!connector_.is_private()) {
-      warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
-    }
-  }
-  return *connection_;
-}
-
-void Workplace::remove(const std::vector<std::string>& keys) noexcept {
-  try {
-    unlink(keys);
-  } catch (const std::exception& error) {
-    if (connector_.is_private()) return;  // it ends with this process
-    warn("warning: cannot remove the keys under '" + prefix_ +
-             "', which lapse by themselves: " + describe(error).message,
-         invocation_.command);
-  }
-}
-
-/// On a connection of its own: after an error the other is of no use.
-void Workplace::unlink(std::span<const std::string> keys) {
-  auto connection = connector_.open_uninterrupted();
-  while (!keys.empty()) {
-    const auto some = keys.first(std::min(keys.size(), kKeysAtOnce));
-    std::vector<std::string_view> arguments{"UNLINK"};
-    arguments.insert(arguments.end(), some.begin(), some.end());
-    const auto reply = connection.call(arguments);
-    if (reply.is_error()) throw redis::to_error(reply);
-    keys = keys.subspan(some.size());
-  }
-}
 
 /// A decider that asks the scripts, and leaves nothing behind.
 class ScriptRun final : public traffic::Decider {
  public:
   ScriptRun(Workplace& workplace, const traffic::Contestant& contestant,
             const traffic::Traffic& traffic)
-      : workplace_(workplace),
-        script_(contestant, traffic, workplace.prefix()),
-        decider_(workplace.connection(), script_) {}
-  ~ScriptRun() override { workplace_.remove(script_.keys()); }
-  ScriptRun(const ScriptRun&) = delete;
-  ScriptRun& operator=(const ScriptRun&) = delete;
+      : script_(contestant, traffic, workplace.prefix()),
+        cleaning_(workplace, script_),
+        decider_(workplace.connections(1).front(), script_) {}
 
   void decide(std::span<const traffic::Arrival> arrivals,
               std::span<limiter::Decision> decisions) override {
@@ -115,27 +47,9 @@ class ScriptRun final : public traffic::Decider {
   [[nodiscard]] std::optional<double> bytes_per_key() override { return decider_.bytes_per_key(); }
 
  private:
-  Workplace& workplace_;
   traffic::BundledScript script_;
+  Cleaning cleaning_;
   traffic::ScriptDecider decider_;
-};
-
-/// How far all runs together are.
-class BurstProgress {
- public:
-  BurstProgress(const BurstPlan& plan, bool enabled)
-      : runs_(static_cast<double>(plan.contestants.size())), progress_(enabled) {}
-
-  void update(std::size_t run, std::int64_t done, std::int64_t size) {
-    const auto share =
-        static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1));
-    progress_.update((static_cast<double>(run) + std::min(share, 1.0)) / runs_,
-                     fmt::format("{:.0f} requests", runs_ * static_cast<double>(size)));
-  }
-
- private:
-  double runs_;
-  Progress progress_;
 };
 
 BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
@@ -146,6 +60,32 @@ BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::T
   }
   run.outcome = std::move(outcome);
   return run;
+}
+
+std::chrono::microseconds system_time() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// The plan's traffic, so soon that connections and script are just ready for it.
+traffic::PatternRequest starting_soon(const BurstPlan& plan) {
+  constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
+  const auto clients = static_cast<std::int64_t>(plan.real->clients);
+  const auto earliest = system_time() + kReady + kForEachClient * clients;
+  if (!plan.real->is_closed_loop())
+    return traffic::starting_at(*plan.pattern, plan.request, earliest);
+  auto request = plan.request;
+  request.start = system_time();
+  request.starts_at_once = true;
+  return request;
+}
+
+/// Where the own time of a run with this traffic begins.
+std::chrono::microseconds begin_of(const traffic::Pattern& pattern,
+                                   const traffic::PatternRequest& request) {
+  if (pattern.first_in_window == nullptr) return request.start;
+  const auto window = request.limit.window;
+  return (request.start + window - std::chrono::microseconds{1}) / window * window;
 }
 
 /// All runs of a plan.
@@ -163,8 +103,15 @@ class Session {
   /// Appends the runs to the report.
   void run(BurstReport& report) {
     for (std::size_t i = 0; i < plan_.contestants.size() && !report.interrupted; ++i) {
-      report.runs.push_back(run_one(i));
-      report.interrupted = report.runs.back().outcome.interrupted;
+      report.runs.push_back(plan_.real ? run_real(i) : run_virtual(i));
+      const auto& run = report.runs.back();
+      report.interrupted = run.outcome.interrupted;
+      if (const auto why = why_invalid(run)) {
+        progress_.clear();
+        const auto* advice = plan_.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
+        warn(fmt::format("warning: {}; use {}, or a machine with nothing else to do", *why, advice),
+             invocation_.command);
+      }
     }
   }
 
@@ -174,7 +121,9 @@ class Session {
     if (plan_.model) return std::make_unique<traffic::ModelDecider>(contestant);
     return std::make_unique<ScriptRun>(*workplace_, contestant, traffic);
   }
-  BurstRun run_one(std::size_t number);
+  traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic);
+  BurstRun run_virtual(std::size_t number);
+  BurstRun run_real(std::size_t number);
 
   const BurstPlan& plan_;
   Invocation& invocation_;
@@ -183,21 +132,50 @@ class Session {
   std::unique_ptr<Workplace> workplace_;
 };
 
-BurstRun Session::run_one(std::size_t number) {
+traffic::OnDecision Session::on_decision_of(const std::string& name,
+                                            const traffic::Traffic& traffic) {
+  if (!on_decision_) return {};
+  return
+      [this, &name, &traffic](const traffic::Arrival& arrival, const limiter::Decision& decision) {
+        on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
+      };
+}
+
+BurstRun Session::run_virtual(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
   const std::string name(contestant.algorithm->name);
   const auto traffic = traffic::make_traffic(*plan_.pattern, plan_.request);
   const auto decider = decider_for(contestant, *traffic);
-  traffic::OnDecision on_decision;
-  if (on_decision_) {
-    on_decision = [&](const traffic::Arrival& arrival, const limiter::Decision& decision) {
-      on_decision_(name, traffic->key_name(arrival.key), arrival, decision);
-    };
-  }
   auto outcome = traffic::run_virtually(
-      *traffic, *decider, contestant.limits, invocation_.interrupt, on_decision,
+      *traffic, *decider, contestant.limits, invocation_.interrupt, on_decision_of(name, *traffic),
       [&](std::int64_t done) { progress_.update(number, done, traffic->size()); });
   return with_names(name, std::move(outcome), *traffic);
+}
+
+BurstRun Session::run_real(std::size_t number) {
+  const auto& contestant = plan_.contestants[number];
+  const std::string name(contestant.algorithm->name);
+  const auto connections = workplace_->connections(plan_.real->clients);
+  const auto request = starting_soon(plan_);
+  const auto traffic = traffic::make_traffic(*plan_.pattern, request);
+  traffic::BundledScript script(contestant, *traffic, workplace_->prefix());
+  const Cleaning cleaning(*workplace_, script);
+  const traffic::RealRun run{.script = &script,
+                             .connections = connections,
+                             .limits = contestant.limits,
+                             .timeout = workplace_->timeout(),
+                             .interrupt = &invocation_.interrupt,
+                             .on_decision = on_decision_of(name, *traffic),
+                             .on_progress = [&](const traffic::RealProgress& progress) {
+                               progress_.update(number, name, traffic->size(), progress);
+                             }};
+  auto outcome =
+      plan_.real->is_closed_loop()
+          ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
+          : traffic::run_on_schedule(*traffic, run);
+  auto result = with_names(name, std::move(outcome), *traffic);
+  result.begin = begin_of(*plan_.pattern, request);
+  return result;
 }
 
 }  // namespace
@@ -207,7 +185,8 @@ BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation, bool s
   BurstReport report{.pattern = plan.pattern,
                      .request = plan.request,
                      .limits = plan.limits,
-                     .command = plan.command};
+                     .command = plan.command,
+                     .real = plan.real};
   try {
     Session(plan, invocation, shows_progress, on_decision).run(report);
   } catch (const std::exception&) {

@@ -1,25 +1,13 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <string_view>
-#include <vector>
 
+#include "cli/burst_plan.h"
 #include "cli/burst_report.h"
 #include "cli/command.h"
-#include "traffic/contestant.h"
 
 namespace rlctl::cli {
-
-/// What `rlctl burst` is to do.
-struct BurstPlan {
-  const traffic::Pattern* pattern = nullptr;
-  traffic::PatternRequest request = {};
-  std::vector<limiter::Limit> limits = {};            ///< with the burst that was asked for
-  std::vector<traffic::Contestant> contestants = {};  ///< each with the limits as it takes them
-  std::vector<std::string> command = {};              ///< see BurstReport
-  bool model = false;                                 ///< without a server
-};
 
 /// Told each decision: the run's name, the key's, what was asked and what was decided.
 using OnBurstDecision = std::function<void(std::string_view run, std::string_view key,

@@ -145,15 +145,15 @@ std::vector<std::string> caption_lines(const std::vector<std::string>& words) {
 Drawing::Drawing(const BurstReport& report)
     : report_(report),
       scale_(scale_of(report)),
-      axis_(make_time_axis(scale_.begin, scale_.end, scale_.window, kMostColumns)),
+      axis_(axis_of(scale_, kMostColumns)),
       ticks_(ticks_of(axis_, scale_.window)),
       caption_(caption_lines(report.command)),
       most_within_(static_cast<double>(scale_.limit)) {
   for (const auto& run : report.runs) {
-    for (const auto count : allowed_within_window(run.outcome.departures, axis_, scale_.window)) {
+    for (const auto count : within_window_of(run, axis_, scale_)) {
       most_within_ = std::max(most_within_, static_cast<double>(count * scale_.cost));
     }
-    for (const auto& bin : columns_of(run.outcome.timeline, axis_)) {
+    for (const auto& bin : columns_of(run, axis_)) {
       most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
     }
   }
@@ -199,10 +199,10 @@ void Drawing::open() {
 void Drawing::header() {
   const auto& request = report_.request;
   text(20, 28, "title", title());
-  std::string about = fmt::format("{}; seed {}", report_.pattern->summary, request.seed);
+  std::string about = fmt::format("{}; seed {}", traffic_text(report_), request.seed);
   if (request.keys > 1) about += fmt::format(", {} keys together", request.keys);
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
-  about += ", virtual time";
+  about += report_.real ? ", real time, " + clock_text(*report_.real) : ", virtual time";
   if (report_.interrupted) about += ", interrupted";
   text(20, 48, "soft", about);
   legend(70);
@@ -245,7 +245,7 @@ void Drawing::chart(const BurstRun& run, double top) {
   const auto y_of = [&](double units) {
     return bottom - kChart * units / (most_within_ * kHeadroom);
   };
-  const auto within = allowed_within_window(run.outcome.departures, axis_, scale_.window);
+  const auto within = within_window_of(run, axis_, scale_);
   std::string line;
   double x = kLeft;
   for (std::size_t i = 0; i < within.size(); ++i) {
@@ -270,7 +270,7 @@ void Drawing::chart(const BurstRun& run, double top) {
 
 void Drawing::counts(const BurstRun& run, double top) {
   const auto bottom = top + kCounts;
-  const auto bins = columns_of(run.outcome.timeline, axis_);
+  const auto bins = columns_of(run, axis_);
   const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
     if (count == 0) return;
     const auto height = kCounts * count / most_at_once_;
@@ -296,6 +296,7 @@ void Drawing::axis(double y) {
   }
   text((kLeft + kRight) / 2, y + 36, "soft middle",
        axis_.is_about_edge ? "time from the edge of a window"
+       : report_.real      ? "time from the beginning"
                            : "time from the beginning of a window");
 }
 

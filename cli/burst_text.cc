@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
+#include "cli/burst_columns.h"
 #include "cli/burst_plot.h"
 #include "cli/burst_scale.h"
+#include "cli/burst_times.h"
 #include "cli/duration_text.h"
 #include "cli/escape.h"
-#include "cli/sheet.h"
 #include "cli/style.h"
 #include "cli/text_block.h"
 #include "cli/time_axis.h"
@@ -19,7 +19,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::string_view kNothing = "-";
 constexpr std::size_t kMostKeys = 3;
 
 std::string limits_text(const std::vector<limiter::Limit>& limits) {
@@ -33,39 +32,19 @@ std::string limits_text(const std::vector<limiter::Limit>& limits) {
 
 void append_header(TextBlock& block, const BurstReport& report) {
   const auto& request = report.request;
-  block.row("pattern", report.pattern->name, report.pattern->summary);
+  block.row("pattern", report.pattern->name, traffic_text(report));
   std::string about = fmt::format("seed {}", request.seed);
   if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
   block.row("limit", limits_text(report.limits), about);
-  block.row("clock", "virtual time", "latencies not measured");
+  if (report.real) {
+    block.row("clock", "real time", clock_text(*report.real));
+  } else {
+    block.row("clock", "virtual time", "latencies not measured");
+  }
   if (report.interrupted) {
     block.row("", block.tone("interrupted: of the beginning only", Tone::kWarning));
   }
-}
-
-/// The table: a column of the report, made from one run's.
-class Columns {
- public:
-  Columns(const BurstReport& report, const Look& look) : report_(report), look_(look) {}
-
-  void add(std::string_view title, const std::function<std::string(const BurstRun&)>& cell) {
-    std::vector<std::string> cells;
-    for (const auto& run : report_.runs) cells.push_back(cell(run));
-    sheet_.add(title, std::move(cells));
-  }
-  void append(std::string& out) const { sheet_.append(out, look_); }
-
- private:
-  const BurstReport& report_;
-  const Look& look_;
-  Sheet sheet_;
-};
-
-std::string shown_name(const BurstRun& run) {
-  std::string out;
-  escape_message(out, run.name);
-  return out;
 }
 
 std::string worst_text(const BurstRun& run, const Look& look) {
@@ -77,13 +56,12 @@ std::string worst_text(const BurstRun& run, const Look& look) {
 
 std::string retry_text(const BurstRun& run, const Look& look) {
   const auto& error = run.outcome.measured.retry_error;
-  if (error.compared == 0) return std::string(kNothing);
+  if (error.compared == 0) return std::string(kNoValue);
   const auto text = fmt::format("{} of {} kept", error.compared - error.broken, error.compared);
   return toned(text, error.broken > 0 ? Tone::kBad : Tone::kPlain, look.colour);
 }
 
-void add_counts(Columns& columns) {
-  columns.add("", shown_name);
+void add_counts(BurstColumns& columns) {
   columns.add("sent",
               [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.sent); });
   columns.add("allowed",
@@ -92,7 +70,8 @@ void add_counts(Columns& columns) {
               [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.denied); });
 }
 
-void add_worst(Columns& columns, const BurstReport& report, const Look& look, microseconds origin) {
+void add_worst(BurstColumns& columns, const BurstReport& report, const Look& look,
+               microseconds origin) {
   const bool one_limit = report.limits.size() == 1;
   const auto window = report.limits.front().window;
   columns.add(one_limit ? "worst in " + period_text(window) : "worst in a window",
@@ -105,19 +84,19 @@ void add_worst(Columns& columns, const BurstReport& report, const Look& look, mi
   columns.add("within",
               [](const BurstRun& run) { return span_text(run.outcome.measured.worst.span); });
   columns.add("at", [origin](const BurstRun& run) {
-    return offset_text(run.outcome.measured.worst.from - origin);
+    return offset_text(run.outcome.measured.worst.from - run.begin - origin);
   });
 }
 
-void add_denials(Columns& columns, const BurstReport& report, const Look& look,
+void add_denials(BurstColumns& columns, const BurstReport& report, const Look& look,
                  microseconds origin) {
   columns.add("first denial", [origin](const BurstRun& run) {
     const auto& first = run.outcome.measured.first_denial;
-    return first ? offset_text(*first - origin) : std::string(kNothing);
+    return first ? offset_text(*first - run.begin - origin) : std::string(kNoValue);
   });
   columns.add("longest shut out", [](const BurstRun& run) {
     const auto& measured = run.outcome.measured;
-    return measured.first_denial ? span_text(measured.longest_shut_out) : std::string(kNothing);
+    return measured.first_denial ? span_text(measured.longest_shut_out) : std::string(kNoValue);
   });
   columns.add("retry_after", [&](const BurstRun& run) { return retry_text(run, look); });
   if (report.request.keys > 1) {
@@ -128,21 +107,23 @@ void add_denials(Columns& columns, const BurstReport& report, const Look& look,
   }
   columns.add("bytes/key", [](const BurstRun& run) {
     const auto& bytes = run.outcome.bytes_per_key;
-    return bytes ? fmt::format("{:.0f}", *bytes) : std::string(kNothing);
+    return bytes ? fmt::format("{:.0f}", *bytes) : std::string(kNoValue);
   });
 }
 
 void append_table(std::string& out, const BurstReport& report, const Look& look) {
   const auto scale = scale_of(report);
-  const auto axis = make_time_axis(scale.begin, scale.end, scale.window, 1);
-  Columns columns(report, look);
+  const auto axis = axis_of(scale, 1);
+  BurstColumns columns(report, look);
   add_counts(columns);
   add_worst(columns, report, look, axis.origin);
   add_denials(columns, report, look, axis.origin);
   columns.append(out);
   TextBlock block(out, look);
+  const bool each_its_own = report.real && report.runs.size() > 1;
   block.row("times", axis.is_about_edge ? "from the edge of a window" : "from the beginning",
-            instant_text(axis.origin));
+            each_its_own ? "each run from its own"
+                         : instant_text(axis_of_run(axis, report.runs.front()).origin));
 }
 
 /// Which keys were denied most; where there is only one that says nothing.
@@ -190,6 +171,10 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
     append_table(out, report, look);
     append_top_denied(block, report);
     out += '\n';
+    if (report.real) {
+      append_burst_times(out, report, look);
+      out += '\n';
+    }
     append_burst_plot(out, report, look);
     out += '\n';
   }

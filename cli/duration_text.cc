@@ -82,6 +82,17 @@ std::string span_text(microseconds span) {
   return long_text(std::chrono::round<seconds>(span));
 }
 
+std::string latency_text(std::chrono::nanoseconds duration) {
+  const auto three_digits = [](double value, std::string_view unit) {
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", value, decimals, unit);
+  };
+  const auto us = static_cast<double>(duration.count()) / 1e3;
+  if (us < 999.5) return three_digits(us, "us");
+  if (us < 999.5e3) return three_digits(us / 1e3, "ms");
+  return three_digits(us / 1e6, "s");
+}
+
 std::string offset_text(microseconds offset) {
   if (offset.count() == 0) return "0";
   return (offset.count() < 0 ? "-" : "+") + span_text(std::chrono::abs(offset));

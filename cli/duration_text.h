@@ -21,6 +21,8 @@ namespace rlctl::cli {
 [[nodiscard]] std::string period_text(std::chrono::microseconds period);
 /// How long something lasted, in four digits: "250 us", "19.99 ms", "1.5 s", "12m34s".
 [[nodiscard]] std::string span_text(std::chrono::microseconds span);
+/// What was timed, in the three digits that are known of it: "87.3 us", "1.25 ms", "12.0 s".
+[[nodiscard]] std::string latency_text(std::chrono::nanoseconds duration);
 /// How far from some origin: "0", "+10 ms", "-10 ms".
 [[nodiscard]] std::string offset_text(std::chrono::microseconds offset);
 /// As limiter::format_instant(), without the decimals of a whole second: "2026-11-20T06:11:15Z".

@@ -53,6 +53,10 @@ void Progress::update(double share, std::string_view what) {
   show(fmt::format("{:3.0f}%  of {}; Ctrl-C stops", share * 100, what));
 }
 
+void Progress::update(std::string line) {
+  if (is_due()) show(std::move(line));
+}
+
 void Progress::clear() noexcept {
   if (shown_) write_stderr("\r\033[K");
   shown_ = false;

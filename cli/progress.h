@@ -25,6 +25,8 @@ class Progress {
   void update(std::chrono::microseconds left, const std::string& key);
   /// How much, 0 to 1, of `what` ("1000000 entries").
   void update(double share, std::string_view what);
+  /// A line that says it all.
+  void update(std::string line);
   /// Before anything else is written to stderr.
   void clear() noexcept;
 

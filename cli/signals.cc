@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <csignal>
 #include <system_error>
+#include <utility>
 
 namespace rlctl::cli {
 namespace {
@@ -18,7 +19,27 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 std::atomic<redis::Interrupt*> raised_by_handler{nullptr};
 std::atomic<bool> pipe_was_ignored{false};
 
+std::atomic<const LastWords*> said_by_handler{nullptr};
+
+/// Lets the signal do what it does to a program that knows nothing of it.
+void raise_default(int signal) noexcept {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  sigprocmask(SIG_UNBLOCK, &set, nullptr);
+  static_cast<void>(std::raise(signal));
+}
+
+extern "C" void on_second_signal(int signal) {
+  if (const auto* words = said_by_handler.load()) words->write();
+  raise_default(signal);
+}
+
 extern "C" void on_signal(int signal) {
+  struct sigaction action {};
+  action.sa_handler = on_second_signal;
+  sigaction(signal, &action, nullptr);
   if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
 }
 
@@ -37,23 +58,13 @@ void handle_stop() noexcept {
   sigaction(SIGTSTP, &action, nullptr);
 }
 
-/// Lets the signal do what it does to a program that knows nothing of it.
-void raise_default(int signal) noexcept {
-  std::signal(signal, SIG_DFL);
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, signal);
-  sigprocmask(SIG_UNBLOCK, &set, nullptr);
-  static_cast<void>(std::raise(signal));
-}
-
 }  // namespace
 
 Signals::Signals() {
   raised_by_handler = &interrupt_;
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // without SA_RESTART: waits shall end
+  action.sa_flags = 0;  // without SA_RESTART: waits shall end
   for (const int signal : kSignals) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
@@ -66,10 +77,23 @@ Signals::~Signals() {
   for (const int signal : kSignals) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
-    if (now.sa_handler == on_signal) std::signal(signal, SIG_DFL);
+    const bool ours = now.sa_handler == on_signal || now.sa_handler == on_second_signal;
+    if (ours) std::signal(signal, SIG_DFL);
   }
   if (!pipe_was_ignored) std::signal(SIGPIPE, SIG_DFL);
   raised_by_handler = nullptr;
+}
+
+LastWords::LastWords(std::string text) : text_(std::move(text)) {
+  said_by_handler = this;
+}
+
+LastWords::~LastWords() {
+  said_by_handler = nullptr;
+}
+
+void LastWords::write() const noexcept {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
 }
 
 void die_by(int signal) noexcept {

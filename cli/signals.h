@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "redis/file_descriptor.h"
@@ -22,6 +23,22 @@ class Signals {
 
  private:
   redis::Interrupt interrupt_;
+};
+
+/// While it lives, a second signal, which ends the process at once, writes this to stderr before:
+/// what is left behind then. One at a time, while there are Signals.
+class LastWords {
+ public:
+  explicit LastWords(std::string text);
+  ~LastWords();
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+
+  /// In the handler.
+  void write() const noexcept;
+
+ private:
+  std::string text_;
 };
 
 /// Ends the process by the signal itself, so that a shell sees 128+n and a loop around it stops.

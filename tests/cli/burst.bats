@@ -107,7 +107,9 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   # Ten ms before the second minute of 2026.
   jq -e '.runs[0].worst == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
     key: "1", limit: "1000/60s"}' <<<"$output"
-  jq -e '.runs[] | [.server_us_per_call, .latency_us, .valid] == [null, null, null]' <<<"$output"
+  jq -e '.runs[] | [.server_us_per_call, .latency_us, .valid, .offered_per_second, .achieved_per_second] ==
+    [null, null, null, null, null]' <<<"$output"
+  jq -e '[.clients, .pipeline] == [null, null]' <<<"$output"
   jq -e '.runs[0].top_denied == [] and .runs[1].top_denied == [{key: "1", denied: 1000}]' <<<"$output"
   jq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"
   jq -e '.runs[0].first_denial_us == null' <<<"$output"
@@ -122,9 +124,9 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   local line
   for line in "${lines[@]}"; do assert_equal "$(tr -cd , <<<"$line" | wc -c)" "$columns"; done
   assert_line --index 1 --regexp \
-    '^boundary,1,1000,60000000,fixed-window,2000,2000,0,1,0,2000,2,1767225659990000,19990,,0,0,0,[0-9]+$'
+    '^boundary,1,1000,60000000,fixed-window,2000,2000,0,1,0,2000,2,1767225659990000,19990,,0,0,0,[0-9]+,virtual,,,+$'
   run -0 rlctl burst --model --csv -
-  assert_line --index 1 --regexp ',$'
+  assert_line --index 1 --regexp ',,virtual,,,+$'
 }
 
 @test "JSONL has a line for each decision" {

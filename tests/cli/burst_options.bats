@@ -55,7 +55,7 @@ refused() {
   refused "--duration: '5' has no unit" steady --duration 5
   refused 'duration must be more than 0' steady --duration 0s
   refused '--requests must be from 1' --requests 0
-  refused 'use fewer requests, a higher rate, a shorter duration or a shorter window' steady --limit 1/30d --duration 100000d
+  refused 'use fewer requests, a higher rate, a shorter duration or a shorter window' steady --limit 1/30d --requests 10000
   refused '--keys must be from 1 to 10000000, not 0' --keys 0
   refused '--keys must be from 1 to 10000000, not 10000001' --keys 10000001
   refused "--key-skew must be a number from 0 to 100, not '-1'" --key-skew -1
@@ -66,8 +66,28 @@ refused() {
   refused "--seed must be a whole number in decimal digits, not 'x'" --seed x
 }
 
-@test "what is about real time is not there" {
-  refused "unknown option '--clock'" --clock real
+@test "the clock, and what goes with it" {
+  refused "--clock must be virtual or real, not 'reel'" --clock reel
+  refused '--rate max is as fast as a server answers, which a virtual clock cannot know' --clock virtual --rate max
+  refused '--clients are connections of the real clock' --clients 2
+  assert_line '  hint: use --clock real'
+  refused '--pipeline is for the most a server can take' --pipeline 2
+  assert_line '  hint: use --rate max'
+  refused '--pipeline is for --rate max: on a schedule nothing bounds' --clock real --pipeline 2
+  refused '--clients must be from 1 to 10000, not 0' --clock real --clients 0
+  refused '--clients must be from 1 to 10000, not 10001' --rate max --clients 10001
+  refused "--pipeline must be a whole number in decimal digits, not 'x'" --rate max --pipeline x
+  refused '--model decides without a server' --clock real --model
+  refused '--model decides without a server' --rate max --model
+}
+
+@test "as fast as answers come a traffic has no shape, and lasts for some time" {
+  refused '--rate max sends as fast as answers come, so that a traffic has no shape: spike' spike --rate max
+  refused "--duration: '5' has no unit" --rate max --duration 5
+  refused '--duration must be more than 0' --rate max --duration 0s
+}
+
+@test "what is not there" {
   refused "unknown option '--replay'" --replay x
   refused "unknown option '--policy'" --policy login
 }
@@ -119,6 +139,20 @@ refused() {
 @test "every name can be asserted something of" {
   run -0 rlctl burst steady --model -q --limit 10/s --keys 3 --algorithm gcra --assert 'keys==3' \
     --assert 'keys_denied==3' --assert 'longest_shut_out_us>0' --assert 'retry_after_broken==0'
+}
+
+@test "what a virtual clock cannot measure cannot be asserted of it" {
+  local name
+  for name in p50_us p99_9_us max_us mean_us service_p99_us server_us_per_call achieved_per_second; do
+    refused "--assert: '$name<5' is about $name, which a virtual clock cannot measure" --assert "$name<5"
+    assert_line '  hint: use --clock real'
+  done
+}
+
+@test "what is not known does not hold" {
+  run -1 rlctl burst --model -q --algorithm gcra --assert 'bytes_per_key>0' --assert 'bytes_per_key<=0'
+  assert_line --index 0 "rlctl: burst: assertion 'bytes_per_key>0' does not hold: gcra does not tell"
+  assert_line --index 1 "rlctl: burst: assertion 'bytes_per_key<=0' does not hold: gcra does not tell"
 }
 
 @test "assertions that mean nothing" {

@@ -9,6 +9,7 @@ using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
+using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 TEST_CASE("duration text: a wait is rounded up, an age down") {
@@ -69,6 +70,18 @@ TEST_CASE("duration text: how long something lasted, in four digits") {
   CHECK(span_text(microseconds{59'970'000}) == "59.97 s");
   CHECK(span_text(minutes{10}) == "10m0s");
   CHECK(span_text(days{2}) == "2d0h0m");
+}
+
+TEST_CASE("duration text: what was timed, in three digits") {
+  CHECK(latency_text(nanoseconds{0}) == "0.00 us");
+  CHECK(latency_text(nanoseconds{9'994}) == "9.99 us");
+  CHECK(latency_text(nanoseconds{9'996}) == "10.0 us");
+  CHECK(latency_text(microseconds{87}) == "87.0 us");
+  CHECK(latency_text(nanoseconds{999'400}) == "999 us");
+  CHECK(latency_text(nanoseconds{999'600}) == "1.00 ms");
+  CHECK(latency_text(microseconds{12'345}) == "12.3 ms");
+  CHECK(latency_text(milliseconds{1'200}) == "1.20 s");
+  CHECK(latency_text(minutes{10}) == "600 s");
 }
 
 TEST_CASE("duration text: how far from an origin, and on which side") {

@@ -1,0 +1,28 @@
+#include "cli/burst_columns.h"
+
+#include <utility>
+#include <vector>
+
+#include "cli/escape.h"
+
+namespace rlctl::cli {
+
+BurstColumns::BurstColumns(const BurstReport& report, const Look& look, std::string_view title)
+    : report_(report), look_(look) {
+  add(title, shown_name);
+}
+
+void BurstColumns::add(std::string_view title,
+                       const std::function<std::string(const BurstRun&)>& cell) {
+  std::vector<std::string> cells;
+  for (const auto& run : report_.runs) cells.push_back(cell(run));
+  sheet_.add(title, std::move(cells));
+}
+
+std::string shown_name(const BurstRun& run) {
+  std::string out;
+  escape_message(out, run.name);
+  return out;
+}
+
+}  // namespace rlctl::cli

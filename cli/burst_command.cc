@@ -1,0 +1,88 @@
+#include "cli/burst_command.h"
+
+#include <optional>
+#include <string_view>
+
+#include "limiter/limit.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// The names with commas between them, in lists that fit a line of a narrow terminal.
+std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
+  constexpr std::size_t kMostLetters = 34;
+  std::vector<std::string> lists;
+  for (const auto& [algorithm, limits] : plan.contestants) {
+    if (lists.empty() || lists.back().size() + 1 + algorithm->name.size() > kMostLetters) {
+      lists.emplace_back(algorithm->name);
+    } else {
+      lists.back().append(",").append(algorithm->name);
+    }
+  }
+  return lists;
+}
+
+class Words {
+ public:
+  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
+
+  void add(std::string_view option) { words_.emplace_back(option); }
+  void add(std::string_view option, const std::string& value) {
+    words_.emplace_back(option);
+    words_.push_back(value);
+  }
+  void add(std::string_view option, const std::optional<std::string>& value) {
+    if (value) add(option, *value);
+  }
+  [[nodiscard]] std::vector<std::string> take() { return std::move(words_); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+void add_clock(Words& words, const RealClock& clock) {
+  words.add("--clock", std::string("real"));
+  words.add("--clients", std::to_string(clock.clients));
+  if (clock.pipeline) words.add("--pipeline", std::to_string(*clock.pipeline));
+}
+
+void add_server(Words& words, const ConnectionOptions& connection) {
+  if (connection.url) words.add("--url", redis::display(redis::parse_url(*connection.url)));
+  words.add("--host", connection.host);
+  words.add("--port", connection.port);
+  words.add("--socket", connection.socket);
+  words.add("--db", connection.database);
+  words.add("--user", connection.user);
+}
+
+void add_schedule(Words& words, const BurstPlan& plan, const BurstOptions& options) {
+  words.add("--rate", options.rate);
+  if (plan.real && plan.real->duration) {
+    words.add("--duration", limiter::format_duration(*plan.real->duration));
+  } else {
+    words.add("--duration", options.duration);
+  }
+  words.add("--requests", options.requests);
+}
+
+}  // namespace
+
+std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
+                                       const ConnectionOptions& connection) {
+  Words words({"rlctl", "burst", std::string(plan.pattern->name)});
+  for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
+  for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
+  words.add("--burst", options.burst);
+  if (plan.real) add_clock(words, *plan.real);
+  add_schedule(words, plan, options);
+  words.add("--keys", options.keys);
+  words.add("--key-skew", options.key_skew);
+  words.add("--cost", options.cost);
+  words.add("--seed", std::to_string(plan.request.seed));
+  if (plan.model) words.add("--model");
+  if (plan.real) add_server(words, connection);
+  return words.take();
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/burst_options.h"
+#include "cli/burst_plan.h"
+#include "cli/connection_options.h"
+
+namespace rlctl::cli {
+
+/// The words of a command that repeats a plan: every value that decides what comes out. A server is
+/// among them under the real clock only, without its password: under the virtual one all give the
+/// same.
+[[nodiscard]] std::vector<std::string> command_words(const BurstPlan& plan,
+                                                     const BurstOptions& options,
+                                                     const ConnectionOptions& connection);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,212 @@
+#include "cli/burst_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <system_error>
+
+#include "cli/burst_command.h"
+#include "cli/limit_options.h"
+#include "cli/option_values.h"
+#include "cli/problem.h"
+#include "limiter/suggest.h"
+
+namespace rlctl::cli {
+namespace {
+
+using limiter::Algorithm;
+
+constexpr std::string_view kDefaultLimit = "1000/60s";
+constexpr std::string_view kDefaultAlgorithms = "fixed-window,sliding-window-log";
+constexpr std::string_view kAll = "all";
+constexpr std::int64_t kMostKeys = 10'000'000;
+constexpr double kMostSkew = 100;
+constexpr std::string_view kSteady = "steady";
+/// What a closed loop takes its requests from: nobody looks at their times, and they never end.
+constexpr double kRateOfClosedLoop = 1e9;
+constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
+
+const traffic::Pattern& default_pattern(const std::optional<RealClock>& clock) {
+  if (clock && clock->is_closed_loop()) return *traffic::find_pattern(kSteady);
+  return traffic::patterns().front();
+}
+
+const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
+                                      const std::optional<RealClock>& clock) {
+  if (operands.size() > 1) {
+    throw UsageError("one PATTERN is expected, but there are " + std::to_string(operands.size()) +
+                     ": the second is " + in_quotes(operands[1]));
+  }
+  if (operands.empty()) return default_pattern(clock);
+  if (const auto* pattern = traffic::find_pattern(operands[0])) {
+    if (!clock || !clock->is_closed_loop() || pattern->name == kSteady) return *pattern;
+    throw UsageError(
+        fmt::format(
+            "--rate max sends as fast as answers come, so that a traffic has no shape: {} is none",
+            pattern->name),
+        "leave the pattern out");
+  }
+  std::vector<std::string_view> names;
+  for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
+  throw UsageError(
+      "unknown pattern " + in_quotes(operands[0]) + limiter::did_you_mean(operands[0], names),
+      "it is one of " + limiter::one_of(names));
+}
+
+const Algorithm& parse_algorithm(const std::string& name) {
+  const auto* algorithm = limiter::find_algorithm(name);
+  if (algorithm != nullptr && limiter::counts_requests(*algorithm)) return *algorithm;
+  if (algorithm != nullptr) {
+    throw UsageError(fmt::format("--algorithm: {} {}", algorithm->name, algorithm->other_contract));
+  }
+  auto names = limiter::list_names(limiter::counts_requests);
+  names.push_back(kAll);
+  throw UsageError(
+      "--algorithm: unknown algorithm " + in_quotes(name) + limiter::did_you_mean(name, names),
+      "it is one of " + limiter::one_of(names));
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (auto comma = list.find(','); comma != list.npos; comma = list.find(',', begin)) {
+    parts.push_back(list.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  parts.push_back(list.substr(begin));
+  return parts;
+}
+
+/// Each once, in the order in which they are named first.
+std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& lists) {
+  std::vector<const Algorithm*> chosen;
+  const auto add = [&chosen](const Algorithm& algorithm) {
+    if (std::find(chosen.begin(), chosen.end(), &algorithm) == chosen.end()) {
+      chosen.push_back(&algorithm);
+    }
+  };
+  for (const auto& list : lists) {
+    for (const auto& name : split(list)) {
+      if (name != kAll) {
+        add(parse_algorithm(name));
+        continue;
+      }
+      for (const auto& algorithm : limiter::algorithms()) {
+        if (limiter::counts_requests(algorithm)) add(algorithm);
+      }
+    }
+  }
+  return chosen;
+}
+
+std::vector<limiter::Limit> parse_limits(const BurstOptions& options) {
+  std::vector<limiter::Limit> limits;
+  std::optional<std::int64_t> burst;
+  if (options.burst) burst = limiter::parse_whole(masked(*options.burst), "--burst");
+  const auto add = [&](std::string_view text) {
+    auto limit = parsed("--limit", [text] { return limiter::parse_limit(text); });
+    limit.burst = burst;
+    limits.push_back(limit);
+  };
+  for (const auto& text : options.limits) add(masked(text));
+  if (limits.empty()) add(kDefaultLimit);
+  // Two limits with the same window would be one key: said now, not at the first request.
+  parsed("--limit", [&] { return limiter::redis_keys("key", limits); });
+  return limits;
+}
+
+/// Each algorithm with the limits as it takes them: a burst is for those that have one.
+std::vector<traffic::Contestant> make_contestants(const std::vector<const Algorithm*>& algorithms,
+                                                  const std::vector<limiter::Limit>& limits,
+                                                  std::int64_t cost) {
+  const auto takes_burst = [](const Algorithm* algorithm) { return algorithm->has_burst; };
+  const bool burst_is_for_some = std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
+  std::vector<traffic::Contestant> contestants;
+  for (const auto* algorithm : algorithms) {
+    auto own = limits;
+    for (auto& limit : own) {
+      if (!algorithm->has_burst && burst_is_for_some) limit.burst.reset();
+      limiter::require_usable(*algorithm, limit, cost);
+    }
+    contestants.push_back({.algorithm = algorithm, .limits = std::move(own)});
+  }
+  return contestants;
+}
+
+double parse_skew(const std::string& text) {
+  double value = 0;
+  const auto* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  if (error == std::errc{} && stop == end && value >= 0 && value <= kMostSkew) return value;
+  throw UsageError(
+      fmt::format("--key-skew must be a number from 0 to {}, not {}", kMostSkew, in_quotes(text)));
+}
+
+/// Requests a second, written as a limit is: 400/s, 24k/min.
+double parse_rate(const std::string& text) {
+  try {
+    const auto rate = limiter::parse_limit(text);
+    return static_cast<double>(rate.limit) * 1e6 / static_cast<double>(rate.window.count());
+  } catch (const limiter::UsageError&) {
+    throw UsageError("--rate: " + in_quotes(text) + " is not a rate; write 400/s or 24k/min");
+  }
+}
+
+/// When and how many; in a closed loop the clock has the duration.
+void set_schedule(traffic::PatternRequest& request, const BurstOptions& options,
+                  const std::optional<RealClock>& clock) {
+  if (options.requests) {
+    request.requests = parse_between(*options.requests, "--requests", 1, INT64_MAX);
+  }
+  if (clock && clock->is_closed_loop()) {
+    request.rate = kRateOfClosedLoop;
+    request.requests =
+        std::min(request.requests.value_or(kRequestsOfClosedLoop), kRequestsOfClosedLoop);
+    return;
+  }
+  if (options.rate) request.rate = parse_rate(*options.rate);
+  if (options.duration) request.duration = parse_time(*options.duration, "--duration");
+}
+
+traffic::PatternRequest make_request(const BurstOptions& options, const limiter::Limit& limit,
+                                     const std::optional<RealClock>& clock) {
+  traffic::PatternRequest request{.limit = limit};
+  set_schedule(request, options, clock);
+  if (options.keys) {
+    request.keys = static_cast<std::uint32_t>(parse_between(*options.keys, "--keys", 1, kMostKeys));
+  }
+  if (options.key_skew) request.key_skew = parse_skew(*options.key_skew);
+  if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, 1'000'000'000);
+  if (options.seed) {
+    request.seed = static_cast<std::uint64_t>(parse_between(*options.seed, "--seed", 0, INT64_MAX));
+  }
+  return request;
+}
+
+void refuse_server(const ConnectionOptions& connection) {
+  if (!connection.url && !connection.host && !connection.port && !connection.socket) return;
+  throw UsageError(
+      "--model asks no server, so that --url, --host, --port and --socket say nothing");
+}
+
+}  // namespace
+
+BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
+  BurstPlan plan{.real = parse_clock(options), .model = options.model};
+  plan.pattern = &parse_pattern(invocation.operands, plan.real);
+  plan.limits = parse_limits(options);
+  plan.request = make_request(options, plan.limits.front(), plan.real);
+  auto lists = options.algorithms;
+  if (lists.empty()) lists.emplace_back(kDefaultAlgorithms);
+  plan.contestants = make_contestants(parse_algorithms(lists), plan.limits, plan.request.cost);
+  plan.command = command_words(plan, options, invocation.connection);
+  if (plan.model) refuse_server(invocation.connection);
+  // What the pattern refuses is said before anything is started.
+  static_cast<void>(traffic::make_traffic(*plan.pattern, plan.request));
+  return plan;
+}
+
+}  // namespace rlctl::cli

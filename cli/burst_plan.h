@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/burst_clock.h"
+#include "cli/burst_options.h"
+#include "cli/command.h"
+#include "limiter/limit.h"
+#include "traffic/contestant.h"
+#include "traffic/pattern.h"
+
+namespace rlctl::cli {
+
+/// What `rlctl burst` is to do.
+struct BurstPlan {
+  const traffic::Pattern* pattern = nullptr;
+  traffic::PatternRequest request = {};
+  std::vector<limiter::Limit> limits = {};            ///< with the burst that was asked for
+  std::vector<traffic::Contestant> contestants = {};  ///< each with the limits as it takes them
+  std::optional<RealClock> real = {};                 ///< none: the virtual clock
+  std::vector<std::string> command = {};              ///< see BurstReport
+  bool model = false;                                 ///< without a server
+};
+
+/// What the options mean together with the operands. Throws UsageError where that cannot be run, so
+/// that nothing is started for it.
+[[nodiscard]] BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation);
+
+}  // namespace rlctl::cli

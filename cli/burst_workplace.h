@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/connection_options.h"
+#include "cli/signals.h"
+#include "redis/connection.h"
+
+namespace rlctl::cli {
+
+/// The server on which the scripts of a burst run, and what is written there. It is a private one
+/// unless the command line names another; RLCTL_URL and the configuration do not count.
+class Workplace {
+ public:
+  explicit Workplace(Invocation& invocation);
+
+  /// So many connections, at least one, for all runs: opened by the first call. Where the server is
+  /// not a private one, says on stderr under which prefix is written. Ctrl-C does not break them:
+  /// requests that are on their way then would be executed after their keys are removed, and make
+  /// them anew. The runs look at the interrupt.
+  ///
+  /// Throws what connecting throws; Error(kInterrupted) where Ctrl-C comes in between.
+  [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
+  [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
+  /// Removes keys; a failure is a warning, since there may be another one on its way already.
+  void remove(const std::vector<std::string>& keys) noexcept;
+
+ private:
+  void open(std::size_t count);
+  void unlink(std::span<const std::string> keys);
+
+  Invocation& invocation_;
+  Connector connector_;
+  std::string prefix_;
+  std::vector<redis::Connection> connections_;
+  std::optional<LastWords> last_words_;
+};
+
+/// A warning on stderr, or what is to be known before something is written.
+void warn(const std::string& message, std::string_view command);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rlctl::cli {
+
+// What options of several commands take. All throw UsageError, which names the option.
+
+/// A whole number from `least` to `most`.
+[[nodiscard]] std::int64_t parse_between(const std::string& text, std::string_view option,
+                                         std::int64_t least, std::int64_t most);
+/// A duration with its unit: "90s", "1h30m".
+[[nodiscard]] std::chrono::microseconds parse_time(const std::string& text,
+                                                   std::string_view option);
+
+}  // namespace rlctl::cli
