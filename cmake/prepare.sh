@@ -24,6 +24,7 @@ build  libfmt-dev            fmt/core.h
 build  libcli11-dev          CLI/CLI.hpp
 build  nlohmann-json3-dev    nlohmann/json.hpp
 build  libtomlplusplus-dev   toml++/toml.h
+build  zlib1g-dev            zlib.h
 server redis-tools           redis-server valkey-server redis-check-rdb
 server redis-tools           redis-cli valkey-cli
 test   redis-tools           redis-cli
@@ -47,7 +48,7 @@ TABLE
 is_there() {
   case $1 in
     /*) [ -e "$1" ] ;;
-    */*)
+    */* | *.h)
       for prefix in /usr /usr/local /opt/homebrew /opt/local; do
         [ -e "$prefix/include/$1" ] && return
       done

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "redis/file_descriptor.h"
+#include "redis/interrupt.h"
+
+namespace rlctl::replay {
+
+/// Where bytes come from.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// As many as are there, at most `size`, which is at least 1; 0 at the end. May wait. Throws
+  /// InputError, and redis::Error(kInterrupted) on Ctrl-C.
+  [[nodiscard]] virtual std::size_t read(char* to, std::size_t size) = 0;
+  /// How much of the file has been read: its own bytes, before they are unpacked.
+  [[nodiscard]] virtual std::int64_t file_bytes() const = 0;
+};
+
+/// A file, or standard input, as it is.
+class FileSource final : public ByteSource {
+ public:
+  /// `interrupt` must outlive it. "-" is standard input. Throws InputError where it cannot be
+  /// opened.
+  FileSource(const std::string& file, const redis::Interrupt& interrupt);
+
+  std::size_t read(char* to, std::size_t size) override;
+  std::int64_t file_bytes() const override { return file_bytes_; }
+
+ private:
+  std::string name_;
+  const redis::Interrupt& interrupt_;
+  redis::FileDescriptor opened_;  ///< none for standard input
+  int fd_ = -1;
+  bool may_wait_ = true;
+  std::int64_t file_bytes_ = 0;
+};
+
+/// Bytes in memory, which must outlive it.
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+
+  std::size_t read(char* to, std::size_t size) override;
+  std::int64_t file_bytes() const override { return file_bytes_; }
+
+ private:
+  std::string_view bytes_;
+  std::int64_t file_bytes_ = 0;
+};
+
+/// How a file is called in messages: "-" is "standard input".
+[[nodiscard]] std::string input_name(const std::string& file);
+
+/// A file, unpacked where its first bytes say that it is gzip, whatever its name. Throws
+/// InputError, also for what is packed in another way.
+[[nodiscard]] std::unique_ptr<ByteSource> open_input(const std::string& file,
+                                                     const redis::Interrupt& interrupt);
+
+}  // namespace rlctl::replay

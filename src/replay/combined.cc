@@ -1,0 +1,189 @@
+#include "replay/combined.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "limiter/limit.h"
+#include "replay/time_text.h"
+
+namespace rlctl::replay {
+namespace {
+
+/// A line, cut where its time stands.
+struct Cut {
+  std::string_view head;  ///< address, ident, user
+  std::string_view tail;  ///< from the request on
+};
+
+/// The text behind the quote that `rest` begins with, up to the quote that ends it, which no
+/// backslash stands before; both are taken from `rest`. Without one it goes to the end.
+std::string_view take_quoted(std::string_view& rest) {
+  std::size_t end = 1;
+  while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2U : 1U;
+  end = std::min(end, rest.size());
+  const auto text = rest.substr(1, end - 1);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return text;
+}
+
+/// The next of a tail's quoted texts.
+std::optional<std::string_view> next_quoted(std::string_view& rest) {
+  const auto begin = rest.find('"');
+  if (begin == rest.npos) return std::nullopt;
+  rest.remove_prefix(begin);
+  return take_quoted(rest);
+}
+
+std::optional<std::string_view> quoted(const Cut& cut, int number) {
+  auto rest = cut.tail;
+  for (; number > 0; --number) {
+    if (!next_quoted(rest)) return std::nullopt;
+  }
+  return next_quoted(rest);
+}
+
+std::string_view first_word(std::string_view text) {
+  return text.substr(0, text.find(' '));
+}
+
+/// "www.example.com:80 203.0.113.7 - ann": with Apache's vhost_combined the name of the server
+/// comes first. An address with a port has "-" or a name behind it, and one word less.
+bool begins_with_host(std::string_view head) {
+  const auto host = first_word(head);
+  const auto colon = host.find(':');
+  if (colon == host.npos || colon + 1 == host.size()) return false;
+  if (host.find_first_not_of("0123456789", colon + 1) != host.npos) return false;
+  return std::count(head.begin(), head.end(), ' ') == 3 && head[host.size() + 1] != '-';
+}
+
+std::optional<std::string_view> address_of(const Cut& cut) {
+  const auto first = first_word(cut.head);
+  return begins_with_host(cut.head) ? first_word(cut.head.substr(first.size() + 1)) : first;
+}
+
+std::optional<std::string_view> user_of(const Cut& cut) {
+  auto rest = cut.head;
+  for (int skip = begins_with_host(cut.head) ? 3 : 2; skip > 0; --skip) {
+    const auto blank = rest.find(' ');
+    if (blank == rest.npos) return std::nullopt;
+    rest.remove_prefix(blank + 1);
+  }
+  return rest.starts_with('"') ? take_quoted(rest) : rest;
+}
+
+std::optional<std::string_view> method_of(const Cut& cut) {
+  const auto request = quoted(cut, 0);
+  return request ? std::optional(first_word(*request)) : std::nullopt;
+}
+
+/// A path may hold blanks, sent by who does not care: it ends where the protocol begins.
+std::optional<std::string_view> path_of(const Cut& cut) {
+  const auto request = quoted(cut, 0);
+  const auto blank = request ? request->find(' ') : std::string_view::npos;
+  if (blank == std::string_view::npos) return std::nullopt;
+  auto path = request->substr(blank + 1);
+  path = path.substr(0, path.rfind(" HTTP/"));
+  return path.substr(0, path.find('?'));
+}
+
+std::optional<std::string_view> referer_of(const Cut& cut) {
+  return quoted(cut, 1);
+}
+
+std::optional<std::string_view> user_agent_of(const Cut& cut) {
+  return quoted(cut, 2);
+}
+
+struct KeyField {
+  std::string_view name;
+  std::optional<std::string_view> (*of)(const Cut& cut);
+};
+
+constexpr std::array kKeyFields{
+    KeyField{"address", address_of}, KeyField{"user", user_of},
+    KeyField{"method", method_of},   KeyField{"path", path_of},
+    KeyField{"referer", referer_of}, KeyField{"useragent", user_agent_of},
+};
+
+const KeyField& key_field(const FieldOptions& fields) {
+  if (!fields.key) return kKeyFields.front();
+  std::string names;
+  for (const auto& field : kKeyFields) {
+    if (field.name == *fields.key) return field;
+    names.append(names.empty() ? "" : ", ").append(field.name);
+  }
+  throw limiter::UsageError(
+      fmt::format("key field '{}' is not one of a combined log; it has: {}", *fields.key, names));
+}
+
+class CombinedParser final : public LineParser {
+ public:
+  explicit CombinedParser(const KeyField& field) : field_(field) {}
+
+ private:
+  LineKind parse(LineReader& lines, LineReader::Line& line, Entry& entry) override;
+  bool cut_at_time(std::string_view line, std::size_t from, Cut& cut, microseconds& at);
+
+  const KeyField& field_;
+  TimeReader times_;
+};
+
+/// The time stands in brackets, which may also be in the name of a user, but before the request.
+bool CombinedParser::cut_at_time(std::string_view line, std::size_t from, Cut& cut,
+                                 microseconds& at) {
+  for (auto open = line.find('[', from); open != line.npos; open = line.find('[', open + 1)) {
+    const auto close = line.find(']', open);
+    if (close == line.npos || line.substr(from, open - from).find('"') != line.npos) return false;
+    const auto time = times_.read(line.substr(open + 1, close - open - 1));
+    if (!time) continue;
+    at = *time;
+    cut.head = line.substr(0, open);
+    while (cut.head.ends_with(' ')) cut.head.remove_suffix(1);
+    cut.tail = line.substr(close + 1);
+    return true;
+  }
+  return false;
+}
+
+LineKind CombinedParser::parse(LineReader&, LineReader::Line& line, Entry& entry) {
+  const auto text = line.text;
+  auto blank = text.find(' ');
+  if (blank == text.npos || blank == 0) return bad("it has no address");
+  Cut cut;
+  if (!cut_at_time(text, blank, cut, entry.at)) {
+    // The user may be in quotes, and brackets in these.
+    const auto quote = text.find(" \"", blank);
+    if (quote == text.npos) return bad("it has no time in brackets that can be read");
+    auto rest = text.substr(quote + 1);
+    (void)take_quoted(rest);
+    const auto behind = text.size() - rest.size();
+    if (!cut_at_time(text, behind, cut, entry.at)) {
+      return bad("it has no time in brackets that can be read");
+    }
+  }
+  const auto key = field_.of(cut);
+  if (!key) return bad(fmt::format("it has no {}", field_.name));
+  entry.key = *key;
+  return LineKind::kRequest;
+}
+
+}  // namespace
+
+std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields) {
+  if (fields.time) {
+    throw limiter::UsageError(
+        fmt::format("time field '{}' cannot be chosen: a combined log has its time in one place",
+                    *fields.time));
+  }
+  if (fields.has_cost()) {
+    throw limiter::UsageError(
+        fmt::format("cost field '{}' cannot be chosen: a combined log has no costs", *fields.cost));
+  }
+  return std::make_unique<CombinedParser>(key_field(fields));
+}
+
+}  // namespace rlctl::replay

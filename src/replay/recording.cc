@@ -1,0 +1,245 @@
+#include "replay/recording.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "limiter/limit.h"
+#include "redis/text.h"
+#include "replay/byte_source.h"
+#include "replay/input_error.h"
+#include "replay/key_table.h"
+#include "replay/line_reader.h"
+#include "replay/recorded_traffic.h"
+#include "replay/spool.h"
+
+namespace rlctl::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kSampleLines = 20;
+constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
+constexpr std::size_t kShownText = 200;  // bytes
+constexpr std::int64_t kLinesBetweenLooks = 1024;
+constexpr std::chrono::milliseconds kBetweenProgress{100};
+
+std::string format_names() {
+  std::string names;
+  for (const auto& format : log_formats()) {
+    names.append(names.empty() ? "" : ", ").append(format.name);
+  }
+  return names;
+}
+
+const LogFormat* chosen_format(const ReplayOptions& options) {
+  if (!options.format) return nullptr;
+  const auto* format = find_log_format(*options.format);
+  if (format == nullptr) {
+    throw limiter::UsageError(
+        fmt::format("unknown log format '{}'; there are: {}", *options.format, format_names()));
+  }
+  // For what it says of fields that it does not have, before anything is read.
+  (void)format->make_parser(options.fields);
+  return format;
+}
+
+std::string shown(std::string_view text) {
+  std::string cut(text.substr(0, kShownText));
+  if (text.size() > kShownText) cut += "...";
+  return cut;
+}
+
+std::string describe(const BadLine& bad) {
+  return fmt::format("{}:{}: {}: '{}'", bad.file, bad.line, bad.why, bad.text);
+}
+
+/// Of all files in bytes, 0 where one of them has none. That one is missing is said before the
+/// others are read.
+std::int64_t total_bytes(const std::vector<std::string>& files) {
+  if (files.empty()) throw limiter::UsageError("no file to replay");
+  if (std::count(files.begin(), files.end(), "-") > 1) {
+    throw limiter::UsageError("standard input can be read once only: '-' is there more than once");
+  }
+  std::int64_t total = 0;
+  bool known = true;
+  for (const auto& file : files) {
+    struct stat status {};
+    if (file == "-") {
+      known = false;
+    } else if (::stat(file.c_str(), &status) != 0) {
+      throw InputError(fmt::format("cannot open {}: {}", file, redis::errno_text(errno)));
+    } else if (S_ISREG(status.st_mode)) {
+      total += status.st_size;
+    } else {
+      known = false;
+    }
+  }
+  return known ? total : 0;
+}
+
+void add(LineCounts& sum, const LineCounts& counts) {
+  sum.lines += counts.lines;
+  sum.requests += counts.requests;
+  sum.blank += counts.blank;
+  sum.bad += counts.bad;
+  sum.other += counts.other;
+}
+
+}  // namespace
+
+/// Fills a recording.
+class RecordingReader {
+ public:
+  RecordingReader(Recording& recording, const ReplayOptions& options,
+                  const redis::Interrupt& interrupt, const OnProgress& on_progress)
+      : recording_(recording),
+        options_(options),
+        interrupt_(interrupt),
+        on_progress_(on_progress),
+        format_(chosen_format(options)),
+        total_bytes_(total_bytes(options.files)) {}
+
+  void read_all() {
+    for (const auto& file : options_.files) read(file);
+    recording_.spool_->finish();
+    if (recording_.counts_.requests == 0) nothing_there();
+  }
+
+ private:
+  void read(const std::string& name) {
+    const auto source = open_input(name, interrupt_);
+    LineReader lines(*source, input_name(name));
+    RecordedFile file{.name = name};
+    file.format = format_of(lines);
+    if (file.format != nullptr) read_lines(lines, *source, file);
+    bytes_before_ += source->file_bytes();
+    report(0);
+    add(recording_.counts_, file.counts);
+    recording_.files_.push_back(std::move(file));
+  }
+
+  /// Null where there is nothing to be read.
+  const LogFormat* format_of(LineReader& lines) const {
+    const auto beginning = lines.ahead(kSampleLines, kSampleBytes);
+    if (format_ != nullptr || is_all_blank(beginning)) return format_;
+    const auto* format = recognise(beginning, options_.fields);
+    if (format == nullptr) unknown_format(beginning, lines.name());
+    return format;
+  }
+
+  static bool is_all_blank(std::string_view text) {
+    return text.find_first_not_of(" \t\r\n") == text.npos;
+  }
+
+  [[noreturn]] static void unknown_format(std::string_view beginning, const std::string& name) {
+    MemorySource source(beginning);
+    LineReader lines(source, name);
+    LineReader::Line line;
+    while (lines.next(line) && is_blank(line.text)) {
+    }
+    throw InputError(fmt::format("{}:{}: this is in none of the formats {}: '{}'", name,
+                                 line.number, format_names(), shown(line.text)),
+                     "--format says what it is; --time-field and --key-field name the fields");
+  }
+
+  void read_lines(LineReader& lines, const ByteSource& source, RecordedFile& file) {
+    const auto parser = file.format->make_parser(options_.fields);
+    LineReader::Line line;
+    Entry entry;
+    while (lines.next(line)) {
+      if (line.number % kLinesBetweenLooks == 0) look(source);
+      if (is_blank(line.text)) {
+        ++file.counts.blank;
+        continue;
+      }
+      switch (parser->read(lines, line, entry)) {
+        case LineKind::kRequest:
+          ++file.counts.requests;
+          recording_.spool_->add({.at_us = entry.at.count(),
+                                  .key = recording_.keys_->number_of(entry.key),
+                                  .cost = static_cast<std::uint32_t>(entry.cost)});
+          break;
+        case LineKind::kOther:
+          ++file.counts.other;
+          break;
+        case LineKind::kBad:
+          ++file.counts.bad;
+          bad_line(lines, line, parser->why());
+          break;
+      }
+    }
+    file.counts.lines = lines.lines();
+  }
+
+  void bad_line(const LineReader& lines, const LineReader::Line& line, const std::string& why) {
+    if (recording_.first_bad_) return;
+    recording_.first_bad_ =
+        BadLine{.file = lines.name(), .line = line.number, .why = why, .text = shown(line.text)};
+    if (options_.strict) throw InputError(describe(*recording_.first_bad_));
+  }
+
+  void look(const ByteSource& source) {
+    interrupt_.check();
+    report(source.file_bytes());
+  }
+
+  void report(std::int64_t bytes) {
+    const auto now = Clock::now();
+    if (!on_progress_ || now - reported_ < kBetweenProgress) return;
+    reported_ = now;
+    on_progress_(bytes_before_ + bytes, total_bytes_);
+  }
+
+  [[noreturn]] void nothing_there() const {
+    const auto& files = options_.files;
+    const auto names =
+        files.size() == 1 ? input_name(files.front()) : fmt::format("these {} files", files.size());
+    if (const auto& bad = recording_.first_bad_) {
+      throw InputError(
+          fmt::format("no request in {}: {} of {} lines are bad, the first: {}", names,
+                      recording_.counts_.bad, recording_.counts_.lines, describe(*bad)),
+          "--format says what it is; --time-field and --key-field name the fields");
+    }
+    throw InputError(fmt::format(
+        "no request in {}: {}", names,
+        recording_.counts_.other > 0 ? "nothing but headers or comments" : "nothing is in it"));
+  }
+
+  Recording& recording_;
+  const ReplayOptions& options_;
+  const redis::Interrupt& interrupt_;
+  const OnProgress& on_progress_;
+  const LogFormat* format_;
+  std::int64_t total_bytes_;
+  std::int64_t bytes_before_ = 0;  ///< of the files that have been read
+  Clock::time_point reported_{};
+};
+
+Recording::Recording(const ReplayOptions& options, const redis::Interrupt& interrupt,
+                     const OnProgress& on_progress)
+    : keys_(std::make_shared<KeyTable>()), spool_(std::make_shared<Spool>()) {
+  RecordingReader(*this, options, interrupt, on_progress).read_all();
+}
+
+std::unique_ptr<traffic::Traffic> Recording::traffic() const {
+  return std::make_unique<RecordedTraffic>(spool_, keys_);
+}
+
+std::size_t Recording::keys() const noexcept {
+  return keys_->size();
+}
+
+microseconds Recording::first() const noexcept {
+  return spool_->first();
+}
+
+microseconds Recording::last() const noexcept {
+  return spool_->last();
+}
+
+}  // namespace rlctl::replay

@@ -1,0 +1,193 @@
+#include "replay/spool.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <type_traits>
+
+#include "redis/text.h"
+#include "replay/input_error.h"
+
+namespace rlctl::replay {
+namespace {
+
+static_assert(sizeof(Record) == 16 && std::is_trivially_copyable_v<Record>);
+
+/// What a reader holds of all runs together, in records, and at least of each.
+constexpr std::size_t kReadAhead = std::size_t{1} << 16;
+constexpr std::size_t kLeastReadAhead = 256;
+
+bool earlier(const Record& a, const Record& b) noexcept {
+  return a.at_us < b.at_us;
+}
+
+std::string temporary_folder() {
+  const char* chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
+[[noreturn]] void fail(std::string_view what, const std::string& folder, int error) {
+  throw InputError(
+      fmt::format("cannot {} a temporary file in {}: {}", what, folder, redis::errno_text(error)),
+      "TMPDIR names the folder; a request takes 16 bytes");
+}
+
+}  // namespace
+
+Spool::Spool(std::size_t buffered)
+    : buffered_(std::max<std::size_t>(buffered, 2)), folder_(temporary_folder()) {}
+
+void Spool::add(const Record& record) {
+  if (buffer_.size() == buffered_) {
+    order();
+    flush(buffer_.size() / 2);
+  }
+  if (ordered_ == buffer_.size() && (buffer_.empty() || record.at_us >= buffer_.back().at_us)) {
+    ++ordered_;
+  }
+  buffer_.push_back(record);
+  first_us_ = size_ == 0 ? record.at_us : std::min(first_us_, record.at_us);
+  last_us_ = std::max(last_us_, record.at_us);
+  ++size_;
+}
+
+void Spool::order() {
+  if (ordered_ == buffer_.size()) return;
+  const auto unordered = buffer_.begin() + static_cast<std::ptrdiff_t>(ordered_);
+  std::stable_sort(unordered, buffer_.end(), earlier);
+  std::inplace_merge(buffer_.begin(), unordered, buffer_.end(), earlier);
+  ordered_ = buffer_.size();
+}
+
+/// The earliest go into the file. What stays is later, and so is what comes, if it is not late by
+/// more than half a buffer. Records of one time leave the buffer in the order in which they came,
+/// so that of two runs the earlier one has the earlier of them.
+void Spool::flush(std::size_t count) {
+  if (count == 0) return;
+  if (!file_) open();
+  if (runs_.empty() || buffer_.front().at_us < written_last_us_) {
+    runs_.push_back({written_, written_});
+  }
+  write(buffer_.data(), count);
+  written_ += static_cast<std::int64_t>(count);
+  runs_.back().end = written_;
+  written_last_us_ = buffer_[count - 1].at_us;
+  buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(count));
+  ordered_ -= count;
+}
+
+void Spool::write(const Record* records, std::size_t count) {
+  const auto* bytes = reinterpret_cast<const char*>(records);
+  auto left = count * sizeof(Record);
+  while (left > 0) {
+    const auto written = ::write(file_.get(), bytes, left);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("write", folder_, errno);
+    bytes += written;
+    left -= static_cast<std::size_t>(written);
+  }
+}
+
+/// Without a name from the beginning, where the file system can do that.
+void Spool::open() {
+  file_.reset(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (file_) return;
+  auto path = folder_ + "/rlctl-replay-XXXXXX";
+  file_.reset(::mkostemp(path.data(), O_CLOEXEC));
+  if (!file_) fail("make", folder_, errno);
+  ::unlink(path.c_str());
+}
+
+void Spool::finish() {
+  order();
+  if (runs_.empty()) {
+    buffer_.shrink_to_fit();
+    return;
+  }
+  flush(buffer_.size());
+  buffer_ = {};
+}
+
+SpoolReader::SpoolReader(const Spool& spool) : spool_(spool) {
+  if (spool.runs_.empty()) {
+    next_ = spool.buffer_.data();
+    stop_ = next_ + spool.buffer_.size();
+    return;
+  }
+  per_source_ = std::max(kLeastReadAhead, kReadAhead / spool.runs_.size());
+  sources_.reserve(spool.runs_.size());
+  for (const auto& run : spool.runs_) {
+    sources_.push_back({.read = run.begin, .end = run.end});
+    auto& source = sources_.back();
+    if (fill(source)) waiting_.push_back({source.buffer.front().at_us, sources_.size() - 1});
+  }
+  std::make_heap(waiting_.begin(), waiting_.end(), later);
+  (void)turn();
+}
+
+/// Of one time the earlier run comes first.
+bool SpoolReader::later(const Waiting& a, const Waiting& b) noexcept {
+  return a.at_us != b.at_us ? a.at_us > b.at_us : a.source > b.source;
+}
+
+/// False at the end of the run.
+bool SpoolReader::fill(Source& source) {
+  const auto count = static_cast<std::size_t>(
+      std::min<std::int64_t>(source.end - source.read, static_cast<std::int64_t>(per_source_)));
+  source.buffer.resize(count);
+  source.position = 0;
+  auto* bytes = reinterpret_cast<char*>(source.buffer.data());
+  const auto size = count * sizeof(Record);
+  for (std::size_t done = 0; done < size;) {
+    const auto offset = source.read * static_cast<off_t>(sizeof(Record)) + static_cast<off_t>(done);
+    const auto got = ::pread(spool_.file_.get(), bytes + done, size - done, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail("read", spool_.folder_, got < 0 ? errno : EIO);
+    done += static_cast<std::size_t>(got);
+  }
+  source.read += static_cast<std::int64_t>(count);
+  return count > 0;
+}
+
+/// The turn goes to the run with the earliest record, up to where another one has an earlier one.
+/// False at the end of all.
+bool SpoolReader::turn() {
+  if (waiting_.empty()) return false;
+  std::pop_heap(waiting_.begin(), waiting_.end(), later);
+  current_ = waiting_.back().source;
+  waiting_.pop_back();
+  auto& source = sources_[current_];
+  const auto* begin = source.buffer.data() + source.position;
+  const auto* end = source.buffer.data() + source.buffer.size();
+  next_ = begin;
+  stop_ = end;
+  if (waiting_.empty()) return true;
+  const auto& other = waiting_.front();
+  const bool first_of_same_time = current_ < other.source;
+  while (stop_ != begin &&
+         (first_of_same_time ? stop_[-1].at_us > other.at_us : stop_[-1].at_us >= other.at_us)) {
+    --stop_;
+  }
+  return true;
+}
+
+bool SpoolReader::next(Record& record) {
+  while (next_ == stop_) {
+    if (sources_.empty()) return false;
+    auto& source = sources_[current_];
+    source.position = static_cast<std::size_t>(stop_ - source.buffer.data());
+    if (source.position < source.buffer.size() || fill(source)) {
+      waiting_.push_back({source.buffer[source.position].at_us, current_});
+      std::push_heap(waiting_.begin(), waiting_.end(), later);
+    }
+    if (!turn()) return false;
+  }
+  record = *next_++;
+  return true;
+}
+
+}  // namespace rlctl::replay

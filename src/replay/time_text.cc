@@ -1,0 +1,252 @@
+#include "replay/time_text.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace rlctl::replay {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using std::chrono::sys_days;
+
+constexpr microseconds kTooLate = microseconds::max();
+
+bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
+
+/// Reads a text from its front; every step says whether it found what it was asked for.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+
+  bool any_of(std::string_view characters) {
+    if (rest_.empty() || characters.find(rest_.front()) == characters.npos) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool word(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+
+  /// Exactly `digits` decimal digits.
+  bool number(std::size_t digits, int& value) {
+    if (rest_.size() < digits) return false;
+    int read = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      if (!is_digit(rest_[i])) return false;
+      read = read * 10 + (rest_[i] - '0');
+    }
+    value = read;
+    rest_.remove_prefix(digits);
+    return true;
+  }
+
+  /// At least one digit, of which the first `places` count: 1 and 3 places are 100.
+  bool fraction(int places, std::int64_t& value) {
+    value = 0;
+    if (!at_digit()) return false;
+    for (; at_digit(); rest_.remove_prefix(1)) {
+      if (places-- > 0) value = value * 10 + (rest_.front() - '0');
+    }
+    for (; places > 0; --places) value *= 10;
+    return true;
+  }
+
+  [[nodiscard]] bool at_digit() const { return !rest_.empty() && is_digit(rest_.front()); }
+  [[nodiscard]] bool done() const { return rest_.empty(); }
+  [[nodiscard]] std::string_view take(std::size_t size) {
+    const auto taken = rest_.substr(0, size);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+/// A day and a time of that day, as they were written.
+struct Written {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  std::int64_t us = 0;
+  minutes east{0};  ///< of UTC
+
+  [[nodiscard]] std::optional<microseconds> instant() const {
+    const std::chrono::year_month_day date{std::chrono::year{year},
+                                           std::chrono::month{static_cast<unsigned>(month)},
+                                           std::chrono::day{static_cast<unsigned>(day)}};
+    // A leap second, :60, is allowed.
+    if (!date.ok() || hour > 23 || minute > 59 || second > 60) return std::nullopt;
+    return sys_days{date}.time_since_epoch() + std::chrono::hours{hour} + minutes{minute} +
+           seconds{second} + microseconds{us} - east;
+  }
+};
+
+bool scan_fraction(Scanner& scanner, Written& written) {
+  return !scanner.any_of(".,") || scanner.fraction(6, written.us);
+}
+
+/// To the end of the text: nothing, or a zone.
+bool scan_zone(Scanner& scanner, Written& written) {
+  if (scanner.done()) return true;
+  scanner.any_of(" ");
+  if (scanner.any_of("Zz") || scanner.word("UTC") || scanner.word("GMT")) return scanner.done();
+  const bool east = scanner.any_of("+");
+  if (!east && !scanner.any_of("-")) return false;
+  int hours = 0;
+  int rest = 0;
+  if (!scanner.number(2, hours)) return false;
+  if (!scanner.done()) {
+    scanner.any_of(":");
+    if (!scanner.number(2, rest)) return false;
+  }
+  if (hours > 23 || rest > 59) return false;
+  written.east = (east ? 1 : -1) * (std::chrono::hours{hours} + minutes{rest});
+  return scanner.done();
+}
+
+/// 1 to 12, or 0. English, as every server writes it; in any case.
+int month_number(std::string_view name) {
+  constexpr std::string_view kMonths = "janfebmaraprmayjunjulaugsepoctnovdec";
+  if (name.size() != 3) return 0;
+  char lower[3];
+  std::transform(name.begin(), name.end(), lower,
+                 [](char c) { return static_cast<char>(c | 0x20); });
+  for (std::size_t at = 0; at < kMonths.size(); at += 3) {
+    if (kMonths.substr(at, 3) == std::string_view(lower, 3)) return static_cast<int>(at / 3) + 1;
+  }
+  return 0;
+}
+
+/// 10/Oct/2000:13:55:36 -0700
+std::optional<microseconds> read_common(std::string_view text) {
+  Scanner scanner(text);
+  Written written;
+  if (!scanner.number(2, written.day) || !scanner.any_of("/")) return std::nullopt;
+  written.month = month_number(scanner.take(3));
+  if (!scanner.any_of("/") || !scanner.number(4, written.year) || !scanner.any_of(":") ||
+      !scanner.number(2, written.hour) || !scanner.any_of(":") ||
+      !scanner.number(2, written.minute) || !scanner.any_of(":") ||
+      !scanner.number(2, written.second) || !scan_fraction(scanner, written) ||
+      !scan_zone(scanner, written)) {
+    return std::nullopt;
+  }
+  return written.instant();
+}
+
+/// The digits of a date, with separators or without.
+bool scan_date(Scanner& scanner, Written& written, bool& separated) {
+  if (!scanner.number(4, written.year)) return false;
+  const bool dashes = scanner.any_of("-");
+  const bool slashes = !dashes && scanner.any_of("/");
+  separated = dashes || slashes;
+  const auto separator = [&] { return !separated || scanner.any_of(dashes ? "-" : "/"); };
+  return scanner.number(2, written.month) && separator() && scanner.number(2, written.day);
+}
+
+std::optional<microseconds> read_iso(std::string_view text) {
+  Scanner scanner(text);
+  Written written;
+  bool separated = false;
+  if (!scan_date(scanner, written, separated) || !scanner.any_of("Tt ")) return std::nullopt;
+  if (!scanner.number(2, written.hour) || (separated && !scanner.any_of(":")) ||
+      !scanner.number(2, written.minute)) {
+    return std::nullopt;
+  }
+  const bool has_seconds = separated ? scanner.any_of(":") : scanner.at_digit();
+  if (has_seconds && !(scanner.number(2, written.second) && scan_fraction(scanner, written))) {
+    return std::nullopt;
+  }
+  if (!scan_zone(scanner, written)) return std::nullopt;
+  return written.instant();
+}
+
+/// How many decimal places a unit has until it is a µs: seconds 6, ns -3.
+int places_of(EpochUnit unit, std::int64_t whole) {
+  switch (unit) {
+    case EpochUnit::kMilliseconds:
+      return 3;
+    case EpochUnit::kMicroseconds:
+      return 0;
+    case EpochUnit::kNanoseconds:
+      return -3;
+    case EpochUnit::kByMagnitude:
+      break;
+  }
+  constexpr std::int64_t kMilliseconds = 100'000'000'000;  // from here on
+  if (whole < kMilliseconds) return 6;
+  if (whole < kMilliseconds * 1'000) return 3;
+  return whole < kMilliseconds * 1'000'000 ? 0 : -3;
+}
+
+/// Decimal digits; the largest number where there are too many of them.
+std::int64_t scan_whole(Scanner& scanner) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  std::int64_t whole = 0;
+  int digit = 0;
+  while (scanner.number(1, digit)) {
+    whole = whole > (kMost - digit) / 10 ? kMost : whole * 10 + digit;
+  }
+  return whole;
+}
+
+std::optional<microseconds> read_number(std::string_view text, EpochUnit unit) {
+  Scanner scanner(text);
+  const bool negative = scanner.any_of("-");
+  if (!scanner.at_digit()) return std::nullopt;
+  std::int64_t whole = scan_whole(scanner);
+  const int places = places_of(unit, whole);
+  std::int64_t fraction = 0;
+  if (scanner.any_of(".,") && !scanner.fraction(std::max(places, 0), fraction)) return std::nullopt;
+  if (!scanner.done()) return std::nullopt;
+  for (int i = 0; i > places; --i) whole /= 10;
+  for (int i = 0; i < places; ++i) {
+    if (whole > kTooLate.count() / 10) return negative ? microseconds::min() : kTooLate;
+    whole *= 10;
+  }
+  if (whole > kTooLate.count() - fraction) return negative ? microseconds::min() : kTooLate;
+  return microseconds{negative ? -(whole + fraction) : whole + fraction};
+}
+
+}  // namespace
+
+EpochUnit epoch_unit_of(std::string_view field) noexcept {
+  if (field.ends_with("_ms")) return EpochUnit::kMilliseconds;
+  if (field.ends_with("_us")) return EpochUnit::kMicroseconds;
+  if (field.ends_with("_ns")) return EpochUnit::kNanoseconds;
+  return EpochUnit::kByMagnitude;
+}
+
+bool TimeReader::has_same_minute(std::string_view text) const noexcept {
+  constexpr std::size_t kMinute = sizeof("10/Oct/2000:13:55:") - 1;
+  constexpr std::size_t kZone = kMinute + 2;
+  return std::memcmp(text.data(), last_.data(), kMinute) == 0 &&
+         std::memcmp(text.data() + kZone, last_.data() + kZone, kCommonSize - kZone) == 0;
+}
+
+std::optional<microseconds> TimeReader::read(std::string_view text) {
+  const bool of_common_size = text.size() == kCommonSize && text[2] == '/';
+  if (of_common_size && has_same_minute(text)) {
+    const char tens = text[18];
+    const char ones = text[19];
+    if (tens >= '0' && tens <= '5' && is_digit(ones)) {
+      return last_minute_ + seconds{(tens - '0') * 10 + (ones - '0')};
+    }
+  }
+  if (of_common_size) {
+    const auto instant = read_common(text);
+    if (!instant) return std::nullopt;
+    std::copy(text.begin(), text.end(), last_.begin());
+    last_minute_ = *instant - seconds{(text[18] - '0') * 10 + (text[19] - '0')};
+    return instant;
+  }
+  if (text.size() > 4 && text[2] == '/') return read_common(text);
+  if (const auto number = read_number(text, unit_)) return number;
+  return read_iso(text);
+}
+
+}  // namespace rlctl::replay
