@@ -7,6 +7,7 @@
 #include "cli/escape.h"
 #include "limiter/policies.h"
 #include "redis/error.h"
+#include "replay/input_error.h"
 
 namespace rlctl::cli {
 namespace {
@@ -57,6 +58,9 @@ Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
   if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
     return describe_configuration(*e);
+  }
+  if (const auto* e = dynamic_cast<const replay::InputError*>(&error)) {
+    return {.code = "input", .message = error.what(), .hint = e->hint()};
   }
   Problem problem{.code = "usage", .message = error.what(), .usage_advice = true};
   if (dynamic_cast<const limiter::UsageError*>(&error) != nullptr) {

@@ -13,6 +13,9 @@
 namespace rlctl::replay {
 namespace {
 
+/// In bytes: "1700000000". A shorter number in brackets is that of a process.
+constexpr std::size_t kShortestTime = 10;
+
 /// A line, cut where its time stands.
 struct Cut {
   std::string_view head;  ///< address, ident, user
@@ -138,7 +141,8 @@ bool CombinedParser::cut_at_time(std::string_view line, std::size_t from, Cut& c
   for (auto open = line.find('[', from); open != line.npos; open = line.find('[', open + 1)) {
     const auto close = line.find(']', open);
     if (close == line.npos || line.substr(from, open - from).find('"') != line.npos) return false;
-    const auto time = times_.read(line.substr(open + 1, close - open - 1));
+    const auto text = line.substr(open + 1, close - open - 1);
+    const auto time = text.size() < kShortestTime ? std::nullopt : times_.read(text);
     if (!time) continue;
     at = *time;
     cut.head = line.substr(0, open);

@@ -29,8 +29,8 @@ enum class LineKind {
 
 /// Where to find what; none: where logs usually have it.
 struct FieldOptions {
-  std::optional<std::string> time, key;
-  std::optional<std::string> cost;  ///< empty: there is none, each request costs 1
+  std::optional<std::string> time = {}, key = {};
+  std::optional<std::string> cost = {};  ///< empty: there is none, each request costs 1
 
   bool operator==(const FieldOptions&) const = default;
   [[nodiscard]] bool any() const { return time || key || cost; }

@@ -14,9 +14,9 @@
 namespace rlctl::replay {
 
 struct ReplayOptions {
-  std::vector<std::string> files;     ///< "-" is standard input, once
-  std::optional<std::string> format;  ///< of all files; none: recognised, each by itself
-  FieldOptions fields;
+  std::vector<std::string> files = {};     ///< "-" is standard input, once
+  std::optional<std::string> format = {};  ///< of all files; none: recognised, each by itself
+  FieldOptions fields = {};
   bool strict = false;  ///< a bad line is an error
 };
 

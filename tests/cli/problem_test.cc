@@ -6,6 +6,7 @@
 #include <string>
 
 #include "redis/error.h"
+#include "replay/input_error.h"
 
 namespace rlctl::cli {
 
@@ -27,6 +28,15 @@ TEST_CASE("problem: each failure has its exit status") {
 TEST_CASE("problem: the server's own code is the code") {
   CHECK(describe(redis::Error(redis::Failure::kRejected, "x", "OOM")).code == "OOM");
   CHECK(describe(redis::Error(redis::Failure::kTimeout, "x")).code == "timeout");
+}
+
+TEST_CASE("problem: an input that cannot be read is no wrong usage") {
+  const Problem problem =
+      describe(replay::InputError("access.log:3: no time", "--format names it"));
+  CHECK(problem.status == ExitStatus::kUsage);
+  CHECK(problem.code == "input");
+  CHECK(render(problem, "burst", false) ==
+        "rlctl: burst: access.log:3: no time\n  hint: --format names it\n");
 }
 
 TEST_CASE("problem: text has one line for what is wrong, one for the hint, one for help") {

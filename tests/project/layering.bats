@@ -49,6 +49,12 @@ spoil() {
   spoil src/redis/good.h '#include <nlohmann/json.hpp>' 'a header takes'
 }
 
+@test "nlohmann-json and zlib outside their files are found" {
+  spoil cli/main.cc '#include <nlohmann/json.hpp>' 'nlohmann-json is for'
+  sed -i '$d' cli/main.cc
+  spoil src/limiter/bad.cc '#include <zlib.h>' 'zlib is for'
+}
+
 @test "printing in src is found, whatever does it" {
   local line
   for line in '#include <iostream>' 'std::cout << 1;' 'printf("x");' 'std::fprintf(file, "x");' \

@@ -1,0 +1,157 @@
+#include "replay/byte_source.h"
+
+#include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+
+#include "redis/error.h"
+#include "replay/input_error.h"
+#include "support/failure.h"
+#include "support/recordings.h"
+
+namespace rlctl::replay {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Logs;
+
+/// What gzip makes of a file with this content, by the command.
+std::string packed(const Logs& logs, const std::string& content) {
+  const auto plain = logs.write("plain", content);
+  REQUIRE(std::system(("gzip -c '" + plain + "' > '" + plain + ".packed'").c_str()) == 0);
+  return test::content_of(plain + ".packed");
+}
+
+std::string read_all(const std::string& file) {
+  const redis::Interrupt interrupt;
+  const auto source = open_input(file, interrupt);
+  std::string all;
+  char some[1000];
+  while (const auto count = source->read(some, sizeof some)) all.append(some, count);
+  CHECK(source->read(some, sizeof some) == 0);
+  return all;
+}
+
+std::string error_of(const Logs& logs, const std::string& content) {
+  try {
+    (void)read_all(logs.write("log", content));
+  } catch (const InputError& error) {
+    CHECK(!error.hint().empty());
+    return std::string(error.what()).substr(logs.path().string().size() + 1);
+  }
+  return "none";
+}
+
+std::string long_text() {
+  std::string text;
+  for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 7919) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a file is its bytes, however few") {
+  const Logs logs;
+  for (const auto* content : {"", "a", "12345", "123456", "1234567"}) {
+    CHECK(read_all(logs.write("log", content)) == content);
+  }
+  const auto text = long_text();
+  CHECK(read_all(logs.write("log", text)) == text);
+}
+
+TEST_CASE("gzip is told by its bytes and unpacked, whatever the name") {
+  const Logs logs;
+  const auto text = long_text();
+  const auto gz = packed(logs, text);
+  CHECK(gz.size() < text.size());
+  CHECK(read_all(logs.write("access.log", gz)) == text);
+  CHECK(read_all(logs.write("empty", packed(logs, ""))).empty());
+}
+
+TEST_CASE("several gzip members are one content, zeros behind them are nothing") {
+  const Logs logs;
+  const auto gz = packed(logs, "one\n") + packed(logs, "") + packed(logs, "two\n");
+  CHECK(read_all(logs.write("log", gz)) == "one\ntwo\n");
+  CHECK(read_all(logs.write("log", gz + std::string(200'000, '\0'))) == "one\ntwo\n");
+}
+
+TEST_CASE("gzip that is cut off is an error, wherever") {
+  const Logs logs;
+  const auto gz = packed(logs, "one\ntwo\n");
+  for (std::size_t size = 2; size < gz.size(); ++size) {
+    CAPTURE(size);
+    CHECK(error_of(logs, gz.substr(0, size)) == "log is cut off: its gzip data ends in the middle");
+    CHECK(error_of(logs, gz + gz.substr(0, size)) ==
+          "log is cut off: its gzip data ends in the middle");
+  }
+}
+
+TEST_CASE("gzip that is damaged, or followed by something else, is an error") {
+  const Logs logs;
+  auto gz = packed(logs, "one\ntwo\n");
+  CHECK(error_of(logs, gz + "x") ==
+        "log is damaged: its gzip data is wrong (something else follows it)");
+  CHECK(error_of(logs, gz + "\x1fx") ==
+        "log is damaged: its gzip data is wrong (incorrect header check)");
+  gz[gz.size() - 5] ^= 1;
+  CHECK(error_of(logs, gz) == "log is damaged: its gzip data is wrong (incorrect data check)");
+}
+
+TEST_CASE("what other programs packed is refused, and how to unpack it said") {
+  const Logs logs;
+  using namespace std::string_literals;
+  CHECK(error_of(logs, "\x28\xb5\x2f\xfd....") ==
+        "log is packed by zstd, and only gzip is unpacked here");
+  CHECK(error_of(logs,
+                 "\xfd"
+                 "7zXZ\0...."s) == "log is packed by xz, and only gzip is unpacked here");
+  CHECK(error_of(logs, "BZh9....") == "log is packed by bzip2, and only gzip is unpacked here");
+  CHECK(error_of(logs, "PK\x03\x04....") == "log is packed by zip, and only gzip is unpacked here");
+}
+
+TEST_CASE("what cannot be opened is an error that says why") {
+  const Logs logs;
+  const redis::Interrupt interrupt;
+  const auto missing = (logs.path() / "missing").string();
+  CHECK_THROWS_WITH_AS((void)open_input(missing, interrupt),
+                       ("cannot open " + missing + ": no such file or directory").c_str(),
+                       InputError);
+  const auto folder = logs.path().string();
+  CHECK_THROWS_WITH_AS((void)open_input(folder, interrupt),
+                       (folder + " is a folder, not a file").c_str(), InputError);
+}
+
+TEST_CASE("a pipe is read to its end, and Ctrl-C ends the waiting for it") {
+  const Logs logs;
+  const auto pipe = (logs.path() / "pipe").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::thread writer([&] {
+    const int fd = ::open(pipe.c_str(), O_WRONLY);
+    for (const auto* part : {"slow", "ly\n", "written\n"}) {
+      [[maybe_unused]] const auto written = ::write(fd, part, std::string_view(part).size());
+      std::this_thread::sleep_for(20ms);
+    }
+    ::close(fd);
+  });
+  CHECK(read_all(pipe) == "slowly\nwritten\n");
+  writer.join();
+
+  redis::Interrupt interrupt;
+  std::thread raiser([&] {
+    std::this_thread::sleep_for(50ms);
+    interrupt.raise(SIGINT);
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  const auto error = support::error_of([&] { (void)open_input(pipe, interrupt); });
+  CHECK(error.failure() == redis::Failure::kInterrupted);
+  CHECK(std::chrono::steady_clock::now() - begin < 5s);
+  raiser.join();
+}
+
+}  // namespace rlctl::replay

@@ -1,0 +1,108 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "replay/input_error.h"
+#include "support/recordings.h"
+
+namespace rlctl::replay {
+namespace {
+
+namespace fs = std::filesystem;
+using test::record;
+
+/// As it stands in the .expected files: the requests, what the lines were, the first bad one.
+std::string rendered(const Recording& recording) {
+  std::string out;
+  for (const auto& came : test::all_of(recording)) {
+    out += limiter::format_instant(microseconds{came.at_us}) + ' ' + std::to_string(came.cost) +
+           ' ' + came.key + '\n';
+  }
+  const auto& counts = recording.counts();
+  out += std::string(recording.files().at(0).format->name) + ": ";
+  out += std::to_string(counts.lines) + " lines, ";
+  out += std::to_string(counts.requests) + " requests, ";
+  out += std::to_string(counts.blank) + " blank, ";
+  out += std::to_string(counts.other) + " other, ";
+  out += std::to_string(counts.bad) + " bad\n";
+  if (const auto& bad = recording.first_bad()) {
+    out += "bad " + std::to_string(bad->line) + ": " + bad->why + ": '" + bad->text + "'\n";
+  }
+  return out;
+}
+
+std::vector<fs::path> logs() {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(fs::path(RLCTL_TESTS_DIR) / "replay/logs")) {
+    if (entry.path().extension() != ".expected") found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+fs::path expected_of(const fs::path& log) {
+  return fs::path(log).replace_extension(".expected");
+}
+
+}  // namespace
+
+TEST_CASE("each log of the corpus is recognised, and read as the file beside it says") {
+  const auto all = logs();
+  CHECK(all.size() == 12);
+  for (const auto& log : all) {
+    CAPTURE(log.filename().string());
+    CHECK(rendered(record({.files = {log.string()}})) == test::content_of(expected_of(log)));
+  }
+}
+
+TEST_CASE("a log of the corpus is the same in the format that is named") {
+  for (const auto& log : logs()) {
+    CAPTURE(log.filename().string());
+    const auto recognised = record({.files = {log.string()}});
+    const std::string format(recognised.files().at(0).format->name);
+    CHECK(rendered(record({.files = {log.string()}, .format = format})) == rendered(recognised));
+  }
+}
+
+TEST_CASE("where lines of a log end, whatever they hold, is where its bytes say") {
+  // The same content after so many bytes of other lines that it lies across the ends of what is
+  // read at once.
+  const auto content = test::content_of(fs::path(RLCTL_TESTS_DIR) / "replay/logs/combined.log");
+  const auto alone = test::all_of(test::record_text(content));
+  for (std::size_t before = 262'144 - 2'000; before < 262'144; before += 97) {
+    CAPTURE(before);
+    const auto shifted = test::record_text(std::string(before, '\n') + content);
+    CHECK(shifted.counts().blank == static_cast<std::int64_t>(before) + 2);
+    CHECK(test::all_of(shifted) == alone);
+  }
+}
+
+TEST_CASE("a log of the corpus cut off anywhere is read to where it is cut off") {
+  for (const auto& log : logs()) {
+    const auto content = test::content_of(log);
+    const auto whole = record({.files = {log.string()}});
+    const std::string format(whole.files().at(0).format->name);
+    for (std::size_t size = 1; size < content.size(); size += 17) {
+      CAPTURE(log.filename().string());
+      CAPTURE(size);
+      const auto beginning = content.substr(0, size);
+      try {
+        const auto counts = test::record_text(beginning, {.format = format}).counts();
+        const auto lines = std::count(beginning.begin(), beginning.end(), '\n');
+        CHECK(counts.lines == lines + (beginning.back() == '\n' ? 0 : 1));
+        CHECK(counts.requests <= whole.counts().requests + 1);
+      } catch (const InputError& error) {
+        const std::string message = error.what();
+        const bool says_why = message.find("no request in ") == 0 ||
+                              message.find(":1: the header has no field") != message.npos;
+        CHECK(says_why);
+      }
+    }
+  }
+}
+
+}  // namespace rlctl::replay

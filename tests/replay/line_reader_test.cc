@@ -1,0 +1,186 @@
+#include "replay/line_reader.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "replay/input_error.h"
+#include "support/random.h"
+
+namespace rlctl::replay {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// Gives its bytes a few at a time, as pipes do.
+class Drops final : public ByteSource {
+ public:
+  Drops(std::string_view bytes, std::size_t most) : bytes_(bytes), most_(most) {}
+  std::size_t read(char* to, std::size_t size) override {
+    return bytes_.read(to, std::min(size, most_));
+  }
+  std::int64_t file_bytes() const override { return bytes_.file_bytes(); }
+
+ private:
+  MemorySource bytes_;
+  std::size_t most_;
+};
+
+Lines lines_of(std::string_view bytes, std::size_t at_a_time = 1'000'000) {
+  Drops source(bytes, at_a_time);
+  LineReader reader(source, "log");
+  Lines lines;
+  for (LineReader::Line line; reader.next(line);) {
+    lines.emplace_back(line.text);
+    CHECK(line.number == static_cast<std::int64_t>(lines.size()));
+    CHECK(!line.too_long);
+  }
+  CHECK(reader.lines() == static_cast<std::int64_t>(lines.size()));
+  LineReader::Line line;
+  CHECK(!reader.next(line));
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("lines end at newlines, a carriage return before them is not theirs") {
+  CHECK(lines_of("").empty());
+  CHECK(lines_of("\n") == Lines{""});
+  CHECK(lines_of("a\nb\n") == Lines{"a", "b"});
+  CHECK(lines_of("a\nb") == Lines{"a", "b"});
+  CHECK(lines_of("a\r\n\r\nb\r") == Lines{"a", "", "b"});
+  CHECK(lines_of("a\r\r\n\rb\n") == Lines{"a\r", "\rb"});
+  CHECK(lines_of(std::string_view("a\0b\n\0", 5)) == Lines{{"a\0b", 3}, {"\0", 1}});
+}
+
+TEST_CASE("a byte order mark of UTF-8 is skipped, at the beginning only") {
+  CHECK(lines_of("\xef\xbb\xbf"
+                 "a\n\xef\xbb\xbf"
+                 "b\n") == Lines{"a",
+                                 "\xef\xbb\xbf"
+                                 "b"});
+  CHECK(lines_of("\xef\xbb\xbf", 1).empty());
+  CHECK(lines_of("\xef\xbb", 1) == Lines{"\xef\xbb"});
+}
+
+TEST_CASE("UTF-16 is refused, with a byte order mark or without") {
+  using namespace std::string_view_literals;
+  for (const auto bytes : {"\xff\xfe"
+                           "a\0"sv,
+                           "\xfe\xff\0a"sv, "\xff\xfe"sv, "1\0 \0a\0\n\0"sv,
+                           "\0"
+                           "1\0 "sv}) {
+    for (const std::size_t at_a_time : {1U, 100U}) {
+      CHECK_THROWS_WITH_AS(lines_of(bytes, at_a_time),
+                           "log is text in UTF-16, and only UTF-8 and its like are read",
+                           InputError);
+    }
+  }
+  CHECK(lines_of("a\0\0b\n"sv).size() == 1);
+  CHECK(lines_of("\0\0\0\0\n"sv).size() == 1);
+}
+
+TEST_CASE("lines are the same however few bytes come at a time") {
+  test::Random random;
+  for (int round = 0; round < 100; ++round) {
+    std::string bytes;
+    Lines expected;
+    for (auto count = random.uniform(1, 50); count > 0; --count) {
+      const auto most = random.percent(5) ? 400'000 : 20;
+      expected.emplace_back(static_cast<std::size_t>(random.uniform(0, most)),
+                            static_cast<char>(random.uniform('a', 'z')));
+      bytes += expected.back() + (random.percent(50) ? "\n" : "\r\n");
+    }
+    CHECK(lines_of(bytes, static_cast<std::size_t>(random.log_uniform(7, 1'000'000))) == expected);
+  }
+}
+
+TEST_CASE("a line of 16 MB is a line, a longer one is skipped and marked") {
+  const std::string longest(LineReader::kMaxLine, 'x');
+  const auto bytes = "a\n" + longest + "\nb\n" + longest + longest + "x\nc\n" + longest + "x";
+  for (const std::size_t at_a_time : {65'537U, 100'000'000U}) {
+    Drops source(bytes, at_a_time);
+    LineReader reader(source, "log");
+    LineReader::Line line;
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "a");
+    REQUIRE(reader.next(line));
+    CHECK(line.text.size() == LineReader::kMaxLine);
+    CHECK(!line.too_long);
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "b");
+    REQUIRE(reader.next(line));
+    CHECK(line.too_long);
+    CHECK(line.number == 4);
+    CHECK(line.text == std::string(256, 'x'));
+    CHECK(!reader.extend(line, 1'000'000'000));
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "c");
+    CHECK(!line.too_long);
+    REQUIRE(reader.next(line));
+    CHECK(line.too_long);
+    CHECK(!reader.next(line));
+    CHECK(reader.lines() == 6);
+  }
+}
+
+TEST_CASE("a line can be made longer by those that follow, and shorter again") {
+  for (const std::size_t at_a_time : {1U, 3U, 1'000U}) {
+    Drops source("one\r\ntwo\nthree\nfour", at_a_time);
+    LineReader reader(source, "log");
+    LineReader::Line line;
+    REQUIRE(reader.next(line));
+    REQUIRE(reader.extend(line, 100));
+    CHECK(line.text == "one\r\ntwo");
+    CHECK(line.number == 1);
+    REQUIRE(reader.extend(line, 14));
+    CHECK(line.text == "one\r\ntwo\nthree");
+    CHECK(!reader.extend(line, 18));
+    CHECK(line.text == "one\r\ntwo\nthree");
+    CHECK(reader.lines() == 3);
+    reader.unextend(line);
+    CHECK(line.text == "one");
+    CHECK(reader.lines() == 1);
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "two");
+    CHECK(line.number == 2);
+    REQUIRE(reader.extend(line, 100));
+    REQUIRE(reader.extend(line, 100));
+    CHECK(!reader.extend(line, 100));
+    CHECK(line.text == "two\nthree\nfour");
+    CHECK(!reader.next(line));
+    CHECK(reader.lines() == 4);
+  }
+}
+
+TEST_CASE("what comes next can be looked at without taking it") {
+  for (const std::size_t at_a_time : {1U, 5U, 1'000U}) {
+    Drops source("\n \none\n\ntwo\nthree", at_a_time);
+    LineReader reader(source, "log");
+    CHECK(reader.ahead(1, 100) == "\n \none\n");
+    CHECK(reader.ahead(2, 100) == "\n \none\n\ntwo\n");
+    CHECK(reader.ahead(3, 100) == "\n \none\n\ntwo\nthree");
+    CHECK(reader.ahead(9, 100) == "\n \none\n\ntwo\nthree");
+    CHECK(reader.ahead(9, 1) == "\n");
+    CHECK(reader.ahead(9, 4) == "\n \none\n");
+    CHECK(reader.lines() == 0);
+    LineReader::Line line;
+    REQUIRE(reader.next(line));
+    REQUIRE(reader.next(line));
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "one");
+    CHECK(line.number == 3);
+    CHECK(reader.ahead(1, 100) == "\ntwo\n");
+    REQUIRE(reader.next(line));
+    REQUIRE(reader.next(line));
+    REQUIRE(reader.next(line));
+    CHECK(line.text == "three");
+    CHECK(reader.ahead(1, 100).empty());
+  }
+  Drops nothing("", 1);
+  LineReader reader(nothing, "log");
+  CHECK(reader.ahead(9, 100).empty());
+}
+
+}  // namespace rlctl::replay

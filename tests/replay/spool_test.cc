@@ -1,0 +1,156 @@
+#include "replay/spool.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "replay/input_error.h"
+#include "support/random.h"
+#include "support/temp_folder.h"
+
+namespace rlctl::replay {
+namespace {
+
+using test::Random;
+using Records = std::vector<Record>;
+
+/// Each record's key is its number, so that every order but the right one is seen.
+Records with_times(const std::vector<std::int64_t>& times) {
+  Records records;
+  for (const auto time : times) {
+    const auto number = static_cast<std::uint32_t>(records.size());
+    records.push_back({.at_us = time, .key = number, .cost = number % 7 + 1});
+  }
+  return records;
+}
+
+void fill(Spool& spool, const Records& records) {
+  for (const auto& record : records) spool.add(record);
+  spool.finish();
+}
+
+Records read_back(const Spool& spool) {
+  Records records;
+  SpoolReader reader(spool);
+  for (Record record; reader.next(record);) records.push_back(record);
+  Record record;
+  CHECK(!reader.next(record));
+  return records;
+}
+
+Records sorted(Records records) {
+  std::stable_sort(records.begin(), records.end(),
+                   [](const Record& a, const Record& b) { return a.at_us < b.at_us; });
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("a spool gives its records in the order of their times, those of one time as they came") {
+  Random random;
+  for (int round = 0; round < 300; ++round) {
+    const auto count = random.log_uniform(1, 3'000);
+    const auto span = random.log_uniform(1, 10'000);
+    const auto late = random.one_of(std::vector<int>{0, 1, 10, 100});
+    std::vector<std::int64_t> times;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const bool in_order = !random.percent(late);
+      times.push_back(in_order ? i * span / count : random.uniform(0, span));
+    }
+    const auto buffered = static_cast<std::size_t>(random.log_uniform(2, 2'000));
+    CAPTURE(count);
+    CAPTURE(span);
+    CAPTURE(buffered);
+    const auto records = with_times(times);
+    Spool spool(buffered);
+    fill(spool, records);
+    CHECK(spool.size() == count);
+    CHECK(spool.first().count() == *std::min_element(times.begin(), times.end()));
+    CHECK(spool.last().count() == *std::max_element(times.begin(), times.end()));
+    CHECK(read_back(spool) == sorted(records));
+  }
+}
+
+TEST_CASE("blocks of any order, as files that are given in any order, come back in order") {
+  Random random;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::int64_t> times;
+    for (int block = 0; block < 20; ++block) {
+      const auto begin = random.uniform(0, 5) * 1'000;
+      for (int i = 0; i < 200; ++i) times.push_back(begin + i / 3);
+    }
+    const auto records = with_times(times);
+    Spool spool(64);
+    fill(spool, records);
+    CHECK(spool.runs() > 1);
+    CHECK(read_back(spool) == sorted(records));
+  }
+}
+
+TEST_CASE("what is in order, and what is late by less than half a buffer, is one run") {
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < 10'000; ++i) times.push_back(i % 10 == 0 && i >= 40 ? i - 40 : i);
+  Spool spool(100);
+  fill(spool, with_times(times));
+  CHECK(spool.runs() == 1);
+  CHECK(read_back(spool) == sorted(with_times(times)));
+
+  Spool backwards(100);
+  std::reverse(times.begin(), times.end());
+  fill(backwards, with_times(times));
+  CHECK(backwards.runs() > 100);
+  CHECK(read_back(backwards) == sorted(with_times(times)));
+}
+
+TEST_CASE("what fits into the buffer needs no file") {
+  const support::ScopedVariable nowhere("TMPDIR", "/nonexistent");
+  Spool spool(100);
+  const auto records = with_times({3, 1, 2, 1});
+  fill(spool, records);
+  CHECK(spool.runs() == 0);
+  CHECK(read_back(spool) == sorted(records));
+
+  Spool empty(100);
+  empty.finish();
+  CHECK(empty.size() == 0);
+  CHECK(read_back(empty).empty());
+}
+
+TEST_CASE("readers of one spool do not disturb each other") {
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < 1'000; ++i) times.push_back(i * 7 % 1'000);
+  Spool spool(64);
+  fill(spool, with_times(times));
+  const auto expected = sorted(with_times(times));
+  SpoolReader one(spool);
+  Record record;
+  for (std::size_t i = 0; i < 500; ++i) {
+    REQUIRE(one.next(record));
+    CHECK(record == expected[i]);
+  }
+  CHECK(read_back(spool) == expected);
+  REQUIRE(one.next(record));
+  CHECK(record == expected[500]);
+}
+
+TEST_CASE("the file of a spool has no name, and a folder where none can be is named") {
+  const support::TempFolder folder;
+  const support::ScopedVariable chosen("TMPDIR", folder.path().string());
+  Spool spool(2);
+  fill(spool, with_times({1, 2, 3, 4, 5}));
+  CHECK(spool.runs() == 1);
+  CHECK(std::filesystem::is_empty(folder.path()));
+
+  const support::ScopedVariable nowhere("TMPDIR", "/nonexistent");
+  Spool other(2);
+  other.add({});
+  other.add({});
+  CHECK_THROWS_WITH_AS(other.add({}),
+                       "cannot make a temporary file in /nonexistent: no such file or directory",
+                       InputError);
+}
+
+}  // namespace rlctl::replay
