@@ -25,6 +25,18 @@ bool earlier(const Record& a, const Record& b) noexcept {
   return a.at_us < b.at_us;
 }
 
+/// Where, behind `begin`, the records end that come before another run's first, which is of this
+/// time. Looked for from the front: turns are short where runs are interleaved.
+const Record* end_of_turn(const Record* begin, const Record* end, std::int64_t at_us,
+                          bool first_of_same_time) {
+  const auto in_turn = [&](const Record& record) {
+    return first_of_same_time ? record.at_us <= at_us : record.at_us < at_us;
+  };
+  std::ptrdiff_t size = 1;
+  while (size < end - begin && in_turn(begin[size])) size *= 2;
+  return std::partition_point(begin + size / 2, begin + std::min(size, end - begin), in_turn);
+}
+
 std::string temporary_folder() {
   const char* chosen = std::getenv("TMPDIR");
   return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
@@ -167,11 +179,7 @@ bool SpoolReader::turn() {
   stop_ = end;
   if (waiting_.empty()) return true;
   const auto& other = waiting_.front();
-  const bool first_of_same_time = current_ < other.source;
-  while (stop_ != begin &&
-         (first_of_same_time ? stop_[-1].at_us > other.at_us : stop_[-1].at_us >= other.at_us)) {
-    --stop_;
-  }
+  stop_ = end_of_turn(begin, end, other.at_us, current_ < other.source);
   return true;
 }
 

@@ -276,6 +276,11 @@ TEST_CASE("quotes in CSV that are never closed cost the one line in which they a
   CHECK(recording.first_bad()->text == "7,a,\"open");
 }
 
+TEST_CASE("the lines of a record that goes over several are counted, also at the end") {
+  const auto recording = record_text("ts,ip,note\n1,a,\"x\ny\"\n2,b,\"x\n\ny\"");
+  CHECK(recording.counts() == LineCounts{.lines = 6, .requests = 2, .other = 1});
+}
+
 TEST_CASE("several files, plain and packed, are one recording in the order of their times") {
   const Logs logs;
   const auto newer = logs.write("access.log", "5 a\n3 b\n");
