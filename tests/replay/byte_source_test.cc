@@ -127,6 +127,21 @@ TEST_CASE("what cannot be opened is an error that says why") {
                        (folder + " is a folder, not a file").c_str(), InputError);
 }
 
+TEST_CASE("standard input is read, packed or not, as '-'") {
+  const Logs logs;
+  const int kept = ::dup(0);
+  for (const auto& content : {std::string("one\ntwo\n"), packed(logs, "one\ntwo\n")}) {
+    const int file = ::open(logs.write("log", content).c_str(), O_RDONLY);
+    REQUIRE(::dup2(file, 0) == 0);
+    ::close(file);
+    CHECK(read_all("-") == "one\ntwo\n");
+    CHECK(::fcntl(0, F_GETFD) >= 0);
+  }
+  ::dup2(kept, 0);
+  ::close(kept);
+  CHECK(input_name("-") == "standard input");
+}
+
 TEST_CASE("a pipe is read to its end, and Ctrl-C ends the waiting for it") {
   const Logs logs;
   const auto pipe = (logs.path() / "pipe").string();
