@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <compare>
 
 #include "limiter/limit.h"
 #include "replay/combined.h"
@@ -35,7 +34,9 @@ constexpr std::array kFormats{
 struct Fit {
   std::int64_t requests = 0, other = 0;
 
-  auto operator<=>(const Fit&) const = default;
+  [[nodiscard]] bool better_than(const Fit& that) const {
+    return requests != that.requests ? requests > that.requests : other > that.other;
+  }
 };
 
 Fit fit_of(const LogFormat& format, std::string_view beginning, const FieldOptions& fields) {
@@ -63,7 +64,7 @@ const LogFormat* best_fit(std::string_view beginning, const FieldOptions& fields
   Fit best_fit;
   for (const auto& format : kFormats) {
     const auto fit = fit_of(format, beginning, fields);
-    if (fit <= best_fit) continue;
+    if (!fit.better_than(best_fit)) continue;
     best = &format;
     best_fit = fit;
   }
