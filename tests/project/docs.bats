@@ -12,7 +12,7 @@ without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/n
 @test "every command of the README can be run as it stands there" {
   blocks sh README.md | without_the_tests >"$BATS_TEST_TMPDIR/commands"
   run -0 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
-  assert_line '  2000'
+  assert_line --regexp '^  fixed-window +2000 +2000 '
 }
 
 @test "every command of CONTRIBUTING can be run as it stands there" {

@@ -22,14 +22,20 @@ left_behind() {
   pgrep -af "redis-server.*$TMPDIR" || true
 }
 
+# The table of `rlctl burst`, and its picture.
+assert_shows_the_burst() {
+  assert_line --regexp '^  fixed-window +2000 +2000 +0 '
+  assert_line --regexp '^  sliding-window-log +2000 +1000 +1000 '
+  assert_line --regexp '^   +1000 [├+].* limit$'
+}
+
 @test "quickstart shows five of seven allowed, what is used, a reset, then 2000 and 1000" {
   run -0 "$project/quickstart"
   assert_equal "$(grep -c '^  allowed key=login:ann' <<<"$output")" 6 # the sixth after the reset
   assert_line --regexp '^  used       5 of 5 +next free in '
   assert_line '  removed key=login:ann algorithm=sliding-window-log'
   assert_equal "$(grep -c '^  denied key=login:ann' <<<"$output")" 2
-  assert_line '  2000'
-  assert_line '  1000'
+  assert_shows_the_burst
   assert_equal "$(left_behind)" ''
 }
 
@@ -37,8 +43,7 @@ left_behind() {
   cd /
   local start=$SECONDS
   run -0 env -i PATH=/usr/bin:/bin HOME="$HOME" TMPDIR="$TMPDIR" "$project/quickstart" </dev/null
-  assert_line '  2000'
-  assert_line '  1000'
+  assert_shows_the_burst
   ((SECONDS - start < 20))
   assert_equal "$(left_behind)" ''
 }
@@ -48,7 +53,7 @@ left_behind() {
   mkdir 'a folder'
   ln -s "$project" 'a folder/a project'
   run -0 './a folder/a project/quickstart'
-  assert_line '  2000'
+  assert_shows_the_burst
 }
 
 @test "quickstart calls no apt-get where everything is there" {
@@ -117,7 +122,7 @@ left_behind() {
 @test "quickstart fails, and says so, where the burst is not 2000 and 1000" {
   # shellcheck disable=SC2016
   copy_with 'case $* in
-      *--batch*) sed "s/^/allowed /"; exit ;;
+      burst*) printf "%s 2000 2000 0\\n" fixed-window sliding-window-log; exit ;;
       inspect*) echo "used       5 of 5 "; exit ;;
       reset*) echo 0 >n; echo removed; exit ;;
     esac
@@ -125,6 +130,19 @@ left_behind() {
     if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
   run -1 ./quickstart
   assert_line 'quickstart: sliding-window-log let 2000 pass, not 1000'
+}
+
+@test "quickstart fails, and says so, where there is no burst" {
+  # shellcheck disable=SC2016
+  copy_with 'case $* in
+      burst*) exit 3 ;;
+      inspect*) echo "used       5 of 5 "; exit ;;
+      reset*) echo 0 >n; echo removed; exit ;;
+    esac
+    n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
+    if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'
+  run -1 ./quickstart
+  assert_line 'quickstart: rlctl burst ended with status 3'
 }
 
 @test "quickstart fails, and says so, where the inspection or the reset does" {
