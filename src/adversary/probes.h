@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "adversary/schedule.h"
+#include "limiter/limit.h"
+
+namespace rlctl::adversary {
+
+/// Lengths of time at which limiters are known to err: about the window, its parts, and the units
+/// in which clocks are read. None above two windows; the most telling first.
+[[nodiscard]] std::vector<microseconds> telling_gaps(const limiter::Limit& limit);
+
+/// Schedules, from time 0 on, under which limiters are known to err. The most telling first, since
+/// a budget may end before all are asked. `fills` requests fill the limit.
+[[nodiscard]] std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t fills);
+/// The same with a clock that steps back.
+[[nodiscard]] std::vector<Schedule> backward_probes(const limiter::Limit& limit,
+                                                    std::int64_t fills);
+
+}  // namespace rlctl::adversary

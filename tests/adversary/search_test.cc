@@ -1,0 +1,263 @@
+#include "adversary/search.h"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "support/limiters.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::adversary;
+using namespace rlctl::test;
+using rlctl::limiter::UsageError;
+using rlctl::redis::Interrupt;
+using rlctl::traffic::Arrival;
+using rlctl::traffic::BundledScript;
+using rlctl::traffic::Contestant;
+
+namespace {
+
+const Limit kFive{5, 60s, {}};
+constexpr std::int64_t kBudget = 50'000;
+/// 2050, a multiple of every window here: what lives until an instant lives longer than the test.
+constexpr microseconds kBase{2'524'608'000'000'000};
+
+/// A limiter script written for a test: KEYS[1], now in µs or ms, window in the same, limit. It
+/// replies 1 where it allows.
+class TestScript final : public rlctl::traffic::Script {
+ public:
+  TestScript(std::string text, microseconds unit = 1us) : text_(std::move(text)), unit_(unit) {}
+
+  void load(rlctl::redis::Connection& connection) override {
+    sha1_ = connection.call({"SCRIPT", "LOAD", text_}).text();
+  }
+  rlctl::redis::Arguments command(const Arrival& arrival) override {
+    words_ = {"EVALSHA",
+              sha1_,
+              "1",
+              "t:" + std::to_string(arrival.key),
+              std::to_string(arrival.at / unit_),
+              std::to_string(kFive.window / unit_),
+              std::to_string(kFive.limit)};
+    views_.assign(words_.begin(), words_.end());
+    return views_;
+  }
+  std::vector<std::string> keys() const override { return {}; }
+
+ private:
+  Decision read(rlctl::redis::ReplyView reply) const override {
+    REQUIRE_MESSAGE(reply.type() == rlctl::redis::ReplyType::kInteger, std::string(reply.text()));
+    return {.allowed = reply.integer() == 1};
+  }
+
+  std::string text_, sha1_;
+  microseconds unit_;
+  std::vector<std::string> words_;
+  std::vector<std::string_view> views_;
+};
+
+SearchResult search_script(rlctl::traffic::Script& script, std::int64_t budget = kBudget) {
+  TestServer server;
+  ScriptTrial trial(server.connection(), script, 1);
+  const Interrupt interrupt;
+  auto result = search(trial, {.limit = kFive, .budget = budget, .base = kBase}, interrupt);
+  CHECK(server.call({"DBSIZE"}).integer() == 0);
+  return result;
+}
+
+SearchResult search_bundled(std::string_view name, const Limit& limit = kFive,
+                            std::int64_t budget = kBudget) {
+  TestServer server;
+  const TrialKeys keys;
+  BundledScript script({&algorithm(name), {limit}}, keys, "a:");
+  ScriptTrial trial(server.connection(), script, 1);
+  const Interrupt interrupt;
+  auto result = search(trial, {.limit = limit, .budget = budget, .base = kBase}, interrupt);
+  CHECK(server.call({"DBSIZE"}).integer() == 0);
+  return result;
+}
+
+/// Relative to the base, in words.
+std::string to_text(const Schedule& schedule) {
+  std::string text;
+  for (const auto& instant : instants_of(schedule)) {
+    if (!text.empty()) text += ", ";
+    text += std::to_string(instant.count) + " at " + std::to_string((instant.at - kBase).count());
+  }
+  return text;
+}
+
+/// A log that is right, as one writes it: in a sorted set, its parts to be exchanged for wrong
+/// ones.
+struct LogScript {
+  std::string before = "";
+  std::string oldest = "now - window";  ///< what is no later has left
+  std::string member = "ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[1])";
+  std::string ttl = "window / 1000";
+};
+std::string text_of(const LogScript& log) {
+  return "local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])\n" +
+         log.before + "\nredis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', " +
+         log.oldest + "))\nif redis.call('ZCARD', KEYS[1]) >= limit then return 0 end\n" +
+         "redis.call('ZADD', KEYS[1], ARGV[1], " + log.member +
+         ")\nredis.call('PEXPIRE', KEYS[1], " + log.ttl + ")\nreturn 1";
+}
+
+SearchResult search_log(const LogScript& log, microseconds unit = 1us) {
+  TestScript script(text_of(log), unit);
+  return search_script(script);
+}
+
+}  // namespace
+
+TEST_CASE("fixed-window lets twice the limit pass around the edge of a window") {
+  const auto result = search_bundled("fixed-window");
+  CHECK(result.most.score.worst == 10);
+  CHECK(result.most.score.worst_span < 60s);
+  CHECK(result.most.schedule.size() == 10);
+  CHECK(to_text(result.most.schedule) == "5 at 50000000, 5 at 60000000");
+  CHECK_FALSE(result.most_stepping_back);
+}
+
+TEST_CASE("what each other bundled algorithm allows at most, whatever the clock does") {
+  for (const auto& [name, most] :
+       std::vector<std::pair<std::string, std::int64_t>>{{"sliding-window-log", 5},
+                                                         {"sliding-window-zset", 5},
+                                                         {"sliding-window-counter", 9},
+                                                         {"token-bucket", 9},
+                                                         {"gcra", 9},
+                                                         {"leaky-bucket", 5}}) {
+    const auto result = search_bundled(name);
+    CAPTURE(name);
+    CAPTURE(to_text(result.most.schedule));
+    CHECK(result.most.score.worst == most);
+    CHECK(result.most.schedule.size() == static_cast<std::size_t>(most));
+    CHECK_FALSE(result.most_stepping_back);
+    const bool is_exact =
+        std::string_view(name).starts_with("sliding-window-log") || name == "sliding-window-zset";
+    if (is_exact) CHECK_FALSE(result.wrongly_denied);
+  }
+}
+
+TEST_CASE("a log that is right is not accused") {
+  const auto result = search_log({});
+  CHECK(result.most.score.worst == 5);
+  CHECK_FALSE(result.wrongly_denied);
+}
+
+TEST_CASE("a log that forgets a microsecond too early is found") {
+  const auto result = search_log({.oldest = "now - window + 1"});
+  CHECK(result.most.score.worst == 10);
+  CHECK(result.most.score.worst_span == 60s - 1us);
+  CHECK(result.most.schedule.size() == 10);
+}
+
+TEST_CASE("a log that forgets a microsecond too late denies what it should allow") {
+  const auto result = search_log({.oldest = "now - window - 1"});
+  CHECK(result.most.score.worst == 5);
+  REQUIRE(result.wrongly_denied);
+  CHECK(result.wrongly_denied->schedule.size() == 6);
+  CHECK(to_text(result.wrongly_denied->schedule) == "5 at 0, 1 at 60000000");
+}
+
+TEST_CASE("a wrong unit is found, either way") {
+  CHECK(search_log({.oldest = "now - window / 1000"}).most.score.worst > 5);
+  CHECK(search_log({.oldest = "now - window * 2"}).wrongly_denied);
+}
+
+TEST_CASE("a TTL that is too short is found, although no time passes") {
+  const auto result = search_log({.ttl = "window / 2000"});
+  CHECK(result.most.score.worst == 10);
+  CHECK(to_text(result.most.schedule) == "5 at 0, 5 at 50000000");
+}
+
+TEST_CASE("times as members let those of one instant overwrite each other") {
+  const auto result = search_log({.member = "ARGV[1]"}, 1ms);
+  // All of one ms are allowed, as many as come.
+  CHECK(result.most.score.worst == 28);
+  CHECK(instants_of(result.most.schedule).size() == 1);
+}
+
+TEST_CASE("a window that begins anew when the clock steps back is found, and told apart") {
+  TestScript script(R"(
+local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local number = tostring(math.floor(now / window))
+if redis.call('HGET', KEYS[1], 'window') ~= number then
+  redis.call('HSET', KEYS[1], 'window', number, 'count', 0)
+end
+if tonumber(redis.call('HGET', KEYS[1], 'count')) >= limit then return 0 end
+redis.call('HINCRBY', KEYS[1], 'count', 1)
+return 1)");
+  const auto result = search_script(script);
+  CHECK(result.most.score.worst == 10);
+  REQUIRE(result.most_stepping_back);
+  CHECK(result.most_stepping_back->score.worst > 10);
+  CHECK(steps_back(result.most_stepping_back->schedule));
+}
+
+TEST_CASE("a log that counts before it forgets denies what it should allow") {
+  TestScript script(R"(
+local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local count = redis.call('ZCARD', KEYS[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - window))
+if count >= limit then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
+return 1)");
+  const auto result = search_script(script);
+  REQUIRE(result.wrongly_denied);
+  CHECK(result.wrongly_denied->schedule.size() == 6);
+}
+
+TEST_CASE("a log that records what it denies never lets the one back in who keeps trying") {
+  TestScript script(R"(
+local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - window))
+local count = redis.call('ZCARD', KEYS[1])
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
+return count < limit and 1 or 0)");
+  const auto result = search_script(script);
+  REQUIRE(result.wrongly_denied);
+  CHECK(result.wrongly_denied->score.wrongly_denied.size() == 1);
+}
+
+TEST_CASE("the same seed finds the same") {
+  const auto first = search_bundled("sliding-window-counter");
+  const auto second = search_bundled("sliding-window-counter");
+  CHECK(first.most.schedule == second.most.schedule);
+  CHECK(first.asked == second.asked);
+}
+
+TEST_CASE("a model is asked as its script is") {
+  for (const auto* name : {"fixed-window", "sliding-window-counter", "gcra"}) {
+    ModelTrial trial({&algorithm(name), {kFive}}, 1);
+    const Interrupt interrupt;
+    const auto of_model = search(trial, {.limit = kFive, .base = kBase}, interrupt);
+    CHECK(of_model.most.schedule == search_bundled(name).most.schedule);
+  }
+}
+
+TEST_CASE("a budget must be enough for the limit") {
+  ModelTrial trial({&algorithm("gcra"), {{1000, 60s, {}}}}, 1);
+  const Interrupt interrupt;
+  CHECK_THROWS_AS(
+      static_cast<void>(
+          search(trial, {.limit = {1000, 60s, {}}, .budget = 39'999, .base = kBase}, interrupt)),
+      UsageError);
+}
+
+TEST_CASE("an interrupt ends a search with what was found by then") {
+  ModelTrial trial({&algorithm("fixed-window"), {kFive}}, 1);
+  Interrupt interrupt;
+  const auto result =
+      search(trial, {.limit = kFive, .budget = 100'000'000, .base = kBase}, interrupt,
+             [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
+               CHECK(of == 100'000'000);
+               CHECK(worst <= 10);
+               if (asked > 5000) interrupt.raise(SIGINT);
+             });
+  CHECK(result.interrupted);
+  CHECK(result.asked < 50'000);
+  CHECK(result.most.score.worst == 10);
+}
