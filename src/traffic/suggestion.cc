@@ -1,0 +1,122 @@
+#include "traffic/suggestion.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "traffic/decider.h"
+#include "traffic/virtual_run.h"
+
+namespace rlctl::traffic {
+namespace {
+
+constexpr std::int64_t kMostLimit = 1'000'000'000;
+/// The limits around the suggested one that are shown, as parts of it.
+constexpr std::array kAround{0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0};
+/// Of limits that are tried, for the progress: bisection takes one for each bit.
+constexpr double kExpectedTries = 30;
+
+class Suggesting {
+ public:
+  Suggesting(const MakeTraffic& make_traffic, const Contestant& contestant,
+             const DeniedShare& share, const redis::Interrupt& interrupt,
+             const OnSuggestionProgress& on_progress)
+      : make_traffic_(make_traffic),
+        contestant_(contestant),
+        share_(share),
+        interrupt_(interrupt),
+        on_progress_(on_progress) {}
+
+  [[nodiscard]] Suggestion run();
+
+ private:
+  const LimitTried& tried(std::int64_t limit);
+  [[nodiscard]] bool is_enough(std::int64_t limit) {
+    return tried(limit).share(share_.of_keys) <= share_.most;
+  }
+  [[nodiscard]] std::optional<std::int64_t> smallest();
+
+  const MakeTraffic& make_traffic_;
+  const Contestant& contestant_;
+  const DeniedShare& share_;
+  const redis::Interrupt& interrupt_;
+  const OnSuggestionProgress& on_progress_;
+  std::map<std::int64_t, LimitTried> tried_;
+};
+
+const LimitTried& Suggesting::tried(std::int64_t limit) {
+  const auto known = tried_.find(limit);
+  if (known != tried_.end()) return known->second;
+  auto contestant = contestant_;
+  contestant.limits.front().limit = limit;
+  ModelDecider decider(contestant);
+  const auto traffic = make_traffic_();
+  const auto before = static_cast<double>(tried_.size());
+  const auto size = static_cast<double>(std::max<std::int64_t>(1, traffic->size()));
+  const auto outcome = run_virtually(
+      *traffic, decider, contestant.limits, interrupt_, {}, [&](std::int64_t decided) {
+        if (!on_progress_) return;
+        const auto done = before + static_cast<double>(decided) / size;
+        on_progress_(std::min(1.0, done / kExpectedTries), limit);
+      });
+  if (outcome.interrupted) interrupt_.check();
+  const auto& measured = outcome.measured;
+  return tried_
+      .emplace(limit, LimitTried{.limit = limit,
+                                 .sent = measured.sent,
+                                 .denied = measured.denied,
+                                 .keys = measured.keys,
+                                 .keys_denied = measured.keys_denied})
+      .first->second;
+}
+
+std::optional<std::int64_t> Suggesting::smallest() {
+  std::int64_t enough = 1;
+  while (!is_enough(enough)) {
+    if (enough == kMostLimit) return std::nullopt;
+    enough = std::min(2 * enough, kMostLimit);
+  }
+  auto too_small = enough / 2;
+  while (enough - too_small > 1) {
+    const auto middle = too_small + (enough - too_small) / 2;
+    (is_enough(middle) ? enough : too_small) = middle;
+  }
+  return enough;
+}
+
+Suggestion Suggesting::run() {
+  Suggestion suggestion;
+  const auto limit = smallest();
+  std::vector<std::int64_t> shown{limit.value_or(kMostLimit)};
+  for (const auto part : kAround) {
+    const auto around = static_cast<std::int64_t>(part * static_cast<double>(shown.front()));
+    if (limit && around >= 1 && around <= kMostLimit) shown.push_back(around);
+  }
+  std::sort(shown.begin(), shown.end());
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  for (const auto one : shown) {
+    if (one == limit) suggestion.chosen = suggestion.tried.size();
+    suggestion.tried.push_back(tried(one));
+  }
+  return suggestion;
+}
+
+}  // namespace
+
+double LimitTried::share(bool of_keys) const {
+  const auto all = of_keys ? keys : sent;
+  const auto some = of_keys ? keys_denied : denied;
+  return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
+}
+
+Suggestion suggest_limit(const MakeTraffic& make_traffic, const Contestant& contestant,
+                         const DeniedShare& share, const redis::Interrupt& interrupt,
+                         const OnSuggestionProgress& on_progress) {
+  require_usable(contestant);
+  if (contestant.limits.size() != 1) {
+    throw limiter::UsageError("a limit can be suggested for one window, not for several");
+  }
+  return Suggesting(make_traffic, contestant, share, interrupt, on_progress).run();
+}
+
+}  // namespace rlctl::traffic

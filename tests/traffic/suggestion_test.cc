@@ -1,0 +1,125 @@
+#include "traffic/suggestion.h"
+
+#include <doctest/doctest.h>
+
+#include <csignal>
+
+#include "redis/error.h"
+#include "support/limiters.h"
+#include "traffic/decider.h"
+#include "traffic/pattern.h"
+#include "traffic/virtual_run.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using namespace rlctl::test;
+using rlctl::limiter::UsageError;
+using rlctl::redis::Interrupt;
+
+namespace {
+
+/// By chance, for 50 keys of which some come often.
+std::unique_ptr<Traffic> many_keys() {
+  return make_traffic(
+      *find_pattern("poisson"),
+      {.limit = {100, 10s, {}}, .rate = 400, .duration = 60s, .keys = 50, .key_skew = 1});
+}
+
+Suggestion suggest(std::string_view name, const DeniedShare& share,
+                   const MakeTraffic& traffic = many_keys) {
+  const Interrupt interrupt;
+  return suggest_limit(traffic, {&algorithm(name), {{1, 10s, {}}}}, share, interrupt);
+}
+
+Measured measured_with(std::string_view name, std::int64_t limit) {
+  const Contestant contestant{&algorithm(name), {{limit, 10s, {}}}};
+  ModelDecider decider(contestant);
+  const Interrupt interrupt;
+  return run_virtually(*many_keys(), decider, contestant.limits, interrupt).measured;
+}
+
+}  // namespace
+
+TEST_CASE("the smallest limit that denies so few is suggested, and one less denies more") {
+  for (const auto* name : {"fixed-window", "sliding-window-log", "sliding-window-counter", "gcra",
+                           "token-bucket", "leaky-bucket"}) {
+    CAPTURE(name);
+    for (const bool of_keys : {false, true}) {
+      const auto suggestion = suggest(name, {.most = 0.05, .of_keys = of_keys});
+      REQUIRE(suggestion.chosen);
+      const auto chosen = suggestion.tried[*suggestion.chosen];
+      CHECK(chosen.limit > 1);
+      const auto enough = measured_with(name, chosen.limit);
+      const auto less = measured_with(name, chosen.limit - 1);
+      CHECK(chosen.denied == enough.denied);
+      CHECK(chosen.keys_denied == enough.keys_denied);
+      const auto share = [of_keys](const Measured& measured) {
+        return of_keys
+                   ? static_cast<double>(measured.keys_denied) / static_cast<double>(measured.keys)
+                   : static_cast<double>(measured.denied) / static_cast<double>(measured.sent);
+      };
+      CHECK(share(enough) <= 0.05);
+      CHECK(share(less) > 0.05);
+    }
+  }
+}
+
+TEST_CASE("the limits around it are told, too, the smallest first") {
+  const auto suggestion = suggest("sliding-window-log", {.most = 0.01});
+  REQUIRE(suggestion.tried.size() == 8);
+  REQUIRE(suggestion.chosen == 3);
+  for (std::size_t i = 1; i < suggestion.tried.size(); ++i) {
+    CHECK(suggestion.tried[i - 1].limit < suggestion.tried[i].limit);
+    CHECK(suggestion.tried[i - 1].denied >= suggestion.tried[i].denied);
+  }
+  CHECK(suggestion.tried.back().limit == 2 * suggestion.tried[3].limit);
+}
+
+TEST_CASE("nobody is denied by a limit of what came at most") {
+  const auto suggestion = suggest("sliding-window-log", {.most = 0});
+  const auto unlimited = measured_with("sliding-window-log", 1'000'000'000);
+  REQUIRE(suggestion.chosen);
+  CHECK(suggestion.tried[*suggestion.chosen].limit == unlimited.worst.allowed);
+}
+
+TEST_CASE("all may be denied: the smallest limit there is") {
+  const auto suggestion = suggest("gcra", {.most = 1});
+  REQUIRE(suggestion.chosen == 0);
+  CHECK(suggestion.tried[0].limit == 1);
+}
+
+TEST_CASE("where a burst is too small no limit will do") {
+  const Interrupt interrupt;
+  const auto boundary = [] {
+    return make_traffic(patterns().front(), {.limit = {1000, 60s, {}}, .requests = 10'000});
+  };
+  const auto suggestion =
+      suggest_limit(boundary, {&algorithm("gcra"), {{1, 24h * 300, 1}}}, {.most = 0}, interrupt);
+  CHECK_FALSE(suggestion.chosen);
+  REQUIRE(suggestion.tried.size() == 1);
+  CHECK(suggestion.tried[0].limit == 1'000'000'000);
+  CHECK(suggestion.tried[0].denied > 0);
+}
+
+TEST_CASE("an interrupt ends the trying") {
+  Interrupt interrupt;
+  int calls = 0;
+  const auto progress = [&](double share, std::int64_t limit) {
+    CHECK(share >= 0);
+    CHECK(share <= 1);
+    CHECK(limit >= 1);
+    if (++calls == 3) interrupt.raise(SIGINT);
+  };
+  CHECK_THROWS_AS(static_cast<void>(suggest_limit(many_keys, {&algorithm("gcra"), {{1, 10s, {}}}},
+                                                  {.most = 0.01}, interrupt, progress)),
+                  rlctl::redis::Error);
+  CHECK(calls < 10);
+}
+
+TEST_CASE("several windows have no one limit") {
+  const Interrupt interrupt;
+  CHECK_THROWS_AS(
+      static_cast<void>(suggest_limit(many_keys, {&algorithm("gcra"), {{1, 10s, {}}, {1, 1s, {}}}},
+                                      {.most = 0.01}, interrupt)),
+      UsageError);
+}
