@@ -71,19 +71,15 @@ std::chrono::microseconds system_time() {
 traffic::PatternRequest starting_soon(const BurstPlan& plan) {
   constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
   const auto clients = static_cast<std::int64_t>(plan.real->clients);
-  const auto earliest = system_time() + kReady + kForEachClient * clients;
-  if (!plan.real->is_closed_loop())
-    return traffic::starting_at(*plan.pattern, plan.request, earliest);
-  auto request = plan.request;
-  request.start = system_time();
-  request.starts_at_once = true;
-  return request;
+  return traffic::starting_at(*plan.pattern, plan.request,
+                              system_time() + kReady + kForEachClient * clients);
 }
 
-/// Where the own time of a run with this traffic begins.
-std::chrono::microseconds begin_of(const traffic::Pattern& pattern,
-                                   const traffic::PatternRequest& request) {
-  if (pattern.first_in_window == nullptr) return request.start;
+/// Where a run's own time begins: with its first request, or one window before the edge.
+std::chrono::microseconds begin_of(const BurstPlan& plan, const traffic::PatternRequest& request,
+                                   const BurstRun& run) {
+  if (plan.real->is_closed_loop()) return run.outcome.timeline.begin();
+  if (plan.pattern->first_in_window == nullptr) return request.start;
   const auto window = request.limit.window;
   return (request.start + window - std::chrono::microseconds{1}) / window * window;
 }
@@ -107,7 +103,6 @@ class Session {
       const auto& run = report.runs.back();
       report.interrupted = run.outcome.interrupted;
       if (const auto why = why_invalid(run)) {
-        progress_.clear();
         const auto* advice = plan_.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
         warn(fmt::format("warning: {}; use {}, or a machine with nothing else to do", *why, advice),
              invocation_.command);
@@ -149,6 +144,7 @@ BurstRun Session::run_virtual(std::size_t number) {
   auto outcome = traffic::run_virtually(
       *traffic, *decider, contestant.limits, invocation_.interrupt, on_decision_of(name, *traffic),
       [&](std::int64_t done) { progress_.update(number, done, traffic->size()); });
+  progress_.clear();  // what cleans up may have something to say
   return with_names(name, std::move(outcome), *traffic);
 }
 
@@ -173,8 +169,9 @@ BurstRun Session::run_real(std::size_t number) {
       plan_.real->is_closed_loop()
           ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
           : traffic::run_on_schedule(*traffic, run);
+  progress_.clear();  // what cleans up may have something to say
   auto result = with_names(name, std::move(outcome), *traffic);
-  result.begin = begin_of(*plan_.pattern, request);
+  result.begin = begin_of(plan_, request, result);
   return result;
 }
 

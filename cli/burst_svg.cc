@@ -199,10 +199,11 @@ void Drawing::open() {
 void Drawing::header() {
   const auto& request = report_.request;
   text(20, 28, "title", title());
+  if (report_.real) text(kRight, 28, "soft end", "real time, " + clock_text(*report_.real));
   std::string about = fmt::format("{}; seed {}", traffic_text(report_), request.seed);
   if (request.keys > 1) about += fmt::format(", {} keys together", request.keys);
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
-  about += report_.real ? ", real time, " + clock_text(*report_.real) : ", virtual time";
+  if (!report_.real) about += ", virtual time";
   if (report_.interrupted) about += ", interrupted";
   text(20, 48, "soft", about);
   legend(70);

@@ -116,9 +116,9 @@ std::string needs_text(const BurstReport& report) {
 void append_words(std::string& out, const BurstReport& report, const Look& look) {
   TextBlock block(out, look);
   if (!report.real->is_closed_loop()) {
-    block.row("response", "from when a request was due to its answer, however late it was sent");
+    block.row("response", "from due to answered", "however late it was sent");
   }
-  block.row("service", "from its sending to its answer");
+  block.row("service", "from sent to answered");
   const auto needs = needs_text(report);
   if (!needs.empty()) block.row(kNoValue, "too few answers", needs);
 }

@@ -67,3 +67,41 @@ widest() {
   run -0 --separate-stderr rlctl burst steady --model --rate 1000000/s --duration 15s
   assert_equal "$stderr" ''
 }
+
+# --- under the real clock ----------------------------------------------------------------------------
+
+real='--clock real --limit 50/500ms --requests 40'
+
+@test "tables of times fit 80 columns" {
+  on_terminal 80 "rlctl burst steady $real 2>/dev/null"
+  (($(widest) <= 80)) || fail "$output"
+  assert_line --regexp '^response time +n +p50 +p90 +p99 +p99\.9 +max +mean$'
+  assert_line --regexp '^service time +n +p50 +p90 +p99 +p99\.9 +max +mean$'
+  assert_line --regexp '^rates +offered +answered +server per call +lag p99 +sender$'
+  assert_line --regexp '^response +from due to answered +however late it was sent$'
+}
+
+@test "40 columns break the tables of times" {
+  on_terminal 40 "rlctl burst steady --clock real --limit 50/1s --requests 30 --algorithm all 2>/dev/null"
+  (($(widest) <= 40)) || fail "$output"
+  (($(grep -c '^response time ' <<<"$output") > 1)) || fail "$output"
+}
+
+@test "200 columns have no more columns than there are" {
+  on_terminal 200 "rlctl burst --rate max --requests 100 --limit 50/500ms 2>/dev/null"
+  (($(widest) <= 200)) || fail "$output"
+  assert_line --regexp '^rates +answered +server per call$'
+}
+
+@test "a sender that fell behind is red" {
+  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 5000000/s --requests 50000 --algorithm gcra 2>/dev/null'
+  [[ $raw == *$'\e[31mfell behind'* ]] || fail "$(cat -v <<<"$raw")"
+}
+
+@test "the progress of a run in real time, and of the wait for an edge" {
+  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 100/s --duration 2s --algorithm gcra,token-bucket 2>&1 >/dev/null'
+  [[ $raw =~ 1/2\ \ gcra\ \ [0-9.]+/2\.0s\ \ 100/s\ offered\ \ [0-9]+\ allowed\ \ [0-9]+\ denied\ \ eta\ [34]s ]] || fail "$(cat -v <<<"$raw")"
+  [[ $raw == *'2/2  token-bucket  '* ]] || fail "$(cat -v <<<"$raw")"
+  on_terminal 80 'timeout --foreground -s INT 2.5 rlctl burst --clock real --limit 50/1000d --algorithm gcra 2>&1 >/dev/null'
+  [[ $raw == *'waiting '*' s for the edge of a window'* ]] || fail "$(cat -v <<<"$raw")"
+}
