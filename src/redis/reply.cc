@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
+#include <system_error>
 
 #include "redis/text.h"
 
@@ -161,6 +163,20 @@ void Reply::Free::operator()(redisReply* reply) const noexcept {
 
 std::string_view error_code(std::string_view error_text) {
   return split_error(error_text).code;
+}
+
+std::optional<int> script_line(std::string_view error_text) {
+  constexpr std::string_view kScript = "user_script:", kPosition = "@user_script:";
+  // The error's own words, which may hold anything, stand before the position or behind all of it.
+  auto at = error_text.rfind(kPosition);
+  at = at == error_text.npos ? error_text.find(kScript) : at + 1;
+  if (at == error_text.npos) return std::nullopt;
+  auto digits = error_text.substr(at + kScript.size());
+  if (digits.starts_with(' ')) digits.remove_prefix(1);
+  int line = 0;
+  const auto* end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, line).ec != std::errc{}) return std::nullopt;
+  return line;
 }
 
 Failure classify_error(std::string_view error_text) {

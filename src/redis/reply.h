@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "redis/error.h"
@@ -50,6 +51,11 @@ class Reply : public ReplyView {
 /// inner code is the one returned; so it is where EXEC itself was refused ("EXECABORT Transaction
 /// discarded because of: NOPERM ...").
 [[nodiscard]] std::string_view error_code(std::string_view error_text);
+
+/// The line of the script at which an error was raised, as the reply says it in the words of each
+/// version: "@user_script:12", "@user_script: 12", "user_script:12: ...". None where the script
+/// returned the error, or where no script ran.
+[[nodiscard]] std::optional<int> script_line(std::string_view error_text);
 
 /// Which class an error reply belongs to. A denial by an ACL inside a script, which comes as ERR
 /// ("The user executing the script can't run this command", "ACL failure in script"), is kRefused.

@@ -223,3 +223,20 @@ TEST_CASE(
 TEST_CASE("control bytes of an error reply are escaped") {
   CHECK(to_error(reply_from("-ERR a\x1b[31mb\tc\r\n")).what() == std::string("a\\x1b[31mb\\tc"));
 }
+
+TEST_CASE("the line of a script at which an error was raised, in the words of each version") {
+  using rlctl::redis::script_line;
+  const std::string call = "(call to f_47e30a5d10d5694f99208f9adc4fe3bf2450edbd): ";
+  CHECK(script_line("ERR user_script:12: boom script: 47e30a5d10d5694f99208f9adc4fe3bf2450edbd, on "
+                    "@user_script:12.") == 12);
+  CHECK(script_line("OOM no memory script: on @user_script:7.") == 7);
+  CHECK(script_line("ERR Error running script " + call + "@user_script:2: ERR no integer") == 2);
+  CHECK(script_line("ERR Error running script " + call + "@user_script: 3: boom") == 3);
+  CHECK(script_line("ERR Error running script " + call +
+                    "@enable_strict_lua:15: user_script:4: nonexistent global variable 'x'") == 4);
+  CHECK(script_line("ERR Error compiling script (new function): user_script:2: unexpected") == 2);
+  CHECK(script_line("ERR saw user_script:99: script: x, on @user_script:5.") == 5);
+  CHECK_FALSE(script_line("ERR value is not an integer or out of range"));
+  CHECK_FALSE(script_line("ERR user_script:x"));
+  CHECK_FALSE(script_line(""));
+}
