@@ -13,11 +13,12 @@ namespace {
 std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
-  for (const auto& [algorithm, limits] : plan.contestants) {
-    if (lists.empty() || lists.back().size() + 1 + algorithm->name.size() > kMostLetters) {
-      lists.emplace_back(algorithm->name);
+  for (const auto& contestant : plan.contestants) {
+    const auto name = contestant.algorithm->name;
+    if (lists.empty() || lists.back().size() + 1 + name.size() > kMostLetters) {
+      lists.emplace_back(name);
     } else {
-      lists.back().append(",").append(algorithm->name);
+      lists.back().append(",").append(name);
     }
   }
   return lists;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <string_view>
 #include <vector>
 
 #include "limiter/algorithm.h"
@@ -7,13 +9,19 @@
 
 namespace rlctl::traffic {
 
-/// What is asked: an algorithm, and its limits, all of which must allow.
+struct ForeignLimiter;
+
+/// What is asked: an algorithm, or someone's own limiter, and the limits, all of which must be
+/// kept.
 struct Contestant {
   const limiter::Algorithm* algorithm = nullptr;
-  std::vector<limiter::Limit> limits = {};
+  std::vector<limiter::Limit> limits = {};             ///< someone's own is told the first
+  std::shared_ptr<const ForeignLimiter> foreign = {};  ///< instead of an algorithm
 };
 
-/// Throws limiter::UsageError where the algorithm cannot be asked with these limits.
+/// The algorithm's, or the foreign limiter's own.
+[[nodiscard]] std::string_view name_of(const Contestant& contestant);
+/// Throws limiter::UsageError where it cannot be asked with these limits.
 void require_usable(const Contestant& contestant);
 
 }  // namespace rlctl::traffic

@@ -1,7 +1,9 @@
 #include "traffic/decider.h"
 
 #include <algorithm>
+#include <string>
 
+#include "limiter/limit.h"
 #include "redis/error.h"
 #include "traffic/key_memory.h"
 
@@ -17,6 +19,10 @@ constexpr std::size_t kLot = 512;
 }  // namespace
 
 ModelDecider::ModelDecider(const Contestant& contestant) : contestant_(contestant) {
+  if (contestant_.foreign) {
+    throw limiter::UsageError("there is no model of " + std::string(name_of(contestant_)) +
+                              ": a script runs on a server");
+  }
   require_usable(contestant_);
 }
 
@@ -45,16 +51,19 @@ void ModelDecider::decide(std::span<const Arrival> arrivals, std::span<Decision>
 
 ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
     : connection_(connection), script_(script) {
+  script_.require_virtual_clock();
   script_.load(connection_);
+  if (script_.may_call_time()) time_watch_.emplace(connection_);
 }
 
-Decision ScriptDecider::answer() {
+Decision ScriptDecider::answer(const Arrival& arrival) {
   const auto reply = connection_.read();
+  ++answers_;
   try {
     return script_.parse(reply);
-  } catch (const redis::Error&) {
+  } catch (const redis::Error& error) {
     skip_answers();
-    throw;
+    throw script_.with_question(error, arrival, answers_);
   }
 }
 
@@ -69,6 +78,7 @@ void ScriptDecider::skip_answers() noexcept {
 
 void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
   auto to_ask = arrivals;
+  auto asked = arrivals.begin();
   const auto ask_lot = [&] {
     const auto lot = to_ask.first(std::min(kLot, to_ask.size()));
     for (const Arrival& arrival : lot) connection_.append(script_.command(arrival));
@@ -79,10 +89,18 @@ void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision
   while (awaited > 0) {
     connection_.send_some();
     const auto next = ask_lot();
-    for (auto& decision : decisions.first(awaited)) decision = answer();
+    for (auto& decision : decisions.first(awaited)) decision = answer(*asked++);
     decisions = decisions.subspan(awaited);
     awaited = next;
   }
+  watch_time(arrivals.size());
+}
+
+void ScriptDecider::watch_time(std::size_t asked) {
+  if (!time_watch_ || !time_watch_->saw_time(static_cast<std::int64_t>(asked))) return;
+  throw limiter::UsageError(std::string(script_.name()) +
+                            " calls TIME: it goes by the server's clock, not by the virtual one; "
+                            "use --clock real");
 }
 
 std::optional<double> ScriptDecider::bytes_per_key() {

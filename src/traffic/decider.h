@@ -11,6 +11,7 @@
 #include "redis/connection.h"
 #include "traffic/contestant.h"
 #include "traffic/script.h"
+#include "traffic/time_watch.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
@@ -32,7 +33,8 @@ class Decider {
 /// windows hold.
 class ModelDecider final : public Decider {
  public:
-  /// Throws limiter::UsageError where the algorithm cannot be asked with these limits.
+  /// Throws limiter::UsageError where the algorithm cannot be asked with these limits, and for a
+  /// foreign limiter, which has no model.
   explicit ModelDecider(const Contestant& contestant);
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
 
@@ -48,20 +50,25 @@ class ModelDecider final : public Decider {
 /// By a script on a server, many requests in one write; their times are the script's `now`.
 class ScriptDecider final : public Decider {
  public:
-  /// What it refers to must outlive it. Loads the script.
+  /// What it refers to must outlive it. Loads the script. Throws limiter::UsageError for one that
+  /// is known not to go by `now`.
   ScriptDecider(redis::Connection& connection, Script& script);
-  /// What Script::parse() throws is thrown once all that were on their way are read, so that the
-  /// connection can be used after it.
+  /// What Script::parse() throws is thrown, with the question, once all that were on their way are
+  /// read, so that the connection can be used after it. Throws limiter::UsageError where the script
+  /// was seen to ask the server for the time: its decisions are not about these arrivals.
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
   /// Only what is the same whenever the same traffic comes.
   [[nodiscard]] std::optional<double> bytes_per_key() override;
 
  private:
-  [[nodiscard]] limiter::Decision answer();
+  [[nodiscard]] limiter::Decision answer(const Arrival& arrival);
   void skip_answers() noexcept;
+  void watch_time(std::size_t asked);
 
   redis::Connection& connection_;
   Script& script_;
+  std::int64_t answers_ = 0;
+  std::optional<TimeWatch> time_watch_;  ///< where the script may call TIME
 };
 
 }  // namespace rlctl::traffic

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "redis/error.h"
+#include "traffic/foreign_script.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -57,6 +58,15 @@ std::vector<std::string> BundledScript::keys() const {
   std::vector<std::string> all;
   for (const auto& keys : redis_keys_) all.insert(all.end(), keys.begin(), keys.end());
   return all;
+}
+
+std::unique_ptr<Script> make_script(const Contestant& contestant, const Traffic& traffic,
+                                    std::string prefix) {
+  if (!contestant.foreign) {
+    return std::make_unique<BundledScript>(contestant, traffic, std::move(prefix));
+  }
+  return std::make_unique<ForeignScript>(*contestant.foreign, contestant.limits.front(), traffic,
+                                         std::move(prefix));
 }
 
 }  // namespace rlctl::traffic

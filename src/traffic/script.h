@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "limiter/check.h"
@@ -18,6 +20,14 @@ class Script {
  public:
   virtual ~Script() = default;
 
+  /// As it is called in a message: an algorithm's name, or a file's.
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Throws limiter::UsageError where it is known beforehand that it does not go by a virtual
+  /// clock.
+  virtual void require_virtual_clock() const {}
+  /// Whether it may turn out to ask the server for the time.
+  [[nodiscard]] virtual bool may_call_time() const { return false; }
+
   /// Sees to it that the server has got it. Throws redis::Error.
   virtual void load(redis::Connection& connection) = 0;
   /// The command that asks about a request as of the time at which it comes. Valid until the next
@@ -27,6 +37,13 @@ class Script {
   /// such an error: it has been loaded, so that someone removed it meanwhile; what was not executed
   /// is not asked again, since other requests may have been decided without it.
   [[nodiscard]] limiter::Decision parse(redis::ReplyView reply) const;
+  /// An error that parse() threw, with what was asked: the arrival, and that command()'s number,
+  /// from 1 on.
+  [[nodiscard]] virtual redis::Error with_question(const redis::Error& error,
+                                                   const Arrival& /*arrival*/,
+                                                   std::int64_t /*number*/) const {
+    return error;
+  }
   /// Every key in Redis that command() has named.
   [[nodiscard]] virtual std::vector<std::string> keys() const = 0;
 
@@ -42,6 +59,7 @@ class BundledScript final : public Script {
   /// asked with these limits.
   BundledScript(const Contestant& contestant, const Traffic& traffic, std::string prefix);
 
+  [[nodiscard]] std::string_view name() const override { return algorithm_.name; }
   void load(redis::Connection& connection) override;
   [[nodiscard]] redis::Arguments command(const Arrival& arrival) override;
   [[nodiscard]] std::vector<std::string> keys() const override;
@@ -57,5 +75,10 @@ class BundledScript final : public Script {
   limiter::Request request_;
   std::vector<std::vector<std::string>> redis_keys_;  ///< of each of the traffic's keys
 };
+
+/// The script of a contestant, one of rlctl's own or not. What it refers to must outlive it. Throws
+/// limiter::UsageError where it cannot be asked with its limits.
+[[nodiscard]] std::unique_ptr<Script> make_script(const Contestant& contestant,
+                                                  const Traffic& traffic, std::string prefix);
 
 }  // namespace rlctl::traffic

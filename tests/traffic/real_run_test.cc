@@ -195,6 +195,7 @@ bool longer(const Histogram& histogram, std::int64_t count, nanoseconds than) {
 class CountingScript final : public Script {
  public:
   explicit CountingScript(Script& script) : script_(script) {}
+  std::string_view name() const override { return script_.name(); }
   void load(Connection& connection) override { script_.load(connection); }
   rlctl::redis::Arguments command(const Arrival& arrival) override {
     most_ = std::max(most_, ++under_way_);
@@ -217,6 +218,7 @@ class CountingScript final : public Script {
 /// that it reads at once, the server answers none before it has executed all.
 class SlowScript final : public Script {
  public:
+  std::string_view name() const override { return "slow"; }
   void load(Connection& connection) override {
     const auto reply = connection.call({"SCRIPT", "LOAD", R"(
       local function now()

@@ -1,0 +1,144 @@
+#include "traffic/foreign_script.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "redis/error.h"
+#include "redis/text.h"
+
+namespace rlctl::traffic {
+namespace {
+
+constexpr std::size_t kMostShown = 60;  // bytes of a key or an argument, in a message
+
+bool any_tells_time(const std::vector<Template>& templates) {
+  return std::any_of(templates.begin(), templates.end(),
+                     [](const Template& text) { return text.tells_time(); });
+}
+
+/// Without the script's name in Redis, which says nothing to its author.
+std::string without_script_name(std::string message) {
+  const auto at = message.find("user_script:");
+  if (at == message.npos) return message;
+  const auto end = message.find(": ", at);
+  // "Error compiling script (new function): user_script:3: ..." says where twice.
+  const bool is_start = at == 0 || std::string_view(message).substr(0, at).ends_with("): ");
+  if (!is_start || end == message.npos) return message;
+  return message.erase(at, end + 2 - at);
+}
+
+/// An error reply of the server's, with the file and the line that raised it.
+redis::Error error_of(redis::ReplyView reply, std::string_view name) {
+  const auto error = redis::to_error(reply);
+  const auto line = redis::script_line(reply.text());
+  return {error.failure(),
+          line ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
+               : fmt::format("{}: {}", name, error.what()),
+          error.code(), error.hint()};
+}
+
+std::string quoted_words(std::span<const std::string_view> words) {
+  std::string out;
+  for (const auto word : words) out += " '" + redis::escape(word, kMostShown) + "'";
+  return words.empty() ? " none" : out;
+}
+
+}  // namespace
+
+void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
+  require_usable(limiter.reading);
+  for (const auto& key : limiter.keys) key.require_usable(limit);
+  for (const auto& argument : limiter.arguments) argument.require_usable(limit);
+}
+
+void require_virtual_clock(const ForeignLimiter& limiter) {
+  if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
+  throw limiter::UsageError(
+      limiter.name +
+      " is not told the time, neither by its keys nor by its arguments, and for the server's clock "
+      "and the TTLs of keys no virtual time passes; use --clock real");
+}
+
+ForeignScript::ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit,
+                             const Traffic& traffic, std::string prefix)
+    : limiter_(limiter),
+      limit_(limit),
+      traffic_(traffic),
+      prefix_(std::move(prefix)),
+      key_count_(std::to_string(limiter.keys.size())) {
+  require_usable(limiter, limit);
+}
+
+bool ForeignScript::may_call_time() const {
+  constexpr std::string_view kTime = "time";
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  const auto& source = limiter_.source;
+  return std::search(source.begin(), source.end(), kTime.begin(), kTime.end(), same) !=
+         source.end();
+}
+
+void ForeignScript::load(redis::Connection& connection) {
+  const auto reply = connection.call({"SCRIPT", "LOAD", limiter_.source});
+  if (reply.is_error()) throw error_of(reply, limiter_.name);
+  sha1_ = reply.text();
+}
+
+void ForeignScript::fill(Question& question, const Arrival& arrival, std::int64_t number) const {
+  const TemplateValues values{.key = traffic_.key_name(arrival.key),
+                              .limit = limit_,
+                              .cost = arrival.cost,
+                              .id = number,
+                              .now = arrival.at};
+  question.text.clear();
+  question.ends.clear();
+  for (const auto& key : limiter_.keys) {
+    question.text += prefix_;
+    key.append(question.text, values);
+    question.ends.push_back(question.text.size());
+  }
+  for (const auto& argument : limiter_.arguments) {
+    argument.append(question.text, values);
+    question.ends.push_back(question.text.size());
+  }
+}
+
+redis::Arguments ForeignScript::command(const Arrival& arrival) {
+  fill(question_, arrival, ++asked_);
+  command_.assign({"EVALSHA", sha1_, key_count_});
+  for (std::size_t i = 0; i < question_.ends.size(); ++i) command_.push_back(question_[i]);
+  for (std::size_t i = 0; i < limiter_.keys.size(); ++i) {
+    if (keys_.find(question_[i]) == keys_.end()) keys_.emplace(question_[i]);
+  }
+  return command_;
+}
+
+limiter::Decision ForeignScript::read(redis::ReplyView reply) const {
+  if (reply.is_error()) throw error_of(reply, limiter_.name);
+  return read_reply(reply, limiter_.reading, limit_.limit, limiter_.name);
+}
+
+redis::Error ForeignScript::with_question(const redis::Error& error, const Arrival& arrival,
+                                          std::int64_t number) const {
+  Question question;
+  fill(question, arrival, number);
+  std::vector<std::string_view> words;
+  for (std::size_t i = 0; i < question.ends.size(); ++i) words.push_back(question[i]);
+  const auto all = std::span<const std::string_view>(words);
+  return {error.failure(),
+          fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
+                      quoted_words(all.first(limiter_.keys.size())),
+                      quoted_words(all.subspan(limiter_.keys.size()))),
+          error.code(), error.hint()};
+}
+
+std::vector<std::string> ForeignScript::keys() const {
+  std::vector<std::string> sorted(keys_.begin(), keys_.end());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
+}
+
+}  // namespace rlctl::traffic

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "traffic/reply_reading.h"
+#include "traffic/script.h"
+#include "traffic/template.h"
+
+namespace rlctl::traffic {
+
+/// Anyone's limiter: a script as it is, how it is asked, and how its reply is read.
+struct ForeignLimiter {
+  std::string name = {};    ///< as it is called in messages and reports: the file's
+  std::string source = {};  ///< Lua
+  std::vector<Template> keys = {}, arguments = {};
+  ReplyReading reading = {};
+};
+
+/// Throws limiter::UsageError where it cannot be asked with this limit.
+void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
+/// Throws limiter::UsageError where neither its keys nor its arguments tell it when a request
+/// comes: then it lives by the TTLs of its keys, for which no virtual time passes.
+void require_virtual_clock(const ForeignLimiter& limiter);
+
+/// A ForeignLimiter as traffic is put to it. The prefix stands before each of its keys; whether
+/// these get TTLs, and which other keys it makes, is its own affair.
+///
+/// Memory grows with the number of different keys.
+class ForeignScript final : public Script {
+ public:
+  /// What it refers to must outlive it. Its templates are filled with this limit. Throws
+  /// limiter::UsageError as require_usable() does.
+  ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
+                std::string prefix);
+
+  [[nodiscard]] std::string_view name() const override { return limiter_.name; }
+  void require_virtual_clock() const override { traffic::require_virtual_clock(limiter_); }
+  /// Its source has the word in it.
+  [[nodiscard]] bool may_call_time() const override;
+  /// What does not compile throws redis::Error with the file's name and line.
+  void load(redis::Connection& connection) override;
+  [[nodiscard]] redis::Arguments command(const Arrival& arrival) override;
+  /// With KEYS and ARGV as they were.
+  [[nodiscard]] redis::Error with_question(const redis::Error& error, const Arrival& arrival,
+                                           std::int64_t number) const override;
+  /// In the order of their bytes.
+  [[nodiscard]] std::vector<std::string> keys() const override;
+
+ private:
+  /// Keys, then arguments, one behind the other.
+  struct Question {
+    std::string text;
+    std::vector<std::size_t> ends;  ///< of each, in `text`
+
+    [[nodiscard]] std::string_view operator[](std::size_t index) const {
+      const auto begin = index == 0 ? 0 : ends[index - 1];
+      return std::string_view(text).substr(begin, ends[index] - begin);
+    }
+  };
+  struct Hash {
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override;
+  void fill(Question& question, const Arrival& arrival, std::int64_t number) const;
+
+  const ForeignLimiter& limiter_;
+  limiter::Limit limit_;
+  const Traffic& traffic_;
+  std::string prefix_, key_count_, sha1_;
+  std::int64_t asked_ = 0;
+  // Of the last request; kept, so that the next one allocates nothing.
+  Question question_;
+  std::vector<std::string_view> command_;
+  std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
+};
+
+}  // namespace rlctl::traffic

@@ -1,0 +1,188 @@
+#include "traffic/template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+
+#include "limiter/suggest.h"
+#include "redis/text.h"
+
+namespace rlctl::traffic {
+namespace {
+
+using limiter::UsageError;
+using std::chrono::microseconds;
+using namespace std::chrono_literals;
+
+void append_number(std::string& out, std::int64_t value) {
+  const fmt::format_int text(value);
+  out.append(text.data(), text.size());
+}
+
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr int kDecimals = 6;
+
+/// "1767225660.000000"
+void append_seconds(std::string& out, microseconds time) {
+  fmt::format_to(std::back_inserter(out), "{}.{:0{}}", time.count() / kSecond,
+                 time.count() % kSecond, kDecimals);
+}
+
+/// "60", "0.25"
+void append_short_seconds(std::string& out, microseconds time) {
+  append_seconds(out, time);
+  out.resize(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+}
+
+using Values = TemplateValues;
+
+constexpr std::array kPlaceholders = std::to_array<Placeholder>({
+    {.name = "key",
+     .summary = "the key's name",
+     .append = [](std::string& out, const Values& values) { out += values.key; }},
+    {.name = "limit",
+     .summary = "the number of --limit",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.limit.limit); }},
+    {.name = "burst",
+     .summary = "that of --burst, or the limit",
+     .append =
+         [](std::string& out, const Values& values) {
+           append_number(out, values.limit.burst.value_or(values.limit.limit));
+         }},
+    {.name = "cost",
+     .summary = "of the request",
+     .append = [](std::string& out, const Values& values) { append_number(out, values.cost); }},
+    {.name = "id",
+     .summary = "the number of the request, from 1",
+     .append = [](std::string& out, const Values& values) { append_number(out, values.id); }},
+    {.name = "now",
+     .summary = "seconds since 1970, with six decimals",
+     .append = [](std::string& out, const Values& values) { append_seconds(out, values.now); },
+     .tells_time = true},
+    {.name = "now_s",
+     .summary = "whole seconds since 1970",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.now.count() / kSecond); },
+     .tells_time = true},
+    {.name = "now_ms",
+     .summary = "whole milliseconds",
+     .append = [](std::string& out, const Values& values) { append_number(out, values.now / 1ms); },
+     .tells_time = true},
+    {.name = "now_us",
+     .summary = "microseconds",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.now.count()); },
+     .tells_time = true},
+    {.name = "window",
+     .summary = "of --limit, in seconds: 60, 0.25",
+     .append = [](std::string& out,
+                  const Values& values) { append_short_seconds(out, values.limit.window); }},
+    {.name = "window_s",
+     .summary = "in seconds, which must be whole",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.limit.window / 1s); },
+     .whole_multiple = 1s},
+    {.name = "window_ms",
+     .summary = "in milliseconds, which must be whole",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.limit.window / 1ms); },
+     .whole_multiple = 1ms},
+    {.name = "window_us",
+     .summary = "in microseconds",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.limit.window.count()); }},
+    {.name = "window_index",
+     .summary = "how many windows have ended since 1970",
+     .append = [](std::string& out,
+                  const Values& values) { append_number(out, values.now / values.limit.window); },
+     .tells_time = true},
+});
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// The word in the braces with which `text` begins; "{}" holds an empty one. Nothing else does.
+std::optional<std::string_view> word_in_braces(std::string_view text) {
+  const auto end = std::find_if_not(text.begin() + 1, text.end(), is_word);
+  if (end == text.end() || *end != '}') return std::nullopt;
+  return text.substr(1, static_cast<std::size_t>(end - text.begin()) - 1);
+}
+
+const Placeholder& find_placeholder(std::string_view name, std::string_view text) {
+  std::vector<std::string_view> names;
+  for (const auto& row : kPlaceholders) {
+    if (row.name == name) return row;
+    names.push_back(row.name);
+  }
+  throw UsageError(fmt::format(
+      "'{}' holds {{{}}}, which stands for nothing{}; there is {}; '{{{{}}' is a brace that "
+      "begins no name",
+      redis::escape(text), name, limiter::did_you_mean(name, names), limiter::one_of(names)));
+}
+
+}  // namespace
+
+std::span<const Placeholder> placeholders() {
+  return kPlaceholders;
+}
+
+Template::Template(std::string_view text) {
+  constexpr std::string_view kBrace = "{{}";
+  auto rest = text;
+  while (!rest.empty()) {
+    const auto brace = std::min(rest.find('{'), rest.size());
+    add_text(rest.substr(0, brace));
+    rest.remove_prefix(brace);
+    if (rest.empty()) break;
+    if (rest.starts_with(kBrace)) {
+      add_text("{");
+      rest.remove_prefix(kBrace.size());
+    } else if (const auto word = word_in_braces(rest)) {
+      pieces_.push_back({.placeholder = &find_placeholder(*word, text)});
+      rest.remove_prefix(word->size() + 2);
+    } else {
+      add_text("{");
+      rest.remove_prefix(1);
+    }
+  }
+}
+
+void Template::add_text(std::string_view text) {
+  if (text.empty()) return;
+  if (pieces_.empty() || pieces_.back().placeholder != nullptr) pieces_.emplace_back();
+  pieces_.back().text += text;
+}
+
+void Template::append(std::string& out, const TemplateValues& values) const {
+  for (const auto& [placeholder, text] : pieces_) {
+    if (placeholder != nullptr) {
+      placeholder->append(out, values);
+    } else {
+      out += text;
+    }
+  }
+}
+
+bool Template::tells_time() const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+    return piece.placeholder != nullptr && piece.placeholder->tells_time;
+  });
+}
+
+void Template::require_usable(const limiter::Limit& limit) const {
+  for (const auto& [placeholder, text] : pieces_) {
+    if (placeholder == nullptr || limit.window % placeholder->whole_multiple == 0us) continue;
+    throw UsageError(
+        fmt::format("a window of {} is no whole number for {{{}}}; write {{window}}, "
+                    "{{window_ms}} or {{window_us}}",
+                    limiter::format_duration(limit.window), placeholder->name));
+  }
+}
+
+}  // namespace rlctl::traffic

@@ -1,0 +1,259 @@
+#include "traffic/foreign_script.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/limiters.h"
+#include "traffic/decider.h"
+#include "traffic/pattern.h"
+#include "traffic/virtual_run.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using namespace rlctl::test;
+using rlctl::limiter::UsageError;
+using rlctl::redis::Connection;
+using rlctl::redis::Error;
+using rlctl::redis::Failure;
+using rlctl::redis::Interrupt;
+
+namespace {
+
+const Limit kMinute{5, 60s, {}};
+
+ForeignLimiter limiter(std::string source, const std::vector<std::string>& keys,
+                       const std::vector<std::string>& arguments, ReplyReading reading = {}) {
+  ForeignLimiter made{.name = "my.lua", .source = std::move(source), .reading = reading};
+  for (const auto& key : keys) made.keys.emplace_back(key);
+  for (const auto& argument : arguments) made.arguments.emplace_back(argument);
+  return made;
+}
+
+/// A server, and runs of the traffic of a pattern on it.
+class Bench {
+ public:
+  Outcome run(const ForeignLimiter& asked, PatternRequest request = {.limit = kMinute},
+              std::string_view pattern = "boundary") {
+    const Contestant contestant{.limits = {request.limit},
+                                .foreign = std::make_shared<ForeignLimiter>(asked)};
+    const auto traffic = make_traffic(*find_pattern(pattern), request);
+    const auto script = make_script(contestant, *traffic, "p:");
+    ScriptDecider decider(server.connection(), *script);
+    decisions.clear();
+    const auto keep = [&](const Arrival&, const Decision& decision) {
+      decisions.push_back(decision);
+    };
+    auto outcome = run_virtually(*traffic, decider, contestant.limits, Interrupt(), keep);
+    keys = script->keys();
+    return outcome;
+  }
+  /// Of the run that fails.
+  Error error(const ForeignLimiter& asked, const PatternRequest& request = {.limit = kMinute}) {
+    try {
+      run(asked, request);
+    } catch (const Error& error) {
+      return error;
+    }
+    FAIL("no error");
+    return {Failure::kUsage, ""};
+  }
+  std::vector<std::string> list(std::string_view key) {
+    const auto reply = server.call({"LRANGE", key, "0", "-1"});
+    std::vector<std::string> elements;
+    for (std::size_t i = 0; i < reply.size(); ++i) elements.emplace_back(reply[i].text());
+    return elements;
+  }
+
+  TestServer server;
+  std::vector<Decision> decisions;
+  std::vector<std::string> keys;
+};
+
+}  // namespace
+
+TEST_CASE("foreign script: it is asked with its keys, prefixed, and its arguments, filled in") {
+  Bench bench;
+  bench.run(limiter("redis.call('RPUSH', KEYS[1], KEYS[2], ARGV[1], ARGV[2]) return 1",
+                    {"seen:{key}", "{{key}}:{window_index}"}, {"{id} {cost}", "{now_us}"}),
+            {.limit = {1, 60s, {}}, .cost = 3});
+  const std::vector<std::string> seen{
+      "p:{1}:29453760", "1 3", "1767225659990000",  // the last 10 ms of a minute
+      "p:{1}:29453761", "2 3", "1767225660000000"};
+  CHECK(bench.list("p:seen:1") == seen);
+  CHECK(bench.keys == std::vector<std::string>{"p:seen:1", "p:{1}:29453760", "p:{1}:29453761"});
+}
+
+TEST_CASE("foreign script: it decides, and is measured as any other") {
+  Bench bench;
+  const auto outcome =
+      bench.run(limiter(R"(local n = redis.call('INCR', KEYS[1])
+                                            return n)",
+                        {"{key}:{window_index}"}, {}, {.allowed_when = AllowedWhen::kAtMostLimit}));
+  CHECK(outcome.measured.sent == 10);
+  CHECK(outcome.measured.allowed == 10);
+  CHECK(outcome.measured.worst.ratio == 2.0);
+  CHECK(outcome.bytes_per_key > 0);
+  const auto none = bench.run(limiter("return 0", {"{key}"}, {"{now}"}));
+  CHECK(none.measured.denied == 10);
+  CHECK(none.measured.retry_error.compared == 0);
+}
+
+TEST_CASE("foreign script: one of rlctl's own, so asked, decides as it does") {
+  Bench bench;
+  const PatternRequest request{.limit = {7, 1s, {}}, .requests = 5000, .keys = 3, .cost = 2};
+  for (const std::string name : {"sliding-window-log", "token-bucket"}) {
+    const auto& own = algorithm(name);
+    const auto foreign = bench.run(limiter(std::string(own.script), {name + ":{key}"},
+                                           {"{limit}", "{window_us}", "", "{cost}", "{now_us}"}),
+                                   request, "poisson");
+    const auto traffic = make_traffic(*find_pattern("poisson"), request);
+    ModelDecider model({&own, {request.limit}});
+    std::vector<bool> allowed;
+    static_cast<void>(run_virtually(
+        *traffic, model, {request.limit}, Interrupt(),
+        [&](const Arrival&, const Decision& decision) { allowed.push_back(decision.allowed); }));
+    REQUIRE(allowed.size() == 5000);
+    CHECK(std::equal(allowed.begin(), allowed.end(), bench.decisions.begin(), bench.decisions.end(),
+                     [](bool one, const Decision& other) { return one == other.allowed; }));
+    CHECK(foreign.measured.denied > 500);
+  }
+}
+
+TEST_CASE("foreign script: a wait in the reply is a promise, and may be broken") {
+  Bench bench;
+  // It says a second, and then goes on denying.
+  const auto outcome = bench.run(limiter("return ARGV[1] % 60 < 50 and 1 or 0", {"{key}"},
+                                         {"{now_s}"}, {AllowedWhen::kZero, 1s}),
+                                 {.limit = {1, 10s, {}}, .rate = 1, .duration = 120s}, "steady");
+  CHECK(outcome.measured.retry_error.compared >= 1);
+  CHECK(outcome.measured.retry_error.broken >= 1);
+}
+
+TEST_CASE("foreign script: an error ends the run, with its line and with what was asked") {
+  Bench bench;
+  const auto error =
+      bench.error(limiter("local n = tonumber(ARGV[2])\n"
+                          "if n == 7 then\n"
+                          "  return redis.call('LPUSH', KEYS[2], 'x')\n"
+                          "end\n"
+                          "redis.call('SET', KEYS[2], 'it is')\n"
+                          "return 1",
+                          {"{key}", "a b"}, {"{now_us}", "{id}", "", "\n"}));
+  CHECK(error.failure() == Failure::kRejected);
+  CHECK(error.code() == "WRONGTYPE");
+  CHECK(std::string(error.what()).starts_with("my.lua:3: WRONGTYPE Operation against a key"));
+  CHECK(std::string(error.what())
+            .ends_with(
+                "; request 7 had KEYS 'p:1' 'p:a b' and ARGV '1767225660002000' '7' '' '\\n'"));
+  CHECK(bench.server.connection().outstanding() == 0);
+  CHECK(bench.server.call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("foreign script: of many requests, the one that failed is named") {
+  Bench bench;
+  const auto error = bench.error(
+      limiter("if ARGV[1] == '4711' then error('boom') end return 1", {"{key}"}, {"{id}", "{now}"}),
+      {.limit = {1000, 60s, {}}, .keys = 3});
+  CHECK(std::string(error.what())
+            .starts_with("my.lua:1: boom; request 4711 had KEYS 'p:1' and ARGV '4711' "));
+}
+
+TEST_CASE("foreign script: what it says itself of an error is all that is told") {
+  Bench bench;
+  const auto error =
+      bench.error(limiter("return redis.error_reply('ERR bad limit')", {}, {"{now}"}));
+  CHECK(std::string(error.what()) ==
+        "my.lua: bad limit; request 1 had KEYS none and ARGV '1767225659.990000'");
+}
+
+TEST_CASE("foreign script: a reply that cannot be read is an error that shows it") {
+  Bench bench;
+  const auto error = bench.error(limiter("return redis.status_reply('QUEUED')", {}, {"{now}"}));
+  CHECK(error.failure() == Failure::kRejected);
+  CHECK(std::string(error.what()).starts_with("my.lua replied 'QUEUED', but --allowed-when"));
+}
+
+TEST_CASE("foreign script: one that does not compile says where") {
+  Bench bench;
+  const auto error = bench.error(limiter("local x = 1\nlocal y = = 2\n", {"{key}"}, {"{now}"}));
+  CHECK(error.failure() == Failure::kRejected);
+  CHECK(std::string(error.what()) ==
+        "my.lua:2: Error compiling script (new function): unexpected symbol near '='");
+}
+
+TEST_CASE("foreign script: one that is not told the time is refused before anything is sent") {
+  Bench bench;
+  const auto ttl = limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"});
+  CHECK_THROWS_AS(bench.run(ttl), UsageError);
+  CHECK(bench.server.call({"DBSIZE"}).integer() == 0);
+  try {
+    bench.run(ttl);
+  } catch (const UsageError& error) {
+    CHECK(std::string(error.what()).find("my.lua is not told the time") == 0);
+    CHECK(std::string(error.what()).find("use --clock real") != std::string::npos);
+  }
+}
+
+TEST_CASE("foreign script: one that calls TIME is noticed, also where it seldom does") {
+  Bench bench;
+  const auto seldom = limiter("if ARGV[1] == '3000' then redis.call('time') end return 1",
+                              {"{key}"}, {"{id}", "{now}"});
+  CHECK_NOTHROW(bench.run(seldom));
+  CHECK_THROWS_WITH_AS(bench.run(seldom, {.limit = {4000, 60s, {}}}),
+                       "my.lua calls TIME: it goes by the server's clock, not by the virtual one; "
+                       "use --clock real",
+                       UsageError);
+  CHECK(bench.server.call({"PING"}).text() == "PONG");
+  const auto late = limiter("if tonumber(ARGV[1]) > 7000 then redis.call('TIME') end return 1",
+                            {"{key}"}, {"{id}", "{now}"});
+  CHECK_THROWS_AS(bench.run(late, {.limit = {4000, 60s, {}}}), UsageError);
+}
+
+TEST_CASE("foreign script: one that only could call TIME is not suspected") {
+  Bench bench;
+  const auto& own = algorithm("gcra");  // asks where no time is given
+  CHECK(own.script.find("'TIME'") != own.script.npos);
+  const auto told =
+      limiter(std::string(own.script), {"{key}"}, {"{limit}", "{window_us}", "", "", "{now_us}"});
+  CHECK(bench.run(told).measured.allowed == 5);
+  const auto not_told =
+      limiter(std::string(own.script), {"{key}:{window_index}"}, {"{limit}", "{window_us}"});
+  CHECK_THROWS_AS(bench.run(not_told), UsageError);
+}
+
+TEST_CASE("foreign script: others who run scripts that call TIME put it under no suspicion") {
+  Bench bench;
+  const auto source = "-- the time\nreturn 1";
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto asked = limiter(source, {"{key}"}, {"{now}"});
+  ForeignScript script(asked, kMinute, *traffic, "p:");
+  ScriptDecider decider(bench.server.connection(), script);
+  CHECK(script.may_call_time());
+  bench.server.eval("return redis.call('TIME')", {}, {});
+  const Arrival arrival{.at = 1s};
+  Decision decision;
+  CHECK_NOTHROW(decider.decide({&arrival, 1}, {&decision, 1}));
+  CHECK(decision.allowed);
+}
+
+TEST_CASE("foreign script: a limit that its templates cannot tell, or a reading, is refused") {
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto seconds = limiter("return 1", {"{key}"}, {"{window_s}", "{now}"});
+  CHECK_THROWS_AS(ForeignScript(seconds, {5, 1500ms, {}}, *traffic, "p:"), UsageError);
+  const auto wait = limiter("return 1", {"{key}"}, {"{now}"}, {AllowedWhen::kNonzero, 1s});
+  CHECK_THROWS_AS(ForeignScript(wait, kMinute, *traffic, "p:"), UsageError);
+}
+
+TEST_CASE("foreign script: it has a name, and no model") {
+  const Contestant contestant{
+      .limits = {kMinute},
+      .foreign = std::make_shared<ForeignLimiter>(limiter("return 1", {}, {"{now}"}))};
+  CHECK(name_of(contestant) == "my.lua");
+  CHECK(name_of({&algorithm("gcra"), {kMinute}}) == "gcra");
+  CHECK_NOTHROW(require_usable(contestant));
+  CHECK_THROWS_AS(ModelDecider{contestant}, UsageError);
+}
