@@ -102,7 +102,8 @@ void Exchange::send_all() {
 
 void Exchange::take_answer(Client& client, redis::ReplyView reply) {
   const auto now = RealClock::now();
-  Request& request = requests_[client.waiting.front()];
+  const auto number = client.waiting.front();
+  Request& request = requests_[number];
   client.waiting.pop();
   client.heard = now;
   --awaited_;
@@ -110,7 +111,9 @@ void Exchange::take_answer(Client& client, redis::ReplyView reply) {
     request.decision = run_.script->parse(reply);
   } catch (const redis::Error& error) {
     request.state = State::kLost;
-    stop(&error);
+    const auto explained =
+        run_.script->with_question(error, request.arrival, static_cast<std::int64_t>(number) + 1);
+    stop(&explained);
     return;
   }
   request.state = State::kAnswered;
