@@ -1,0 +1,143 @@
+#include "cli/script_options.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+
+#include "cli/limit_options.h"
+#include "cli/problem.h"
+#include "cli/shell_words.h"
+#include "redis/file_descriptor.h"
+#include "redis/text.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kDefaultKey = "{key}";
+
+UsageError unreadable(const std::string& path, int error) {
+  return UsageError("--script: cannot read " + in_quotes(path) + ": " + redis::errno_text(error));
+}
+
+std::string contents_of(const std::string& path) {
+  const redis::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0) throw unreadable(path, errno);
+  std::string contents;
+  std::array<char, 65536> piece{};
+  while (true) {
+    const auto size = ::read(file.get(), piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) throw unreadable(path, errno);
+    if (size == 0) return contents;
+    contents.append(piece.data(), static_cast<std::size_t>(size));
+  }
+}
+
+/// The file's name without its folders: what fits a table.
+std::string name_of(const std::string& path) {
+  const auto name = std::filesystem::path(path).filename().string();
+  return name.empty() ? path : name;
+}
+
+void require_script(const ScriptOptions& options) {
+  const auto refuse = [](bool given, std::string_view option) {
+    if (!given) return;
+    throw UsageError(std::string(option) + " is about a script, but there is no --script",
+                     "name its file: --script FILE.lua");
+  };
+  refuse(options.arguments.has_value(), "--args");
+  refuse(options.allowed_when.has_value(), "--allowed-when");
+  refuse(options.delay_unit.has_value(), "--delay-unit");
+  if (options.keys.empty()) return;
+  throw UsageError(
+      "--keys must be a whole number in decimal digits, not " + in_quotes(options.keys.front()),
+      "a key of a script needs --script FILE.lua");
+}
+
+traffic::ReplyReading parse_reading(const ScriptOptions& options) {
+  traffic::ReplyReading reading;
+  if (options.allowed_when) {
+    reading.allowed_when = parsed(
+        "--allowed-when", [&] { return traffic::parse_allowed_when(*options.allowed_when); });
+  }
+  if (options.delay_unit) {
+    reading.delay_unit =
+        parsed("--delay-unit", [&] { return traffic::parse_delay_unit(*options.delay_unit); });
+  }
+  parsed("--delay-unit", [&] { traffic::require_usable(reading); });
+  return reading;
+}
+
+std::string_view name_of(traffic::AllowedWhen when) {
+  for (const auto& row : traffic::allowed_when_rows()) {
+    if (row.value == when) return row.name;
+  }
+  return {};
+}
+
+std::vector<std::string> keys_of(const ScriptOptions& options) {
+  return options.keys.empty() ? std::vector{std::string(kDefaultKey)} : options.keys;
+}
+
+}  // namespace
+
+void add_script_options(Options& options, ScriptOptions& target) {
+  options.value("--script", "FILE", target.script, "anyone's limiter in Lua instead, as it is");
+  options.value("--args", "WORDS", target.arguments,
+                "its ARGV, in one string that is split as a shell does (default: none)");
+  options.value("--allowed-when", "REPLY", target.allowed_when,
+                "its reply is nonzero, zero, nil, '<=limit', or always allowed (default: nonzero)");
+  options.value("--delay-unit", "UNIT", target.delay_unit, "its reply is a wait, in s, ms or us");
+}
+
+std::string placeholder_help() {
+  constexpr std::size_t kColumn = 16;
+  std::string out = "\nIn --keys and --args of a script:\n";
+  for (const auto& row : traffic::placeholders()) {
+    out += fmt::format("  {:{}}{}\n", fmt::format("{{{}}}", row.name), kColumn, row.summary);
+  }
+  return out;
+}
+
+std::shared_ptr<const traffic::ForeignLimiter> read_script(const ScriptOptions& options) {
+  if (!options.script) {
+    require_script(options);
+    return nullptr;
+  }
+  traffic::ForeignLimiter limiter{.name = name_of(*options.script),
+                                  .reading = parse_reading(options)};
+  parsed("--keys", [&] {
+    for (const auto& key : keys_of(options)) limiter.keys.emplace_back(key);
+  });
+  parsed("--args", [&] {
+    for (const auto& word : shell_words(options.arguments.value_or(""))) {
+      limiter.arguments.emplace_back(word);
+    }
+  });
+  limiter.source = contents_of(*options.script);
+  return std::make_shared<const traffic::ForeignLimiter>(std::move(limiter));
+}
+
+std::vector<std::string> script_words(const ScriptOptions& options) {
+  if (!options.script) return {};
+  std::vector<std::string> words{"--script", *options.script};
+  for (const auto& key : keys_of(options)) words.insert(words.end(), {"--keys", key});
+  words.insert(words.end(), {"--args", options.arguments.value_or("")});
+  words.insert(words.end(), {"--allowed-when", options.allowed_when.value_or(std::string(
+                                                   traffic::allowed_when_rows().front().name))});
+  if (options.delay_unit) words.insert(words.end(), {"--delay-unit", *options.delay_unit});
+  return words;
+}
+
+std::string reading_text(const traffic::ForeignLimiter& limiter) {
+  const auto when = limiter.reading.allowed_when;
+  if (when == traffic::AllowedWhen::kAlways) return "allowed always, after a delay";
+  return fmt::format("allowed when its reply is {}", name_of(when));
+}
+
+}  // namespace rlctl::cli

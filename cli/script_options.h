@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "traffic/foreign_script.h"
+
+namespace rlctl::cli {
+
+/// --script and what belongs to it, as it was typed.
+struct ScriptOptions {
+  std::optional<std::string> script = {}, arguments = {}, allowed_when = {}, delay_unit = {};
+  std::vector<std::string> keys = {};  ///< where the command has a --keys of its own, those that
+                                       ///< are no numbers
+};
+
+/// All but --keys, which means something else to some commands.
+void add_script_options(Options& options, ScriptOptions& target);
+/// The section of --help that lists what stands in braces.
+[[nodiscard]] std::string placeholder_help();
+
+/// Reads the file, and what the other options mean; null without --script. Throws UsageError, which
+/// names the option: for a file that cannot be read, for what cannot be meant, and for options that
+/// say nothing without --script.
+[[nodiscard]] std::shared_ptr<const traffic::ForeignLimiter> read_script(
+    const ScriptOptions& options);
+
+/// The words that give the same again, with the defaults among them; none without --script.
+[[nodiscard]] std::vector<std::string> script_words(const ScriptOptions& options);
+
+/// "allowed when its reply is nonzero"
+[[nodiscard]] std::string reading_text(const traffic::ForeignLimiter& limiter);
+
+}  // namespace rlctl::cli
