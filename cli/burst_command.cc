@@ -14,6 +14,7 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
   for (const auto& contestant : plan.contestants) {
+    if (contestant.foreign) continue;
     const auto name = contestant.algorithm->name;
     if (lists.empty() || lists.back().size() + 1 + name.size() > kMostLetters) {
       lists.emplace_back(name);
@@ -35,6 +36,9 @@ class Words {
   }
   void add(std::string_view option, const std::optional<std::string>& value) {
     if (value) add(option, *value);
+  }
+  void add(const std::vector<std::string>& words) {
+    words_.insert(words_.end(), words.begin(), words.end());
   }
   [[nodiscard]] std::vector<std::string> take() { return std::move(words_); }
 
@@ -74,10 +78,11 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
   Words words({"rlctl", "burst", std::string(plan.pattern->name)});
   for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
   for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
+  words.add(script_words(script_options(options)));
   words.add("--burst", options.burst);
   if (plan.real) add_clock(words, *plan.real);
   add_schedule(words, plan, options);
-  words.add("--keys", options.keys);
+  words.add("--keys", key_count(options));
   words.add("--key-skew", options.key_skew);
   words.add("--cost", options.cost);
   words.add("--seed", std::to_string(plan.request.seed));

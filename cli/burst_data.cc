@@ -36,6 +36,19 @@ std::string csv_field(const std::string& text) {
   return out + '"';
 }
 
+/// What a script that is not rlctl's leaves open is not known.
+struct Told {
+  std::optional<std::int64_t> remaining, retry_after_us;
+};
+
+Told told_by(const limiter::Decision& decision) {
+  Told told{.remaining = decision.remaining, .retry_after_us = decision.retry_after.count()};
+  if (decision.remaining != limiter::kNotTold) return told;
+  told.remaining.reset();
+  if (decision.retry_after == limiter::kNever) told.retry_after_us.reset();
+  return told;
+}
+
 void append_limits(std::string& out, const BurstReport& report) {
   out += "\"limits\":[";
   for (const auto& limit : report.limits) {
@@ -139,10 +152,11 @@ void append_decision_json(std::string& out, std::string_view run, std::string_vi
   append_text(out, "algorithm", run);
   print(out, ",\"at_us\":{},", arrival.at.count());
   append_text(out, "key", key);
+  const auto told = told_by(decision);
   print(out,
         ",\"cost\":{},\"allowed\":{},\"remaining\":{},\"retry_after_us\":{},\"delay_us\":{}}}\n",
-        arrival.cost, decision.allowed, decision.remaining, decision.retry_after.count(),
-        decision.delay.count());
+        arrival.cost, decision.allowed, known(told.remaining, "null"),
+        known(told.retry_after_us, "null"), decision.delay.count());
 }
 
 }  // namespace rlctl::cli

@@ -18,7 +18,28 @@ std::string pattern_help() {
   return out;
 }
 
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
 }  // namespace
+
+std::optional<std::string> key_count(const BurstOptions& options) {
+  std::optional<std::string> count;
+  for (const auto& text : options.keys) {
+    if (is_number(text)) count = text;
+  }
+  return count;
+}
+
+ScriptOptions script_options(const BurstOptions& options) {
+  auto script = options.script;
+  for (const auto& text : options.keys) {
+    if (!is_number(text)) script.keys.push_back(text);
+  }
+  return script;
+}
 
 void add_burst_options(Options& options, BurstOptions& target) {
   options.group("Limiters");
@@ -29,6 +50,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
                "which, with commas between, or all (default: fixed-window,sliding-window-log)");
   options.value("--burst", "NUMBER", target.burst,
                 "how many may come at once where an algorithm has that (default: the limit)");
+  add_script_options(options, target.script);
   options.flag("--model", target.model, "decide in this program, without a server: fast");
   options.group("Traffic");
   options.value("--rate", "RATE", target.rate,
@@ -37,7 +59,9 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options.value("--duration", "TIME", target.duration,
                 "how long (default: three windows; 10s with --rate max)");
   options.value("--requests", "NUMBER", target.requests, "end after so many");
-  options.value("--keys", "NUMBER", target.keys, "for so many keys (default: 1)");
+  options.list("--keys", "NUMBER", target.keys,
+               "for so many keys (default: 1); what is no number is a KEY of --script (default: "
+               "{key})");
   options.value("--key-skew", "NUMBER", target.key_skew,
                 "key n comes as often as 1/n^NUMBER (default: 0, all alike)");
   options.value("--cost", "NUMBER", target.cost, "of each request (default: 1)");
@@ -59,7 +83,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
 }
 
 std::string burst_notes() {
-  return pattern_help() + list_algorithms({});
+  return pattern_help() + list_algorithms({}) + placeholder_help();
 }
 
 }  // namespace rlctl::cli

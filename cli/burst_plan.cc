@@ -121,9 +121,10 @@ std::vector<limiter::Limit> parse_limits(const BurstOptions& options) {
 /// Each algorithm with the limits as it takes them: a burst is for those that have one.
 std::vector<traffic::Contestant> make_contestants(const std::vector<const Algorithm*>& algorithms,
                                                   const std::vector<limiter::Limit>& limits,
-                                                  std::int64_t cost) {
+                                                  std::int64_t cost, bool burst_is_for_others) {
   const auto takes_burst = [](const Algorithm* algorithm) { return algorithm->has_burst; };
-  const bool burst_is_for_some = std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
+  const bool burst_is_for_some =
+      burst_is_for_others || std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
   std::vector<traffic::Contestant> contestants;
   for (const auto* algorithm : algorithms) {
     auto own = limits;
@@ -134,6 +135,30 @@ std::vector<traffic::Contestant> make_contestants(const std::vector<const Algori
     contestants.push_back({.algorithm = algorithm, .limits = std::move(own)});
   }
   return contestants;
+}
+
+void require_told_time(const traffic::ForeignLimiter& script) {
+  try {
+    require_virtual_clock(script);
+  } catch (const limiter::UsageError& error) {
+    throw UsageError(error.what(),
+                     "or tell it the time in --args or --keys: {now_us}, {now_ms}, {now_s}, {now} "
+                     "or {window_index}");
+  }
+}
+
+/// Someone's script first, then the algorithms that it is to be compared with.
+void add_contestants(BurstPlan& plan, const BurstOptions& options) {
+  plan.script = read_script(script_options(options));
+  auto lists = options.algorithms;
+  if (lists.empty() && !plan.script) lists.emplace_back(kDefaultAlgorithms);
+  plan.contestants = make_contestants(parse_algorithms(lists), plan.limits, plan.request.cost,
+                                      plan.script != nullptr);
+  if (!plan.script) return;
+  traffic::Contestant contestant{.limits = plan.limits, .foreign = plan.script};
+  require_usable(contestant);
+  if (!plan.real) require_told_time(*plan.script);
+  plan.contestants.insert(plan.contestants.begin(), std::move(contestant));
 }
 
 double parse_skew(const std::string& text) {
@@ -175,8 +200,8 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
                                      const std::optional<RealClock>& clock) {
   traffic::PatternRequest request{.limit = limit};
   set_schedule(request, options, clock);
-  if (options.keys) {
-    request.keys = static_cast<std::uint32_t>(parse_between(*options.keys, "--keys", 1, kMostKeys));
+  if (const auto keys = key_count(options)) {
+    request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostKeys));
   }
   if (options.key_skew) request.key_skew = parse_skew(*options.key_skew);
   if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, 1'000'000'000);
@@ -199,11 +224,13 @@ BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocat
   plan.pattern = &parse_pattern(invocation.operands, plan.real);
   plan.limits = parse_limits(options);
   plan.request = make_request(options, plan.limits.front(), plan.real);
-  auto lists = options.algorithms;
-  if (lists.empty()) lists.emplace_back(kDefaultAlgorithms);
-  plan.contestants = make_contestants(parse_algorithms(lists), plan.limits, plan.request.cost);
+  add_contestants(plan, options);
   plan.command = command_words(plan, options, invocation.connection);
   if (plan.model) refuse_server(invocation.connection);
+  if (plan.model && plan.script) {
+    throw UsageError("--model decides without a server, on which a script has to run",
+                     "leave out --model or --script");
+  }
   // What the pattern refuses is said before anything is started.
   static_cast<void>(traffic::make_traffic(*plan.pattern, plan.request));
   return plan;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ struct BurstPlan {
   traffic::PatternRequest request = {};
   std::vector<limiter::Limit> limits = {};            ///< with the burst that was asked for
   std::vector<traffic::Contestant> contestants = {};  ///< each with the limits as it takes them
-  std::optional<RealClock> real = {};                 ///< none: the virtual clock
-  std::vector<std::string> command = {};              ///< see BurstReport
-  bool model = false;                                 ///< without a server
+  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first contestant; or none
+  std::optional<RealClock> real = {};                          ///< none: the virtual clock
+  std::vector<std::string> command = {};                       ///< see BurstReport
+  bool model = false;                                          ///< without a server
 };
 
 /// What the options mean together with the operands. Throws UsageError where that cannot be run, so

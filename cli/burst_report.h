@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "cli/burst_clock.h"
 #include "limiter/limit.h"
+#include "traffic/foreign_script.h"
 #include "traffic/outcome.h"
 #include "traffic/pattern.h"
 
@@ -33,9 +35,10 @@ struct BurstReport {
   const traffic::Pattern* pattern = nullptr;
   traffic::PatternRequest request = {};     ///< its limit is the first of `limits`
   std::vector<limiter::Limit> limits = {};  ///< with the burst that was asked for
-  std::vector<std::string> command = {};    ///< the words of what repeats it, not quoted
-  std::vector<BurstRun> runs = {};          ///< in the order asked for
-  std::optional<RealClock> real = {};       ///< none: the virtual clock
+  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first run's; or none
+  std::vector<std::string> command = {};  ///< the words of what repeats it, not quoted
+  std::vector<BurstRun> runs = {};        ///< in the order asked for
+  std::optional<RealClock> real = {};     ///< none: the virtual clock
   bool interrupted = false;  ///< the last run is of the traffic's beginning, or some are missing
 };
 

@@ -17,18 +17,24 @@
 namespace rlctl::cli {
 namespace {
 
-/// At its end, whatever that is, the keys that a script has written are removed.
+/// At its end, whatever that is, the keys that a script has written are removed: one that is not
+/// rlctl's may have made others of those that it was given.
 class Cleaning {
  public:
-  Cleaning(Workplace& workplace, const traffic::Script& script)
-      : workplace_(workplace), script_(script) {}
-  ~Cleaning() { workplace_.remove(script_.keys()); }
+  Cleaning(Workplace& workplace, const traffic::Contestant& contestant,
+           const traffic::Script& script)
+      : workplace_(workplace), script_(script), is_foreign_(contestant.foreign != nullptr) {}
+  ~Cleaning() {
+    workplace_.remove(script_.keys());
+    if (is_foreign_) workplace_.remove_all();
+  }
   Cleaning(const Cleaning&) = delete;
   Cleaning& operator=(const Cleaning&) = delete;
 
  private:
   Workplace& workplace_;
   const traffic::Script& script_;
+  bool is_foreign_;
 };
 
 /// A decider that asks the scripts, and leaves nothing behind.
@@ -36,9 +42,9 @@ class ScriptRun final : public traffic::Decider {
  public:
   ScriptRun(Workplace& workplace, const traffic::Contestant& contestant,
             const traffic::Traffic& traffic)
-      : script_(contestant, traffic, workplace.prefix()),
-        cleaning_(workplace, script_),
-        decider_(workplace.connections(1).front(), script_) {}
+      : script_(make_script(contestant, traffic, workplace.prefix())),
+        cleaning_(workplace, contestant, *script_),
+        decider_(workplace.connections(1).front(), *script_) {}
 
   void decide(std::span<const traffic::Arrival> arrivals,
               std::span<limiter::Decision> decisions) override {
@@ -47,7 +53,7 @@ class ScriptRun final : public traffic::Decider {
   [[nodiscard]] std::optional<double> bytes_per_key() override { return decider_.bytes_per_key(); }
 
  private:
-  traffic::BundledScript script_;
+  std::unique_ptr<traffic::Script> script_;
   Cleaning cleaning_;
   traffic::ScriptDecider decider_;
 };
@@ -138,7 +144,7 @@ traffic::OnDecision Session::on_decision_of(const std::string& name,
 
 BurstRun Session::run_virtual(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
-  const std::string name(contestant.algorithm->name);
+  const std::string name(name_of(contestant));
   const auto traffic = traffic::make_traffic(*plan_.pattern, plan_.request);
   const auto decider = decider_for(contestant, *traffic);
   auto outcome = traffic::run_virtually(
@@ -150,13 +156,13 @@ BurstRun Session::run_virtual(std::size_t number) {
 
 BurstRun Session::run_real(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
-  const std::string name(contestant.algorithm->name);
+  const std::string name(name_of(contestant));
   const auto connections = workplace_->connections(plan_.real->clients);
   const auto request = starting_soon(plan_);
   const auto traffic = traffic::make_traffic(*plan_.pattern, request);
-  traffic::BundledScript script(contestant, *traffic, workplace_->prefix());
-  const Cleaning cleaning(*workplace_, script);
-  const traffic::RealRun run{.script = &script,
+  const auto script = make_script(contestant, *traffic, workplace_->prefix());
+  const Cleaning cleaning(*workplace_, contestant, *script);
+  const traffic::RealRun run{.script = script.get(),
                              .connections = connections,
                              .limits = contestant.limits,
                              .timeout = workplace_->timeout(),
@@ -182,6 +188,7 @@ BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation, bool s
   BurstReport report{.pattern = plan.pattern,
                      .request = plan.request,
                      .limits = plan.limits,
+                     .script = plan.script,
                      .command = plan.command,
                      .real = plan.real};
   try {

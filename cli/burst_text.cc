@@ -10,6 +10,7 @@
 #include "cli/burst_times.h"
 #include "cli/duration_text.h"
 #include "cli/escape.h"
+#include "cli/script_options.h"
 #include "cli/style.h"
 #include "cli/text_block.h"
 #include "cli/time_axis.h"
@@ -37,6 +38,11 @@ void append_header(TextBlock& block, const BurstReport& report) {
   if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
   block.row("limit", limits_text(report.limits), about);
+  if (report.script) {
+    std::string name;
+    escape_text(name, report.script->name);
+    block.row("script", name, reading_text(*report.script));
+  }
   if (report.real) {
     block.row("clock", "real time", clock_text(*report.real));
   } else {

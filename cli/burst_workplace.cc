@@ -9,6 +9,7 @@
 
 #include "cli/problem.h"
 #include "redis/error.h"
+#include "redis/scan.h"
 
 namespace rlctl::cli {
 namespace {
@@ -100,11 +101,26 @@ void Workplace::remove(const std::vector<std::string>& keys) noexcept {
   try {
     unlink(keys);
   } catch (const std::exception& error) {
-    if (connector_.is_private()) return;  // it ends with this process
-    warn("warning: cannot remove the keys under '" + prefix_ +
-             "', which lapse by themselves: " + describe(error).message,
-         invocation_.command);
+    warn_of_rest(error);
   }
+}
+
+void Workplace::remove_all() noexcept {
+  if (connector_.is_private()) return;
+  try {
+    auto connection = connector_.open_uninterrupted();
+    redis::Scan scan(connection, redis::escape_glob(prefix_) + "*");
+    while (!scan.done()) unlink(scan.next());
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void Workplace::warn_of_rest(const std::exception& error) {
+  if (connector_.is_private()) return;  // it ends with this process
+  warn("warning: cannot remove the keys under '" + prefix_ +
+           "', which lapse by themselves: " + describe(error).message,
+       invocation_.command);
 }
 
 /// On a connection of its own: after an error the others are of no use.

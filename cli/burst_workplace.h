@@ -31,9 +31,12 @@ class Workplace {
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// Removes keys; a failure is a warning, since there may be another one on its way already.
   void remove(const std::vector<std::string>& keys) noexcept;
+  /// The same for all under the prefix, found by SCAN; nothing on a private server.
+  void remove_all() noexcept;
 
  private:
   void open(std::size_t count);
+  void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
 
   Invocation& invocation_;
