@@ -1,0 +1,20 @@
+-- The same sorted set, but a request is recorded only if it is allowed. Replies the count with this
+-- request in it, or 0.
+--
+-- What goes wrong: the members are still times. Requests in one millisecond are one entry, and all of
+-- them find room for one more.
+--
+-- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 \
+--     --script check-then-add.lua --args '{now_ms} {window_ms} {limit}' \
+--     --algorithm sliding-window-zset
+-- > check-then-add.lua 15 15 0 15 3.00×
+-- > sliding-window-zset 15 5 10 5 1.00×
+
+local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+local count = redis.call('ZCARD', key)
+if count >= limit then return 0 end
+redis.call('ZADD', key, now, now)
+redis.call('PEXPIRE', key, window)
+return count + 1

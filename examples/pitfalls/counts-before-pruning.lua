@@ -1,0 +1,19 @@
+-- Record, count, and then forget what is old. Members are unique here.
+--
+-- What goes wrong: what has left the window is still there when it is counted. Who asks once in two
+-- seconds, against a limit of one a second, is denied each time but the first.
+--
+-- $ rlctl burst steady --limit 1/1s --rate 30/min --requests 6 \
+--     --script counts-before-pruning.lua --args '{now_ms} {window_ms} {limit} {id}' \
+--     --algorithm sliding-window-log
+-- > counts-before-pruning.lua 6 1 5
+-- > sliding-window-log 6 6 0
+
+local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local id = ARGV[4]
+
+redis.call('ZADD', key, now, id)
+local count = redis.call('ZCARD', key)
+redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+redis.call('PEXPIRE', key, window)
+return count <= limit

@@ -1,0 +1,14 @@
+-- A counter for each five seconds: INCR, and a TTL of six seconds when it is new. Replies the count.
+--
+-- What goes wrong: it is called a rolling window, and is none. 20 pass within 20 ms around the edge
+-- of two buckets, against a limit of 10 in 5 s.
+--
+-- $ rlctl burst boundary --limit 10/5s \
+--     --script five-second-counter.lua --keys '{key}:{window_index}' --args '' \
+--     --allowed-when '<=limit' --algorithm sliding-window-log
+-- > five-second-counter.lua 20 20 0 20 2.00× 19 ms
+-- > sliding-window-log 20 10 10 10 1.00×
+
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end
+return count

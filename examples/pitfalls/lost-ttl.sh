@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# A string as a counter: GET it; if there is none SET it to 1 with a TTL, else INCR it.
+#
+# What goes wrong: the key can expire between GET and INCR, and INCR then makes a new one, without a
+# TTL. Nothing will ever set it back: once it has counted to the limit that user is locked out for
+# ever.
+#
+# $ ./lost-ttl.sh
+# > string counter: ttl -1, allowed 3 of 10
+# > rlctl check: has a ttl, allowed 3 of 10
+set -euo pipefail
+cd "$(dirname "$0")"
+# shellcheck source-path=SCRIPTDIR source=server.sh
+. ./server.sh
+
+key=rate:login:ann limit=3
+
+# In a transaction nothing comes between; here something does.
+cli SET "$key" 1 PX 50 >/dev/null # ann's first request, nearly a period ago
+[[ $(cli GET "$key") == 1 ]]      # her second one sees it, so that it is going to count up
+sleep 0.2                         # the period ends
+cli INCR "$key" >/dev/null
+
+allowed=1
+for _ in {1..9}; do
+  if (($(cli GET "$key") < limit)); then
+    cli INCR "$key" >/dev/null
+    allowed=$((allowed + 1))
+  fi
+done
+echo "string counter: ttl $(cli TTL "$key"), allowed $allowed of 10"
+
+allowed=0
+for _ in {1..10}; do
+  if rlctl check -q -s "$folder/socket" --algorithm fixed-window --limit "$limit/1d" -- ann; then
+    allowed=$((allowed + 1))
+  fi
+done
+(($(cli TTL ann) > 0))
+echo "rlctl check: has a ttl, allowed $allowed of 10"

@@ -1,0 +1,25 @@
+-- A counter for each minute, under a key that holds the number of the minute. Replies true where the
+-- user is to be limited, else false.
+--
+-- What goes wrong: each minute begins with nothing. Two at 10:01:59 and two by 10:02:01 pass a limit
+-- of three a minute; a thousand at the end of a minute and a thousand as the next begins pass a limit
+-- of a thousand, 2000 within 20 ms.
+--
+-- $ rlctl burst boundary --limit 1000/60s \
+--     --script minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' \
+--     --allowed-when nil --algorithm sliding-window-log
+-- > minute-counter.lua 2000 2000 0 2000 2.00× 19.99 ms
+-- > sliding-window-log 2000 1000 1000 1000 1.00×
+-- $ rlctl burst --replay minute-counter.log --limit 3/60s \
+--     --script minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' \
+--     --allowed-when nil --algorithm sliding-window-log
+-- > minute-counter.lua 4 4 0 4 1.33× 2 s
+-- > sliding-window-log 4 3 1 3 1.00×
+
+local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+
+local count = tonumber(redis.call('GET', key) or 0)
+if count >= limit then return true end
+redis.call('INCR', key)
+redis.call('EXPIRE', key, window)
+return false

@@ -1,0 +1,25 @@
+-- The sorted set that most people write: forget what is old, record this request, count.
+-- The time of a request in milliseconds is both its score and its member.
+--
+-- What goes wrong: a set has each member once, so that requests in the same millisecond are one
+-- entry. Of 15 requests, two in each millisecond, 10 pass a limit of 5; all in one millisecond, all
+-- 15 do.
+--
+-- $ rlctl burst steady --limit 5/60s --rate 2000/s --requests 15 \
+--     --script times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' \
+--     --algorithm sliding-window-log
+-- > times-as-members.lua 15 10 5 10 2.00×
+-- > sliding-window-log 15 5 10 5 1.00×
+-- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 \
+--     --script times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' \
+--     --algorithm sliding-window-log
+-- > times-as-members.lua 15 15 0 15 3.00×
+-- > sliding-window-log 15 5 10 5 1.00×
+
+local key, now, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+
+redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+redis.call('ZADD', key, now, now)
+local count = redis.call('ZCARD', key)
+redis.call('PEXPIRE', key, window)
+return count

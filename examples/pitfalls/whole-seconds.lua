@@ -1,0 +1,20 @@
+-- Prune, count, record if there is room; unique members. Times are whole seconds.
+--
+-- What goes wrong: a request of second 59.999 is taken for one of second 59, and leaves the window of
+-- one second as the clock shows 60: a sliding window that is as coarse as a fixed one. Of 20
+-- requests within 20 ms, 20 pass a limit of 10 a second.
+--
+-- $ rlctl burst boundary --limit 10/1s \
+--     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}' \
+--     --algorithm sliding-window-log
+-- > whole-seconds.lua 20 20 0 20 2.00× 19 ms
+-- > sliding-window-log 20 10 10 10 1.00×
+
+local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local id = ARGV[4]
+
+redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
+if redis.call('ZCARD', key) >= limit then return false end
+redis.call('ZADD', key, now, id)
+redis.call('EXPIRE', key, window)
+return true
