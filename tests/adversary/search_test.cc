@@ -30,6 +30,7 @@ class TestScript final : public rlctl::traffic::Script {
  public:
   TestScript(std::string text, microseconds unit = 1us) : text_(std::move(text)), unit_(unit) {}
 
+  std::string_view name() const override { return "test"; }
   void load(rlctl::redis::Connection& connection) override {
     sha1_ = connection.call({"SCRIPT", "LOAD", text_}).text();
   }
