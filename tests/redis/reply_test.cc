@@ -235,7 +235,7 @@ TEST_CASE("the line of a script at which an error was raised, in the words of ea
   CHECK(script_line("ERR Error running script " + call +
                     "@enable_strict_lua:15: user_script:4: nonexistent global variable 'x'") == 4);
   CHECK(script_line("ERR Error compiling script (new function): user_script:2: unexpected") == 2);
-  CHECK(script_line("ERR saw user_script:99: script: x, on @user_script:5.") == 5);
+  CHECK(script_line("ERR saw @user_script:99: script: x, on @user_script:5.") == 5);
   CHECK_FALSE(script_line("ERR value is not an integer or out of range"));
   CHECK_FALSE(script_line("ERR user_script:x"));
   CHECK_FALSE(script_line(""));

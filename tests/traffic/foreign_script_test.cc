@@ -16,7 +16,6 @@ using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
 using rlctl::limiter::UsageError;
-using rlctl::redis::Connection;
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
 using rlctl::redis::Interrupt;
