@@ -15,7 +15,7 @@ constexpr std::chrono::hours kLongestTimeout{24 * 365};
 /// After so many answers the requests that follow them are sent.
 constexpr int kAnswersAtOnce = 32;
 /// After so many times that many the other connections have their turn.
-constexpr int kReadsAtOnce = 64;
+constexpr int kReadsAtOnce = 16;
 
 double as_seconds(redis::Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();

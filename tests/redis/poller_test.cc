@@ -98,12 +98,12 @@ TEST_CASE("an interrupt ends the waiting once, so that what is on its way can be
   Poller poller(&interrupt);
   poller.add(ends.near.get(), 1);
   interrupt.raise(SIGINT);
-  const auto began = Clock::now();
+  auto began = Clock::now();
   CHECK(poller.wait(began + 60s).empty());
   CHECK(Clock::now() < began + 60s);
-  CHECK(wait(poller, Clock::now() + 20ms).empty());
-  CHECK(poller.wait(Clock::now() + 1ms).empty());
-  CHECK(Clock::now() > began + 20ms);
+  began = Clock::now();
+  CHECK(poller.wait(began + 50ms).empty());
+  CHECK(Clock::now() > began + 40ms);
   write_to(ends.far, "x");
   CHECK(wait(poller, kNoDeadline).size() == 1);
 }

@@ -427,6 +427,12 @@ TEST_CASE("a sender that is kept from running shows it in lag and response, not 
   check_all_sent(rig.answers_, stream);
   const auto timing = outcome.timing.value();
   CHECK(timing.lag.max() >= 290ms);
+  microseconds latest{0};
+  for (std::size_t i = 0; i < rig.answers_.size(); ++i) {
+    const auto due = stream.arrival(static_cast<std::int64_t>(i)).at;
+    latest = std::max(latest, rig.answers_[i].arrival.at - due);
+  }
+  CHECK(latest >= 290ms);
   CHECK(longer(timing.lag, 145, 145ms));
   CHECK(longer(timing.response, 145, 145ms));
   CHECK(timing.service.percentile(95).value() < 145ms);
@@ -579,6 +585,19 @@ TEST_CASE("an interrupted run does not wait longer for a mute server than a time
   rig.kill(SIGCONT);
 }
 
+TEST_CASE("an interrupted run does not wait longer for a slow server, either") {
+  Rig rig;
+  rig.timeout_ = 300ms;
+  Stream stream(100, 10us);
+  stream.on(60, [&] { rig.interrupt_.raise(SIGINT); });
+  SlowScript script;
+  const auto began = Clock::now();
+  const auto outcome = run_on_schedule(stream, rig.run_of(script, {kMinute}));
+  CHECK(Clock::now() - began < 3s);  // for all it would take six or more
+  CHECK(outcome.interrupted);
+  CHECK(outcome.measured.sent < 60);
+}
+
 TEST_CASE("who takes the decisions may throw, and nothing is on its way after that") {
   Rig rig(3);
   int decided = 0;
@@ -664,4 +683,31 @@ TEST_CASE("flat out: one connection's requests are decided as the models decide 
     model.decide({&rig.answers_[i].arrival, 1}, {&expected, 1});
     REQUIRE(rig.answers_[i].decision == expected);
   }
+}
+
+TEST_CASE("flat out: more answers than are read at a time are all read") {
+  Rig rig;
+  // By then the server has answered the whole pipeline.
+  rig.on_answer_ = [&] {
+    if (rig.answers_.size() == 1) std::this_thread::sleep_for(200ms);
+  };
+  rig.timeout_ = 5s;
+  Stream stream(800, 1us);
+  CHECK(rig.flat_out(stream, 800).measured.sent == 800);
+  rig.check_nothing_under_way();
+}
+
+TEST_CASE("more connections than are looked at at a time all have their turn") {
+  Rig rig(300);
+  Stream stream(3000, 1us);
+  Outcome outcome;
+  SUBCASE("on schedule") {
+    outcome = rig.on_schedule(stream);
+  }
+  SUBCASE("flat out") {
+    outcome = rig.flat_out(stream, 1);
+  }
+  CHECK(outcome.measured.sent == 3000);
+  CHECK(rig.answers_.size() == 3000);
+  CHECK(in_order(rig.answers_));
 }
