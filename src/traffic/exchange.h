@@ -39,15 +39,15 @@ class Exchange {
   /// Whether more may be asked: neither an error nor an interrupt has ended the run.
   [[nodiscard]] bool goes_on() const noexcept { return !stopped_at_; }
   /// How many requests are on their way on a connection.
-  [[nodiscard]] std::size_t under_way(std::size_t client) const noexcept {
-    return clients_[client].waiting.size();
+  [[nodiscard]] std::size_t under_way(std::size_t number) const noexcept {
+    return clients_[number].waiting.size();
   }
   /// When the first request will be due, for those who are told of the progress.
   void expect_first(Instant due) noexcept { first_due_ = due; }
 
   /// Hands a request to a connection, as of now; it leaves with the next send_all() or turn().
   /// `due`: when it was to be sent, none without a schedule. Only while goes_on().
-  void ask(std::size_t client, Arrival arrival, std::optional<Instant> due);
+  void ask(std::size_t number, Arrival arrival, std::optional<Instant> due);
   /// Sends what was asked, as far as the sockets take it.
   void send_all();
   /// Sends, then takes the answers that have come; where there are none it waits for them until
