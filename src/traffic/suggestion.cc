@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 
 #include "traffic/decider.h"
@@ -10,7 +11,7 @@
 namespace rlctl::traffic {
 namespace {
 
-constexpr std::int64_t kMostLimit = 1'000'000'000;
+constexpr std::int64_t kLeastLimit = 1, kMostLimit = 1'000'000'000;
 /// The limits around the suggested one that are shown, as parts of it.
 constexpr std::array kAround{0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0};
 /// Of limits that are tried, for the progress: bisection takes one for each bit.
@@ -25,11 +26,15 @@ class Suggesting {
         contestant_(contestant),
         share_(share),
         interrupt_(interrupt),
-        on_progress_(on_progress) {}
+        on_progress_(on_progress),
+        least_(last_usable(kLeastLimit)),
+        most_(last_usable(kMostLimit)) {}
 
   [[nodiscard]] Suggestion run();
 
  private:
+  [[nodiscard]] bool is_usable(std::int64_t limit) const;
+  [[nodiscard]] std::int64_t last_usable(std::int64_t towards) const;
   const LimitTried& tried(std::int64_t limit);
   [[nodiscard]] bool is_enough(std::int64_t limit) {
     return tried(limit).share(share_.of_keys) <= share_.most;
@@ -41,8 +46,32 @@ class Suggesting {
   const DeniedShare& share_;
   const redis::Interrupt& interrupt_;
   const OnSuggestionProgress& on_progress_;
+  std::int64_t least_, most_;  ///< limits that the contestant can be asked with
   std::map<std::int64_t, LimitTried> tried_;
 };
+
+bool Suggesting::is_usable(std::int64_t limit) const {
+  auto contestant = contestant_;
+  contestant.limits.front().limit = limit;
+  try {
+    require_usable(contestant);
+  } catch (const limiter::UsageError&) {
+    return false;
+  }
+  return true;
+}
+
+/// From the contestant's own limit, which is usable: with a burst, very small and very large ones
+/// are not.
+std::int64_t Suggesting::last_usable(std::int64_t towards) const {
+  if (is_usable(towards)) return towards;
+  auto usable = contestant_.limits.front().limit;
+  while (usable != towards && std::abs(towards - usable) > 1) {
+    const auto middle = usable + (towards - usable) / 2;
+    (is_usable(middle) ? usable : towards) = middle;
+  }
+  return usable;
+}
 
 const LimitTried& Suggesting::tried(std::int64_t limit) {
   const auto known = tried_.find(limit);
@@ -71,12 +100,12 @@ const LimitTried& Suggesting::tried(std::int64_t limit) {
 }
 
 std::optional<std::int64_t> Suggesting::smallest() {
-  std::int64_t enough = 1;
+  auto enough = least_, too_small = least_ - 1;
   while (!is_enough(enough)) {
-    if (enough == kMostLimit) return std::nullopt;
-    enough = std::min(2 * enough, kMostLimit);
+    if (enough == most_) return std::nullopt;
+    too_small = enough;
+    enough = std::min(2 * enough, most_);
   }
-  auto too_small = enough / 2;
   while (enough - too_small > 1) {
     const auto middle = too_small + (enough - too_small) / 2;
     (is_enough(middle) ? enough : too_small) = middle;
@@ -87,10 +116,10 @@ std::optional<std::int64_t> Suggesting::smallest() {
 Suggestion Suggesting::run() {
   Suggestion suggestion;
   const auto limit = smallest();
-  std::vector<std::int64_t> shown{limit.value_or(kMostLimit)};
+  std::vector<std::int64_t> shown{limit.value_or(most_)};
   for (const auto part : kAround) {
     const auto around = static_cast<std::int64_t>(part * static_cast<double>(shown.front()));
-    if (limit && around >= 1 && around <= kMostLimit) shown.push_back(around);
+    if (limit && around >= least_ && around <= most_) shown.push_back(around);
   }
   std::sort(shown.begin(), shown.end());
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());

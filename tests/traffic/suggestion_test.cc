@@ -123,3 +123,24 @@ TEST_CASE("several windows have no one limit") {
                                       {.most = 0.01}, interrupt)),
       UsageError);
 }
+
+TEST_CASE("limits that a burst does not go with are not tried") {
+  const Interrupt interrupt;
+  // burst × window / limit is at most 4e15, so that the limit is at least 216; limit × burst is at
+  // most 2^53.
+  const Contestant contestant{&algorithm("gcra"), {{1000, 24h * 10, 1'000'000}}};
+  const auto all = suggest_limit(many_keys, contestant, {.most = 1}, interrupt);
+  REQUIRE(all.chosen == 0);
+  CHECK(all.tried[0].limit == 216);
+
+  // Each request alone is too much for the burst.
+  const auto dear = [] {
+    return make_traffic(*find_pattern("steady"),
+                        {.limit = {10, 1s, {}}, .requests = 5, .cost = 100'000'001});
+  };
+  const Contestant small_burst{&algorithm("gcra"), {{1000, 1s, 100'000'000}}};
+  const auto none = suggest_limit(dear, small_burst, {.most = 0.5}, interrupt);
+  CHECK_FALSE(none.chosen);
+  REQUIRE(none.tried.size() == 1);
+  CHECK(none.tried[0].limit == (std::int64_t{1} << 53) / 100'000'000);
+}
