@@ -7,6 +7,17 @@ namespace rlctl::traffic {
 using limiter::Decision;
 using limiter::kNever;
 
+namespace {
+
+constexpr microseconds kMinute{60'000'000};
+
+void keep_worse(std::optional<Minute>& worst, const Minute& minute) {
+  const auto denied = worst ? worst->denied : 0;
+  if (minute.denied > denied) worst = minute;
+}
+
+}  // namespace
+
 Measurement::Key& Measurement::key(std::uint32_t number) {
   if (number >= keys_.size()) {
     keys_.resize(number + std::size_t{1});
@@ -23,6 +34,7 @@ Measurement::Key& Measurement::key(std::uint32_t number) {
 void Measurement::add(const Arrival& arrival, const Decision& decision) {
   Key& asked = key(arrival.key);
   ++measured_.sent;
+  count_minute(arrival.at, decision.allowed);
   if (!decision.allowed) {
     deny(asked, arrival, decision);
     return;
@@ -73,6 +85,16 @@ void Measurement::end_denials(Key& key, const Arrival& allowed) {
   key.denials.reset();
 }
 
+void Measurement::count_minute(microseconds at, bool allowed) {
+  // Without a division for each request.
+  if (at < minute_.from || at >= minute_.from + kMinute) {
+    keep_worse(measured_.worst_minute, minute_);
+    minute_ = {.from = at / kMinute * kMinute};
+  }
+  ++minute_.sent;
+  if (!allowed) ++minute_.denied;
+}
+
 Worst Measurement::worst() const {
   Worst worst;
   for (std::size_t limit = 0; limit < limits_.size(); ++limit) {
@@ -95,6 +117,7 @@ Worst Measurement::worst() const {
 Measured Measurement::result() const {
   Measured result = measured_;
   result.worst = worst();
+  keep_worse(result.worst_minute, minute_);
   for (const Key& key : keys_) {
     if (!key.denials) continue;
     result.longest_shut_out =

@@ -38,6 +38,14 @@ struct RetryError {
   microseconds too_late{0};   ///< allowed already, at most so long before it
 };
 
+/// One of the clock's, as monitoring counts by.
+struct Minute {
+  microseconds from{0};               ///< since 1970, a multiple of 60 s
+  std::int64_t sent = 0, denied = 0;  ///< requests
+
+  bool operator==(const Minute&) const = default;
+};
+
 struct KeyDenied {
   std::uint32_t key = 0;
   std::int64_t denied = 0;
@@ -53,6 +61,8 @@ struct Measured {
   /// request that was allowed, or until the last one.
   microseconds longest_shut_out{0};
   RetryError retry_error;
+  /// In which most requests were denied, of equals the first; none where none was.
+  std::optional<Minute> worst_minute = {};
 };
 
 /// Takes the decisions about a traffic one by one. Memory grows with the number of keys and with
@@ -83,12 +93,14 @@ class Measurement {
   Key& key(std::uint32_t number);
   void deny(Key& key, const Arrival& arrival, const limiter::Decision& decision);
   void end_denials(Key& key, const Arrival& allowed);
+  void count_minute(microseconds at, bool allowed);
   [[nodiscard]] Worst worst() const;
 
   std::vector<limiter::Limit> limits_;
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< of each key in turn, one for each limit
-  Measured measured_;
+  Measured measured_;                 ///< its worst minute is that of those that are over
+  Minute minute_;                     ///< of the latest request
 };
 
 }  // namespace rlctl::traffic

@@ -258,3 +258,22 @@ TEST_CASE("what is allowed with a delay counts when it may go on") {
   CHECK(worst.from == 1000s);
   CHECK(worst.span == 48s);
 }
+
+TEST_CASE("the worst minute is the clock's in which most were denied, of equals the first") {
+  // The history begins at 22:13:20, so that the minute has begun 20 s before it.
+  const auto second = [](int seconds) { return seconds * 1'000'000; };
+  History history{allow(0), deny(second(1), 1us), deny(second(39), 1us)};
+  const Minute first{kBegin - 20s, 3, 2};
+  CHECK(measure(history).worst_minute == first);
+  for (const int at : {40, 41, 99}) history.push_back(deny(second(at), 1us));
+  const Minute second_minute{kBegin + 40s, 3, 3};
+  CHECK(measure(history).worst_minute == second_minute);
+  for (const int at : {400, 410, 411}) history.push_back(deny(second(at), 1us));
+  history.push_back(allow(second(412)));
+  CHECK(measure(history).worst_minute == second_minute);
+}
+
+TEST_CASE("where nothing is denied no minute is the worst") {
+  CHECK_FALSE(measure({allow(0), allow(90'000'000)}).worst_minute);
+  CHECK_FALSE(measure({}).worst_minute);
+}
