@@ -172,7 +172,9 @@ Action add_burst(Options& options) {
 const Command burst_command{
     .name = "burst",
     .summary = "drive traffic at limiters, and show what they let pass",
-    .synopsis = "[connection] burst [options] [PATTERN]",
+    .synopsis =
+        "[connection] burst [options] [PATTERN]\n"
+        "[connection] burst [options] --replay FILE...",
     .about =
         "Sends the same traffic through one limiter after the other, and compares what\n"
         "each allows within any one window with the limit. Time is virtual: a minute of\n"
@@ -184,7 +186,7 @@ const Command burst_command{
 Exit status:
   0  done
   1  an assertion does not hold, or is about a run that is not valid
-  2  wrong usage, or output that cannot be written
+  2  wrong usage, a log that cannot be read, or output that cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
   5  the server or the script failed (READONLY, OOM)
@@ -195,6 +197,7 @@ Examples:
   rlctl burst boundary --algorithm gcra --assert 'worst<=2' --svg gcra.svg
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10
+  rlctl burst --replay access.log --limit 100/60s --suggest 1%
 )",
     .add = add_burst,
     .notes = burst_notes};

@@ -72,7 +72,7 @@ std::optional<RealClock> parse_clock(const BurstOptions& options) {
   if (options.duration) {
     clock.duration = parse_time(*options.duration, "--duration");
     if (clock.duration->count() == 0) throw UsageError("--duration must be more than 0");
-  } else if (!options.requests) {
+  } else if (!options.requests && !options.replay.given()) {
     clock.duration = kClosedLoop;
   }
   return clock;

@@ -75,7 +75,9 @@ void add_schedule(Words& words, const BurstPlan& plan, const BurstOptions& optio
 
 std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
                                        const ConnectionOptions& connection) {
-  Words words({"rlctl", "burst", std::string(plan.pattern->name)});
+  Words words({"rlctl", "burst"});
+  if (plan.pattern) words.add(plan.pattern->name);
+  if (plan.replay) words.add(replay_words(*plan.replay));
   for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
   for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
   words.add(script_words(script_options(options)));
@@ -85,7 +87,8 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
   words.add("--keys", key_count(options));
   words.add("--key-skew", options.key_skew);
   words.add("--cost", options.cost);
-  words.add("--seed", std::to_string(plan.request.seed));
+  if (plan.pattern) words.add("--seed", std::to_string(plan.request.seed));
+  words.add("--suggest", options.replay.suggest);
   if (plan.model) words.add("--model");
   if (plan.real) add_server(words, connection);
   return words.take();

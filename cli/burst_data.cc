@@ -5,6 +5,8 @@
 #include <iterator>
 #include <optional>
 
+#include "cli/burst_replay.h"
+#include "cli/burst_suggestion.h"
 #include "cli/burst_timing_data.h"
 #include "cli/escape.h"
 
@@ -26,6 +28,11 @@ void append_text(std::string& out, std::string_view name, std::string_view text)
 std::optional<std::int64_t> count_of(const std::optional<microseconds>& time) {
   if (!time) return std::nullopt;
   return time->count();
+}
+
+/// Nothing is left to chance in a log.
+std::optional<std::uint64_t> seed_of(const BurstReport& report) {
+  return report.pattern ? std::optional(report.request.seed) : std::nullopt;
 }
 
 /// In quotes only where it must be.
@@ -86,6 +93,24 @@ void append_denials(std::string& out, const BurstRun& run) {
   out += ']';
 }
 
+void append_worst_minute(std::string& out, const BurstRun& run) {
+  out += "\"worst_minute\":";
+  if (const auto& minute = run.outcome.measured.worst_minute) {
+    print(out, "{{\"from_us\":{},\"sent\":{},\"denied\":{}}}", minute->from.count(), minute->sent,
+          minute->denied);
+  } else {
+    out += "null";
+  }
+}
+
+void append_worst_minute_csv(std::string& out, const BurstRun& run) {
+  if (const auto& minute = run.outcome.measured.worst_minute) {
+    print(out, ",{},{},{}", minute->from.count(), minute->sent, minute->denied);
+  } else {
+    out += ",,,";
+  }
+}
+
 void append_run(std::string& out, const BurstReport& report, const BurstRun& run) {
   const auto& measured = run.outcome.measured;
   out += '{';
@@ -97,6 +122,8 @@ void append_run(std::string& out, const BurstReport& report, const BurstRun& run
   append_timing_json(out, run.outcome.timing);
   out += ',';
   append_denials(out, run);
+  append_worst_minute(out += ',', run);
+  append_suggestion_json(out += ',', report, run);
   out += '}';
 }
 
@@ -105,14 +132,20 @@ void append_run(std::string& out, const BurstReport& report, const BurstRun& run
 void append_burst_json(std::string& out, const BurstReport& report) {
   const auto& limit = report.limits.front();
   out += '{';
-  append_text(out, "pattern", report.pattern->name);
-  print(out, ",\"seed\":{},\"clock\":\"{}\",", report.request.seed,
+  append_text(out, "pattern", traffic_name(report));
+  print(out, ",\"seed\":{},\"clock\":\"{}\",", known(seed_of(report), "null"),
         report.real ? "real" : "virtual");
   const auto clients = report.real ? std::optional(report.real->clients) : std::nullopt;
   const auto pipeline = report.real ? report.real->pipeline : std::nullopt;
   print(out, "\"clients\":{},\"pipeline\":{},", known(clients, "null"), known(pipeline, "null"));
   print(out, "\"limit\":{},\"window_us\":{},", limit.limit, limit.window.count());
   append_limits(out, report);
+  out += ",\"replay\":";
+  if (report.recording) {
+    append_replay_json(out, *report.recording);
+  } else {
+    out += "null";
+  }
   append_text(out += ',', "command", command_line(report.command));
   print(out, ",\"interrupted\":{},\"runs\":[", report.interrupted);
   for (const auto& run : report.runs) {
@@ -128,12 +161,13 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
       "worst_ratio,worst_from_us,worst_span_us,first_denial_us,longest_shut_out_us,"
       "retry_after_compared,retry_after_broken,bytes_per_key";
   append_timing_csv_names(out);
+  out += ",worst_minute_from_us,worst_minute_sent,worst_minute_denied";
   out += '\n';
   const auto& limit = report.limits.front();
   for (const auto& run : report.runs) {
     const auto& measured = run.outcome.measured;
     const auto& worst = measured.worst;
-    print(out, "{},{},{},{},{},", report.pattern->name, report.request.seed, limit.limit,
+    print(out, "{},{},{},{},{},", traffic_name(report), known(seed_of(report), ""), limit.limit,
           limit.window.count(), csv_field(run.name));
     print(out, "{},{},{},{},{},", measured.sent, measured.allowed, measured.denied, measured.keys,
           measured.keys_denied);
@@ -142,6 +176,7 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
           measured.longest_shut_out.count(), measured.retry_error.compared,
           measured.retry_error.broken, known(run.outcome.bytes_per_key, ""));
     append_timing_csv(out, report, run);
+    append_worst_minute_csv(out, run);
     out += '\n';
   }
 }

@@ -66,6 +66,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
                 "key n comes as often as 1/n^NUMBER (default: 0, all alike)");
   options.value("--cost", "NUMBER", target.cost, "of each request (default: 1)");
   options.value("--seed", "NUMBER", target.seed, "another chance (default: 1)");
+  add_replay_options(options, target.replay);
   options.group("Clock");
   options.value("--clock", "CLOCK", target.clock,
                 "virtual: no time passes; real: sent when due, and timed (default: virtual)");
@@ -83,7 +84,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
 }
 
 std::string burst_notes() {
-  return pattern_help() + list_algorithms({}) + placeholder_help();
+  return pattern_help() + format_help() + list_algorithms({}) + placeholder_help();
 }
 
 }  // namespace rlctl::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/replay_options.h"
 #include "cli/script_options.h"
 
 namespace rlctl::cli {
@@ -14,6 +15,7 @@ struct BurstOptions {
   std::vector<std::string> limits = {}, algorithms = {}, assertions = {};
   std::vector<std::string> keys = {};  ///< a number is how many; else it is a key of the script
   ScriptOptions script = {};           ///< without its keys; see script_options()
+  ReplayArguments replay = {};
   std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;
   std::optional<std::string> clock, clients, pipeline;
   std::optional<std::string> svg, csv, jsonl;
@@ -26,7 +28,7 @@ struct BurstOptions {
 [[nodiscard]] ScriptOptions script_options(const BurstOptions& options);
 
 void add_burst_options(Options& options, BurstOptions& target);
-/// The sections of --help that list the patterns and the algorithms.
+/// The sections of --help that list the patterns, the algorithms and more.
 [[nodiscard]] std::string burst_notes();
 
 }  // namespace rlctl::cli

@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "cli/burst_command.h"
 #include "cli/limit_options.h"
@@ -211,6 +213,57 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   return request;
 }
 
+/// What says something of a pattern that a log says itself.
+void refuse_with_log(const BurstOptions& options, const std::optional<RealClock>& clock) {
+  const auto refuse = [](bool given, std::string_view option, std::string_view says,
+                         std::string hint) {
+    if (!given) return;
+    throw UsageError(
+        fmt::format("{} is for a pattern: with --replay the log says {}", option, says),
+        std::move(hint));
+  };
+  const bool closed_loop = clock && clock->is_closed_loop();
+  refuse(options.rate && !closed_loop, "--rate", "when requests come",
+         "leave it out; --rate max sends them as fast as the server answers");
+  refuse(options.duration && !closed_loop, "--duration", "how long it lasts", "leave it out");
+  refuse(options.requests.has_value(), "--requests", "which requests come",
+         "cut the log: head -n 1000 FILE | rlctl burst --replay -");
+  refuse(key_count(options).has_value(), "--keys", "which keys are asked for",
+         "--key-field names where it does");
+  refuse(options.key_skew.has_value(), "--key-skew", "which keys are asked for", "leave it out");
+  refuse(options.cost.has_value(), "--cost", "what requests cost",
+         "--cost-field names where it does");
+  refuse(options.seed.has_value(), "--seed", "all: nothing is left to chance", "leave it out");
+}
+
+std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
+                                                  const BurstPlan& plan) {
+  if (!options.replay.suggest) return std::nullopt;
+  const auto share = parse_denied_share(*options.replay.suggest);
+  if (plan.limits.size() > 1) {
+    throw UsageError("--suggest finds the limit of one window, but there are several --limit",
+                     "give one: its window counts");
+  }
+  if (options.script.script) {
+    throw UsageError("--suggest asks the models of the algorithms, and there is none of a script",
+                     "leave out --script, and name an --algorithm");
+  }
+  return share;
+}
+
+/// The traffic, a pattern's or a log's.
+void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
+  plan.replay = parse_replay(options.replay, invocation.operands);
+  if (plan.replay) {
+    refuse_with_log(options, plan.real);
+    plan.request.limit = plan.limits.front();
+  } else {
+    plan.pattern = &parse_pattern(invocation.operands, plan.real);
+    plan.request = make_request(options, plan.limits.front(), plan.real);
+  }
+  plan.suggest = parse_suggest(options, plan);
+}
+
 void refuse_server(const ConnectionOptions& connection) {
   if (!connection.url && !connection.host && !connection.port && !connection.socket) return;
   throw UsageError(
@@ -221,9 +274,8 @@ void refuse_server(const ConnectionOptions& connection) {
 
 BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
   BurstPlan plan{.real = parse_clock(options), .model = options.model};
-  plan.pattern = &parse_pattern(invocation.operands, plan.real);
   plan.limits = parse_limits(options);
-  plan.request = make_request(options, plan.limits.front(), plan.real);
+  set_traffic(plan, options, invocation);
   add_contestants(plan, options);
   plan.command = command_words(plan, options, invocation.connection);
   if (plan.model) refuse_server(invocation.connection);
@@ -232,7 +284,7 @@ BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocat
                      "leave out --model or --script");
   }
   // What the pattern refuses is said before anything is started.
-  static_cast<void>(traffic::make_traffic(*plan.pattern, plan.request));
+  if (plan.pattern) static_cast<void>(traffic::make_traffic(*plan.pattern, plan.request));
   return plan;
 }
 

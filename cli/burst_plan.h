@@ -9,16 +9,20 @@
 #include "cli/burst_options.h"
 #include "cli/command.h"
 #include "limiter/limit.h"
+#include "replay/recording.h"
 #include "traffic/contestant.h"
 #include "traffic/pattern.h"
+#include "traffic/suggestion.h"
 
 namespace rlctl::cli {
 
 /// What `rlctl burst` is to do.
 struct BurstPlan {
-  const traffic::Pattern* pattern = nullptr;
-  traffic::PatternRequest request = {};
-  std::vector<limiter::Limit> limits = {};            ///< with the burst that was asked for
+  const traffic::Pattern* pattern = nullptr;         ///< null: the traffic is a log's
+  traffic::PatternRequest request = {};              ///< of the pattern
+  std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
+  std::optional<traffic::DeniedShare> suggest = {};  ///< find the limit that denies at most so many
+  std::vector<limiter::Limit> limits = {};           ///< with the burst that was asked for
   std::vector<traffic::Contestant> contestants = {};  ///< each with the limits as it takes them
   std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first contestant; or none
   std::optional<RealClock> real = {};                          ///< none: the virtual clock

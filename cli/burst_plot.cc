@@ -150,8 +150,7 @@ void Plot::append_chart(const std::vector<std::int64_t>& within) {
   if (within.empty()) return;
   const auto limit = static_cast<double>(scale_.limit);
   const auto height = limit / rows_;
-  const auto most =
-      static_cast<double>(*std::max_element(within.begin(), within.end()) * scale_.cost);
+  const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
   const int above =
       std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
   for (int row = above; row > 0; --row) {
@@ -171,7 +170,7 @@ void Plot::append_chart_row(const std::vector<std::int64_t>& within, double bott
                             std::string_view label, Tone row_tone) {
   std::string text;
   for (const auto count : within) {
-    text += glyphs_.heights[level_in(static_cast<double>(count * scale_.cost), bottom, top)];
+    text += glyphs_.heights[level_in(static_cast<double>(count), bottom, top)];
   }
   text.erase(text.find_last_not_of(' ') + 1);
   line(label, glyphs_.side, tone(text, row_tone));
@@ -222,11 +221,13 @@ void Plot::append_axis() {
 
 void Plot::append_notes() {
   TextBlock block(out_, look_);
-  const auto keys = report_.request.keys;
-  block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
-            keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
-                                   report_.limits.front().limit)
-                     : "against the limit");
+  const auto keys = traffic_keys(report_);
+  if (scale_.has_chart) {
+    block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
+              keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
+                                     report_.limits.front().limit)
+                       : "against the limit");
+  }
   block.row("rows", "requests",
             fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
 }

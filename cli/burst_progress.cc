@@ -76,7 +76,13 @@ std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progres
 }
 
 /// How long a run takes where the traffic says it by its time, and not by its requests.
-std::optional<double> planned_seconds(const BurstPlan& plan) {
+std::optional<double> planned_seconds(const BurstPlan& plan,
+                                      const std::optional<std::chrono::microseconds>& length) {
+  if (!plan.pattern) {
+    const auto& planned = plan.real->is_closed_loop() ? plan.real->duration : length;
+    if (!planned) return std::nullopt;
+    return std::chrono::duration<double>(*planned).count();
+  }
   const auto& duration = plan.real->is_closed_loop() ? plan.real->duration : plan.request.duration;
   const bool ends_by_requests = plan.request.requests && !plan.real->duration;
   if (ends_by_requests || plan.pattern->rate.empty()) return std::nullopt;
@@ -106,11 +112,21 @@ void BurstProgress::update(std::size_t number, std::string_view name, std::int64
   const RunInProgress run{.name = name,
                           .number = number,
                           .of = plan_.contestants.size(),
-                          .seconds = planned_seconds(plan_),
+                          .seconds = planned_seconds(plan_, length_),
                           .requests = std::max<std::int64_t>(size, 1),
                           .is_closed_loop = plan_.real->is_closed_loop()};
   // The last column stays free, see Progress.
   progress_.update(real_progress_text(run, progress, terminal_width(STDERR_FILENO) - 1));
+}
+
+void BurstProgress::suggest(std::size_t number, std::string_view name, double share,
+                            std::int64_t limit) {
+  if (!progress_.enabled()) return;
+  const auto all = static_cast<double>(plan_.contestants.size());
+  std::string shown;
+  escape_message(shown, name);
+  progress_.update(fmt::format("{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",
+                               100 * (static_cast<double>(number) + share) / all, shown, limit));
 }
 
 }  // namespace rlctl::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,18 +31,24 @@ struct RunInProgress {
 /// How far all runs together are, on a terminal.
 class BurstProgress {
  public:
-  BurstProgress(const BurstPlan& plan, bool enabled) : plan_(plan), progress_(enabled) {}
+  /// `length`: of a log, from its first request to its last.
+  BurstProgress(const BurstPlan& plan, bool enabled,
+                std::optional<std::chrono::microseconds> length)
+      : plan_(plan), length_(length), progress_(enabled) {}
 
   /// Of run `number`, from 0, under the virtual clock.
   void update(std::size_t number, std::int64_t done, std::int64_t size);
   /// The same under the real one.
   void update(std::size_t number, std::string_view name, std::int64_t size,
               const traffic::RealProgress& progress);
+  /// A suggestion for run `number`: the share of the work that is done, and which limit is tried.
+  void suggest(std::size_t number, std::string_view name, double share, std::int64_t limit);
   /// Before anything else is written to stderr.
   void clear() noexcept { progress_.clear(); }
 
  private:
   const BurstPlan& plan_;
+  std::optional<std::chrono::microseconds> length_;
   Progress progress_;
 };
 

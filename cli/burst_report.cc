@@ -37,7 +37,16 @@ std::string shell_quoted(const std::string& word) {
 
 std::string_view traffic_text(const BurstReport& report) {
   if (report.real && report.real->is_closed_loop()) return "as fast as answers come";
-  return report.pattern->summary;
+  return report.pattern ? report.pattern->summary : "recorded traffic";
+}
+
+std::string_view traffic_name(const BurstReport& report) {
+  return report.pattern ? report.pattern->name : "replay";
+}
+
+std::int64_t traffic_keys(const BurstReport& report) {
+  if (report.recording) return static_cast<std::int64_t>(report.recording->keys());
+  return report.request.keys;
 }
 
 std::string ratio_text(double ratio) {

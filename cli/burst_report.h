@@ -11,9 +11,11 @@
 
 #include "cli/burst_clock.h"
 #include "limiter/limit.h"
+#include "replay/recording.h"
 #include "traffic/foreign_script.h"
 #include "traffic/outcome.h"
 #include "traffic/pattern.h"
+#include "traffic/suggestion.h"
 
 namespace rlctl::cli {
 
@@ -23,18 +25,22 @@ struct BurstRun {
   std::string name = {};  ///< of the limiter: an algorithm's
   traffic::Outcome outcome = {};
   /// What its times are told from. Under the real clock one run comes after the other, so that each
-  /// has got its own: when its traffic began, or the window before the edge around which it is.
-  /// Else 0: all have the same times.
+  /// has got its own: when its traffic began, or the window before the edge around which it is. Of
+  /// a log when the first request came. Else 0: all have the same times.
   std::chrono::microseconds begin{0};
   std::string worst_key = {};  ///< empty where nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
+  std::optional<std::int64_t> burst = {};              ///< that a suggestion was made for, if any
+  std::optional<traffic::Suggestion> suggestion = {};  ///< see BurstReport::suggest
 };
 
 /// All that `rlctl burst` has to tell, in any form.
 struct BurstReport {
-  const traffic::Pattern* pattern = nullptr;
-  traffic::PatternRequest request = {};     ///< its limit is the first of `limits`
-  std::vector<limiter::Limit> limits = {};  ///< with the burst that was asked for
+  const traffic::Pattern* pattern = nullptr;  ///< null: the traffic is the recording's
+  traffic::PatternRequest request = {};  ///< of the pattern; its limit is the first of `limits`
+  std::shared_ptr<const replay::Recording> recording = {};  ///< or none
+  std::optional<traffic::DeniedShare> suggest = {};         ///< what limits were suggested for
+  std::vector<limiter::Limit> limits = {};                  ///< with the burst that was asked for
   std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first run's; or none
   std::vector<std::string> command = {};  ///< the words of what repeats it, not quoted
   std::vector<BurstRun> runs = {};        ///< in the order asked for
@@ -46,6 +52,10 @@ struct BurstReport {
 [[nodiscard]] std::string command_line(const std::vector<std::string>& words);
 /// A word as a shell takes it back: in single quotes where it must be.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
+/// "boundary"; "replay" where the traffic is a log's.
+[[nodiscard]] std::string_view traffic_name(const BurstReport& report);
+/// For how many keys it is.
+[[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
 /// What the traffic is, in a few words.
 [[nodiscard]] std::string_view traffic_text(const BurstReport& report);
 /// "2.00"; with more digits where these would make it 1 and it is not.

@@ -6,18 +6,27 @@ namespace rlctl::cli {
 
 using std::chrono::microseconds;
 
+namespace {
+
+std::int64_t units_in(const traffic::Timeline& departures) {
+  std::int64_t units = 0;
+  for (const auto& bin : departures.bins()) units += bin.allowed;
+  return units;
+}
+
+}  // namespace
+
 BurstScale scale_of(const BurstReport& report) {
   const auto& limit = report.limits.front();
-  BurstScale scale{.window = limit.window,
-                   .limit = limit.limit * report.request.keys,
-                   .cost = report.request.cost};
-  const bool has_edges = !report.real || report.pattern->first_in_window != nullptr;
+  const auto keys = traffic_keys(report);
+  BurstScale scale{.window = limit.window, .has_chart = report.pattern || keys == 1};
+  scale.limit = scale.has_chart ? limit.limit * keys : limit.limit;
+  const bool has_edges = report.pattern && (!report.real || report.pattern->first_in_window);
   bool first = true;
   for (const auto& run : report.runs) {
     const auto& outcome = run.outcome;
-    const auto most = report.request.keys == 1 ? outcome.measured.worst.allowed
-                                               : outcome.measured.allowed * scale.cost;
-    scale.most = std::max(scale.most, most);
+    scale.most = std::max(
+        scale.most, keys == 1 ? outcome.measured.worst.allowed : units_in(outcome.departures));
     if (outcome.measured.sent == 0) continue;
     const auto& timeline = outcome.timeline;
     const auto begin = timeline.begin() - run.begin;
@@ -49,6 +58,7 @@ std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run, const TimeAx
 
 std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
                                            const BurstScale& scale) {
+  if (!scale.has_chart) return {};
   return allowed_within_window(run.outcome.departures, axis_of_run(axis, run), scale.window);
 }
 

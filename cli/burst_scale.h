@@ -15,8 +15,10 @@ struct BurstScale {
   std::chrono::microseconds begin{0}, end{0};
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
   std::int64_t limit = 1;               ///< units, of all keys together
-  std::int64_t cost = 1;                ///< units a request
   std::int64_t most = 0;                ///< units within a window, at most
+  /// Whether what is allowed within a window is drawn. Not of a log with several keys: each asks as
+  /// it likes, so that all of them together say nothing about the limit of one.
+  bool has_chart = true;
 };
 
 [[nodiscard]] BurstScale scale_of(const BurstReport& report);
@@ -29,7 +31,8 @@ struct BurstScale {
 /// A run's requests in the columns of the axis of all runs.
 [[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run,
                                                              const TimeAxis& axis);
-/// What it allowed within the last window, in the same columns: see allowed_within_window().
+/// The units that it allowed within the last window, in the same columns: see
+/// allowed_within_window(). Empty where they are not drawn.
 [[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
                                                          const BurstScale& scale);
 

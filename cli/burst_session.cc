@@ -7,11 +7,14 @@
 #include <span>
 
 #include "cli/burst_progress.h"
+#include "cli/burst_replay.h"
 #include "cli/burst_workplace.h"
 #include "cli/latency.h"
 #include "traffic/decider.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"
+#include "traffic/shifted.h"
+#include "traffic/suggestion.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::cli {
@@ -73,31 +76,52 @@ std::chrono::microseconds system_time() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// The plan's traffic, so soon that connections and script are just ready for it.
-traffic::PatternRequest starting_soon(const BurstPlan& plan) {
-  constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
-  const auto clients = static_cast<std::int64_t>(plan.real->clients);
-  return traffic::starting_at(*plan.pattern, plan.request,
-                              system_time() + kReady + kForEachClient * clients);
+/// What is sent in one run, and where the run's own time begins: with the first request, or one
+/// window before the edge; 0 where all runs have the traffic's times.
+struct RunTraffic {
+  std::unique_ptr<traffic::Traffic> traffic = {};
+  std::chrono::microseconds begin{0};
+};
+
+RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recording) {
+  if (recording) return {.traffic = recording->traffic(), .begin = recording->first()};
+  return {.traffic = traffic::make_traffic(*plan.pattern, plan.request)};
 }
 
-/// Where a run's own time begins: with its first request, or one window before the edge.
-std::chrono::microseconds begin_of(const BurstPlan& plan, const traffic::PatternRequest& request,
-                                   const BurstRun& run) {
-  if (plan.real->is_closed_loop()) return run.outcome.timeline.begin();
-  if (plan.pattern->first_in_window == nullptr) return request.start;
-  const auto window = request.limit.window;
-  return (request.start + window - std::chrono::microseconds{1}) / window * window;
+/// So soon that connections and script are just ready for it.
+RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recording) {
+  constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
+  const auto clients = static_cast<std::int64_t>(plan.real->clients);
+  const auto start = system_time() + kReady + kForEachClient * clients;
+  if (recording) {
+    return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording->traffic(),
+                                                                 recording->first(), start),
+            .begin = start};
+  }
+  const auto request = traffic::starting_at(*plan.pattern, plan.request, start);
+  RunTraffic run{.traffic = traffic::make_traffic(*plan.pattern, request), .begin = request.start};
+  if (plan.pattern->first_in_window != nullptr) {
+    const auto window = request.limit.window;
+    run.begin = (request.start + window - std::chrono::microseconds{1}) / window * window;
+  }
+  return run;
+}
+
+std::string_view advice_of(const BurstPlan& plan) {
+  if (plan.replay) return "a log with fewer requests a second";
+  return plan.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
 }
 
 /// All runs of a plan.
 class Session {
  public:
-  Session(const BurstPlan& plan, Invocation& invocation, bool shows_progress,
-          const OnBurstDecision& on_decision)
+  /// `recording` is null where the traffic is a pattern's.
+  Session(const BurstPlan& plan, const replay::Recording* recording, Invocation& invocation,
+          bool shows_progress, const OnBurstDecision& on_decision)
       : plan_(plan),
+        recording_(recording),
         invocation_(invocation),
-        progress_(plan, shows_progress),
+        progress_(plan, shows_progress, length_of(recording)),
         on_decision_(on_decision) {
     if (!plan.model) workplace_ = std::make_unique<Workplace>(invocation);
   }
@@ -109,11 +133,12 @@ class Session {
       const auto& run = report.runs.back();
       report.interrupted = run.outcome.interrupted;
       if (const auto why = why_invalid(run)) {
-        const auto* advice = plan_.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
-        warn(fmt::format("warning: {}; use {}, or a machine with nothing else to do", *why, advice),
+        warn(fmt::format("warning: {}; use {}, or a machine with nothing else to do", *why,
+                         advice_of(plan_)),
              invocation_.command);
       }
     }
+    if (plan_.suggest && !report.interrupted) suggest(report);
   }
 
  private:
@@ -125,8 +150,14 @@ class Session {
   traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic);
   BurstRun run_virtual(std::size_t number);
   BurstRun run_real(std::size_t number);
+  void suggest(BurstReport& report);
+  static std::optional<std::chrono::microseconds> length_of(const replay::Recording* recording) {
+    if (!recording) return std::nullopt;
+    return recording->last() - recording->first();
+  }
 
   const BurstPlan& plan_;
+  const replay::Recording* recording_;
   Invocation& invocation_;
   BurstProgress progress_;
   const OnBurstDecision& on_decision_;
@@ -145,40 +176,56 @@ traffic::OnDecision Session::on_decision_of(const std::string& name,
 BurstRun Session::run_virtual(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
   const std::string name(name_of(contestant));
-  const auto traffic = traffic::make_traffic(*plan_.pattern, plan_.request);
+  const auto [traffic, begin] = virtual_traffic(plan_, recording_);
   const auto decider = decider_for(contestant, *traffic);
   auto outcome = traffic::run_virtually(
       *traffic, *decider, contestant.limits, invocation_.interrupt, on_decision_of(name, *traffic),
-      [&](std::int64_t done) { progress_.update(number, done, traffic->size()); });
+      [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });
   progress_.clear();  // what cleans up may have something to say
-  return with_names(name, std::move(outcome), *traffic);
+  auto result = with_names(name, std::move(outcome), *traffic);
+  result.begin = begin;
+  return result;
 }
 
 BurstRun Session::run_real(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
   const std::string name(name_of(contestant));
   const auto connections = workplace_->connections(plan_.real->clients);
-  const auto request = starting_soon(plan_);
-  const auto traffic = traffic::make_traffic(*plan_.pattern, request);
+  const auto [traffic, begin] = traffic_soon(plan_, recording_);
   const auto script = make_script(contestant, *traffic, workplace_->prefix());
   const Cleaning cleaning(*workplace_, contestant, *script);
-  const traffic::RealRun run{.script = script.get(),
-                             .connections = connections,
-                             .limits = contestant.limits,
-                             .timeout = workplace_->timeout(),
-                             .interrupt = &invocation_.interrupt,
-                             .on_decision = on_decision_of(name, *traffic),
-                             .on_progress = [&](const traffic::RealProgress& progress) {
-                               progress_.update(number, name, traffic->size(), progress);
-                             }};
+  const traffic::RealRun run{
+      .script = script.get(),
+      .connections = connections,
+      .limits = contestant.limits,
+      .timeout = workplace_->timeout(),
+      .interrupt = &invocation_.interrupt,
+      .on_decision = on_decision_of(name, *traffic),
+      .on_progress = [&, size = traffic->size()](const traffic::RealProgress& progress) {
+        progress_.update(number, name, size, progress);
+      }};
   auto outcome =
       plan_.real->is_closed_loop()
           ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
           : traffic::run_on_schedule(*traffic, run);
   progress_.clear();  // what cleans up may have something to say
   auto result = with_names(name, std::move(outcome), *traffic);
-  result.begin = begin_of(plan_, request, result);
+  result.begin = plan_.real->is_closed_loop() ? result.outcome.timeline.begin() : begin;
   return result;
+}
+
+/// The runs are there already; Ctrl-C leaves them.
+void Session::suggest(BurstReport& report) {
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    auto& run = report.runs[i];
+    const auto& contestant = plan_.contestants[i];
+    run.burst = contestant.limits.front().burst;
+    run.suggestion = traffic::suggest_limit(
+        [this] { return virtual_traffic(plan_, recording_).traffic; }, contestant, *plan_.suggest,
+        invocation_.interrupt,
+        [&](double share, std::int64_t limit) { progress_.suggest(i, run.name, share, limit); });
+  }
+  progress_.clear();
 }
 
 }  // namespace
@@ -187,12 +234,14 @@ BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation, bool s
                            const OnBurstDecision& on_decision) {
   BurstReport report{.pattern = plan.pattern,
                      .request = plan.request,
+                     .recording = read_recording(plan, invocation, shows_progress),
+                     .suggest = plan.suggest,
                      .limits = plan.limits,
                      .script = plan.script,
                      .command = plan.command,
                      .real = plan.real};
   try {
-    Session(plan, invocation, shows_progress, on_decision).run(report);
+    Session(plan, report.recording.get(), invocation, shows_progress, on_decision).run(report);
   } catch (const std::exception&) {
     // What fails after Ctrl-C ends what was to end.
     if (invocation.interrupt.signal() == 0) throw;

@@ -22,7 +22,6 @@ constexpr double kWidth = 800, kLeft = 76, kRight = 780;
 constexpr double kHeader = 88;  ///< title, what was asked, legend
 constexpr double kName = 26;    ///< of an algorithm, above its panel
 constexpr double kChart = 110, kGap = 10, kCounts = 44, kBelow = 22;
-constexpr double kPanel = kName + kChart + kGap + kCounts + kBelow;
 constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr std::size_t kMostColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
@@ -124,6 +123,8 @@ class Drawing {
   std::vector<Tick> ticks_;
   std::vector<std::string> caption_;
   double most_within_ = 1, most_at_once_ = 1;
+  double chart_height_ = 0;  ///< with what is below it; 0 where there is no chart
+  double panel_height_ = 0;
   double height_ = 0;
   std::string out_;
 };
@@ -151,13 +152,15 @@ Drawing::Drawing(const BurstReport& report)
       most_within_(static_cast<double>(scale_.limit)) {
   for (const auto& run : report.runs) {
     for (const auto count : within_window_of(run, axis_, scale_)) {
-      most_within_ = std::max(most_within_, static_cast<double>(count * scale_.cost));
+      most_within_ = std::max(most_within_, static_cast<double>(count));
     }
     for (const auto& bin : columns_of(run, axis_)) {
       most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
     }
   }
-  height_ = kHeader + kPanel * static_cast<double>(report.runs.size()) + kAxis +
+  chart_height_ = scale_.has_chart ? kChart + kGap : 0;
+  panel_height_ = kName + chart_height_ + kCounts + kBelow;
+  height_ = kHeader + panel_height_ * static_cast<double>(report.runs.size()) + kAxis +
             kCaptionLine * static_cast<double>(caption_.size()) + 12;
 }
 
@@ -167,7 +170,7 @@ std::string Drawing::draw() {
   double y = kHeader;
   for (const auto& run : report_.runs) {
     panel(run, y);
-    y += kPanel;
+    y += panel_height_;
   }
   axis(y - kBelow);
   caption(y + kAxis - 8);
@@ -181,7 +184,7 @@ void Drawing::text(double x, double y, std::string_view classes, std::string_vie
 
 std::string Drawing::title() const {
   const auto& limit = report_.limits.front();
-  return fmt::format("{}: {} per {}", report_.pattern->name, limit.limit,
+  return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
                      period_text(limit.window));
 }
 
@@ -200,8 +203,14 @@ void Drawing::header() {
   const auto& request = report_.request;
   text(20, 28, "title", title());
   if (report_.real) text(kRight, 28, "soft end", "real time, " + clock_text(*report_.real));
-  std::string about = fmt::format("{}; seed {}", traffic_text(report_), request.seed);
-  if (request.keys > 1) about += fmt::format(", {} keys together", request.keys);
+  std::string about(traffic_text(report_));
+  if (report_.pattern) about += fmt::format("; seed {}", request.seed);
+  if (report_.recording) {
+    about += fmt::format("; {} requests", report_.recording->counts().requests);
+  }
+  if (const auto keys = traffic_keys(report_); keys > 1) {
+    about += fmt::format(", {} keys together", keys);
+  }
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
   if (!report_.real) about += ", virtual time";
   if (report_.interrupted) about += ", interrupted";
@@ -210,10 +219,12 @@ void Drawing::header() {
 }
 
 void Drawing::legend(double y) {
-  print("<path class=\"within\" d=\"M20 {0:.1f}H44\"/>\n", y - 4);
-  text(50, y, "soft", "allowed within the last " + period_text(scale_.window));
-  print("<path class=\"limit\" d=\"M250 {0:.1f}H274\"/>\n", y - 4);
-  text(280, y, "soft", "limit");
+  if (scale_.has_chart) {
+    print("<path class=\"within\" d=\"M20 {0:.1f}H44\"/>\n", y - 4);
+    text(50, y, "soft", "allowed within the last " + period_text(scale_.window));
+    print("<path class=\"limit\" d=\"M250 {0:.1f}H274\"/>\n", y - 4);
+    text(280, y, "soft", "limit");
+  }
   print("<rect class=\"allowed\" x=\"340\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
   text(360, y, "soft", "allowed");
   print("<rect class=\"denied\" x=\"430\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
@@ -229,9 +240,9 @@ void Drawing::panel(const BurstRun& run, double top) {
                                    span_text(worst.span), ratio_text(worst.ratio));
   text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);
   const auto chart_top = top + kName;
-  const auto counts_top = chart_top + kChart + kGap;
+  const auto counts_top = chart_top + chart_height_;
   edges(chart_top, counts_top + kCounts);
-  chart(run, chart_top);
+  if (scale_.has_chart) chart(run, chart_top);
   counts(run, counts_top);
 }
 
@@ -250,7 +261,7 @@ void Drawing::chart(const BurstRun& run, double top) {
   std::string line;
   double x = kLeft;
   for (std::size_t i = 0; i < within.size(); ++i) {
-    const auto y = y_of(static_cast<double>(within[i] * scale_.cost));
+    const auto y = y_of(static_cast<double>(within[i]));
     x = x_of(static_cast<double>(i + 1));
     line += fmt::format("L{:.1f} {:.1f}", x, y);
   }
@@ -297,6 +308,7 @@ void Drawing::axis(double y) {
   }
   text((kLeft + kRight) / 2, y + 36, "soft middle",
        axis_.is_about_edge ? "time from the edge of a window"
+       : report_.recording ? "time from the first request"
        : report_.real      ? "time from the beginning"
                            : "time from the beginning of a window");
 }

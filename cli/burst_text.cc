@@ -6,11 +6,14 @@
 
 #include "cli/burst_columns.h"
 #include "cli/burst_plot.h"
+#include "cli/burst_replay.h"
 #include "cli/burst_scale.h"
+#include "cli/burst_suggestion.h"
 #include "cli/burst_times.h"
 #include "cli/duration_text.h"
 #include "cli/escape.h"
 #include "cli/script_options.h"
+#include "cli/sheet.h"
 #include "cli/style.h"
 #include "cli/text_block.h"
 #include "cli/time_axis.h"
@@ -31,13 +34,25 @@ std::string limits_text(const std::vector<limiter::Limit>& limits) {
   return out;
 }
 
-void append_header(TextBlock& block, const BurstReport& report) {
-  const auto& request = report.request;
-  block.row("pattern", report.pattern->name, traffic_text(report));
-  std::string about = fmt::format("seed {}", request.seed);
-  if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
-  if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+/// What is sent, and the limits.
+void append_traffic(TextBlock& block, const BurstReport& report) {
+  std::string about;
+  if (report.recording) {
+    append_replay_rows(block, *report.recording);
+    const auto cost = report.recording->max_cost();
+    if (cost > 1) about = fmt::format("a request costs up to {}", cost);
+  } else {
+    const auto& request = report.request;
+    block.row("pattern", report.pattern->name, traffic_text(report));
+    about = fmt::format("seed {}", request.seed);
+    if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
+    if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+  }
   block.row("limit", limits_text(report.limits), about);
+}
+
+void append_header(TextBlock& block, const BurstReport& report) {
+  append_traffic(block, report);
   if (report.script) {
     std::string name;
     escape_text(name, report.script->name);
@@ -105,7 +120,7 @@ void add_denials(BurstColumns& columns, const BurstReport& report, const Look& l
     return measured.first_denial ? span_text(measured.longest_shut_out) : std::string(kNoValue);
   });
   columns.add("retry_after", [&](const BurstRun& run) { return retry_text(run, look); });
-  if (report.request.keys > 1) {
+  if (traffic_keys(report) > 1) {
     columns.add("keys denied", [](const BurstRun& run) {
       const auto& measured = run.outcome.measured;
       return fmt::format("{} of {}", measured.keys_denied, measured.keys);
@@ -117,6 +132,26 @@ void add_denials(BurstColumns& columns, const BurstReport& report, const Look& l
   });
 }
 
+/// As monitoring shows it, by the clock.
+void add_worst_minute(BurstColumns& columns) {
+  constexpr std::string_view kSeconds = ":00Z";
+  columns.add("worst minute", [kSeconds](const BurstRun& run) {
+    const auto& minute = run.outcome.measured.worst_minute;
+    if (!minute) return std::string(kNoValue);
+    auto text = instant_text(minute->from);
+    return text.replace(text.size() - kSeconds.size(), text.npos, "Z");
+  });
+  columns.add("denied in it", [](const BurstRun& run) {
+    const auto& minute = run.outcome.measured.worst_minute;
+    return minute ? fmt::format("{} of {}", minute->denied, minute->sent) : std::string(kNoValue);
+  });
+}
+
+std::string_view origin_text(const BurstReport& report, const TimeAxis& axis) {
+  if (axis.is_about_edge) return "from the edge of a window";
+  return report.recording ? "from the first request" : "from the beginning";
+}
+
 void append_table(std::string& out, const BurstReport& report, const Look& look) {
   const auto scale = scale_of(report);
   const auto axis = axis_of(scale, 1);
@@ -124,17 +159,17 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
   add_counts(columns);
   add_worst(columns, report, look, axis.origin);
   add_denials(columns, report, look, axis.origin);
+  if (report.recording) add_worst_minute(columns);
   columns.append(out);
   TextBlock block(out, look);
   const bool each_its_own = report.real && report.runs.size() > 1;
-  block.row("times", axis.is_about_edge ? "from the edge of a window" : "from the beginning",
+  block.row("times", origin_text(report, axis),
             each_its_own ? "each run from its own"
                          : instant_text(axis_of_run(axis, report.runs.front()).origin));
 }
 
 /// Which keys were denied most; where there is only one that says nothing.
 void append_top_denied(TextBlock& block, const BurstReport& report) {
-  if (report.request.keys == 1) return;
   for (const auto& run : report.runs) {
     std::string text;
     for (std::size_t i = 0; i < std::min(kMostKeys, run.top_denied.size()); ++i) {
@@ -144,6 +179,26 @@ void append_top_denied(TextBlock& block, const BurstReport& report) {
     }
     if (text.empty()) continue;
     block.row("denied", shown_name(run), "most: " + text);
+  }
+}
+
+/// Of a log more of them, with their share: they are someone.
+void append_top_denied_table(std::string& out, const BurstReport& report, const Look& look) {
+  for (const auto& run : report.runs) {
+    if (run.top_denied.empty()) continue;
+    std::vector<std::string> keys, denied, shares;
+    for (const auto& [key, count] : run.top_denied) {
+      escape_text(keys.emplace_back(), key);
+      denied.push_back(fmt::to_string(count));
+      const auto all = static_cast<double>(run.outcome.measured.denied);
+      shares.push_back(fmt::format("{:.1f} %", 100 * static_cast<double>(count) / all));
+    }
+    out += '\n';
+    Sheet sheet;
+    sheet.add("denied most by " + shown_name(run), std::move(keys));
+    sheet.add("requests", std::move(denied));
+    sheet.add("of all denied", std::move(shares));
+    sheet.append(out, look);
   }
 }
 
@@ -175,12 +230,19 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
   out += '\n';
   if (!report.runs.empty()) {
     append_table(out, report, look);
-    append_top_denied(block, report);
+    if (traffic_keys(report) > 1) {
+      if (report.recording) {
+        append_top_denied_table(out, report, look);
+      } else {
+        append_top_denied(block, report);
+      }
+    }
     out += '\n';
     if (report.real) {
       append_burst_times(out, report, look);
       out += '\n';
     }
+    append_suggestions(out, report, look);
     append_burst_plot(out, report, look);
     out += '\n';
   }

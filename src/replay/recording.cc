@@ -160,6 +160,7 @@ class RecordingReader {
       switch (parser->read(lines, line, entry)) {
         case LineKind::kRequest:
           ++file.counts.requests;
+          recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
           recording_.spool_->add({.at_us = entry.at.count(),
                                   .key = recording_.keys_->number_of(entry.key),
                                   .cost = static_cast<std::uint32_t>(entry.cost)});

@@ -69,7 +69,8 @@ class Recording {
   [[nodiscard]] const std::vector<RecordedFile>& files() const noexcept { return files_; }
   [[nodiscard]] const std::optional<BadLine>& first_bad() const noexcept { return first_bad_; }
   [[nodiscard]] std::size_t keys() const noexcept;
-  [[nodiscard]] microseconds first() const noexcept;  ///< since 1970
+  [[nodiscard]] std::int64_t max_cost() const noexcept { return max_cost_; }  ///< of one request
+  [[nodiscard]] microseconds first() const noexcept;                          ///< since 1970
   [[nodiscard]] microseconds last() const noexcept;
 
  private:
@@ -78,6 +79,7 @@ class Recording {
   std::shared_ptr<KeyTable> keys_;
   std::shared_ptr<Spool> spool_;
   LineCounts counts_;
+  std::int64_t max_cost_ = 1;
   std::vector<RecordedFile> files_;
   std::optional<BadLine> first_bad_;
 };

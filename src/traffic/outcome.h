@@ -19,7 +19,8 @@ struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten
   Timeline timeline = {};                  ///< of requests as they come
-  Timeline departures = {};  ///< of what is allowed, as it may go on: after its delay, if any
+  /// Of what is allowed, in units, as it may go on: after its delay, if any.
+  Timeline departures = {};
   /// At the end of the traffic, over the keys that are there then; none without a server.
   std::optional<double> bytes_per_key = {};
   std::optional<Timing> timing = {};  ///< under the real clock
@@ -41,7 +42,7 @@ class OutcomeRecorder {
   void add(const Arrival& arrival, const limiter::Decision& decision) {
     measurement_.add(arrival, decision);
     timeline_.add(arrival.at, decision.allowed);
-    if (decision.allowed) departures_.add(arrival.at + decision.delay, true);
+    if (decision.allowed) departures_.add(arrival.at + decision.delay, true, arrival.cost);
     if (on_decision_) on_decision_(arrival, decision);
   }
   /// Of all that was added; once.

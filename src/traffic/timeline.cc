@@ -24,14 +24,14 @@ void Timeline::widen() {
   ++width_bits_;
 }
 
-void Timeline::add(microseconds at, bool allowed) {
+void Timeline::add(microseconds at, bool allowed, std::int64_t count) {
   if (bins_.empty()) begin_ = end_ = at;
   end_ = std::max(end_, at);
   const auto past_us = static_cast<std::uint64_t>((at - begin_).count());
   while (past_us >> width_bits_ >= kMost) widen();
   const auto index = static_cast<std::size_t>(past_us >> width_bits_);
   if (index >= bins_.size()) bins_.resize(index + 1);
-  ++(allowed ? bins_[index].allowed : bins_[index].denied);
+  (allowed ? bins_[index].allowed : bins_[index].denied) += count;
 }
 
 std::vector<Timeline::Bin> Timeline::resampled(microseconds from, microseconds to,

@@ -22,8 +22,8 @@ class Timeline {
     bool operator==(const Bin&) const = default;
   };
 
-  /// In any order, but none before the first.
-  void add(microseconds at, bool allowed);
+  /// In any order, but none before the first. `count`: of what is counted, requests or units.
+  void add(microseconds at, bool allowed, std::int64_t count = 1);
 
   [[nodiscard]] microseconds begin() const noexcept { return begin_; }  ///< of the first bin
   [[nodiscard]] microseconds end() const noexcept { return end_; }      ///< the latest request

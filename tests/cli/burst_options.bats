@@ -88,7 +88,6 @@ refused() {
 }
 
 @test "what is not there" {
-  refused "unknown option '--replay'" --replay x
   refused "unknown option '--policy'" --policy login
 }
 

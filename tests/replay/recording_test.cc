@@ -381,4 +381,10 @@ TEST_CASE("progress is told, and Ctrl-C ends the reading") {
   CHECK(error.failure() == redis::Failure::kInterrupted);
 }
 
+TEST_CASE("the largest cost is known") {
+  CHECK(record_text("1 a\n2 b 7\n3 a 3\n").max_cost() == 7);
+  CHECK(record_text("1 a\n2 b\n").max_cost() == 1);
+  CHECK(record_text("1 a 0\n2 b\n3 c 2000000000\n").max_cost() == 1);
+}
+
 }  // namespace rlctl::replay

@@ -127,3 +127,11 @@ TEST_CASE("what comes earlier than the latest goes where it belongs") {
   REQUIRE(timeline.bins().size() == 9);
   CHECK(timeline.bins()[3].denied == 1);
 }
+
+TEST_CASE("units are counted as so many") {
+  Timeline timeline;
+  timeline.add(kBegin, true, 5);
+  timeline.add(kBegin, false, 2);
+  timeline.add(kBegin + 1s, true);
+  CHECK(sum(timeline.bins()) == Timeline::Bin{6, 2});
+}

@@ -1,0 +1,29 @@
+#include "traffic/shifted.h"
+
+#include <doctest/doctest.h>
+
+#include "traffic/pattern.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+
+TEST_CASE("shifted traffic is the same but for its times, which stay as far apart") {
+  const PatternRequest request{.limit = {10, 1s, {}}, .requests = 50, .keys = 3, .cost = 2};
+  const auto make = [&] { return make_traffic(*find_pattern("poisson"), request); };
+  const auto plain = make();
+  Arrival first;
+  REQUIRE(make()->next(first));
+  ShiftedTraffic shifted(make(), first.at, 2'000'000s);
+  CHECK(shifted.size() == plain->size());
+  CHECK(shifted.key_name(2) == plain->key_name(2));
+  Arrival expected, came;
+  int count = 0;
+  while (plain->next(expected)) {
+    REQUIRE(shifted.next(came));
+    expected.at += 2'000'000s - first.at;
+    CHECK(came == expected);
+    ++count;
+  }
+  CHECK_FALSE(shifted.next(came));
+  CHECK(count == 50);
+}
