@@ -111,4 +111,12 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
   return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
 }
 
+ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
+  for (const auto& failure : failures) {
+    write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
+                        invocation.command, invocation.json));
+  }
+  return failures.empty() ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
 }  // namespace rlctl::cli

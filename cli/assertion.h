@@ -4,9 +4,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/burst_measure.h"
 #include "cli/burst_report.h"
+#include "cli/command.h"
 
 namespace rlctl::cli {
 
@@ -26,5 +28,8 @@ struct Assertion {
 /// does not hold, and where there are no runs nothing is known.
 [[nodiscard]] std::optional<std::string> failure_of(const Assertion& assertion,
                                                     std::span<const BurstRun> runs);
+/// Says on stderr what does not hold; the status is that of it.
+[[nodiscard]] ExitStatus tell_failures(const std::vector<std::string>& failures,
+                                       const Invocation& invocation);
 
 }  // namespace rlctl::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/adversary.h"
 #include "cli/assertion.h"
 #include "cli/burst_data.h"
 #include "cli/burst_options.h"
@@ -13,8 +14,8 @@
 #include "cli/burst_svg.h"
 #include "cli/burst_text.h"
 #include "cli/command.h"
+#include "cli/destination.h"
 #include "cli/latency.h"
-#include "cli/output_file.h"
 #include "cli/terminal.h"
 
 namespace rlctl::cli {
@@ -22,34 +23,6 @@ namespace {
 
 /// Decisions are written in pieces of about this many bytes.
 constexpr std::size_t kPiece = 64 * 1024;
-
-/// Where one form of the report goes: a file, standard output, or nowhere.
-class Destination {
- public:
-  /// "-" is standard output. Opens the file, so that one that cannot be written is known before
-  /// anything runs.
-  Destination(std::string_view option, const std::optional<std::string>& path, Output& out)
-      : out_(out), to_stdout_(path == "-") {
-    if (path && !to_stdout_) file_.emplace(option, *path);
-  }
-
-  [[nodiscard]] bool is_wanted() const noexcept { return to_stdout_ || file_; }
-  [[nodiscard]] bool to_stdout() const noexcept { return to_stdout_; }
-  void write(std::string_view text) {
-    if (file_) file_->write(text);
-    if (!to_stdout_) return;
-    out_.write(text);
-    out_.flush();
-  }
-  void commit() {
-    if (file_) file_->commit();
-  }
-
- private:
-  Output& out_;
-  bool to_stdout_ = false;
-  std::optional<OutputFile> file_;
-};
 
 /// The forms of one report.
 class Reporting {
@@ -135,30 +108,20 @@ std::vector<std::string> failures(const std::vector<Assertion>& assertions,
   return all;
 }
 
-ExitStatus judge(const std::vector<Assertion>& assertions, const BurstReport& report,
-                 const Invocation& invocation) {
-  auto status = ExitStatus::kDone;
-  for (const auto& failure : failures(assertions, report)) {
-    status = ExitStatus::kDenied;
-    write_stderr(render({.status = status, .code = "assertion", .message = failure},
-                        invocation.command, invocation.json));
-  }
-  return status;
-}
-
 ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
   std::vector<Assertion> assertions;
   const auto plan = make_burst_plan(options, invocation);
   for (const auto& text : options.assertions) {
     assertions.push_back(parse_assertion(text, plan.real.has_value()));
   }
+  if (plan.adversary_budget) return run_adversary(plan, options, assertions, invocation);
   Reporting reporting(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   const auto report = run_burst_plan(plan, invocation, shows_progress, reporting.on_decision());
   reporting.finish(report);
   // After Ctrl-C nothing more is judged: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
-  return judge(assertions, report, invocation);
+  return tell_failures(failures(assertions, report), invocation);
 }
 
 Action add_burst(Options& options) {
@@ -194,6 +157,7 @@ Exit status:
 Examples:
   rlctl burst
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50
+  rlctl burst adversary --algorithm gcra
   rlctl burst boundary --algorithm gcra --assert 'worst<=2' --svg gcra.svg
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/adversary_options.h"
 #include "limiter/limit.h"
 #include "redis/url.h"
 
@@ -77,6 +78,7 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
                                        const ConnectionOptions& connection) {
   Words words({"rlctl", "burst"});
   if (plan.pattern) words.add(plan.pattern->name);
+  if (plan.adversary_budget) words.add(kAdversary);
   if (plan.replay) words.add(replay_words(*plan.replay));
   for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
   for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
@@ -87,7 +89,8 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
   words.add("--keys", key_count(options));
   words.add("--key-skew", options.key_skew);
   words.add("--cost", options.cost);
-  if (plan.pattern) words.add("--seed", std::to_string(plan.request.seed));
+  if (!plan.replay) words.add("--seed", std::to_string(plan.request.seed));
+  if (plan.adversary_budget) words.add("--budget", std::to_string(*plan.adversary_budget));
   words.add("--suggest", options.replay.suggest);
   if (plan.model) words.add("--model");
   if (plan.real) add_server(words, connection);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/adversary_options.h"
 #include "cli/limit_options.h"
 #include "traffic/pattern.h"
 
@@ -15,7 +16,7 @@ std::string pattern_help() {
   for (const auto& pattern : traffic::patterns()) {
     out += fmt::format("  {:{}}{}\n", pattern.name, kColumn, pattern.summary);
   }
-  return out;
+  return out + fmt::format("  {:{}}{}\n", kAdversary, kColumn, kAdversarySummary);
 }
 
 bool is_number(std::string_view text) {
@@ -74,6 +75,11 @@ void add_burst_options(Options& options, BurstOptions& target) {
                 "connections, under the real clock (default: 1; 50 with --rate max)");
   options.value("--pipeline", "NUMBER", target.pipeline,
                 "on their way on each at any time, with --rate max (default: 1)");
+  options.group("Adversary");
+  options.value("--budget", "NUMBER", target.budget,
+                "requests to search with, against each limiter (default: 50000)");
+  options.value("--write", "FILE", target.write,
+                "write what it finds as a log: time key cost; - is standard output");
   options.group("Report");
   options.list("--assert", "EXPRESSION", target.assertions,
                "exit status 1 unless it holds for each algorithm: 'worst<=1', 'denied==0'");

@@ -18,6 +18,7 @@ struct BurstOptions {
   ReplayArguments replay = {};
   std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;
   std::optional<std::string> clock, clients, pipeline;
+  std::optional<std::string> budget, write;
   std::optional<std::string> svg, csv, jsonl;
   bool model = false, quiet = false;
 };

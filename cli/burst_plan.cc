@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/adversary_options.h"
 #include "cli/burst_command.h"
 #include "cli/limit_options.h"
 #include "cli/option_values.h"
@@ -53,6 +54,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   }
   std::vector<std::string_view> names;
   for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
+  names.push_back(kAdversary);
   throw UsageError(
       "unknown pattern " + in_quotes(operands[0]) + limiter::did_you_mean(operands[0], names),
       "it is one of " + limiter::one_of(names));
@@ -104,7 +106,7 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
   return chosen;
 }
 
-std::vector<limiter::Limit> parse_limits(const BurstOptions& options) {
+std::vector<limiter::Limit> parse_limits(const BurstOptions& options, std::string_view usual) {
   std::vector<limiter::Limit> limits;
   std::optional<std::int64_t> burst;
   if (options.burst) burst = limiter::parse_whole(masked(*options.burst), "--burst");
@@ -114,7 +116,7 @@ std::vector<limiter::Limit> parse_limits(const BurstOptions& options) {
     limits.push_back(limit);
   };
   for (const auto& text : options.limits) add(masked(text));
-  if (limits.empty()) add(kDefaultLimit);
+  if (limits.empty()) add(usual);
   // Two limits with the same window would be one key: said now, not at the first request.
   parsed("--limit", [&] { return limiter::redis_keys("key", limits); });
   return limits;
@@ -251,16 +253,20 @@ std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
   return share;
 }
 
-/// The traffic, a pattern's or a log's.
+/// The traffic: a log's, a pattern's, or what a search finds.
 void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
   plan.replay = parse_replay(options.replay, invocation.operands);
   if (plan.replay) {
     refuse_with_log(options, plan.real);
     plan.request.limit = plan.limits.front();
+  } else if (asks_adversary(options, invocation.operands)) {
+    plan.adversary_budget = parse_budget(options);
+    plan.request = make_request(options, plan.limits.front(), plan.real);
   } else {
     plan.pattern = &parse_pattern(invocation.operands, plan.real);
     plan.request = make_request(options, plan.limits.front(), plan.real);
   }
+  if (!plan.adversary_budget) refuse_adversary_options(options);
   plan.suggest = parse_suggest(options, plan);
 }
 
@@ -274,7 +280,8 @@ void refuse_server(const ConnectionOptions& connection) {
 
 BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
   BurstPlan plan{.real = parse_clock(options), .model = options.model};
-  plan.limits = parse_limits(options);
+  const bool searches = asks_adversary(options, invocation.operands);
+  plan.limits = parse_limits(options, searches ? kAdversaryLimit : kDefaultLimit);
   set_traffic(plan, options, invocation);
   add_contestants(plan, options);
   plan.command = command_words(plan, options, invocation.connection);

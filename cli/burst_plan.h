@@ -27,6 +27,7 @@ struct BurstPlan {
   std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first contestant; or none
   std::optional<RealClock> real = {};                          ///< none: the virtual clock
   std::vector<std::string> command = {};                       ///< see BurstReport
+  std::optional<std::int64_t> adversary_budget = {};           ///< search, with so many requests
   bool model = false;                                          ///< without a server
 };
 

@@ -20,26 +20,6 @@
 namespace rlctl::cli {
 namespace {
 
-/// At its end, whatever that is, the keys that a script has written are removed: one that is not
-/// rlctl's may have made others of those that it was given.
-class Cleaning {
- public:
-  Cleaning(Workplace& workplace, const traffic::Contestant& contestant,
-           const traffic::Script& script)
-      : workplace_(workplace), script_(script), is_foreign_(contestant.foreign != nullptr) {}
-  ~Cleaning() {
-    workplace_.remove(script_.keys());
-    if (is_foreign_) workplace_.remove_all();
-  }
-  Cleaning(const Cleaning&) = delete;
-  Cleaning& operator=(const Cleaning&) = delete;
-
- private:
-  Workplace& workplace_;
-  const traffic::Script& script_;
-  bool is_foreign_;
-};
-
 /// A decider that asks the scripts, and leaves nothing behind.
 class ScriptRun final : public traffic::Decider {
  public:

@@ -202,12 +202,13 @@ void append_top_denied_table(std::string& out, const BurstReport& report, const 
   }
 }
 
-/// In as many lines as it takes, so that it can still be pasted.
-void append_command(std::string& out, const BurstReport& report, const Look& look) {
+}  // namespace
+
+void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look) {
   constexpr std::string_view kNext = " \\\n    ";
   constexpr std::size_t kEnd = 2, kIndent = 4;
   std::size_t used = 0;
-  for (const auto& word : report.command) {
+  for (const auto& word : command) {
     const auto quoted = shell_quoted(word);
     if (used > 0 && used + 1 + quoted.size() + kEnd > look.columns) {
       out += kNext;
@@ -221,8 +222,6 @@ void append_command(std::string& out, const BurstReport& report, const Look& loo
   }
   out += '\n';
 }
-
-}  // namespace
 
 void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {
   TextBlock block(out, look);
@@ -246,7 +245,7 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
     append_burst_plot(out, report, look);
     out += '\n';
   }
-  append_command(out, report, look);
+  append_pasteable(out, report.command, look);
 }
 
 }  // namespace rlctl::cli

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/burst_report.h"
 #include "cli/terminal.h"
 
 namespace rlctl::cli {
+
+/// A command as it may be pasted into a shell, in as many lines as it takes.
+void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
 
 /// Appends a report as people read it: what was asked, a table, the picture, and the command that
 /// repeats it.

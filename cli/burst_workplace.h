@@ -11,6 +11,8 @@
 #include "cli/connection_options.h"
 #include "cli/signals.h"
 #include "redis/connection.h"
+#include "traffic/contestant.h"
+#include "traffic/script.h"
 
 namespace rlctl::cli {
 
@@ -44,6 +46,26 @@ class Workplace {
   std::string prefix_;
   std::vector<redis::Connection> connections_;
   std::optional<LastWords> last_words_;
+};
+
+/// At its end, whatever that is, the keys that a script has written are removed: one that is not
+/// rlctl's may have made others of those that it was given.
+class Cleaning {
+ public:
+  Cleaning(Workplace& workplace, const traffic::Contestant& contestant,
+           const traffic::Script& script)
+      : workplace_(workplace), script_(script), is_foreign_(contestant.foreign != nullptr) {}
+  ~Cleaning() {
+    workplace_.remove(script_.keys());
+    if (is_foreign_) workplace_.remove_all();
+  }
+  Cleaning(const Cleaning&) = delete;
+  Cleaning& operator=(const Cleaning&) = delete;
+
+ private:
+  Workplace& workplace_;
+  const traffic::Script& script_;
+  bool is_foreign_;
 };
 
 /// A warning on stderr, or what is to be known before something is written.

@@ -115,8 +115,10 @@ std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
   return gaps;
 }
 
-std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t fills) {
+std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t fills,
+                                     std::int64_t most) {
   std::vector<Schedule> probes;
+  probes.push_back(compose().add(microseconds{0}, most).take());
   add_single_bursts(probes, limit, fills);
   add_trickles(probes, limit, fills);
   add_pairs(probes, limit, fills);

@@ -56,6 +56,11 @@ class Hunt {
   [[nodiscard]] const Candidate* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
   [[nodiscard]] const std::optional<Schedule>& wrong() const { return wrong_; }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
+  /// As many were allowed within one window as a schedule may have.
+  [[nodiscard]] bool has_no_bound() const {
+    return !elite_.empty() &&
+           elite_[0].score.worst >= static_cast<std::int64_t>(most_requests_) * request_.cost;
+  }
 
  private:
   [[nodiscard]] bool is_over(std::int64_t budget) const;
@@ -88,15 +93,14 @@ class Hunt {
 };
 
 bool Hunt::is_over(std::int64_t budget) const {
-  if (interrupt_.signal() != 0 || asked_ >= budget) return true;
   // Where everything is allowed there is no more to find.
-  return !elite_.empty() &&
-         elite_[0].score.worst >= static_cast<std::int64_t>(most_requests_) * request_.cost;
+  return interrupt_.signal() != 0 || asked_ >= budget || has_no_bound();
 }
 
 void Hunt::run(std::int64_t budget, const std::function<void()>& on_progress) {
   auto probes = clock_steps_back_ ? backward_probes(request_.limit, fills_)
-                                  : forward_probes(request_.limit, fills_);
+                                  : forward_probes(request_.limit, fills_,
+                                                   static_cast<std::int64_t>(most_requests_));
   for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
     std::vector<Schedule> some;
     while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
@@ -290,6 +294,7 @@ SearchResult Search::run() {
     result_.wrongly_denied = shrunk(
         *forward.wrong(), false, [](const Score& score) { return !score.wrongly_denied.empty(); });
   }
+  result_.is_unbounded = forward.has_no_bound();
   result_.interrupted = interrupt_.signal() != 0;
   return std::move(result_);
 }

@@ -35,6 +35,8 @@ struct SearchResult {
   std::optional<Finding> most_stepping_back = {};
   /// A request denied that an exact log would have allowed.
   std::optional<Finding> wrongly_denied = {};
+  /// `most` is as many as were asked at most, some four times the limit: there may be no bound.
+  bool is_unbounded = false;
   std::int64_t asked = 0;  ///< requests
   bool interrupted = false;
 };

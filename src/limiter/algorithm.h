@@ -20,7 +20,10 @@ struct Algorithm {
   std::string_view summary;  ///< a few words for --help, 54 columns with " (default)"
   std::string_view script;   ///< the Lua source
   std::string_view sha1;     ///< of `script`, lower-case hex: what EVALSHA takes
-  std::string_view keeps;    ///< the Redis type of its state, with its article: "a list"
+  /// What it may allow within any one window at most, for the end of a sentence.
+  std::string_view allows_at_most = {};
+  std::string_view keeps;  ///< the Redis type of its state, with its article: "a list"
+  bool is_exact = false;   ///< denies nothing that a log of all that was allowed would allow
   bool has_burst = false;
   bool has_refund = true;                               ///< takes a cost below 0
   bool has_delay = false;                               ///< an allowed request may have to wait

@@ -118,6 +118,7 @@ TEST_CASE("fixed-window lets twice the limit pass around the edge of a window") 
   CHECK(result.most.score.worst == 10);
   CHECK(result.most.score.worst_span < 60s);
   CHECK(result.most.schedule.size() == 10);
+  CHECK_FALSE(result.is_unbounded);
   CHECK(to_text(result.most.schedule) == "5 at 50000000, 5 at 60000000");
   CHECK_FALSE(result.most_stepping_back);
 }
@@ -178,6 +179,7 @@ TEST_CASE("times as members let those of one instant overwrite each other") {
   const auto result = search_log({.member = "ARGV[1]"}, 1ms);
   // All of one ms are allowed, as many as come.
   CHECK(result.most.score.worst == 28);
+  CHECK(result.is_unbounded);
   CHECK(instants_of(result.most.schedule).size() == 1);
 }
 

@@ -1,0 +1,59 @@
+#include "cli/adversary_report.h"
+
+#include <fmt/format.h>
+
+#include "cli/escape.h"
+#include "traffic/measurement.h"
+
+namespace rlctl::cli {
+namespace {
+
+using adversary::Finding;
+using std::chrono::microseconds;
+
+/// What is worth replaying: too much allowed, else a wrong denial, else the most that was allowed.
+const Finding& telling_finding(const AdversaryReport& report, const AdversaryRun& run) {
+  const auto& result = run.result;
+  const bool keeps_limit = result.most.score.worst <= report.limit.limit;
+  return keeps_limit && result.wrongly_denied ? *result.wrongly_denied : result.most;
+}
+
+/// Seconds since 1970, with the digits that it takes.
+std::string epoch_text(microseconds at) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  auto text = fmt::format("{}.{:06}", at.count() / kSecond, at.count() % kSecond);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run) {
+  const auto& finding = telling_finding(report, run);
+  std::string log = "# " + command_line(report.command) + "\n# ";
+  escape_text(log, run.name);
+  log += fmt::format(": {} allowed within {} us, {} of {} requests denied wrongly\n",
+                     finding.score.worst, finding.score.worst_span.count(),
+                     finding.score.wrongly_denied.size(), finding.schedule.size());
+  for (const auto at : finding.schedule) {
+    log += fmt::format("{} 1 {}\n", epoch_text(at), report.cost);
+  }
+  return log;
+}
+
+BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
+  const auto& finding = run.result.most;
+  traffic::Measurement measurement({report.limit});
+  for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
+    const limiter::Decision decision{.allowed = finding.answers[i].allowed,
+                                     .retry_after = limiter::kNever,
+                                     .delay = finding.answers[i].delay};
+    measurement.add({.at = finding.schedule[i], .cost = report.cost}, decision);
+  }
+  BurstRun burst{.name = run.name};
+  burst.outcome.measured = measurement.result();
+  return burst;
+}
+
+}  // namespace rlctl::cli

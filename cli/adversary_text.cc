@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/adversary_report.h"
+#include "cli/burst_text.h"
+#include "cli/duration_text.h"
+#include "cli/escape.h"
+#include "cli/sheet.h"
+#include "cli/style.h"
+#include "cli/text_block.h"
+
+namespace rlctl::cli {
+namespace {
+
+using adversary::Finding;
+using std::chrono::microseconds;
+
+/// More instants are not read by anybody; --json has all.
+constexpr std::size_t kMostRows = 20;
+
+std::string times(double ratio, const Look& look) {
+  return ratio_text(ratio) + (look.utf8 ? "×" : "x");
+}
+
+double ratio_of(const Finding& finding, const AdversaryReport& report) {
+  return static_cast<double>(finding.score.worst) / static_cast<double>(report.limit.limit);
+}
+
+void append_header(TextBlock& block, const AdversaryReport& report) {
+  block.row("pattern", "adversary", "the schedule that makes a limiter allow the most");
+  std::string about =
+      fmt::format("seed {}, a budget of {} requests each", report.seed, report.budget);
+  if (report.cost > 1) about += fmt::format(", cost {}", report.cost);
+  block.row("limit", fmt::format("{} per {}", report.limit.limit, period_text(report.limit.window)),
+            about);
+  block.row("clock", "virtual time", "latencies not measured");
+  if (report.interrupted) {
+    block.row("", block.tone("interrupted: what was found by then", Tone::kWarning));
+  }
+}
+
+/// What was found, in a sentence that begins with a name.
+std::string verdict(const Finding& finding, const AdversaryReport& report, const Look& look) {
+  const auto ratio = ratio_of(finding, report);
+  if (ratio <= 1) return toned("never above the limit", Tone::kGood, look.colour);
+  return toned(fmt::format("{} the limit: {} within {}", times(ratio, look), finding.score.worst,
+                           span_text(finding.score.worst_span)),
+               Tone::kBad, look.colour);
+}
+
+/// One row for each instant: what was asked, and what came of it.
+void append_schedule(std::string& out, const Finding& finding, const AdversaryReport& report,
+                     const Look& look) {
+  const auto instants = adversary::instants_of(finding.schedule);
+  std::vector<std::string> at, asked, allowed, denied;
+  for (const auto& instant : std::span(instants).first(std::min(instants.size(), kMostRows))) {
+    const auto answers = std::span(finding.answers).subspan(instant.first, instant.count);
+    const auto passed = static_cast<std::size_t>(std::count_if(
+        answers.begin(), answers.end(), [](const auto& answer) { return answer.allowed; }));
+    at.push_back(offset_text(instant.at - report.base));
+    asked.push_back(fmt::to_string(instant.count));
+    allowed.push_back(fmt::to_string(passed));
+    denied.push_back(fmt::to_string(instant.count - passed));
+  }
+  Sheet sheet;
+  sheet.add("at", std::move(at));
+  sheet.add("requests", std::move(asked));
+  sheet.add("allowed", std::move(allowed));
+  sheet.add("denied", std::move(denied));
+  sheet.append(out, look);
+  if (instants.size() > kMostRows) {
+    out += fmt::format("  and {} more, which --json has\n", instants.size() - kMostRows);
+  }
+}
+
+/// What the algorithm promises, so that nobody takes that for a fault.
+std::string promise_of(const AdversaryRun& run, const AdversaryReport& report) {
+  const auto& algorithm = *run.algorithm;
+  std::string text(algorithm.allows_at_most);
+  const auto burst = limiter::effective_burst(algorithm, report.limit);
+  if (!burst || algorithm.has_delay) return text;
+  // What comes back within less than a window.
+  const auto back = std::min(report.limit.limit, report.limit.window.count()) - 1;
+  return text + fmt::format(": {} + {}", *burst, back);
+}
+
+/// A finding and what there is to say about it.
+void append_finding(std::string& out, std::string_view title, const Finding& finding,
+                    const AdversaryReport& report, const Look& look) {
+  out.append(title).append("\n");
+  append_schedule(out, finding, report, look);
+}
+
+void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
+                const Look& look) {
+  const auto& result = run.result;
+  TextBlock block(out, look);
+  std::string name;
+  escape_text(name, run.name);
+  append_finding(out, block.tone(name, Tone::kLabel) + "  " + verdict(result.most, report, look),
+                 result.most, report, look);
+  if (result.is_unbounded) block.row("at most", "as many as were asked: no bound was found");
+  if (run.algorithm != nullptr) block.row("at most", promise_of(run, report));
+  if (result.most_stepping_back) {
+    append_finding(
+        out, "by a clock that steps back  " + verdict(*result.most_stepping_back, report, look),
+        *result.most_stepping_back, report, look);
+  }
+  if (run.algorithm != nullptr && !run.algorithm->is_exact) return;
+  if (result.wrongly_denied) {
+    append_finding(out, block.tone("denied what an exact log would allow", Tone::kBad),
+                   *result.wrongly_denied, report, look);
+  } else {
+    block.row("denied", "nothing that an exact log would allow");
+  }
+}
+
+}  // namespace
+
+void append_adversary_text(std::string& out, const AdversaryReport& report, const Look& look) {
+  TextBlock block(out, look);
+  append_header(block, report);
+  for (const auto& run : report.runs) {
+    out += '\n';
+    append_run(out, run, report, look);
+  }
+  block.row("times", "from the beginning of a window", instant_text(report.base));
+  out += '\n';
+  append_pasteable(out, report.command, look);
+}
+
+}  // namespace rlctl::cli
