@@ -4,16 +4,27 @@
 #include <string_view>
 
 #include "cli/adversary_options.h"
+#include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "redis/url.h"
 
 namespace rlctl::cli {
 namespace {
 
+/// As `--algorithm all` names them.
+bool has_all_algorithms(const BurstPlan& plan) {
+  std::vector<std::string_view> names;
+  for (const auto& contestant : plan.contestants) {
+    if (!contestant.foreign) names.push_back(contestant.algorithm->name);
+  }
+  return names == limiter::list_names(limiter::counts_requests);
+}
+
 /// The names with commas between them, in lists that fit a line of a narrow terminal.
 std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
+  if (has_all_algorithms(plan)) return {"all"};
   for (const auto& contestant : plan.contestants) {
     if (contestant.foreign) continue;
     const auto name = contestant.algorithm->name;

@@ -78,8 +78,9 @@ void append_worst(std::string& out, const BurstReport& report, const BurstRun& r
 void append_denials(std::string& out, const BurstRun& run) {
   const auto& measured = run.outcome.measured;
   const auto& error = measured.retry_error;
-  print(out, "\"first_denial_us\":{},\"longest_shut_out_us\":{},",
-        known(count_of(measured.first_denial), "null"), measured.longest_shut_out.count());
+  print(out, "\"first_denial_us\":{},\"longest_shut_out_us\":{},\"longest_delay_us\":{},",
+        known(count_of(measured.first_denial), "null"), measured.longest_shut_out.count(),
+        measured.longest_delay.count());
   print(out,
         "\"retry_after\":{{\"compared\":{},\"broken\":{},\"too_early_us\":{},\"too_late_us\":{}}},",
         error.compared, error.broken, error.too_early.count(), error.too_late.count());

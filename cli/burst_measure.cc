@@ -33,6 +33,8 @@ constexpr std::array kCounts{
     Count{"keys_denied", [](const Measured& all) { return as_double(all.keys_denied); }},
     Count{"longest_shut_out_us",
           [](const Measured& all) { return as_double(all.longest_shut_out.count()); }},
+    Count{"longest_delay_us",
+          [](const Measured& all) { return as_double(all.longest_delay.count()); }},
     Count{"retry_after_broken",
           [](const Measured& all) { return as_double(all.retry_error.broken); }},
 };

@@ -52,6 +52,13 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
             pattern->name),
         "leave the pattern out");
   }
+  if (limiter::find_algorithm(operands[0]) != nullptr) {
+    throw UsageError(in_quotes(operands[0]) + " is an algorithm, where a pattern is expected",
+                     "--algorithm " + operands[0]);
+  }
+  if (operands[0].ends_with(".lua")) {
+    throw UsageError(in_quotes(operands[0]) + " is no pattern", "--script runs it");
+  }
   std::vector<std::string_view> names;
   for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
   names.push_back(kAdversary);
@@ -146,7 +153,8 @@ void require_told_time(const traffic::ForeignLimiter& script) {
     require_virtual_clock(script);
   } catch (const limiter::UsageError& error) {
     throw UsageError(error.what(),
-                     "or tell it the time in --args or --keys: {now_us}, {now_ms}, {now_s}, {now} "
+                     "or, if it decides by a time that it is told, tell it in --args or --keys: "
+                     "{now_us}, {now_ms}, {now_s}, {now} "
                      "or {window_index}");
   }
 }
@@ -208,6 +216,10 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
     request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostKeys));
   }
   if (options.key_skew) request.key_skew = parse_skew(*options.key_skew);
+  if (options.key_skew && request.keys == 1) {
+    throw UsageError("--key-skew says how often which key is asked for, but there is one only",
+                     "add --keys NUMBER");
+  }
   if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, 1'000'000'000);
   if (options.seed) {
     request.seed = static_cast<std::uint64_t>(parse_between(*options.seed, "--seed", 0, INT64_MAX));

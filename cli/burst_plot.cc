@@ -133,8 +133,13 @@ void Plot::line(std::string_view label, std::string_view side, const std::string
 void Plot::append_run(const BurstRun& run) {
   const auto& worst = run.outcome.measured.worst;
   const bool broken = worst.ratio > 1;
-  const auto verdict = broken ? fmt::format("{}{} the limit within {}", ratio_text(worst.ratio),
-                                            glyphs_.times, span_text(worst.span))
+  std::string of_key;
+  if (traffic_keys(report_) > 1) {
+    escape_message(of_key, run.worst_key);
+    of_key = " of key " + of_key;
+  }
+  const auto verdict = broken ? fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio),
+                                            glyphs_.times, of_key, span_text(worst.span))
                               : std::string("never above the limit");
   std::string name;
   escape_message(name, run.name);

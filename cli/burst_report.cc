@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "cli/latency.h"
+
 namespace rlctl::cli {
 namespace {
 
@@ -22,6 +24,25 @@ std::string command_line(const std::vector<std::string>& words) {
   return out;
 }
 
+std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns) {
+  constexpr std::string_view kNext = " \\", kIndent = "    ";
+  std::vector<std::string> lines{""};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    auto piece = shell_quoted(words[i]);
+    const bool has_value =
+        words[i].starts_with("--") && i + 1 < words.size() && !words[i + 1].starts_with("--");
+    if (has_value) piece += ' ' + shell_quoted(words[++i]);
+    auto& line = lines.back();
+    if (i > 0 && line.size() + 1 + piece.size() + kNext.size() > columns) {
+      line += kNext;
+      lines.push_back(std::string(kIndent) + piece);
+    } else {
+      line += (line.empty() ? "" : " ") + piece;
+    }
+  }
+  return lines;
+}
+
 std::string shell_quoted(const std::string& word) {
   if (!word.empty() && word.find_first_not_of(kNeedNoQuotes) == word.npos) return word;
   std::string out = "'";
@@ -35,9 +56,12 @@ std::string shell_quoted(const std::string& word) {
   return out + "'";
 }
 
-std::string_view traffic_text(const BurstReport& report) {
+std::string traffic_text(const BurstReport& report) {
   if (report.real && report.real->is_closed_loop()) return "as fast as answers come";
-  return report.pattern ? report.pattern->summary : "recorded traffic";
+  if (!report.pattern) return "recorded traffic";
+  const auto& rate = report.request.rate;
+  if (rate) return fmt::format("{} {}", rate_text(*rate), report.pattern->rate);
+  return std::string(report.pattern->summary);
 }
 
 std::string_view traffic_name(const BurstReport& report) {

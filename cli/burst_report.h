@@ -50,6 +50,10 @@ struct BurstReport {
 
 /// The command as it may be pasted into a shell, in one line.
 [[nodiscard]] std::string command_line(const std::vector<std::string>& words);
+/// The same in lines that may be pasted together, of so many columns where that can be: an option
+/// stays with its value.
+[[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
+                                                     std::size_t columns);
 /// A word as a shell takes it back: in single quotes where it must be.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
 /// "boundary"; "replay" where the traffic is a log's.
@@ -57,7 +61,7 @@ struct BurstReport {
 /// For how many keys it is.
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
 /// What the traffic is, in a few words.
-[[nodiscard]] std::string_view traffic_text(const BurstReport& report);
+[[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more digits where these would make it 1 and it is not.
 [[nodiscard]] std::string ratio_text(double ratio);
 

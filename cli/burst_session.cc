@@ -117,6 +117,7 @@ class Session {
                          advice_of(plan_)),
              invocation_.command);
       }
+      if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
     }
     if (plan_.suggest && !report.interrupted) suggest(report);
   }

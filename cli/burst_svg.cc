@@ -129,26 +129,12 @@ class Drawing {
   std::string out_;
 };
 
-std::vector<std::string> caption_lines(const std::vector<std::string>& words) {
-  std::vector<std::string> lines;
-  for (const auto& word : words) {
-    const auto quoted = shell_quoted(word);
-    if (lines.empty() || lines.back().size() + 1 + quoted.size() > kCaptionLetters) {
-      if (!lines.empty()) lines.back() += " \\";
-      lines.push_back((lines.empty() ? "" : "    ") + quoted);
-    } else {
-      lines.back() += " " + quoted;
-    }
-  }
-  return lines;
-}
-
 Drawing::Drawing(const BurstReport& report)
     : report_(report),
       scale_(scale_of(report)),
       axis_(axis_of(scale_, kMostColumns)),
       ticks_(ticks_of(axis_, scale_.window)),
-      caption_(caption_lines(report.command)),
+      caption_(command_lines(report.command, kCaptionLetters)),
       most_within_(static_cast<double>(scale_.limit)) {
   for (const auto& run : report.runs) {
     for (const auto count : within_window_of(run, axis_, scale_)) {

@@ -119,6 +119,14 @@ void add_denials(BurstColumns& columns, const BurstReport& report, const Look& l
     const auto& measured = run.outcome.measured;
     return measured.first_denial ? span_text(measured.longest_shut_out) : std::string(kNoValue);
   });
+  const auto delays = [](const BurstRun& run) {
+    return run.outcome.measured.longest_delay.count() > 0;
+  };
+  if (std::any_of(report.runs.begin(), report.runs.end(), delays)) {
+    columns.add("longest delay", [delays](const BurstRun& run) {
+      return delays(run) ? span_text(run.outcome.measured.longest_delay) : std::string(kNoValue);
+    });
+  }
   columns.add("retry_after", [&](const BurstRun& run) { return retry_text(run, look); });
   if (traffic_keys(report) > 1) {
     columns.add("keys denied", [](const BurstRun& run) {
@@ -205,22 +213,7 @@ void append_top_denied_table(std::string& out, const BurstReport& report, const 
 }  // namespace
 
 void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look) {
-  constexpr std::string_view kNext = " \\\n    ";
-  constexpr std::size_t kEnd = 2, kIndent = 4;
-  std::size_t used = 0;
-  for (const auto& word : command) {
-    const auto quoted = shell_quoted(word);
-    if (used > 0 && used + 1 + quoted.size() + kEnd > look.columns) {
-      out += kNext;
-      used = kIndent;
-    } else if (used > 0) {
-      out += ' ';
-      ++used;
-    }
-    out += quoted;
-    used += quoted.size();
-  }
-  out += '\n';
+  for (const auto& line : command_lines(command, look.columns)) out.append(line).append("\n");
 }
 
 void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {

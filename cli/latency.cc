@@ -49,6 +49,16 @@ std::string rate_text(double per_second) {
   return fmt::format("{:.{}f}/s", per_second, per_second < 100 ? 1 : 0);
 }
 
+std::optional<std::string> why_overloaded(const BurstRun& run) {
+  constexpr double kLongEnough = 1;  // seconds, beside which the last answers' time is little
+  const auto& timing = run.outcome.timing;
+  if (!timing || timing->seconds < kLongEnough) return std::nullopt;
+  if (timing->achieved_per_second >= kEnough * timing->sent_per_second) return std::nullopt;
+  return fmt::format(
+      "{}: the server answered {} of {}, so that times grow with the traffic's length", run.name,
+      rate_text(timing->achieved_per_second), rate_text(timing->sent_per_second));
+}
+
 std::optional<std::string> why_invalid(const BurstRun& run) {
   const auto& timing = run.outcome.timing;
   if (!timing || timing->is_valid()) return std::nullopt;

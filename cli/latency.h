@@ -48,6 +48,10 @@ struct TimedSpan {
 /// time.
 [[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
 
+/// "fixed-window: the server answered 500/s of 1000/s: ..."; none where it kept up, or where the
+/// traffic was too short to say.
+[[nodiscard]] std::optional<std::string> why_overloaded(const BurstRun& run);
+
 /// "fixed-window: the sender fell behind: ..."; none where the run is valid, or was not timed.
 [[nodiscard]] std::optional<std::string> why_invalid(const BurstRun& run);
 

@@ -84,11 +84,14 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
   if (window / timeline.width() < kBinsOfWindow) return {};
   std::vector<std::int64_t> columns(axis.columns, -1);
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < bins.size(); ++i) {
-    sum += bins[i].allowed;
-    if (i >= in_window) sum -= bins[i - in_window].allowed;
+  // Until the last of them has left the window, and a bin more, which shows that.
+  const auto ends = bins.empty() ? 0 : bins.size() + in_window + 1;
+  for (std::size_t i = 0; i < ends; ++i) {
+    if (i < bins.size()) sum += bins[i].allowed;
+    if (i >= in_window && i - in_window < bins.size()) sum -= bins[i - in_window].allowed;
     const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(i);
-    const auto last = std::min(first + timeline.width() - microseconds{1}, timeline.end());
+    auto last = first + timeline.width() - microseconds{1};
+    if (i + 1 == bins.size()) last = std::min(last, timeline.end());
     const auto middle = first + (last - first) / 2;
     if (middle >= axis.to) break;
     const auto place = static_cast<std::int64_t>(place_of(axis, middle));

@@ -264,6 +264,9 @@ Outcome Exchange::finish() {
   if (error_) throw redis::Error(*error_);
   set_rates();
   auto outcome = recorder_.finish();
+  // Several connections may be served in another order than that of sending: another's request then
+  // takes a place that was promised, which says nothing of the promise.
+  if (clients_.size() > 1) outcome.measured.retry_error = {};
   auto& connection = run_.connections.front();
   outcome.interrupted = is_interrupted_;
   if (!is_interrupted_) {

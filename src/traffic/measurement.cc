@@ -40,6 +40,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
     return;
   }
   ++measured_.allowed;
+  measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
   if (asked.denials) end_denials(asked, arrival);
   const auto first = arrival.key * limits_.size();
   for (std::size_t i = 0; i < limits_.size(); ++i) {

@@ -60,6 +60,7 @@ struct Measured {
   /// The longest time for which everything of one key was denied: from a denial until the next
   /// request that was allowed, or until the last one.
   microseconds longest_shut_out{0};
+  microseconds longest_delay{0};  ///< of what was allowed, before it may go on
   RetryError retry_error;
   /// In which most requests were denied, of equals the first; none where none was.
   std::optional<Minute> worst_minute = {};

@@ -374,10 +374,14 @@ void require_positive(std::string_view what, double value) {
 
 void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   if (request.rate && pattern.rate.empty()) {
-    throw UsageError(fmt::format("{} takes no rate: it is laid around the limit", pattern.name));
+    throw UsageError(
+        fmt::format("{} takes no rate: it is laid around the limit; steady takes one, and poisson",
+                    pattern.name));
   }
   if (request.duration && pattern.rate.empty()) {
-    throw UsageError(fmt::format("{} takes no duration: it is as long as it is", pattern.name));
+    throw UsageError(
+        fmt::format("{} takes no duration: it is as long as it is; steady takes one, and poisson",
+                    pattern.name));
   }
   if (request.rate) require_positive("rate", *request.rate);
   if (request.duration) require_positive("duration", as_double(*request.duration));

@@ -14,7 +14,7 @@ refused() {
 
 @test "a pattern that is not known" {
   refused "unknown pattern 'bondary'; did you mean 'boundary'?" bondary
-  assert_line '  hint: it is one of boundary, steady, spike, ramp, poisson or on-off'
+  assert_line '  hint: it is one of boundary, steady, spike, ramp, poisson, on-off or adversary'
   refused "one PATTERN is expected, but there are 2: the second is 'spike'" steady spike
 }
 
