@@ -71,6 +71,7 @@ class Plot {
   void append();
 
  private:
+  [[nodiscard]] std::string broken_text(const BurstRun& run) const;
   void append_run(const BurstRun& run);
   void append_chart(const std::vector<std::int64_t>& within);
   void append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
@@ -130,17 +131,24 @@ void Plot::line(std::string_view label, std::string_view side, const std::string
   out_.append(text).append("\n");
 }
 
+/// By how much a limit was broken; of which key, where there are several and room to say so.
+std::string Plot::broken_text(const BurstRun& run) const {
+  const auto& worst = run.outcome.measured.worst;
+  const auto text = [&](std::string_view of_key) {
+    return fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio), glyphs_.times, of_key,
+                       span_text(worst.span));
+  };
+  std::string of_key = " of key ";
+  escape_message(of_key, run.worst_key);
+  const auto with_key = text(of_key);
+  const bool says_key = traffic_keys(report_) > 1 && display_width(with_key) + 2 <= look_.columns;
+  return says_key ? with_key : text("");
+}
+
 void Plot::append_run(const BurstRun& run) {
   const auto& worst = run.outcome.measured.worst;
   const bool broken = worst.ratio > 1;
-  std::string of_key;
-  if (traffic_keys(report_) > 1) {
-    escape_message(of_key, run.worst_key);
-    of_key = " of key " + of_key;
-  }
-  const auto verdict = broken ? fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio),
-                                            glyphs_.times, of_key, span_text(worst.span))
-                              : std::string("never above the limit");
+  const auto verdict = broken ? broken_text(run) : std::string("never above the limit");
   std::string name;
   escape_message(name, run.name);
   const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;

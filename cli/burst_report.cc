@@ -29,11 +29,15 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
   std::vector<std::string> lines{""};
   for (std::size_t i = 0; i < words.size(); ++i) {
     auto piece = shell_quoted(words[i]);
-    const bool has_value =
-        words[i].starts_with("--") && i + 1 < words.size() && !words[i + 1].starts_with("--");
-    if (has_value) piece += ' ' + shell_quoted(words[++i]);
+    if (words[i].starts_with("--") && i + 1 < words.size() && !words[i + 1].starts_with("--")) {
+      const auto both = piece + ' ' + shell_quoted(words[i + 1]);
+      if (kIndent.size() + both.size() + kNext.size() <= columns) {
+        piece = both;
+        ++i;
+      }
+    }
     auto& line = lines.back();
-    if (i > 0 && line.size() + 1 + piece.size() + kNext.size() > columns) {
+    if (!line.empty() && line.size() + 1 + piece.size() + kNext.size() > columns) {
       line += kNext;
       lines.push_back(std::string(kIndent) + piece);
     } else {
