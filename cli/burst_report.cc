@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "cli/escape.h"
 #include "cli/latency.h"
 
 namespace rlctl::cli {
@@ -12,6 +13,24 @@ namespace {
 constexpr int kMostDecimals = 9;
 constexpr std::string_view kNeedNoQuotes =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%";
+
+/// As bash, zsh and ksh take it, where a terminal would act on what stands in it.
+std::string quoted_with_escapes(const std::string& word) {
+  std::string out;
+  for (const char c : word) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  std::string shown = "$'";
+  escape_message(shown, out);
+  return shown + "'";
+}
+
+bool needs_escapes(const std::string& word) {
+  std::string shown;
+  escape_message(shown, word);
+  return shown != word;
+}
 
 }  // namespace
 
@@ -48,6 +67,7 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
 }
 
 std::string shell_quoted(const std::string& word) {
+  if (needs_escapes(word)) return quoted_with_escapes(word);
   if (!word.empty() && word.find_first_not_of(kNeedNoQuotes) == word.npos) return word;
   std::string out = "'";
   for (const char c : word) {

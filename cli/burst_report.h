@@ -54,7 +54,8 @@ struct BurstReport {
 /// stays with its value.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
-/// A word as a shell takes it back: in single quotes where it must be.
+/// A word as a shell takes it back: in quotes where it must be, and without what a terminal would
+/// act on.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
 /// "boundary"; "replay" where the traffic is a log's.
 [[nodiscard]] std::string_view traffic_name(const BurstReport& report);

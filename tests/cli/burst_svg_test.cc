@@ -26,7 +26,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 TEST_CASE("burst svg: text is escaped, and what XML has no place for is left out") {
   const auto svg = burst_svg(report_of({"rlctl", "<a&b>\"\x01"}));
-  CHECK(holds(svg, "rlctl '&lt;a&amp;b&gt;&quot;\\x01'"));
+  CHECK(holds(svg, "rlctl $'&lt;a&amp;b&gt;&quot;\\x01'"));
   CHECK(!holds(svg, "<a&"));
 }
 
