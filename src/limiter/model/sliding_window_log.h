@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <span>
+#include <vector>
 
 #include "limiter/model/model.h"
 
@@ -16,7 +17,7 @@ class SlidingWindowLogModel final : public KeyModel {
   [[nodiscard]] Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
-  [[nodiscard]] bool empty() const override { return times_us_.empty(); }
+  [[nodiscard]] bool empty() const override { return times().empty(); }
 
  private:
   /// `now`, or the newest unit's time where the clock has stepped behind it.
@@ -25,7 +26,15 @@ class SlidingWindowLogModel final : public KeyModel {
   [[nodiscard]] std::size_t expired(const Limit& limit, microseconds now) const;
   void prune(std::size_t units);
 
-  std::deque<std::int64_t> times_us_;  // of each unit, oldest first
+  /// Of each unit, oldest first.
+  [[nodiscard]] std::span<const std::int64_t> times() const {
+    return std::span(times_us_).subspan(first_);
+  }
+
+  // What counts begins at first_. (A deque takes 600 bytes where it has one entry, which is much
+  // where there are many keys.)
+  std::vector<std::int64_t> times_us_;
+  std::size_t first_ = 0;
 };
 
 }  // namespace rlctl::limiter
