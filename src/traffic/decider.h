@@ -40,6 +40,7 @@ class ModelDecider final : public Decider {
 
  private:
   limiter::KeyAndLimit* state_of(std::uint32_t key);
+  void fetch(std::span<const Arrival> to_come) const;
 
   Contestant contestant_;
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;
