@@ -319,6 +319,8 @@ the time 'hello' cannot be read: 'hello'"
   printf '%s a\n' 100 90000 180000 >long.log
   run -0 --separate-stderr rlctl burst --replay long.log --rate max "${two[@]}" --json
   assert_equal "$(counts)" '[3,2,1,1,1]'
+  # It ends with the log, not after a time.
+  assert_equal "$(jq -r .command <<<"$output" | grep -c -- --duration)" 0
   run -0 --separate-stderr rlctl burst --replay long.log --rate max --duration 5s --clients 2 "${two[@]}" --json
   assert_equal "$(jq -c '[.runs[0].sent, .clients]' <<<"$output")" '[3,2]'
 }
