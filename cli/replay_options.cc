@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "cli/adversary_options.h"
 #include "cli/limit_options.h"
 #include "cli/problem.h"
 #include "limiter/suggest.h"
@@ -33,7 +34,7 @@ void require_replay(const ReplayArguments& arguments) {
 
 /// A pattern's name there is more likely meant as one than as a file's.
 void refuse_pattern(const std::string& operand) {
-  if (traffic::find_pattern(operand) == nullptr) return;
+  if (operand != kAdversary && traffic::find_pattern(operand) == nullptr) return;
   throw UsageError(
       fmt::format("--replay sends what a log says, so that there is no pattern {}", operand),
       fmt::format("leave it out; a file of that name is ./{}", operand));

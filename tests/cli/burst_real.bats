@@ -99,7 +99,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
   columns=$(tr -cd , <<<"$header" | wc -c)
   for line in "${lines[@]}"; do assert_equal "$(tr -cd , <<<"$line" | wc -c)" "$columns"; done
   [[ $header == *,bytes_per_key,clock,clients,pipeline,server_us_per_call,*,valid,service_n,service_min_us,* ]]
-  [[ $header == *,response_p99_9_us,* && $header == *,lag_stdev_us ]]
+  [[ $header == *,response_p99_9_us,* && $header == *,lag_stdev_us,worst_minute_from_us,* ]]
   assert_line --index 1 --regexp ',real,1,,[0-9.]+,[0-9.]+,[0-9.]+,(true|false),90,[0-9.]+,'
 }
 
