@@ -80,7 +80,7 @@ adversary::SearchResult AdversarySession::search_script(std::size_t number,
                                                         const AdversaryReport& report) {
   const auto& contestant = plan_.contestants[number];
   const adversary::TrialKeys keys;
-  const auto script = traffic::make_script(contestant, keys, workplace_->prefix());
+  const auto script = traffic::make_script(contestant, keys, workplace_->next_prefix());
   const Cleaning cleaning(*workplace_, contestant, *script);
   adversary::ScriptTrial trial(workplace_->connections(1).front(), *script, report.cost);
   return search(trial, number, report);

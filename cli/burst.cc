@@ -120,6 +120,7 @@ ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
   const auto report = run_burst_plan(plan, invocation, shows_progress, reporting.on_decision());
   reporting.finish(report);
   // After Ctrl-C nothing more is judged: the process ends by the signal.
+  if (report.error) std::rethrow_exception(report.error);
   if (report.interrupted) invocation.interrupt.check();
   return tell_failures(failures(assertions, report), invocation);
 }

@@ -66,10 +66,17 @@ void append_limits(std::string& out, const BurstReport& report) {
   out += ']';
 }
 
+/// Where nothing was allowed there is no such time.
+std::optional<std::int64_t> when_any(microseconds time, const traffic::Worst& worst) {
+  if (worst.allowed == 0) return std::nullopt;
+  return time.count();
+}
+
 void append_worst(std::string& out, const BurstReport& report, const BurstRun& run) {
   const auto& worst = run.outcome.measured.worst;
   print(out, "\"worst\":{{\"allowed\":{},\"ratio\":{},\"from_us\":{},\"span_us\":{},",
-        worst.allowed, worst.ratio, worst.from.count(), worst.span.count());
+        worst.allowed, worst.ratio, known(when_any(worst.from, worst), "null"),
+        known(when_any(worst.span, worst), "null"));
   append_text(out, "key", run.worst_key);
   append_text(out += ',', "limit", limiter::format_limit(report.limits[worst.limit]));
   out += '}';

@@ -22,10 +22,11 @@ double as_double(std::int64_t number) {
 struct Count {
   std::string_view name;
   double (*of)(const Measured&);
+  bool needs_requests = false;  ///< of none it is not known
 };
 
 constexpr std::array kCounts{
-    Count{"worst", [](const Measured& all) { return all.worst.ratio; }},
+    Count{"worst", [](const Measured& all) { return all.worst.ratio; }, true},
     Count{"sent", [](const Measured& all) { return as_double(all.sent); }},
     Count{"allowed", [](const Measured& all) { return as_double(all.allowed); }},
     Count{"denied", [](const Measured& all) { return as_double(all.denied); }},
@@ -40,8 +41,11 @@ constexpr std::array kCounts{
 };
 
 BurstMeasure as_measure(const Count& count) {
-  return {.name = std::string(count.name), .of = [of = count.of](const BurstRun& run) {
-            return std::optional(of(run.outcome.measured));
+  return {.name = std::string(count.name),
+          .of = [count](const BurstRun& run) -> std::optional<double> {
+            const auto& measured = run.outcome.measured;
+            if (count.needs_requests && measured.sent == 0) return std::nullopt;
+            return count.of(measured);
           }};
 }
 

@@ -129,6 +129,16 @@ std::vector<limiter::Limit> parse_limits(const BurstOptions& options, std::strin
   return limits;
 }
 
+/// Of several algorithms and limits one must know which.
+void require_taken(const Algorithm& algorithm, const limiter::Limit& limit, std::int64_t cost) {
+  try {
+    limiter::require_usable(algorithm, limit, cost);
+  } catch (const limiter::UsageError& error) {
+    throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
+                     fmt::format("another --algorithm than {} may take it", algorithm.name));
+  }
+}
+
 /// Each algorithm with the limits as it takes them: a burst is for those that have one.
 std::vector<traffic::Contestant> make_contestants(const std::vector<const Algorithm*>& algorithms,
                                                   const std::vector<limiter::Limit>& limits,
@@ -141,7 +151,7 @@ std::vector<traffic::Contestant> make_contestants(const std::vector<const Algori
     auto own = limits;
     for (auto& limit : own) {
       if (!algorithm->has_burst && burst_is_for_some) limit.burst.reset();
-      limiter::require_usable(*algorithm, limit, cost);
+      require_taken(*algorithm, limit, cost);
     }
     contestants.push_back({.algorithm = algorithm, .limits = std::move(own)});
   }
@@ -288,6 +298,16 @@ void refuse_server(const ConnectionOptions& connection) {
       "--model asks no server, so that --url, --host, --port and --socket say nothing");
 }
 
+/// What the pattern refuses is said before anything is started, and what it does not reach.
+void require_traffic(const BurstPlan& plan) {
+  const auto traffic = traffic::make_traffic(*plan.pattern, plan.request);
+  const auto& requests = plan.request.requests;
+  if (!requests || plan.request.duration || *requests <= traffic->size()) return;
+  throw UsageError(fmt::format("--requests: {} makes {} requests, not {}", plan.pattern->name,
+                               traffic->size(), *requests),
+                   "use a higher --rate or a longer --duration");
+}
+
 }  // namespace
 
 BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
@@ -302,8 +322,7 @@ BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocat
     throw UsageError("--model decides without a server, on which a script has to run",
                      "leave out --model or --script");
   }
-  // What the pattern refuses is said before anything is started.
-  if (plan.pattern) static_cast<void>(traffic::make_traffic(*plan.pattern, plan.request));
+  if (plan.pattern) require_traffic(plan);
   return plan;
 }
 

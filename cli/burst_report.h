@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,6 +46,7 @@ struct BurstReport {
   std::vector<std::string> command = {};  ///< the words of what repeats it, not quoted
   std::vector<BurstRun> runs = {};        ///< in the order asked for
   std::optional<RealClock> real = {};     ///< none: the virtual clock
+  std::exception_ptr error = {};          ///< that ended it: the runs are those before; else null
   bool interrupted = false;  ///< the last run is of the traffic's beginning, or some are missing
 };
 

@@ -25,7 +25,7 @@ class ScriptRun final : public traffic::Decider {
  public:
   ScriptRun(Workplace& workplace, const traffic::Contestant& contestant,
             const traffic::Traffic& traffic)
-      : script_(make_script(contestant, traffic, workplace.prefix())),
+      : script_(make_script(contestant, traffic, workplace.next_prefix())),
         cleaning_(workplace, contestant, *script_),
         decider_(workplace.connections(1).front(), *script_) {}
 
@@ -68,11 +68,20 @@ RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recor
   return {.traffic = traffic::make_traffic(*plan.pattern, plan.request)};
 }
 
+/// How long a server is away. An answer that refuses it is one, too.
+std::chrono::microseconds round_trip_of(redis::Connection& connection) {
+  const auto asked = std::chrono::steady_clock::now();
+  static_cast<void>(connection.call({"PING"}));
+  return std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - asked);
+}
+
 /// So soon that connections and script are just ready for it.
-RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recording) {
+RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recording,
+                        std::chrono::microseconds round_trip) {
   constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
+  constexpr int kRoundTrips = 6;  // twice as many as a run begins with
   const auto clients = static_cast<std::int64_t>(plan.real->clients);
-  const auto start = system_time() + kReady + kForEachClient * clients;
+  const auto start = system_time() + kReady + kForEachClient * clients + kRoundTrips * round_trip;
   if (recording) {
     return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording->traffic(),
                                                                  recording->first(), start),
@@ -172,8 +181,8 @@ BurstRun Session::run_real(std::size_t number) {
   const auto& contestant = plan_.contestants[number];
   const std::string name(name_of(contestant));
   const auto connections = workplace_->connections(plan_.real->clients);
-  const auto [traffic, begin] = traffic_soon(plan_, recording_);
-  const auto script = make_script(contestant, *traffic, workplace_->prefix());
+  const auto [traffic, begin] = traffic_soon(plan_, recording_, round_trip_of(connections.front()));
+  const auto script = make_script(contestant, *traffic, workplace_->next_prefix());
   const Cleaning cleaning(*workplace_, contestant, *script);
   const traffic::RealRun run{
       .script = script.get(),
@@ -224,9 +233,11 @@ BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation, bool s
   try {
     Session(plan, report.recording.get(), invocation, shows_progress, on_decision).run(report);
   } catch (const std::exception&) {
-    // What fails after Ctrl-C ends what was to end.
-    if (invocation.interrupt.signal() == 0) throw;
+    // What fails after Ctrl-C ends what was to end; else the runs that are done are not lost.
+    const bool by_signal = invocation.interrupt.signal() != 0;
+    if (!by_signal && report.runs.empty()) throw;
     report.interrupted = true;
+    if (!by_signal) report.error = std::current_exception();
   }
   return report;
 }

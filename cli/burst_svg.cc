@@ -10,6 +10,7 @@
 #include "cli/burst_scale.h"
 #include "cli/duration_text.h"
 #include "cli/escape.h"
+#include "cli/style.h"
 #include "cli/time_axis.h"
 
 namespace rlctl::cli {
@@ -25,6 +26,7 @@ constexpr double kChart = 110, kGap = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr std::size_t kMostColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
+constexpr std::size_t kNameLetters = 44;  // beside the verdict
 /// Over the highest bar.
 constexpr double kHeadroom = 1.08;
 
@@ -221,9 +223,11 @@ void Drawing::legend(double y) {
 void Drawing::panel(const BurstRun& run, double top) {
   const auto& measured = run.outcome.measured;
   const auto& worst = measured.worst;
-  text(20, top + 14, "name", run.name);
-  const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
-                                   span_text(worst.span), ratio_text(worst.ratio));
+  text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
+  const auto verdict = worst.allowed == 0
+                           ? std::string("nothing allowed")
+                           : fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
+                                         span_text(worst.span), ratio_text(worst.ratio));
   text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);
   const auto chart_top = top + kName;
   const auto counts_top = chart_top + chart_height_;

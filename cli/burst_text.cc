@@ -64,7 +64,9 @@ void append_header(TextBlock& block, const BurstReport& report) {
     block.row("clock", "virtual time", "latencies not measured");
   }
   if (report.interrupted) {
-    block.row("", block.tone("interrupted: of the beginning only", Tone::kWarning));
+    block.row("", block.tone(report.error ? "ended by an error: what was done before it"
+                                          : "interrupted: of the beginning only",
+                             Tone::kWarning));
   }
 }
 
@@ -102,10 +104,13 @@ void add_worst(BurstColumns& columns, const BurstReport& report, const Look& loo
       return limiter::format_limit(report.limits[run.outcome.measured.worst.limit]);
     });
   }
-  columns.add("within",
-              [](const BurstRun& run) { return span_text(run.outcome.measured.worst.span); });
+  columns.add("within", [](const BurstRun& run) {
+    const auto& worst = run.outcome.measured.worst;
+    return worst.allowed > 0 ? span_text(worst.span) : std::string(kNoValue);
+  });
   columns.add("at", [origin](const BurstRun& run) {
-    return offset_text(run.outcome.measured.worst.from - run.begin - origin);
+    const auto& worst = run.outcome.measured.worst;
+    return worst.allowed > 0 ? offset_text(worst.from - run.begin - origin) : std::string(kNoValue);
   });
 }
 

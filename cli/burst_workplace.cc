@@ -123,9 +123,21 @@ void Workplace::warn_of_rest(const std::exception& error) {
        invocation_.command);
 }
 
-/// On a connection of its own: after an error the others are of no use.
+/// On one that is there, since the server may take no more of them; but after an error these are of
+/// no use.
 void Workplace::unlink(std::span<const std::string> keys) {
+  try {
+    const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
+    if (is_idle) return unlink(connections_.front(), keys);
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kRejected) throw;
+    if (error.failure() == redis::Failure::kRefused) throw;
+  }
   auto connection = connector_.open_uninterrupted();
+  unlink(connection, keys);
+}
+
+void Workplace::unlink(redis::Connection& connection, std::span<const std::string> keys) {
   while (!keys.empty()) {
     const auto some = keys.first(std::min(keys.size(), kKeysAtOnce));
     std::vector<std::string_view> arguments{"UNLINK"};

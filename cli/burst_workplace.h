@@ -29,7 +29,9 @@ class Workplace {
   ///
   /// Throws what connecting throws; Error(kInterrupted) where Ctrl-C comes in between.
   [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
-  [[nodiscard]] const std::string& prefix() const noexcept { return prefix_; }
+  /// For the keys of the next run: those of an earlier one that could not be removed are not in its
+  /// way.
+  [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// Removes keys; a failure is a warning, since there may be another one on its way already.
   void remove(const std::vector<std::string>& keys) noexcept;
@@ -40,10 +42,12 @@ class Workplace {
   void open(std::size_t count);
   void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
+  void unlink(redis::Connection& connection, std::span<const std::string> keys);
 
   Invocation& invocation_;
   Connector connector_;
   std::string prefix_;
+  int runs_ = 0;
   std::vector<redis::Connection> connections_;
   std::optional<LastWords> last_words_;
 };

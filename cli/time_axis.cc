@@ -43,7 +43,7 @@ TimeAxis make_time_axis(microseconds begin, microseconds end, microseconds windo
                         std::size_t most_columns) {
   TimeAxis axis;
   const auto first_window = round_down(begin, window);
-  axis.is_about_edge = end - begin < window && end > first_window + window;
+  axis.is_about_edge = end - begin < window && end >= first_window + window;
   axis.origin = axis.is_about_edge ? first_window + window : first_window;
   const auto unit = rounding_of(end - begin);
   axis.from = axis.origin + round_down(begin - axis.origin, unit);

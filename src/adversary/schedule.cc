@@ -44,19 +44,22 @@ bool steps_back(const Schedule& schedule) {
 Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
                std::int64_t cost) {
   Score score;
-  traffic::WorstWindow worst(limit.window);
+  std::vector<microseconds> departures;
   ExactLog log(limit.window);
   microseconds latest = schedule.empty() ? microseconds{0} : schedule.front();
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     latest = std::max(latest, schedule[i]);
     if (answers[i].allowed) {
-      worst.allow(std::max(latest, schedule[i] + answers[i].delay), cost);
+      departures.push_back(std::max(latest, schedule[i] + answers[i].delay));
       log.allow(latest);
     } else if ((log.count_at(schedule[i]) + 1) * cost <= limit.limit) {
       // By the earlier of the two times more counts: what would be allowed then would be by both.
       score.wrongly_denied.push_back(i);
     }
   }
+  std::sort(departures.begin(), departures.end());
+  traffic::WorstWindow worst(limit.window);
+  for (const auto at : departures) worst.allow(at, cost);
   score.worst = worst.allowed();
   score.worst_from = worst.from();
   score.worst_span = worst.span();

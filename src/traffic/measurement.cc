@@ -16,6 +16,9 @@ void keep_worse(std::optional<Minute>& worst, const Minute& minute) {
   if (minute.denied > denied) worst = minute;
 }
 
+/// For heaps with the earliest on top.
+constexpr auto is_later = [](const auto& one, const auto& other) { return one.at > other.at; };
+
 }  // namespace
 
 Measurement::Key& Measurement::key(std::uint32_t number) {
@@ -42,10 +45,32 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   ++measured_.allowed;
   measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
   if (asked.denials) end_denials(asked, arrival);
-  const auto first = arrival.key * limits_.size();
+  go_on(arrival, decision.delay);
+}
+
+void Measurement::allow(std::uint32_t key, const Departure& departure) {
+  const auto first = key * limits_.size();
   for (std::size_t i = 0; i < limits_.size(); ++i) {
-    windows_[first + i].allow(arrival.at + decision.delay, arrival.cost);
+    windows_[first + i].allow(departure.at, departure.cost);
   }
+}
+
+/// In the order of the times at which they go on, which is that of the requests only where nothing
+/// is delayed: nothing that comes later goes on before now.
+void Measurement::go_on(const Arrival& arrival, microseconds delay) {
+  const auto found = departures_.empty() ? departures_.end() : departures_.find(arrival.key);
+  if (found != departures_.end()) {
+    auto& waiting = found->second;
+    while (!waiting.empty() && waiting.front().at <= arrival.at) {
+      std::pop_heap(waiting.begin(), waiting.end(), is_later);
+      allow(arrival.key, waiting.back());
+      waiting.pop_back();
+    }
+  }
+  if (delay.count() == 0) return allow(arrival.key, {arrival.at, arrival.cost});
+  auto& waiting = departures_[arrival.key];
+  waiting.push_back({arrival.at + delay, arrival.cost});
+  std::push_heap(waiting.begin(), waiting.end(), is_later);
 }
 
 void Measurement::deny(Key& key, const Arrival& arrival, const Decision& decision) {
@@ -96,6 +121,18 @@ void Measurement::count_minute(microseconds at, bool allowed) {
   if (!allowed) ++minute_.denied;
 }
 
+/// As it will be when nothing is left to go on.
+Measurement Measurement::with_all_gone_on() const {
+  auto later = *this;
+  for (auto& [key, waiting] : later.departures_) {
+    std::sort_heap(waiting.begin(), waiting.end(), is_later);  // the latest first
+    for (auto departure = waiting.rbegin(); departure != waiting.rend(); ++departure) {
+      later.allow(key, *departure);
+    }
+  }
+  return later;
+}
+
 Worst Measurement::worst() const {
   Worst worst;
   for (std::size_t limit = 0; limit < limits_.size(); ++limit) {
@@ -117,7 +154,7 @@ Worst Measurement::worst() const {
 
 Measured Measurement::result() const {
   Measured result = measured_;
-  result.worst = worst();
+  result.worst = departures_.empty() ? worst() : with_all_gone_on().worst();
   keep_worse(result.worst_minute, minute_);
   for (const Key& key : keys_) {
     if (!key.denials) continue;

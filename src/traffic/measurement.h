@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,11 @@ class Measurement {
     std::optional<microseconds> earliest_promise = {}, latest_promise = {};
     bool broken = false;  ///< a promise was
   };
+  /// What was allowed with a delay, and may go on later than what comes after it.
+  struct Departure {
+    microseconds at{0};
+    std::int64_t cost = 1;
+  };
   struct Key {
     bool asked = false;
     std::int64_t denied = 0;
@@ -95,13 +101,18 @@ class Measurement {
   void deny(Key& key, const Arrival& arrival, const limiter::Decision& decision);
   void end_denials(Key& key, const Arrival& allowed);
   void count_minute(microseconds at, bool allowed);
+  void go_on(const Arrival& arrival, microseconds delay);
+  void allow(std::uint32_t key, const Departure& departure);
+  [[nodiscard]] Measurement with_all_gone_on() const;
   [[nodiscard]] Worst worst() const;
 
   std::vector<limiter::Limit> limits_;
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< of each key in turn, one for each limit
-  Measured measured_;                 ///< its worst minute is that of those that are over
-  Minute minute_;                     ///< of the latest request
+  /// Of keys of which something is still to go on: a heap, the earliest on top.
+  std::unordered_map<std::uint32_t, std::vector<Departure>> departures_;
+  Measured measured_;  ///< its worst minute is that of those that are over
+  Minute minute_;      ///< of the latest request
 };
 
 }  // namespace rlctl::traffic

@@ -42,6 +42,7 @@ class OutcomeRecorder {
   void add(const Arrival& arrival, const limiter::Decision& decision) {
     measurement_.add(arrival, decision);
     timeline_.add(arrival.at, decision.allowed);
+    if (departures_.bins().empty()) departures_.begin_at(arrival.at);
     if (decision.allowed) departures_.add(arrival.at + decision.delay, true, arrival.cost);
     if (on_decision_) on_decision_(arrival, decision);
   }

@@ -24,8 +24,13 @@ void Timeline::widen() {
   ++width_bits_;
 }
 
+void Timeline::begin_at(microseconds at) {
+  begin_ = end_ = at;
+  bins_.resize(1);
+}
+
 void Timeline::add(microseconds at, bool allowed, std::int64_t count) {
-  if (bins_.empty()) begin_ = end_ = at;
+  if (bins_.empty()) begin_at(at);
   end_ = std::max(end_, at);
   const auto past_us = static_cast<std::uint64_t>((at - begin_).count());
   while (past_us >> width_bits_ >= kMost) widen();

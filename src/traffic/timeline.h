@@ -22,7 +22,9 @@ class Timeline {
     bool operator==(const Bin&) const = default;
   };
 
-  /// In any order, but none before the first. `count`: of what is counted, requests or units.
+  /// Nothing will come before this. Without it, before the first.
+  void begin_at(microseconds at);
+  /// In any order, but none before the beginning. `count`: of what is counted, requests or units.
   void add(microseconds at, bool allowed, std::int64_t count = 1);
 
   [[nodiscard]] microseconds begin() const noexcept { return begin_; }  ///< of the first bin

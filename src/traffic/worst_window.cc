@@ -1,6 +1,5 @@
 #include "traffic/worst_window.h"
 
-#include <algorithm>
 #include <iterator>
 
 namespace rlctl::traffic {
@@ -21,7 +20,6 @@ void WorstWindow::forget_before(microseconds at) {
 }
 
 void WorstWindow::allow(microseconds at, std::int64_t cost) {
-  if (!recent_.empty()) at = std::max(at, recent_.back().at);
   forget_before(at);
   if (!recent_.empty() && recent_.back().at == at) {
     recent_.back().count += cost;

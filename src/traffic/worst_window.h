@@ -15,7 +15,7 @@ class WorstWindow {
  public:
   explicit WorstWindow(microseconds window) : window_(window) {}
 
-  /// A time before the last one counts as that one.
+  /// Times never go back.
   void allow(microseconds at, std::int64_t cost);
 
   [[nodiscard]] std::int64_t allowed() const noexcept { return most_; }

@@ -277,3 +277,19 @@ TEST_CASE("where nothing is denied no minute is the worst") {
   CHECK_FALSE(measure({allow(0), allow(90'000'000)}).worst_minute);
   CHECK_FALSE(measure({}).worst_minute);
 }
+
+TEST_CASE("what goes on out of order is counted when it does") {
+  // The first goes on last: no two are within a window of 2 s.
+  Measurement measurement({{1, 2s, {}}});
+  for (const auto& [at, delay] : std::vector<std::pair<microseconds, microseconds>>{
+           {10s, 9s}, {11s, 0s}, {12s, 1s}, {13s, 2s}, {14s, 3s}}) {
+    measurement.add({.at = at}, {.allowed = true, .delay = delay});
+  }
+  const auto worst = measurement.result().worst;
+  CHECK(worst.allowed == 1);
+  CHECK(worst.from == 11s);
+  CHECK(measurement.result().longest_delay == 9s);
+  // One more between two others is within a window of both.
+  measurement.add({.at = 15s}, {.allowed = true, .delay = 1s});
+  CHECK(measurement.result().worst.allowed == 2);
+}

@@ -117,6 +117,16 @@ TEST_CASE("a timeline without requests is empty") {
   CHECK(timeline.resampled(0us, 10us, 3) == std::vector<Timeline::Bin>(3));
 }
 
+TEST_CASE("a timeline may begin before what it holds") {
+  Timeline timeline;
+  timeline.begin_at(100us);
+  timeline.add(108us, true);
+  timeline.add(103us, true);
+  CHECK(timeline.begin() == 100us);
+  REQUIRE(timeline.bins().size() == 9);
+  CHECK(timeline.bins()[3].allowed == 1);
+}
+
 TEST_CASE("what comes earlier than the latest goes where it belongs") {
   Timeline timeline;
   timeline.add(100us, true);

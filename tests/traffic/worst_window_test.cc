@@ -74,13 +74,3 @@ TEST_CASE("of equal spans the first is told") {
 TEST_CASE("nothing allowed is nothing") {
   CHECK(measured({}, 60s) == Found{});
 }
-
-TEST_CASE("a time before the last one counts as that one") {
-  WorstWindow window(10us);
-  window.allow(100us, 1);
-  window.allow(95us, 1);
-  window.allow(110us, 1);
-  CHECK(window.allowed() == 2);
-  CHECK(window.from() == 100us);
-  CHECK(window.span() == 0us);
-}
