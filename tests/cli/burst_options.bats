@@ -18,6 +18,37 @@ refused() {
   refused "one PATTERN is expected, but there are 2: the second is 'spike'" steady spike
 }
 
+@test "an algorithm or a script in a pattern's place" {
+  refused "'gcra' is an algorithm, where a pattern is expected" gcra
+  assert_line '  hint: --algorithm gcra'
+  refused "'mine.lua' is no pattern" mine.lua
+  assert_line '  hint: --script runs it'
+}
+
+@test "what would say nothing, or could not be reached" {
+  refused '--key-skew says how often which key is asked for, but there is one only' --key-skew 1
+  refused '--requests: ramp makes 3000 requests, not 100000' ramp --requests 100000
+  refused 'steady takes one, and poisson' --rate 10/s
+}
+
+@test "of several algorithms and limits the one that does not go is named" {
+  refused '--limit 1000M/30d: limit 1000000000 x burst 1000000000 is more than 2^53' \
+    --limit 10/1s --limit 1000000000/30d --algorithm all
+  assert_line '  hint: another --algorithm than token-bucket may take it'
+}
+
+@test "of nothing the worst is not known" {
+  run -1 rlctl burst ramp --model --duration 1us -q --assert 'worst<=1'
+  assert_line --partial "assertion 'worst<=1' does not hold"
+}
+
+@test "where nothing was allowed there is no time of it" {
+  run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra --json
+  jq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
+  run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra
+  assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
+}
+
 @test "limits" {
   refused "--limit: 'x' is not a limit" --limit x
   refused '--limit: two limits have the same window, 60s' --limit 5/60s --limit 6/1m

@@ -80,10 +80,10 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 @test "--keys is a number of keys, or a key of the script; --args is split as a shell does" {
   run -5 rlctl burst --limit 1/60s --script echo.lua --keys 'a {key}' --keys 7 --keys '{user:{key}}:b' \
     --args "{now_s} 'two words' \"\" x\\ y {limit}"
-  assert_line "rlctl: burst: echo.lua: burst:a 1|burst:{user:1}:b#1767225659|two words||x y|1; request 1 \
+  assert_line "rlctl: burst: echo.lua: burst:1:a 1|burst:1:{user:1}:b#1767225659|two words||x y|1; request 1 \
 had KEYS 'burst:1:a 1' 'burst:1:{user:1}:b' and ARGV '1767225659' 'two words' '' 'x y' '1'"
   run -5 rlctl burst --script echo.lua --keys '{now}' --args ''
-  assert_line --partial 'echo.lua: burst:1767225659.990000#;'
+  assert_line --partial 'echo.lua: burst:1:1767225659.990000#;'
 }
 
 @test "an error of the script ends the run with its line, its arguments and exit status 5" {

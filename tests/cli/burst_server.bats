@@ -145,3 +145,29 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_output --partial "on unix://$socket?db=3"
   assert_equal "$(cli INFO keyspace | tr -d '\r' | grep -c '^db')" 1
 }
+
+@test "keys that cannot be removed are not in the way of the next algorithm" {
+  start_server
+  cli ACL SETUSER default -unlink
+  run -0 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
+  assert_line --regexp '^fixed-window +20 +20 +0 '
+  assert_line --regexp '^sliding-window-log +20 +10 +10 '
+  [[ $stderr == *'cannot remove the keys'* ]] || fail "$stderr"
+}
+
+@test "keys are removed where the server takes no more connections" {
+  start_server --maxclients 6
+  run -0 --separate-stderr rlctl burst -s "$socket" --rate max --clients 6 --duration 50ms
+  refute_output --partial 'cannot remove'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "what was done before an error is told" {
+  start_server
+  cli ACL SETUSER default -lindex
+  run -5 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
+  assert_line --partial 'ended by an error: what was done before it'
+  assert_line --regexp '^fixed-window +20 +20 +0 '
+  refute_line --regexp '^sliding-window-log'
+  assert_equal "$(cli DBSIZE)" 0
+}

@@ -123,6 +123,17 @@ TEST_CASE("allowed within a window: never more than what really was") {
   CHECK(*std::max_element(within.begin(), within.end()) == 100);
 }
 
+TEST_CASE("allowed within a window: what has left does not count, though nothing comes after it") {
+  traffic::Timeline timeline;
+  timeline.begin_at(kMinute);
+  for (int i = 0; i < 5; ++i) timeline.add(kMinute + milliseconds{i}, true);
+  const auto axis = make_time_axis(kMinute, kMinute + 4 * kWindow, kWindow, 40);
+  const auto within = allowed_within_window(timeline, axis, kWindow);
+  CHECK(within.front() == 5);
+  CHECK(within.back() == 0);
+  CHECK(within[within.size() / 2] == 0);
+}
+
 TEST_CASE("allowed within a window: nothing is told of windows too short for the bins") {
   const auto timeline = timeline_of({kMinute, kMinute + seconds{3'600}});
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), seconds{1}, 70);
