@@ -14,14 +14,12 @@ commands() {
     { print >file }'
 }
 
-# shows FILE [replay]: what the file says of its commands is true; of those that replay a log alone,
-# or of all others.
+# shows FILE: what the file says of its commands is true.
 shows() {
-  local file=$1 replay=${2-} command line shown=0
+  local file=$1 command line shown=0
   rm -f "$BATS_TEST_TMPDIR"/*.sh "$BATS_TEST_TMPDIR"/*.expected
   commands "$file"
   for command in "$BATS_TEST_TMPDIR"/*.sh; do
-    if grep -q -- --replay "$command"; then [[ $replay ]] || continue; else [[ ! $replay ]] || continue; fi
     run -0 timeout 60 bash -euo pipefail "$command" </dev/null 3>&- 4>&-
     output=$(tr -s ' ' <<<"$output")
     while IFS= read -r line; do
@@ -30,6 +28,12 @@ shows() {
     done <"${command%.sh}.expected"
   done
   ((shown)) || fail "$file has no such command"
+}
+
+# block TEXT: of the README, the first block of commands behind the line that holds this.
+block() {
+  awk -v begin="$1" '
+    index($0, begin) { on = 1 } on && /^```$/ { exit } inside; on && /^```sh$/ { inside = 1 }' README.md
 }
 
 @test "each script lets pass what it says, and its counterpart keeps the limit" {
@@ -44,9 +48,20 @@ shows() {
   done
 }
 
-@test "a recorded traffic shows it as well" {
-  grep -q -- --replay < <(rlctl burst --help) || skip 'this rlctl has no --replay'
-  shows minute-counter.lua replay
+@test "the README has the commands of each, to be pasted" {
+  local file
+  for file in *.lua *.sh; do
+    [[ $file != server.sh ]] || continue
+    rm -f "$BATS_TEST_TMPDIR"/*.sh
+    commands "$file"
+    assert_equal "$(block "[$file]($file)")" "$(cat "$BATS_TEST_TMPDIR"/*.sh)"
+  done
+}
+
+@test "what the README gives to try one's own runs, and finds what is wrong" {
+  run -0 bash -euo pipefail <(block '## To try your own')
+  assert_line --regexp '^times-as-members\.lua +15 +10 +5 +10 +2\.00×'
+  assert_line --partial 'no bound was found'
 }
 
 @test "the README tells the story of each in three sentences, and there is none without" {
