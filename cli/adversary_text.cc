@@ -19,6 +19,20 @@ using std::chrono::microseconds;
 /// More instants are not read by anybody; --json has all.
 constexpr std::size_t kMostRows = 20;
 
+/// To the µs, since one may be what a limiter errs by: 59.999999 s is not 60 s.
+std::string exact_text(microseconds span) {
+  if (span % std::chrono::minutes{1} == microseconds{0}) return span_text(span);
+  const auto count = static_cast<double>(span.count());
+  if (span < std::chrono::milliseconds{1}) return fmt::format("{} us", span.count());
+  if (span < std::chrono::seconds{1}) return fmt::format("{} ms", count / 1e3);
+  return fmt::format("{} s", count / 1e6);
+}
+
+std::string exact_offset_text(microseconds offset) {
+  if (offset == microseconds{0}) return "0";
+  return (offset < microseconds{0} ? "-" : "+") + exact_text(std::chrono::abs(offset));
+}
+
 std::string times(double ratio, const Look& look) {
   return ratio_text(ratio) + (look.utf8 ? "×" : "x");
 }
@@ -45,7 +59,7 @@ std::string verdict(const Finding& finding, const AdversaryReport& report, const
   const auto ratio = ratio_of(finding, report);
   if (ratio <= 1) return toned("never above the limit", Tone::kGood, look.colour);
   return toned(fmt::format("{} the limit: {} within {}", times(ratio, look), finding.score.worst,
-                           span_text(finding.score.worst_span)),
+                           exact_text(finding.score.worst_span)),
                Tone::kBad, look.colour);
 }
 
@@ -58,7 +72,7 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
     const auto answers = std::span(finding.answers).subspan(instant.first, instant.count);
     const auto passed = static_cast<std::size_t>(std::count_if(
         answers.begin(), answers.end(), [](const auto& answer) { return answer.allowed; }));
-    at.push_back(offset_text(instant.at - report.base));
+    at.push_back(exact_offset_text(instant.at - report.base));
     asked.push_back(fmt::to_string(instant.count));
     allowed.push_back(fmt::to_string(passed));
     denied.push_back(fmt::to_string(instant.count - passed));
