@@ -99,34 +99,48 @@ std::string promise_of(const AdversaryRun& run, const AdversaryReport& report) {
   return text + fmt::format(": {} + {}", *burst, back);
 }
 
-/// A finding and what there is to say about it.
-void append_finding(std::string& out, std::string_view title, const Finding& finding,
+/// A finding: whose it is, what it shows, on the same line where there is room, and the schedule.
+void append_finding(std::string& out, const std::string& title, const Finding& finding,
                     const AdversaryReport& report, const Look& look) {
-  out.append(title).append("\n");
+  const auto line = title + "  " + verdict(finding, report, look);
+  if (display_width(line) <= look.columns) {
+    out.append(line).append("\n");
+  } else {
+    out.append(title).append("\n");
+    TextBlock(out, look).item(verdict(finding, report, look));
+  }
   append_schedule(out, finding, report, look);
+}
+
+/// A row whose text is broken where it is too wide.
+void append_sentence(std::string& out, std::string_view label, std::string_view text,
+                     const Look& look) {
+  std::string lines;
+  TextBlock(lines, look).note(text);
+  out += toned(label, Tone::kLabel, look.colour);
+  pad(out, label.size(), TextBlock::kLabel);
+  out.append(lines, TextBlock::kLabel);
 }
 
 void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
                 const Look& look) {
   const auto& result = run.result;
-  TextBlock block(out, look);
   std::string name;
   escape_text(name, run.name);
-  append_finding(out, block.tone(name, Tone::kLabel) + "  " + verdict(result.most, report, look),
-                 result.most, report, look);
-  if (result.is_unbounded) block.row("at most", "as many as were asked: no bound was found");
-  if (run.algorithm != nullptr) block.row("at most", promise_of(run, report));
+  append_finding(out, toned(name, Tone::kLabel, look.colour), result.most, report, look);
+  if (result.is_unbounded) {
+    append_sentence(out, "at most", "as many as were asked: no bound was found", look);
+  }
+  if (run.algorithm != nullptr) append_sentence(out, "at most", promise_of(run, report), look);
   if (result.most_stepping_back) {
-    append_finding(
-        out, "by a clock that steps back  " + verdict(*result.most_stepping_back, report, look),
-        *result.most_stepping_back, report, look);
+    append_finding(out, "by a clock that steps back", *result.most_stepping_back, report, look);
   }
   if (run.algorithm != nullptr && !run.algorithm->is_exact) return;
   if (result.wrongly_denied) {
-    append_finding(out, block.tone("denied what an exact log would allow", Tone::kBad),
-                   *result.wrongly_denied, report, look);
+    out += toned("denied what an exact log would allow", Tone::kBad, look.colour) + "\n";
+    append_schedule(out, *result.wrongly_denied, report, look);
   } else {
-    block.row("denied", "nothing that an exact log would allow");
+    append_sentence(out, "denied", "nothing that an exact log would allow", look);
   }
 }
 
