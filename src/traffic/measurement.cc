@@ -17,7 +17,7 @@ void keep_worse(std::optional<Minute>& worst, const Minute& minute) {
 }
 
 /// For heaps with the earliest on top.
-constexpr auto is_later = [](const auto& one, const auto& other) { return one.at > other.at; };
+constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at > other.at; };
 
 }  // namespace
 
@@ -62,7 +62,7 @@ void Measurement::go_on(const Arrival& arrival, microseconds delay) {
   if (found != departures_.end()) {
     auto& waiting = found->second;
     while (!waiting.empty() && waiting.front().at <= arrival.at) {
-      std::pop_heap(waiting.begin(), waiting.end(), is_later);
+      std::pop_heap(waiting.begin(), waiting.end(), kIsLater);
       allow(arrival.key, waiting.back());
       waiting.pop_back();
     }
@@ -70,7 +70,7 @@ void Measurement::go_on(const Arrival& arrival, microseconds delay) {
   if (delay.count() == 0) return allow(arrival.key, {arrival.at, arrival.cost});
   auto& waiting = departures_[arrival.key];
   waiting.push_back({arrival.at + delay, arrival.cost});
-  std::push_heap(waiting.begin(), waiting.end(), is_later);
+  std::push_heap(waiting.begin(), waiting.end(), kIsLater);
 }
 
 void Measurement::deny(Key& key, const Arrival& arrival, const Decision& decision) {
@@ -125,7 +125,7 @@ void Measurement::count_minute(microseconds at, bool allowed) {
 Measurement Measurement::with_all_gone_on() const {
   auto later = *this;
   for (auto& [key, waiting] : later.departures_) {
-    std::sort_heap(waiting.begin(), waiting.end(), is_later);  // the latest first
+    std::sort_heap(waiting.begin(), waiting.end(), kIsLater);  // the latest first
     for (auto departure = waiting.rbegin(); departure != waiting.rend(); ++departure) {
       later.allow(key, *departure);
     }
