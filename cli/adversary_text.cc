@@ -153,7 +153,8 @@ void append_adversary_text(std::string& out, const AdversaryReport& report, cons
     out += '\n';
     append_run(out, run, report, look);
   }
-  block.row("times", "from the beginning of a window", instant_text(report.base));
+  append_sentence(out, "times", "from the beginning of a window, " + instant_text(report.base),
+                  look);
   out += '\n';
   append_pasteable(out, report.command, look);
 }
