@@ -82,26 +82,39 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
   const auto in_window = static_cast<std::size_t>(window / timeline.width());
   const auto& bins = timeline.bins();
   if (window / timeline.width() < kBinsOfWindow) return {};
-  std::vector<std::int64_t> columns(axis.columns, -1);
+  constexpr std::int64_t kNone = -1;
+  std::vector<std::int64_t> columns(axis.columns, kNone);  // the most in each
+  std::vector<std::int64_t> left(axis.columns, kNone);     // at its end
   std::int64_t sum = 0;
-  // Until the last of them has left the window, and a bin more, which shows that.
-  const auto ends = bins.empty() ? 0 : bins.size() + in_window + 1;
-  for (std::size_t i = 0; i < ends; ++i) {
-    if (i < bins.size()) sum += bins[i].allowed;
-    if (i >= in_window && i - in_window < bins.size()) sum -= bins[i - in_window].allowed;
-    const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(i);
+  const auto show = [&](std::size_t bin) {
+    const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(bin);
     auto last = first + timeline.width() - microseconds{1};
-    if (i + 1 == bins.size()) last = std::min(last, timeline.end());
+    if (bin + 1 == bins.size()) last = std::min(last, timeline.end());
     const auto middle = first + (last - first) / 2;
-    if (middle >= axis.to) break;
+    if (middle >= axis.to) return false;
     const auto place = static_cast<std::int64_t>(place_of(axis, middle));
-    const auto column = std::clamp<std::int64_t>(place, 0, std::ssize(columns) - 1);
-    auto& most = columns[static_cast<std::size_t>(column)];
-    most = std::max(most, sum);
+    const auto column =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(place, 0, std::ssize(columns) - 1));
+    columns[column] = std::max(columns[column], sum);
+    left[column] = sum;
+    return true;
+  };
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    sum += bins[i].allowed;
+    if (i >= in_window) sum -= bins[i - in_window].allowed;
+    if (!show(i)) break;
   }
-  // A column without a bin of its own shows what was before it.
-  std::int64_t last = 0;
-  for (auto& column : columns) last = column = column < 0 ? last : column;
+  // What came last leaves the window, too; between the two nothing changes.
+  for (auto i = std::max(in_window, bins.size()); i - in_window < bins.size(); ++i) {
+    sum -= bins[i - in_window].allowed;
+    if (!show(i)) break;
+  }
+  // A column without a bin of its own shows what was left before it.
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] == kNone) columns[i] = before;
+    if (left[i] != kNone) before = left[i];
+  }
   return columns;
 }
 

@@ -82,6 +82,14 @@ void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, st
                          .add(phase + limit.window, 1)
                          .take());
   }
+  // A window that begins with its first request ends while all but one of them are still young. By
+  // some ms, since a TTL is only known to the ms.
+  const auto margin = std::min<microseconds>(seconds{1}, limit.window / 10);
+  probes.push_back(compose()
+                       .add(microseconds{0}, 1)
+                       .add(limit.window - margin, fills - 1)
+                       .add(limit.window + margin, fills)
+                       .take());
 }
 
 }  // namespace

@@ -262,7 +262,8 @@ Finding Search::shrunk(const Schedule& schedule, bool clock_steps_back,
     return score_of(tried, answers, request_.limit, request_.cost);
   };
   const auto still_shows = [&](const Schedule& tried, const Answers& answers) {
-    return tried.front() >= request_.base && shows(score(tried, answers));
+    return *std::min_element(tried.begin(), tried.end()) >= request_.base &&
+           shows(score(tried, answers));
   };
   auto small = shrink(trial_, std::move(absolute), still_shows, request_.limit.window,
                       clock_steps_back, interrupt_.signal() != 0 ? 0 : request_.budget);

@@ -17,6 +17,7 @@ std::vector<microseconds> round_steps(microseconds window) {
   for (microseconds step = 100ms; step >= 10us; step /= 10) steps.push_back(step);
   steps.push_back(window);
   std::sort(steps.rbegin(), steps.rend());
+  std::erase_if(steps, [window](microseconds step) { return step > window; });
   steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
   return steps;
 }
@@ -75,7 +76,8 @@ bool Shrinking::drop_denied() {
   for (std::size_t i = 0; i < shrunk_.schedule.size(); ++i) {
     if (shrunk_.answers[i].allowed) allowed.push_back(shrunk_.schedule[i]);
   }
-  return allowed.size() < shrunk_.schedule.size() && take_first_of({allowed});
+  const bool is_smaller = !allowed.empty() && allowed.size() < shrunk_.schedule.size();
+  return is_smaller && take_first_of({allowed});
 }
 
 /// All of one instant's requests, or as many as may go.

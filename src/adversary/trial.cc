@@ -48,7 +48,7 @@ class Passage {
   std::uint32_t key_;
   std::size_t next_ = 0;
   microseconds latest_{0};
-  std::size_t removed_ = 0;         ///< keys that have expired before this instant
+  std::size_t aged_ = 0;            ///< keys that have expired before this instant
   std::vector<std::string> named_;  ///< by this instant's requests
   std::map<std::string, std::optional<microseconds>> expire_at_;  ///< none: never
   Answers answers_;
@@ -57,13 +57,18 @@ class Passage {
 void Passage::append(redis::Connection& connection, traffic::Script& script, std::int64_t cost) {
   const auto& instant = instants_[next_];
   latest_ = std::max(latest_, instant.at);
-  removed_ = 0;
+  aged_ = 0;
   named_.clear();
   for (auto& [key, expires] : expire_at_) {
-    if (!expires || *expires > latest_) continue;
-    connection.append({"UNLINK", key});
-    expires.reset();
-    ++removed_;
+    if (!expires) continue;
+    if (*expires > latest_) {
+      const auto left = std::chrono::ceil<milliseconds>(*expires - latest_);
+      connection.append({"PEXPIRE", key, std::to_string(left.count())});
+    } else {
+      connection.append({"UNLINK", key});
+      expires.reset();
+    }
+    ++aged_;
   }
   for (std::size_t i = 0; i < instant.count; ++i) {
     const auto command = script.command({.at = instant.at, .key = key_, .cost = cost});
@@ -77,7 +82,7 @@ void Passage::append(redis::Connection& connection, traffic::Script& script, std
 
 void Passage::read(redis::Connection& connection, const traffic::Script& script,
                    milliseconds late) {
-  for (std::size_t i = 0; i < removed_; ++i) static_cast<void>(connection.read());
+  for (std::size_t i = 0; i < aged_; ++i) static_cast<void>(connection.read());
   for (std::size_t i = 0; i < instants_[next_].count; ++i) {
     answers_.push_back(answer_of(script.parse(connection.read())));
   }

@@ -49,9 +49,9 @@ class TrialKeys final : public traffic::Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// By a script on a server. Time is the schedules', for keys that expire too: a key whose TTL would
-/// have passed between two requests is removed between them. (Which is told only to some ms, so
-/// that it is removed somewhat late rather than early.)
+/// By a script on a server. Time is the schedules', for TTLs too: between two requests what passes
+/// between them is taken from each key's, and a key of which nothing is left is removed. (That is
+/// known to some ms only, so that keys live somewhat too long rather than too short.)
 class ScriptTrial final : public Trial {
  public:
   /// What it refers to must outlive it; the script's keys must be a TrialKeys'. Loads the script.

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ constexpr microseconds kBase{2'524'608'000'000'000};
 /// replies 1 where it allows.
 class TestScript final : public rlctl::traffic::Script {
  public:
-  TestScript(std::string text, microseconds unit = 1us) : text_(std::move(text)), unit_(unit) {}
+  explicit TestScript(std::string text, microseconds unit = 1us) : text_(std::move(text)), unit_(unit) {}
 
   std::string_view name() const override { return "test"; }
   void load(rlctl::redis::Connection& connection) override {
@@ -132,7 +133,8 @@ TEST_CASE("what each other bundled algorithm allows at most, whatever the clock 
                                                          {"gcra", 9},
                                                          {"leaky-bucket", 5}}) {
     const auto result = search_bundled(name);
-    CAPTURE(name);
+    const auto& algorithm_name = name;  // what CAPTURE takes
+    CAPTURE(algorithm_name);
     CAPTURE(to_text(result.most.schedule));
     CHECK(result.most.score.worst == most);
     CHECK(result.most.schedule.size() == static_cast<std::size_t>(most));
@@ -197,7 +199,9 @@ return 1)");
   CHECK(result.most.score.worst == 10);
   REQUIRE(result.most_stepping_back);
   CHECK(result.most_stepping_back->score.worst > 10);
-  CHECK(steps_back(result.most_stepping_back->schedule));
+  const auto& schedule = result.most_stepping_back->schedule;
+  CHECK(steps_back(schedule));
+  CHECK(*std::min_element(schedule.begin(), schedule.end()) >= kBase);
 }
 
 TEST_CASE("a log that counts before it forgets denies what it should allow") {
@@ -223,6 +227,25 @@ return count < limit and 1 or 0)");
   const auto result = search_script(script);
   REQUIRE(result.wrongly_denied);
   CHECK(result.wrongly_denied->score.wrongly_denied.size() == 1);
+}
+
+TEST_CASE(
+    "a window that begins with its first request, by a TTL, lets nearly twice the limit pass") {
+  TestScript script(R"(
+local window, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], window / 1000) end
+return count <= limit and 1 or 0)");
+  const auto result = search_script(script);
+  CHECK(result.most.score.worst == 9);
+}
+
+TEST_CASE("a limiter that allows nothing is no match for a search") {
+  TestScript script("return 0");
+  const auto result = search_script(script, 5000);
+  CHECK(result.most.score.worst == 0);
+  REQUIRE(result.wrongly_denied);
+  CHECK(result.wrongly_denied->schedule.size() == 1);
 }
 
 TEST_CASE("the same seed finds the same") {

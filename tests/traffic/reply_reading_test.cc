@@ -86,7 +86,8 @@ TEST_CASE("reply reading: a number allows as it is asked for") {
            {"'nan'", kUnread, kUnread, kUnread},
            {"{ok = 'OK'}", kUnread, kUnread, kUnread},
        }) {
-    CAPTURE(lua);
+    const auto& expression = lua;  // what CAPTURE takes
+    CAPTURE(expression);
     CHECK(reader.allows(lua, AllowedWhen::kNonzero) == nonzero);
     CHECK(reader.allows(lua, AllowedWhen::kZero) == zero);
     CHECK(reader.allows(lua, AllowedWhen::kAtMostLimit) == at_most);
@@ -97,11 +98,13 @@ TEST_CASE("reply reading: a number allows as it is asked for") {
 TEST_CASE("reply reading: nil allows, and whatever else comes denies, where so asked") {
   Reader reader;
   for (const std::string lua : {"nil", "false", "{false, 5}"}) {
-    CAPTURE(lua);
+    const auto& expression = lua;  // what CAPTURE takes
+    CAPTURE(expression);
     CHECK(reader.allows(lua, AllowedWhen::kNil) == "allowed");
   }
   for (const std::string lua : {"1", "0", "''", "'OK'", "{1}", "{ok = 'OK'}"}) {
-    CAPTURE(lua);
+    const auto& expression = lua;  // what CAPTURE takes
+    CAPTURE(expression);
     CHECK(reader.allows(lua, AllowedWhen::kNil) == "denied");
   }
   CHECK(reader.allows("{}", AllowedWhen::kNil) == kUnread);
@@ -133,7 +136,8 @@ TEST_CASE("reply reading: where each is allowed, the reply is the delay before i
   CHECK(reader.decision("nil", seconds).delay == 0us);
   CHECK(reader.decision("'OK'", {.allowed_when = AllowedWhen::kAlways}).delay == 0us);
   for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
-    CAPTURE(lua);
+    const auto& expression = lua;  // what CAPTURE takes
+    CAPTURE(expression);
     CHECK_FALSE(reader.complaint(lua, seconds).empty());
   }
 }
