@@ -265,8 +265,9 @@ Finding Search::shrunk(const Schedule& schedule, bool clock_steps_back,
     return *std::min_element(tried.begin(), tried.end()) >= request_.base &&
            shows(score(tried, answers));
   };
-  auto small = shrink(trial_, std::move(absolute), still_shows, request_.limit.window,
-                      clock_steps_back, interrupt_.signal() != 0 ? 0 : request_.budget);
+  auto small =
+      shrink(trial_, std::move(absolute), still_shows, request_.base, request_.limit.window,
+             clock_steps_back, interrupt_.signal() != 0 ? 0 : request_.budget);
   result_.asked += small.asked;
   Finding finding{.schedule = std::move(small.schedule), .answers = std::move(small.answers)};
   finding.score = score(finding.schedule, finding.answers);

@@ -37,7 +37,7 @@ class Shrinking {
 
   void drop_requests();
   void round_times(microseconds window);
-  void begin_early(microseconds window);
+  void begin_early(microseconds base, microseconds window);
   [[nodiscard]] Shrunk take() { return std::move(shrunk_); }
 
  private:
@@ -145,9 +145,9 @@ void Shrinking::round_times(microseconds window) {
 }
 
 /// As whole windows earlier as may be.
-void Shrinking::begin_early(microseconds window) {
+void Shrinking::begin_early(microseconds base, microseconds window) {
   const auto earliest = *std::min_element(shrunk_.schedule.begin(), shrunk_.schedule.end());
-  const auto windows = earliest / window;
+  const auto windows = (earliest - base) / window;
   if (windows == 0) return;
   auto moved = shrunk_.schedule;
   for (auto& at : moved) at -= windows * window;
@@ -156,13 +156,13 @@ void Shrinking::begin_early(microseconds window) {
 
 }  // namespace
 
-Shrunk shrink(Trial& trial, Schedule schedule, const StillShows& still_shows, microseconds window,
-              bool clock_steps_back, std::int64_t budget) {
+Shrunk shrink(Trial& trial, Schedule schedule, const StillShows& still_shows, microseconds base,
+              microseconds window, bool clock_steps_back, std::int64_t budget) {
   Shrinking shrinking(trial, std::move(schedule), still_shows, clock_steps_back, budget);
   shrinking.drop_requests();
-  shrinking.begin_early(window);
+  shrinking.begin_early(base, window);
   shrinking.round_times(window);
-  shrinking.begin_early(window);
+  shrinking.begin_early(base, window);
   shrinking.drop_requests();
   return shrinking.take();
 }

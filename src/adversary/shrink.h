@@ -15,13 +15,15 @@ using StillShows = std::function<bool(const Schedule&, const Answers&)>;
 
 /// The same finding with fewer requests, and at rounder times: first it leaves out what is not
 /// needed, then it moves each instant to the roundest time that will do. `clock_steps_back`: the
-/// order of times may break. Asks at most `budget` requests; returns how it was answered, too.
+/// order of times may break. A window begins at `base`, before which nothing comes. Asks at most
+/// `budget` requests; returns how it was answered, too.
 struct Shrunk {
   Schedule schedule;
   Answers answers;
   std::int64_t asked = 0;
 };
 [[nodiscard]] Shrunk shrink(Trial& trial, Schedule schedule, const StillShows& still_shows,
-                            microseconds window, bool clock_steps_back, std::int64_t budget);
+                            microseconds base, microseconds window, bool clock_steps_back,
+                            std::int64_t budget);
 
 }  // namespace rlctl::adversary

@@ -16,7 +16,6 @@ using rlctl::limiter::UsageError;
 using rlctl::redis::Interrupt;
 using rlctl::traffic::Arrival;
 using rlctl::traffic::BundledScript;
-using rlctl::traffic::Contestant;
 
 namespace {
 
