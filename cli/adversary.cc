@@ -132,11 +132,7 @@ std::vector<std::string> failures(const std::vector<Assertion>& assertions,
                                   const AdversaryReport& report) {
   std::vector<BurstRun> runs;
   for (const auto& run : report.runs) runs.push_back(as_burst_run(report, run));
-  std::vector<std::string> all;
-  for (const auto& assertion : assertions) {
-    if (auto failure = failure_of(assertion, runs)) all.push_back(std::move(*failure));
-  }
-  return all;
+  return failures_of(assertions, runs);
 }
 
 }  // namespace

@@ -111,6 +111,15 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
   return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
 }
 
+std::vector<std::string> failures_of(std::span<const Assertion> assertions,
+                                     std::span<const BurstRun> runs) {
+  std::vector<std::string> failures;
+  for (const auto& assertion : assertions) {
+    if (auto failure = failure_of(assertion, runs)) failures.push_back(std::move(*failure));
+  }
+  return failures;
+}
+
 ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
   for (const auto& failure : failures) {
     write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},

@@ -28,6 +28,9 @@ struct Assertion {
 /// does not hold, and where there are no runs nothing is known.
 [[nodiscard]] std::optional<std::string> failure_of(const Assertion& assertion,
                                                     std::span<const BurstRun> runs);
+/// The same of each of them, without those that hold.
+[[nodiscard]] std::vector<std::string> failures_of(std::span<const Assertion> assertions,
+                                                   std::span<const BurstRun> runs);
 /// Says on stderr what does not hold; the status is that of it.
 [[nodiscard]] ExitStatus tell_failures(const std::vector<std::string>& failures,
                                        const Invocation& invocation);

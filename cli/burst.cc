@@ -96,10 +96,7 @@ void Reporting::finish(const BurstReport& report) {
 /// Assertions about a run in which the sender fell behind say nothing, so that they do not hold.
 std::vector<std::string> failures(const std::vector<Assertion>& assertions,
                                   const BurstReport& report) {
-  std::vector<std::string> all;
-  for (const auto& assertion : assertions) {
-    if (auto failure = failure_of(assertion, report.runs)) all.push_back(std::move(*failure));
-  }
+  auto all = failures_of(assertions, report.runs);
   if (assertions.empty()) return all;
   for (const auto& run : report.runs) {
     if (!why_invalid(run)) continue;

@@ -10,13 +10,12 @@
 #include "cli/problem.h"
 #include "redis/error.h"
 #include "redis/scan.h"
+#include "redis/unlink.h"
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kPrivatePrefix = "burst:";
-/// So many keys are removed by one command.
-constexpr std::size_t kKeysAtOnce = 500;
 /// Files that are open besides the connections.
 constexpr rlim_t kOtherFiles = 32;
 
@@ -128,24 +127,13 @@ void Workplace::warn_of_rest(const std::exception& error) {
 void Workplace::unlink(std::span<const std::string> keys) {
   try {
     const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
-    if (is_idle) return unlink(connections_.front(), keys);
+    if (is_idle) return redis::unlink_keys(connections_.front(), keys);
   } catch (const redis::Error& error) {
     if (error.failure() == redis::Failure::kRejected) throw;
     if (error.failure() == redis::Failure::kRefused) throw;
   }
   auto connection = connector_.open_uninterrupted();
-  unlink(connection, keys);
-}
-
-void Workplace::unlink(redis::Connection& connection, std::span<const std::string> keys) {
-  while (!keys.empty()) {
-    const auto some = keys.first(std::min(keys.size(), kKeysAtOnce));
-    std::vector<std::string_view> arguments{"UNLINK"};
-    arguments.insert(arguments.end(), some.begin(), some.end());
-    const auto reply = connection.call(arguments);
-    if (reply.is_error()) throw redis::to_error(reply);
-    keys = keys.subspan(some.size());
-  }
+  redis::unlink_keys(connection, keys);
 }
 
 void warn(const std::string& message, std::string_view command) {

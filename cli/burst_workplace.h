@@ -42,7 +42,6 @@ class Workplace {
   void open(std::size_t count);
   void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
-  void unlink(redis::Connection& connection, std::span<const std::string> keys);
 
   Invocation& invocation_;
   Connector connector_;

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "limiter/model/model.h"
-#include "redis/error.h"
+#include "redis/unlink.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -124,11 +124,7 @@ void remove_keys(const std::vector<Passage>& passages, redis::Connection& connec
   for (const auto& passage : passages) {
     for (auto& key : passage.keys()) keys.push_back(std::move(key));
   }
-  if (keys.empty()) return;
-  std::vector<std::string_view> command{"UNLINK"};
-  command.insert(command.end(), keys.begin(), keys.end());
-  const auto reply = connection.call(command);
-  if (reply.is_error()) throw redis::to_error(reply);
+  redis::unlink_keys(connection, keys);
 }
 
 }  // namespace
