@@ -28,7 +28,8 @@ constexpr microseconds kBase{2'524'608'000'000'000};
 /// replies 1 where it allows.
 class TestScript final : public rlctl::traffic::Script {
  public:
-  explicit TestScript(std::string text, microseconds unit = 1us) : text_(std::move(text)), unit_(unit) {}
+  explicit TestScript(std::string text, microseconds unit = 1us)
+      : text_(std::move(text)), unit_(unit) {}
 
   std::string_view name() const override { return "test"; }
   void load(rlctl::redis::Connection& connection) override {
