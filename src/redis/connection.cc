@@ -332,6 +332,10 @@ std::optional<Reply> Connection::try_read() {
   return state_->guarded([&] { return state_->try_read(); });
 }
 
+void Connection::set_timeout(std::chrono::microseconds timeout) noexcept {
+  state_->timeout = timeout;
+}
+
 void Connection::time_out(std::chrono::microseconds timeout) {
   state_->timeout = timeout;
   state_->guarded([] { throw Error(Failure::kTimeout, "no answer in time"); });

@@ -61,6 +61,9 @@ class Connection {
     return call(Arguments(arguments.begin(), arguments.size()));
   }
 
+  /// For the waits from now on: as the constructor's.
+  void set_timeout(std::chrono::microseconds timeout) noexcept;
+
   /// Throws what read() throws when no reply comes within `timeout`: for who waits for many
   /// connections at once, with poll(). The connection is of no more use.
   [[noreturn]] void time_out(std::chrono::microseconds timeout);

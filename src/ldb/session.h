@@ -1,0 +1,113 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "redis/connection.h"
+#include "redis/reply.h"
+
+namespace rlctl::ldb {
+
+/// What is debugged: a script and what it is called with.
+struct Debuggee {
+  std::string name = {};    ///< as messages call it: a file's name, without folders
+  std::string source = {};  ///< Lua
+  std::vector<std::string> keys = {}, arguments = {};
+};
+
+enum class Mode {
+  kForked,  ///< in a copy of the server, which goes on; what the script writes is thrown away
+  kSync,    ///< in the server itself, which does nothing else meanwhile
+};
+
+/// How a session came to its end.
+enum class Ending {
+  kReturned,  ///< the script gave a reply, which may be an error reply that it returned
+  kRefused,   ///< the server did not begin one
+  kCompileError,
+  kRunTimeError,
+  kAborted,  ///< by abort()
+  kCutOff,   ///< by us: it came to no stop in time, or was not let go on
+  kLost,     ///< the connection broke, or its process was killed
+};
+
+/// Where a script stands: this line comes next.
+struct Stop {
+  int line = 0;  ///< of the text that was sent
+  enum class Reason { kStep, kBreakpoint, kCalledFor, kTimeout } reason = Reason::kStep;
+};
+
+/// What the server says of one debugger command, complete.
+struct Message {
+  std::vector<std::string> items = {};  ///< "<redis> ...", "<reply> ...", without the stop's own
+  std::optional<Stop> stop = {};        ///< none where the script stands where it stood, or ended
+  bool ended = false;
+};
+
+/// One script in the debugger of a server, from SCRIPT DEBUG to the end of the connection, which
+/// serves nothing else after it. See "Debugging Lua scripts" in Redis' documentation; all versions
+/// are spoken to in the words that all of them know.
+///
+///     idle → enabled → stopped ⇄ running → ended
+///
+/// One command at a time, each waited for: what comes behind a command in one write is lost. A
+/// session that is destroyed at a stop closes its connection; the script then runs on to its end
+/// without stops.
+class Session {
+ public:
+  struct Limits {
+    /// For a stop after start() and step(), and for what commands answer.
+    std::chrono::microseconds step{std::chrono::seconds(5)};
+    /// For a stop after run(), until which a server says by itself that there is none in sight.
+    std::chrono::microseconds run{std::chrono::seconds(7)};
+  };
+
+  Session(redis::Connection connection, Mode mode, const Limits& limits);
+  Session(redis::Connection connection, Mode mode) : Session(std::move(connection), mode, {}) {}
+
+  /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. Where there
+  /// is none, ended() is true: the server refused it, it does not compile, or it has no code.
+  /// Throws redis::Error(kInterrupted) as all that waits does, and nothing else: whatever ends the
+  /// session is its ending().
+  [[nodiscard]] Message start(const Debuggee& debuggee, std::string_view text);
+  /// To the next line that is executed. Only at a stop, as all that follows.
+  [[nodiscard]] Message step();
+  /// To the next breakpoint.
+  [[nodiscard]] Message run();
+  /// A command of the debugger's by which the script does not move: {"print"}, {"maxlen", "0"}.
+  /// Words of "eval" and "redis" may be long: what is too long for one is cut at blanks. Throws
+  /// limiter::UsageError for what the server would end the session for: an empty word, one above
+  /// 1024 bytes that has no blank, more than 1024 of them.
+  [[nodiscard]] Message ask(const std::vector<std::string>& words);
+  /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
+  /// and has another ending.
+  void abort();
+  /// Closes the connection.
+  void cut_off();
+
+  [[nodiscard]] bool ended() const noexcept { return ending_.has_value(); }
+  /// Only where ended().
+  [[nodiscard]] Ending ending() const { return *ending_; }
+  /// What a client gets: kReturned, kRefused, kCompileError, kRunTimeError and kAborted have one.
+  [[nodiscard]] const std::optional<redis::Reply>& reply() const noexcept { return reply_; }
+  /// Of kLost and kCutOff: what happened.
+  [[nodiscard]] const std::string& why() const noexcept { return why_; }
+
+ private:
+  std::optional<redis::Connection> connection_;
+  Mode mode_;
+  Limits limits_;
+  std::optional<Ending> ending_;
+  std::optional<redis::Reply> reply_;
+  std::string why_;
+};
+
+/// The most bytes of a script with its keys and arguments that a forked session can be trusted
+/// with: above, servers from 7.0 on throw parts of it away while it runs (madvise in the child, at
+/// an average of a page for each word).
+[[nodiscard]] bool fits_forked(const Debuggee& debuggee, std::string_view text);
+
+}  // namespace rlctl::ldb

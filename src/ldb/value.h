@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rlctl::ldb {
+
+/// A Lua value, taken apart.
+struct Value {
+  enum class Kind {
+    kNil,
+    kBoolean,
+    kNumber,
+    kString,
+    kTable,
+    kCycle,   ///< a table that is one of those around it
+    kOpaque,  ///< a function, a coroutine, userdata: there is nothing to see in it
+    kRaw,     ///< in words of the server's that are in no form known
+  };
+
+  Kind kind = Kind::kNil;
+  bool boolean = false;
+  double number = 0;
+  std::string text = {};  ///< kString: its bytes; kOpaque: its type, "function"; kRaw: the words
+  /// kTable: 1, 2, 3... first, as far as they go; then the others: numbers, strings, the rest,
+  /// each in order.
+  std::vector<std::pair<Value, Value>> fields = {};
+  /// It was told to six digits only, or was cut off; so is a table that holds such a value.
+  bool approximate = false;
+
+  bool operator==(const Value&) const = default;
+};
+
+/// As Lua writes it: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000", {1, 2, n =
+/// 3},
+/// {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as many digits as it
+/// takes to read the same back. ~ stands before a number or string that is approximate.
+void append_text(std::string& out, const Value& value);
+[[nodiscard]] std::string text_of(const Value& value);
+
+/// What the debugger of a server prints of a value: quoted strings, numbers of six digits,
+/// {1; 2}, {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate.
+/// kRaw for what is in no such form.
+[[nodiscard]] Value parse_printed(std::string_view text);
+
+}  // namespace rlctl::ldb
