@@ -29,7 +29,7 @@ enum class Ending {
   kRefused,   ///< the server did not begin one
   kCompileError,
   kRunTimeError,
-  kAborted,  ///< by abort()
+  kAborted,  ///< by abort_script()
   kCutOff,   ///< by us: it came to no stop in time, or was not let go on
   kLost,     ///< the connection broke, or its process was killed
 };
@@ -84,7 +84,7 @@ class Session {
   [[nodiscard]] Message ask(const std::vector<std::string>& words);
   /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
   /// and has another ending.
-  void abort();
+  void abort_script();
   /// Closes the connection.
   void cut_off();
 
