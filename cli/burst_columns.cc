@@ -1,5 +1,7 @@
 #include "cli/burst_columns.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 #include <vector>
 
@@ -23,6 +25,13 @@ std::string shown_name(const BurstRun& run) {
   std::string out;
   escape_message(out, run.name);
   return out;
+}
+
+std::string percent_text(double share) {
+  constexpr double kLeast = 0.001;
+  const double percent = 100 * share;
+  return percent > 0 && percent < kLeast ? fmt::format("<{} %", kLeast)
+                                         : fmt::format("{:.3f} %", percent);
 }
 
 }  // namespace rlctl::cli

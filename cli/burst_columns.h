@@ -32,4 +32,7 @@ class BurstColumns {
 /// A run's name, as it may stand on a terminal.
 [[nodiscard]] std::string shown_name(const BurstRun& run);
 
+/// "2.770 %"; what is more than nothing never reads as nothing.
+[[nodiscard]] std::string percent_text(double share);
+
 }  // namespace rlctl::cli

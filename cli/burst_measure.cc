@@ -30,6 +30,8 @@ constexpr std::array kCounts{
     Count{"sent", [](const Measured& all) { return as_double(all.sent); }},
     Count{"allowed", [](const Measured& all) { return as_double(all.allowed); }},
     Count{"denied", [](const Measured& all) { return as_double(all.denied); }},
+    Count{"denied_share",
+          [](const Measured& all) { return as_double(all.denied) / as_double(all.sent); }, true},
     Count{"keys", [](const Measured& all) { return as_double(all.keys); }},
     Count{"keys_denied", [](const Measured& all) { return as_double(all.keys_denied); }},
     Count{"longest_shut_out_us",

@@ -62,6 +62,7 @@ std::string lines_text(const replay::LineCounts& counts) {
   auto text =
       fmt::format("{} in {}", counted(counts.requests, "request"), counted(counts.lines, "line"));
   if (counts.bad > 0) text += fmt::format(", {} cannot be read", counts.bad);
+  if (counts.blank > 0) text += fmt::format(", {} blank", counts.blank);
   return text;
 }
 

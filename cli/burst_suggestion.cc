@@ -19,10 +19,6 @@ namespace {
 using traffic::LimitTried;
 using traffic::Suggestion;
 
-std::string percent_text(double share) {
-  return fmt::format("{:.4g} %", share * 100);
-}
-
 std::string limit_text(std::int64_t limit, const BurstReport& report) {
   return fmt::format("{} per {}", limit, period_text(report.limits.front().window));
 }
@@ -38,6 +34,39 @@ void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstR
   auto text = fmt::format("denies at most {}", share);
   if (run.burst) text += fmt::format(" with a burst of {}", *run.burst);
   block.row("suggested", "no limit", text);
+}
+
+/// Where one client decides, who asks about requests may have meant clients.
+void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstReport& report) {
+  constexpr std::int64_t kFew = 100;  // of so many keys one is meant
+  if (!suggestion.chosen || report.suggest->of_keys) return;
+  const auto& tried = suggestion.tried[*suggestion.chosen];
+  if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kFew) return;
+  block.row("",
+            fmt::format("{} of {} keys {} all of these denials", tried.keys_denied, tried.keys,
+                        tried.keys_denied == 1 ? "has" : "have"),
+            "keys are counted by --suggest 1%keys");
+}
+
+/// One line for each, to choose from.
+void append_summary(std::string& out, const BurstReport& report, const Look& look) {
+  std::vector<std::string> names, limits, shares, keys;
+  for (const auto& run : report.runs) {
+    if (!run.suggestion) continue;
+    names.push_back(shown_name(run));
+    const auto& [tried, chosen] = *run.suggestion;
+    limits.push_back(chosen ? limit_text(tried[*chosen].limit, report) : "no limit");
+    shares.push_back(chosen ? percent_text(tried[*chosen].share(false)) : std::string(kNoValue));
+    keys.push_back(chosen ? percent_text(tried[*chosen].share(true)) : std::string(kNoValue));
+  }
+  if (names.size() < 2) return;
+  Sheet sheet;
+  sheet.add("suggested", std::move(names));
+  sheet.add("limit", std::move(limits));
+  sheet.add("denied", std::move(shares));
+  sheet.add("keys denied", std::move(keys));
+  sheet.append(out, look);
+  out += '\n';
 }
 
 void append_tried(std::string& out, const Suggestion& suggestion, const BurstReport& report,
@@ -70,8 +99,10 @@ void append_suggestions(std::string& out, const BurstReport& report, const Look&
     append_tried(out, *run.suggestion, report, run, look);
     TextBlock block(out, look);
     append_verdict(block, *run.suggestion, report, run);
+    append_whose(block, *run.suggestion, report);
     out += '\n';
   }
+  append_summary(out, report, look);
 }
 
 void append_suggestion_json(std::string& out, const BurstReport& report, const BurstRun& run) {

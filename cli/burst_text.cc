@@ -93,6 +93,15 @@ void add_counts(BurstColumns& columns) {
               [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.denied); });
 }
 
+/// Of a log: who reads it thinks in shares.
+void add_share(BurstColumns& columns) {
+  columns.add("of all", [](const BurstRun& run) {
+    const auto& measured = run.outcome.measured;
+    if (measured.sent == 0) return std::string(kNoValue);
+    return percent_text(static_cast<double>(measured.denied) / static_cast<double>(measured.sent));
+  });
+}
+
 void add_worst(BurstColumns& columns, const BurstReport& report, const Look& look,
                microseconds origin) {
   const bool one_limit = report.limits.size() == 1;
@@ -170,6 +179,7 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
   const auto axis = axis_of(scale, 1);
   BurstColumns columns(report, look);
   add_counts(columns);
+  if (report.recording) add_share(columns);
   add_worst(columns, report, look, axis.origin);
   add_denials(columns, report, look, axis.origin);
   if (report.recording) add_worst_minute(columns);

@@ -130,7 +130,9 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
   const auto [stop, error] = std::from_chars(rest.data(), end, percent, std::chars_format::fixed);
   const bool is_number = error == std::errc{} && stop == end && !rest.starts_with('-');
   if (has_percent && is_number && percent >= 0 && percent <= 100) {
-    share.most = percent / 100;
+    // Not percent / 100, which rounds once more: 7 of 1000 is 0.7 %.
+    const auto moved = std::string(rest) + "e-2";
+    std::from_chars(moved.data(), moved.data() + moved.size(), share.most);
     return share;
   }
   throw UsageError("--suggest must be a share like 1%, 0.1% or 1%keys, not " + in_quotes(text),

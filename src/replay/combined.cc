@@ -18,8 +18,9 @@ constexpr std::size_t kShortestTime = 10;
 
 /// A line, cut where its time stands.
 struct Cut {
-  std::string_view head;  ///< address, ident, user
-  std::string_view tail;  ///< from the request on
+  std::string_view forwarded;  ///< the client, where a list of addresses stands before
+  std::string_view head;       ///< address, ident, user
+  std::string_view tail;       ///< from the request on
 };
 
 /// The text behind the quote that `rest` begins with, up to the quote that ends it, which no
@@ -53,17 +54,41 @@ std::string_view first_word(std::string_view text) {
   return text.substr(0, text.find(' '));
 }
 
+/// 203.0.113.7, 2001:db8::1
+bool is_address(std::string_view word) {
+  const auto is_of = [&](std::string_view digits, char separator, std::ptrdiff_t at_least) {
+    return word.find_first_not_of(digits) == word.npos &&
+           std::count(word.begin(), word.end(), separator) >= at_least;
+  };
+  return is_of("0123456789.", '.', 3) || is_of("0123456789abcdefABCDEF:.", ':', 2);
+}
+
 /// "www.example.com:80 203.0.113.7 - ann": with Apache's vhost_combined the name of the server
-/// comes first. An address with a port has "-" or a name behind it, and one word less.
+/// comes first, elsewhere also without a port. An address with a port has "-" or a name behind it,
+/// and one word less.
 bool begins_with_host(std::string_view head) {
   const auto host = first_word(head);
+  if (host.size() == head.size()) return false;
+  const auto second = first_word(head.substr(host.size() + 1));
+  if (is_address(second)) return !is_address(host);
+  if (std::count(head.begin(), head.end(), ' ') != 3) return false;
   const auto colon = host.find(':');
   if (colon == host.npos || colon + 1 == host.size()) return false;
   if (host.find_first_not_of("0123456789", colon + 1) != host.npos) return false;
-  return std::count(head.begin(), head.end(), ' ') == 3 && head[host.size() + 1] != '-';
+  return !second.starts_with('-');
+}
+
+/// "203.0.113.7, 10.0.0.1 - ann": what X-Forwarded-For held comes first, the client before the
+/// proxies. Leaves the last of them.
+void take_forwarded(Cut& cut) {
+  for (auto word = first_word(cut.head); word.ends_with(','); word = first_word(cut.head)) {
+    if (cut.forwarded.empty()) cut.forwarded = word.substr(0, word.size() - 1);
+    cut.head.remove_prefix(std::min(word.size() + 1, cut.head.size()));
+  }
 }
 
 std::optional<std::string_view> address_of(const Cut& cut) {
+  if (!cut.forwarded.empty()) return cut.forwarded;
   const auto first = first_word(cut.head);
   return begins_with_host(cut.head) ? first_word(cut.head.substr(first.size() + 1)) : first;
 }
@@ -148,6 +173,7 @@ bool CombinedParser::cut_at_time(std::string_view line, std::size_t from, Cut& c
     cut.head = line.substr(0, open);
     while (cut.head.ends_with(' ')) cut.head.remove_suffix(1);
     cut.tail = line.substr(close + 1);
+    take_forwarded(cut);
     return true;
   }
   return false;

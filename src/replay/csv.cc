@@ -146,7 +146,7 @@ void require(const Column& column, const FieldNames& wanted, std::string_view wh
   throw InputError(
       fmt::format("{}:{}: the header has no field {}: '{}{}'", lines.name(), line.number,
                   wanted.describe(what), shown, shown.size() < line.text.size() ? "..." : ""),
-      fmt::format("{} names it", option));
+      fmt::format("the first line names the fields; {} says which of them it is", option));
 }
 
 void CsvParser::read_header(const LineReader& lines, const LineReader::Line& line) {

@@ -1,5 +1,7 @@
 #include "replay/epoch_lines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "limiter/limit.h"
@@ -44,9 +46,10 @@ class EpochParser final : public LineParser {
 }  // namespace
 
 std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields) {
-  if (fields.time || fields.key || fields.has_cost()) {
-    throw limiter::UsageError(
-        "no fields can be chosen in an epoch log: its lines are 'time key [cost]'");
+  for (const auto& field : {fields.time, fields.key, fields.cost}) {
+    if (!field || field->empty()) continue;
+    throw limiter::UsageError(fmt::format(
+        "field '{}' cannot be chosen: the lines of an epoch log are 'time key [cost]'", *field));
   }
   return std::make_unique<EpochParser>();
 }

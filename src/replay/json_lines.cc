@@ -17,6 +17,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::size_t kShownFields = 12;
+
 /// A value that was found, by the name that fits best.
 struct Found {
   std::optional<std::size_t> rank = {};
@@ -45,6 +47,9 @@ class Finder final : public nlohmann::json_sax<Json> {
     objects_ = lists_ = 0;
     is_object = false;
   }
+
+  /// Also collect what fields there are.
+  void list_in(std::vector<std::string>& names) { names_ = &names; }
 
   Found time, key_found, cost;
   std::optional<std::string> algorithm;
@@ -93,6 +98,7 @@ class Finder final : public nlohmann::json_sax<Json> {
  private:
   bool found(const std::string& text) {
     if (lists_ > 0 || objects_ == 0) return true;
+    if (names_ != nullptr) names_->push_back(path_);
     time.offer(fields_.time, path_, text);
     key_found.offer(fields_.key, path_, text);
     cost.offer(fields_.cost, path_, text);
@@ -103,22 +109,30 @@ class Finder final : public nlohmann::json_sax<Json> {
   std::string path_;               ///< of the field that is read, with dots
   std::vector<std::size_t> ends_;  ///< of the path of each object around it
   int objects_ = 0, lists_ = 0;
+  std::vector<std::string>* names_ = nullptr;
 };
 
 class JsonLinesParser final : public LineParser {
  public:
-  explicit JsonLinesParser(const FieldOptions& options) : fields_(options) {}
+  explicit JsonLinesParser(const FieldOptions& options)
+      : fields_(options), cost_is_asked_for_(options.has_cost()) {}
+
+  [[nodiscard]] std::string never_found() const override {
+    return cost_is_asked_for_ && !has_cost_ ? fields_.cost.describe("") : std::string();
+  }
 
  private:
   LineKind parse(LineReader& lines, LineReader::Line& line, Entry& entry) override;
   bool find(std::string_view line);
   bool is_of_another_algorithm();
   void settle();
+  LineKind lacks(const FieldNames& wanted, std::string_view what, std::string_view line);
 
   LogFields fields_;
   Finder finder_{fields_};
   TimeReader times_;
   bool settled_ = false;
+  bool cost_is_asked_for_, has_cost_ = false;
   std::optional<std::string> algorithm_;  ///< whose decisions count
   std::string repaired_;
 };
@@ -149,15 +163,25 @@ void JsonLinesParser::settle() {
   settled_ = true;
 }
 
+LineKind JsonLinesParser::lacks(const FieldNames& wanted, std::string_view what,
+                                std::string_view line) {
+  std::vector<std::string> names;
+  Finder finder(fields_);
+  finder.list_in(names);
+  (void)Json::sax_parse(line.data(), line.data() + line.size(), &finder, Json::input_format_t::json,
+                        false);
+  if (names.empty()) return bad(fmt::format("it has no field {}", wanted.describe(what)));
+  const bool all = names.size() <= kShownFields;
+  if (!all) names.resize(kShownFields);
+  return bad(fmt::format("it has no field {}, but {}{}", wanted.describe(what),
+                         fmt::join(names, ", "), all ? "" : ", ..."));
+}
+
 LineKind JsonLinesParser::parse(LineReader&, LineReader::Line& line, Entry& entry) {
   if (!find(line.text)) return bad("it is not a JSON object");
   const auto& key = finder_.key_found;
-  if (!finder_.time.rank) {
-    return bad(fmt::format("it has no field {}", fields_.time.describe("for the time")));
-  }
-  if (!key.rank) {
-    return bad(fmt::format("it has no field {}", fields_.key.describe("for the key")));
-  }
+  if (!finder_.time.rank) return lacks(fields_.time, "for the time", line.text);
+  if (!key.rank) return lacks(fields_.key, "for the key", line.text);
   if (is_of_another_algorithm()) return LineKind::kOther;
   if (!settled_) times_ = TimeReader(epoch_unit_of(finder_.time.name));
   const auto at = times_.read(finder_.time.text);
@@ -165,6 +189,7 @@ LineKind JsonLinesParser::parse(LineReader&, LineReader::Line& line, Entry& entr
   entry.at = *at;
   entry.key = key.text;
   if (finder_.cost.rank) {
+    has_cost_ = true;
     const auto cost = read_cost(finder_.cost.text);
     if (!cost) return bad("the cost", finder_.cost.text, "is not a whole number above 0");
     entry.cost = *cost;

@@ -52,6 +52,10 @@ class LineParser {
   /// Throws InputError where no later line can be read either.
   [[nodiscard]] LineKind read(LineReader& lines, LineReader::Line& line, Entry& entry);
 
+  /// A field that was asked for and that none of the lines had, in quotes; empty: none. Where a
+  /// header says which fields there are, read() has said so.
+  [[nodiscard]] virtual std::string never_found() const { return {}; }
+
   /// Why the line read last was bad: "no time", raw.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 

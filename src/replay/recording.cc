@@ -136,15 +136,31 @@ class RecordingReader {
     return text.find_first_not_of(" \t\r\n") == text.npos;
   }
 
-  [[noreturn]] static void unknown_format(std::string_view beginning, const std::string& name) {
+  [[noreturn]] void unknown_format(std::string_view beginning, const std::string& name) const {
     MemorySource source(beginning);
     LineReader lines(source, name);
     LineReader::Line line;
     while (lines.next(line) && is_blank(line.text)) {
     }
+    if (const auto why = why_no_json(line.text); !why.empty()) {
+      throw InputError(fmt::format("{}:{}: {}: '{}'", name, line.number, why, shown(line.text)),
+                       "--time-field and --key-field name the fields");
+    }
     throw InputError(fmt::format("{}:{}: this is in none of the formats {}: '{}'", name,
                                  line.number, format_names(), shown(line.text)),
                      "--format says what it is; --time-field and --key-field name the fields");
+  }
+
+  /// What an object lacks to be a request; empty where the line is no object.
+  [[nodiscard]] std::string why_no_json(std::string_view text) const {
+    if (!text.starts_with('{')) return {};
+    MemorySource source(text);
+    LineReader lines(source, {});
+    LineReader::Line line;
+    Entry entry;
+    const auto parser = find_log_format("jsonl")->make_parser(options_.fields);
+    if (!lines.next(line) || parser->read(lines, line, entry) != LineKind::kBad) return {};
+    return parser->why();
   }
 
   void read_lines(LineReader& lines, const ByteSource& source, RecordedFile& file) {
@@ -175,6 +191,16 @@ class RecordingReader {
       }
     }
     file.counts.lines = lines.lines();
+    require_found(*parser, file);
+  }
+
+  /// Or every request would count as 1, and nothing would tell.
+  static void require_found(const LineParser& parser, const RecordedFile& file) {
+    const auto missing = parser.never_found();
+    if (missing.empty() || file.counts.requests == 0) return;
+    throw InputError(
+        fmt::format("{}: no line has the field {}", input_name(file.name), missing),
+        "--cost-field names the field that holds a request's cost; without it each costs 1");
   }
 
   void bad_line(const LineReader& lines, const LineReader::Line& line, const std::string& why) {

@@ -1,8 +1,11 @@
 #include "replay/time_text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <system_error>
 
 namespace rlctl::replay {
 namespace {
@@ -194,6 +197,30 @@ std::int64_t scan_whole(Scanner& scanner) {
   return whole;
 }
 
+/// Without its exponent, as JSON may write numbers: 1.7e9 is 1700000000. Nothing where it is no
+/// such number.
+std::optional<std::string> without_exponent(std::string_view text) {
+  constexpr int kMost = 30;
+  const auto at = text.find_first_of("eE");
+  if (at == text.npos || text.find_first_not_of("0123456789.") != at) return std::nullopt;
+  auto power = text.substr(at + 1);
+  if (power.starts_with('+')) power.remove_prefix(1);
+  int places = 0;
+  const auto [end, error] = std::from_chars(power.data(), power.data() + power.size(), places);
+  if (error != std::errc{} || end != power.data() + power.size()) return std::nullopt;
+  if (places < 0 || places > kMost) return std::nullopt;
+  std::string digits(text.substr(0, at));
+  auto point = std::min(digits.find('.'), digits.size());
+  if (point < digits.size()) digits.erase(point, 1);
+  point += static_cast<std::size_t>(places);
+  if (digits.size() <= point) {
+    digits.append(point - digits.size(), '0');
+  } else {
+    digits.insert(point, 1, '.');
+  }
+  return digits;
+}
+
 std::optional<microseconds> read_number(std::string_view text, EpochUnit unit) {
   Scanner scanner(text);
   const bool negative = scanner.any_of("-");
@@ -246,6 +273,7 @@ std::optional<microseconds> TimeReader::read(std::string_view text) {
   }
   if (text.size() > 4 && text[2] == '/') return read_common(text);
   if (const auto number = read_number(text, unit_)) return number;
+  if (const auto plain = without_exponent(text)) return read_number(*plain, unit_);
   return read_iso(text);
 }
 

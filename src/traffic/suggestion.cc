@@ -14,8 +14,11 @@ namespace {
 constexpr std::int64_t kLeastLimit = 1, kMostLimit = 1'000'000'000;
 /// The limits around the suggested one that are shown, as parts of it.
 constexpr std::array kAround{0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0};
+/// A limit that denies fewer may allow what lets one above it deny more, so that bisection can miss
+/// a smaller one: so many below what it finds are tried too.
+constexpr std::int64_t kTriedBelow = 4;
 /// Of limits that are tried, for the progress: bisection takes one for each bit.
-constexpr double kExpectedTries = 30;
+constexpr double kExpectedTries = 34;
 
 class Suggesting {
  public:
@@ -40,6 +43,10 @@ class Suggesting {
     return tried(limit).share(share_.of_keys) <= share_.most;
   }
   [[nodiscard]] std::optional<std::int64_t> smallest();
+  /// The smallest one that does, of this one, which does, and some below it.
+  [[nodiscard]] std::int64_t least_below(std::int64_t enough);
+  /// The limits that are shown with one, it among them, the smallest first.
+  [[nodiscard]] std::vector<std::int64_t> around(std::int64_t limit) const;
 
   const MakeTraffic& make_traffic_;
   const Contestant& contestant_;
@@ -110,19 +117,43 @@ std::optional<std::int64_t> Suggesting::smallest() {
     const auto middle = too_small + (enough - too_small) / 2;
     (is_enough(middle) ? enough : too_small) = middle;
   }
+  return least_below(enough);
+}
+
+std::int64_t Suggesting::least_below(std::int64_t enough) {
+  for (auto below = enough - 1; below >= std::max(least_, enough - kTriedBelow); --below) {
+    if (is_enough(below)) enough = below;
+  }
   return enough;
+}
+
+std::vector<std::int64_t> Suggesting::around(std::int64_t limit) const {
+  std::vector<std::int64_t> all{limit};
+  for (const auto part : kAround) {
+    const auto one = static_cast<std::int64_t>(part * static_cast<double>(limit));
+    if (one >= least_ && one <= most_) all.push_back(one);
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
 }
 
 Suggestion Suggesting::run() {
   Suggestion suggestion;
-  const auto limit = smallest();
-  std::vector<std::int64_t> shown{limit.value_or(most_)};
-  for (const auto part : kAround) {
-    const auto around = static_cast<std::int64_t>(part * static_cast<double>(shown.front()));
-    if (limit && around >= least_ && around <= most_) shown.push_back(around);
+  auto limit = smallest();
+  if (!limit) {
+    suggestion.tried.push_back(tried(most_));
+    return suggestion;
   }
-  std::sort(shown.begin(), shown.end());
-  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  // No smaller one of those that are shown may do: where costs differ, one can.
+  auto shown = around(*limit);
+  for (auto first =
+           std::find_if(shown.begin(), shown.end(), [&](auto one) { return is_enough(one); });
+       *first < *limit; first = std::find_if(
+                            shown.begin(), shown.end(), [&](auto one) { return is_enough(one); })) {
+    limit = least_below(*first);
+    shown = around(*limit);
+  }
   for (const auto one : shown) {
     if (one == limit) suggestion.chosen = suggestion.tried.size();
     suggestion.tried.push_back(tried(one));

@@ -40,9 +40,10 @@ using OnSuggestionProgress = std::function<void(double share, std::int64_t limit
 
 /// The smallest limit, in the window of the contestant's only one, that would have denied at most
 /// such a share of a traffic. It is tried, not estimated: by the models, once for each limit that
-/// is tried, some 30 times in all. (Where fewer are denied by a larger limit always, as in all
-/// bundled algorithms, it is the smallest.) Throws redis::Error where the interrupt is raised, and
-/// limiter::UsageError where the contestant has several limits or one that it cannot be asked with.
+/// is tried, some 30 times in all. None of the four limits below it would do; a still smaller one
+/// could only where a larger limit happens to deny more, which is rare. Throws redis::Error where
+/// the interrupt is raised, and limiter::UsageError where the contestant has several limits or one
+/// that it cannot be asked with.
 [[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic,
                                        const Contestant& contestant, const DeniedShare& share,
                                        const redis::Interrupt& interrupt,

@@ -280,8 +280,8 @@ the time 'hello' cannot be read: 'hello'"
 @test "a suggestion, as it is read" {
   run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0%
   assert_line --regexp '^suggested +3 per 10 s +smallest with at most 0 % of requests denied$'
-  assert_line --regexp '^\* 3 per 10 s +0 +0 % +0 of 2  0 %$'
-  assert_line --regexp '^  1 per 10 s +2 +40 % +1 of 2  50 %$'
+  assert_line --regexp '^\* 3 per 10 s +0 +0\.000 % +0 of 2  0\.000 %$'
+  assert_line --regexp '^  1 per 10 s +2 +40\.000 % +1 of 2  50\.000 %$'
   run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0% --json
   assert_equal "$(jq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
     '[0,"requests",3,10000000,{"limit":1,"denied":2,"share":0.4,"keys_denied":1}]'
@@ -358,4 +358,55 @@ the time 'hello' cannot be read: 'hello'"
   assert_output 'signal 2'
   run -0 cat out
   assert_equal "$(jq -c '[.interrupted, .runs[0].sent, .runs[0].suggestion]' <<<"$output")" '[true,300001,null]'
+}
+
+@test "an object without what is needed says which fields it has" {
+  echo '{"when":"2026-11-20T06:11:10Z","user":{"id":"a"},"level":"info"}' >app.jsonl
+  run -2 rlctl burst --replay app.jsonl --model "${two[@]}"
+  assert_output --partial "app.jsonl:1: it has no field for the time, but when, user.id, level"
+  assert_output --partial 'hint: --time-field and --key-field name the fields'
+  run -2 rlctl burst --replay app.jsonl --model "${two[@]}" --time-field when --key-field userid
+  assert_output --partial "it has no field 'userid', but when, user.id, level"
+}
+
+@test "a cost field that no line has is an error, not a cost of 1" {
+  echo '{"time":1795155070,"ip":"a","weight":2}' >weights.jsonl
+  run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field weight --json
+  assert_equal "$(jq .runs[0].worst.allowed <<<"$output")" 2
+  run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field wieght
+  assert_output --partial "weights.jsonl: no line has the field 'wieght'"
+}
+
+@test "the share that was denied stands in the table, and can be asserted" {
+  run -0 rlctl burst --replay epoch.log "${two[@]}" --model --assert 'denied_share<=0.2'
+  assert_line --regexp '^sliding-window-log +5 +4 +1 +20\.000 % '
+  run -1 rlctl burst --replay epoch.log "${two[@]}" --model -q --assert 'denied_share<0.2'
+  assert_output --partial 'sliding-window-log has 0.2'
+}
+
+@test "of several limiters the suggestions stand together, and who has the denials" {
+  seq 1 200 | awk '{ print 1795155000 + $1, "k" $1 }' >many.log
+  for _ in 1 2 3 4 5; do echo 1795155100 heavy; done >>many.log
+  run -0 rlctl burst --replay many.log --limit 1/10s --algorithm fixed-window,gcra --suggest 1% --model
+  assert_line --regexp '^suggested +limit +denied +keys denied$'
+  assert_line --regexp '^fixed-window +3 per 10 s +0\.976 % +0\.498 %$'
+  assert_line --regexp '^gcra +3 per 10 s +0\.976 % +0\.498 %$'
+  assert_line --regexp '^ +1 of 201 keys has all of these denials$'
+  assert_line --regexp '^ +keys are counted by --suggest 1%keys$'
+  run -0 rlctl burst --replay many.log --limit 1/10s --algorithm gcra --suggest 1%keys --model
+  refute_output --partial 'of these denials'
+  refute_line --regexp '^suggested +limit'
+}
+
+@test "a share with decimals is just that share" {
+  seq 1 993 | awk '{ print 1795155000, "k" $1 }' >thousand.log
+  seq 1 7 | awk '{ print 1795155001, "k" $1 }' >>thousand.log
+  run -0 rlctl burst --replay thousand.log --limit 5/60s --suggest 0.7% --model --json
+  assert_equal "$(jq -c '.runs[0].suggestion | [.most, .limit]' <<<"$output")" '[0.007,1]'
+}
+
+@test "where costs differ, none of the limits that are shown is smaller and would do" {
+  { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
+  run -0 rlctl burst --replay costs.log --limit 6/60s --algorithm fixed-window --suggest 50% --model --json
+  assert_equal "$(jq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'
 }

@@ -196,17 +196,18 @@ TEST_CASE("fields that a format has not are refused") {
   CHECK(refusal(kLine, {.fields = {.cost = "c"}}).message ==
         "cost field 'c' cannot be chosen: a combined log has no costs");
   CHECK(refusal("1 a\n", with_key("k")).message ==
-        "no fields can be chosen in an epoch log: its lines are 'time key [cost]'");
+        "field 'k' cannot be chosen: the lines of an epoch log are 'time key [cost]'");
   CHECK(refusal("ts,ip\n1,a\n", with_key("user")).message ==
         "log:1: the header has no field 'user': 'ts,ip'");
-  CHECK(refusal("ts,ip\n1,a\n", with_key("user")).hint == "--key-field names it");
+  CHECK(refusal("ts,ip\n1,a\n", with_key("user")).hint ==
+        "the first line names the fields; --key-field says which of them it is");
   CHECK(refusal("ts,ip\n1,a\n", {.fields = {.cost = "c"}}).message ==
         "log:1: the header has no field 'c': 'ts,ip'");
   CHECK(refusal("a,b\n", {.format = "csv"}).message ==
         "log:1: the header has no field for the time: 'a,b'");
   CHECK(refusal("{\"ts\":1,\"ip\":\"a\"}\n", with_key("user")).message ==
-        "no request in log: 1 of 1 lines are bad, the first: log:1: it has no field 'user': "
-        "'{\"ts\":1,\"ip\":\"a\"}'");
+        "no request in log: 1 of 1 lines are bad, the first: log:1: it has no field 'user', "
+        "but ts, ip: '{\"ts\":1,\"ip\":\"a\"}'");
 }
 
 TEST_CASE("fields that are named are used, and only they") {
@@ -234,7 +235,7 @@ TEST_CASE("a field is settled by the first line in which a time and a key can be
       "{\"time\":4,\"ip\":\"d\",\"remote_addr\":\"e\"}\n");
   CHECK(all_of(recording) == AllCame{{1'000'000, "a"}, {4'000'000, "d"}});
   CHECK(recording.counts().bad == 5);
-  CHECK(recording.first_bad()->why == "it has no field for the time");
+  CHECK(recording.first_bad()->why == "it has no field for the time, but ip");
 }
 
 TEST_CASE("keys and costs have bounds, and lines beyond them are bad") {

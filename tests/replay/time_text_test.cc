@@ -76,6 +76,18 @@ TEST_CASE("the size of a number says its unit") {
   CHECK(read("100000000000000000") == 100000000s);
 }
 
+TEST_CASE("a number may have an exponent") {
+  CHECK(read("1.795155075e9") == kInstant);
+  CHECK(read("1795155075e0") == kInstant);
+  CHECK(read("17951550750E+5") == kInstant);
+  CHECK(read("1.795155075000001E9") == kInstant + 1us);
+  CHECK(!read("1.795155075e"));
+  CHECK(!read("1795155075e-1"));
+  CHECK(!read("e9"));
+  CHECK(!read("1e31"));
+  CHECK(!read("1e9.5"));
+}
+
 TEST_CASE("the digits of a fraction are exact, however many they are") {
   CHECK(read("1795155075.000001") == kInstant + 1us);
   CHECK(read("1795155075.9999999999999999999999999") == kInstant + 999999us);
