@@ -2,7 +2,7 @@
 std = {
   read_globals = {
     'KEYS', 'ARGV', 'redis', 'cjson', 'cmsgpack', 'struct', 'bit',
-    'assert', 'error', 'ipairs', 'next', 'pairs', 'pcall', 'select', 'setmetatable', 'tonumber',
+    'assert', 'error', 'ipairs', 'next', 'pairs', 'pcall', 'rawequal', 'select', 'setmetatable', 'tonumber',
     'tostring', 'type', 'unpack', 'xpcall', 'math', 'string', 'table',
   },
 }

@@ -12,7 +12,7 @@ function(embed_lua output)
     string(APPEND rows
       "inline constexpr EmbeddedScript k_${id}{\n    \"${sha1}\",\n    R\"~lua~(${text})~lua~\"};\n\n")
   endforeach()
-  set(content "// Written by cmake/embed_lua.cmake from lua/. Do not edit.
+  set(content "// Written by cmake/embed_lua.cmake. Do not edit.
 // NOLINTBEGIN(readability-identifier-naming): the scripts' own names
 #pragma once
 

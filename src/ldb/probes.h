@@ -1,13 +1,16 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ldb/probe_part.h"
 #include "ldb/value.h"
 
 namespace rlctl::ldb {
@@ -15,14 +18,17 @@ namespace rlctl::ldb {
 /// A local variable as a script declares it: a `local`, a parameter, a variable of a `for`.
 struct Local {
   std::string name = {};
-  int declared_at = 0;  ///< the line
+  int declared_at = 0;       ///< the line
+  std::size_t function = 0;  ///< which one of the script's declares it; 0: the main one
   bool operator==(const Local&) const = default;
 };
 
 /// Where the values of locals are told: before a line that begins with a statement.
 struct Probe {
-  int line = 0;                     ///< the line that it stands before
-  std::vector<std::size_t> locals;  ///< indices into ProbedScript::locals, the innermost last
+  int line = 0;                        ///< the line that it stands before
+  std::vector<std::size_t> locals;     ///< indices into ProbedScript::locals, the innermost last
+  std::vector<std::size_t> functions;  ///< whose activations it tells, before the locals
+  std::size_t function = 0;            ///< in which it stands; 0: the main one
 };
 
 /// A script with a probe before each line that begins with a statement, on a line of its own. The
@@ -30,7 +36,8 @@ struct Probe {
 /// nothing of upvalues; a probe tells what each name means there, exactly.
 ///
 /// What the script does stays the same, but for its SHA1, its length, and where it says that errors
-/// come from. Its lines number differently: see line_of().
+/// come from. Its lines number differently: see line_of(). On its first line (behind "#!...", the
+/// second) stands nothing of the source where there are probes.
 struct ProbedScript {
   std::string text = {};  ///< to be sent instead of the source
   std::vector<Local> locals = {};
@@ -46,12 +53,16 @@ struct ProbeOptions {
   /// Around all of it stands a function, which lets a script have as many locals as Lua takes; its
   /// frame is one more.
   bool wrapped = false;
-  bool probes = true;  ///< none: only `now` is seen to
+  bool probes = true;  ///< none: only `now` is seen to; nothing is told, and lines stay lines
   /// What TIME answers to redis.call and redis.pcall of the script, in µs since 1970; none: what
   /// the server says.
   std::optional<std::chrono::microseconds> now = {};
 };
 
+/// The probes of a function tell its own locals, and those outer ones that it refers to anyway.
+/// Left out are functions that would have more than the 60 upvalues that Lua takes. Where there
+/// are too many locals, which Lua knows, the text does not compile: see ProbeOptions::wrapped.
+///
 /// None where the source is not Lua as far as we know it: then it is to be run as it is, and the
 /// server says what is wrong with it.
 [[nodiscard]] std::optional<ProbedScript> add_probes(std::string_view source,
@@ -69,6 +80,8 @@ struct ProbeReading {
 };
 
 /// A call of the script's, told before it is executed, since the debugger cuts its words at ten.
+/// What cannot be a command (without words, or with one that is neither string nor number) is not
+/// told.
 using CallWords = std::vector<std::string>;
 
 /// Understands the lines that a probed script writes by redis.debug(). Values that did not change
@@ -81,13 +94,19 @@ class ProbeReader {
     enum class Kind { kScripts, kProbe, kCall } kind = Kind::kScripts;
     ProbeReading reading = {};  ///< kProbe
     CallWords words = {};       ///< kCall
+    /// kCall: what the script was answered, where the server is not asked: TIME's two texts.
+    std::optional<std::vector<std::string>> answer = {};
   };
   /// `text` is what follows "<debug> line N: "; kScripts where it is the script's own.
   [[nodiscard]] Line read(std::string_view text);
 
  private:
+  bool read_values(std::string_view text, std::size_t& probe);
+  [[nodiscard]] ProbeReading reading_of(std::size_t index);
+
   const ProbedScript& script_;
-  std::vector<std::vector<ProbeReading::Variable>> last_;  ///< what each probe told last
+  std::vector<ProbePart> parts_;  ///< [n]: what is told as n + 1
+  std::map<std::size_t, std::array<Value, ProbePart::kMostValues>> last_;  ///< by place
 };
 
 }  // namespace rlctl::ldb

@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+
+#include "ldb/lua_lexer.h"
 
 namespace rlctl::ldb {
 namespace {
-
-constexpr std::array<std::string_view, 21> kKeywords{
-    "and",   "break", "do",  "else", "elseif", "end",    "false", "for",  "function", "if",   "in",
-    "local", "nil",   "not", "or",   "repeat", "return", "then",  "true", "until",    "while"};
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -25,10 +24,7 @@ bool is_name(std::string_view text) {
   for (const char c : text) {
     if (!is_letter(c) && !is_digit(c)) return false;
   }
-  for (const auto keyword : kKeywords) {
-    if (text == keyword) return false;
-  }
-  return true;
+  return !is_lua_keyword(text);
 }
 
 void append_number(std::string& out, double number) {
@@ -92,10 +88,64 @@ void append_table(std::string& out, const Value& table) {
     }
     append_text(out, value);
   }
+  if (table.is_cut) {
+    out += separator;
+    out += "...";
+  }
   out += '}';
 }
 
+bool same_number(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  return a == b && std::signbit(a) == std::signbit(b);
+}
+
+// 1, 2, 3... as far as they go, other numbers, strings, the rest.
+int rank_of(const Value& key, double sequence_end) {
+  if (key.kind == Value::Kind::kString) return 2;
+  if (key.kind != Value::Kind::kNumber) return 3;
+  const bool in_sequence =
+      key.number >= 1 && key.number <= sequence_end && key.number == std::floor(key.number);
+  return in_sequence ? 0 : 1;
+}
+
+double end_of_sequence(const Value& table) {
+  std::vector<double> numbers;
+  for (const auto& [key, value] : table.fields) {
+    if (key.kind == Value::Kind::kNumber) numbers.push_back(key.number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  double end = 0;
+  for (const double number : numbers) {
+    if (number == end + 1) ++end;
+  }
+  return end;
+}
+
 }  // namespace
+
+bool Value::operator==(const Value& other) const {
+  return kind == other.kind && boolean == other.boolean && same_number(number, other.number) &&
+         text == other.text && approximate == other.approximate && is_cut == other.is_cut &&
+         fields == other.fields;
+}
+
+void settle_table(Value& table) {
+  using Field = std::pair<Value, Value>;
+  const double end = end_of_sequence(table);
+  const auto before = [end](const Field& a, const Field& b) {
+    const int rank = rank_of(a.first, end), other = rank_of(b.first, end);
+    if (rank != other) return rank < other;
+    if (rank < 2) return a.first.number < b.first.number;
+    if (rank == 2) return a.first.text < b.first.text;
+    return text_of(a.first) < text_of(b.first);
+  };
+  std::stable_sort(table.fields.begin(), table.fields.end(), before);
+  table.approximate = table.is_cut;
+  for (const auto& [key, value] : table.fields) {
+    table.approximate = table.approximate || key.approximate || value.approximate;
+  }
+}
 
 void append_text(std::string& out, const Value& value) {
   using Kind = Value::Kind;

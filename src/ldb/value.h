@@ -29,16 +29,21 @@ struct Value {
   std::vector<std::pair<Value, Value>> fields = {};
   /// It was told to six digits only, or was cut off; so is a table that holds such a value.
   bool approximate = false;
+  bool is_cut = false;  ///< kTable: there are more fields than these; it is approximate then
 
-  bool operator==(const Value&) const = default;
+  /// Numbers are the same where Lua tells no difference by any means: nan is nan, and 0 not -0.
+  bool operator==(const Value& other) const;
 };
 
-/// As Lua writes it: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000", {1, 2, n =
-/// 3},
-/// {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as many digits as it
-/// takes to read the same back. ~ stands before a number or string that is approximate.
+/// As Lua writes it: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000",
+/// {1, 2, n = 3}, {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as
+/// many digits as it takes to read the same back. ~ stands before a number or string that is
+/// approximate, and {1, 2, ...} is cut.
 void append_text(std::string& out, const Value& value);
 [[nodiscard]] std::string text_of(const Value& value);
+
+/// Puts the fields of a table in their order, and says that it is approximate where it is.
+void settle_table(Value& table);
 
 /// What the debugger of a server prints of a value: quoted strings, numbers of six digits,
 /// {1; 2}, {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate.

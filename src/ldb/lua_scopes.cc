@@ -1,0 +1,489 @@
+#include "ldb/lua_scopes.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace rlctl::ldb {
+namespace {
+
+using Kind = LuaToken::Kind;
+
+/// Lua's own limit (LUAI_MAXCCALLS) of what stands in what.
+constexpr int kDeepest = 200;
+/// Stands for a local without a name, as a `for` has three of.
+constexpr auto kNameless = static_cast<std::size_t>(-1);
+
+struct NotUnderstood {};
+
+/// The parser of Lua 5.1 (its manual, section 8), without what the values are.
+class ScopeParser {
+ public:
+  explicit ScopeParser(const LuaTokens& tokens) : tokens_(tokens.tokens) {
+    scopes.line_offsets = tokens.line_offsets;
+  }
+  void run();
+  LuaScopes scopes;
+
+ private:
+  /// A function that is being read.
+  struct Open {
+    std::size_t function;
+    std::vector<std::size_t> active;  ///< its locals that can be named, or are hidden
+  };
+  enum class Primary { kName, kCall, kOther };
+
+  // How deep it is.
+  class Level {
+   public:
+    explicit Level(ScopeParser& parser) : depth_(parser.depth_) {
+      if (++depth_ > kDeepest) throw NotUnderstood{};
+    }
+    ~Level() { --depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+
+   private:
+    int& depth_;
+  };
+
+  [[nodiscard]] const LuaToken& token() const { return tokens_[next_]; }
+  [[nodiscard]] const LuaToken& ahead() const {
+    return tokens_[std::min(next_ + 1, tokens_.size() - 1)];
+  }
+  [[nodiscard]] bool is(std::string_view text) const { return token().is(text); }
+  void skip() { next_ += token().kind == Kind::kEnd ? 0U : 1U; }
+  bool accept(std::string_view text);
+  void expect(std::string_view text);
+  std::string_view expect_name();
+  [[nodiscard]] bool block_ends() const;
+
+  Open& open() { return open_.back(); }
+  void declare(std::string_view name, int line, bool is_hidden = false);
+  void activate(std::size_t local);
+  [[nodiscard]] std::vector<std::size_t> visible() const;
+  void refer(const LuaToken& name);
+  void refer_to_global(const LuaToken& name);
+
+  void chunk(bool begins_function);
+  void block();
+  bool statement(bool begins_function);
+  void note_statement(bool begins_function);
+  void if_statement();
+  void while_statement();
+  void for_statement();
+  void repeat_statement();
+  void function_statement();
+  void local_statement();
+  void return_statement();
+  void expression_statement();
+
+  void expression();
+  void expressions();
+  void operand();
+  Primary primary();
+  bool suffix(Primary& kind);
+  bool arguments();
+  void table();
+  void function_body(int line, bool has_self);
+  void parameters();
+
+  const std::vector<LuaToken>& tokens_;
+  std::size_t next_ = 0;
+  std::vector<Open> open_;
+  int depth_ = 0;
+};
+
+// --- tokens
+
+bool ScopeParser::accept(std::string_view text) {
+  if (!is(text)) return false;
+  skip();
+  return true;
+}
+
+void ScopeParser::expect(std::string_view text) {
+  if (!accept(text)) throw NotUnderstood{};
+}
+
+std::string_view ScopeParser::expect_name() {
+  if (token().kind != Kind::kName) throw NotUnderstood{};
+  const auto name = token().text;
+  skip();
+  return name;
+}
+
+bool ScopeParser::block_ends() const {
+  return token().kind == Kind::kEnd || is("else") || is("elseif") || is("end") || is("until");
+}
+
+// --- names
+
+void ScopeParser::activate(std::size_t local) {
+  open().active.push_back(local);
+  auto& function = scopes.functions[open().function];
+  function.most_locals = std::max(function.most_locals, open().active.size());
+}
+
+void ScopeParser::declare(std::string_view name, int line, bool is_hidden) {
+  activate(scopes.locals.size());
+  scopes.locals.push_back({name, line, open().function, is_hidden});
+}
+
+std::vector<std::size_t> ScopeParser::visible() const {
+  std::vector<std::size_t> found;
+  std::set<std::string_view> names;
+  const auto& active = open_.back().active;
+  for (auto local = active.rbegin(); local != active.rend(); ++local) {
+    if (*local != kNameless && names.insert(scopes.locals[*local].name).second) {
+      found.push_back(*local);
+    }
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+void ScopeParser::refer_to_global(const LuaToken& name) {
+  for (const auto& each : open_) scopes.functions[each.function].globals.insert(name.text);
+  scopes.global_reads.push_back({name.text, name.offset, open().function});
+}
+
+void ScopeParser::refer(const LuaToken& name) {
+  for (std::size_t depth = open_.size(); depth-- > 0;) {
+    const auto& active = open_[depth].active;
+    const auto local = std::find_if(active.rbegin(), active.rend(), [&](std::size_t index) {
+      return index != kNameless && scopes.locals[index].name == name.text;
+    });
+    if (local == active.rend()) continue;
+    for (std::size_t inner = depth + 1; inner < open_.size(); ++inner) {
+      auto& outer = scopes.functions[open_[inner].function].outer;
+      if (std::find(outer.begin(), outer.end(), *local) == outer.end()) outer.push_back(*local);
+    }
+    return;
+  }
+  refer_to_global(name);
+}
+
+// --- statements
+
+void ScopeParser::chunk(bool begins_function) {
+  const Level level(*this);
+  bool is_last = false;
+  while (!is_last && !block_ends()) {
+    is_last = statement(begins_function);
+    begins_function = false;
+    accept(";");
+  }
+}
+
+void ScopeParser::block() {
+  const auto active = open().active.size();
+  chunk(false);
+  open().active.resize(active);
+}
+
+void ScopeParser::note_statement(bool begins_function) {
+  ScopedStatement statement{token().offset, token().line, open().function};
+  statement.begins_line = next_ == 0 || tokens_[next_ - 1].last_line < token().line;
+  statement.begins_function = begins_function;
+  if (statement.begins_line) statement.locals = visible();
+  scopes.statements.push_back(std::move(statement));
+}
+
+// True for the last one of its block.
+bool ScopeParser::statement(bool begins_function) {
+  note_statement(begins_function);
+  if (token().kind != Kind::kKeyword) {
+    expression_statement();
+    return false;
+  }
+  if (is("return") || is("break")) {
+    if (accept("break")) return true;
+    return_statement();
+    return true;
+  }
+  struct Form {
+    std::string_view keyword;
+    void (ScopeParser::*parse)();
+  };
+  constexpr std::array<Form, 6> kForms{{{"if", &ScopeParser::if_statement},
+                                        {"while", &ScopeParser::while_statement},
+                                        {"for", &ScopeParser::for_statement},
+                                        {"repeat", &ScopeParser::repeat_statement},
+                                        {"function", &ScopeParser::function_statement},
+                                        {"local", &ScopeParser::local_statement}}};
+  for (const auto& form : kForms) {
+    if (!is(form.keyword)) continue;
+    (this->*form.parse)();
+    return false;
+  }
+  expect("do");
+  block();
+  expect("end");
+  return false;
+}
+
+void ScopeParser::if_statement() {
+  do {
+    skip();
+    expression();
+    expect("then");
+    block();
+  } while (is("elseif"));
+  if (accept("else")) block();
+  expect("end");
+}
+
+void ScopeParser::while_statement() {
+  skip();
+  expression();
+  expect("do");
+  block();
+  expect("end");
+}
+
+void ScopeParser::for_statement() {
+  skip();
+  const auto active = open().active.size();
+  std::vector<LuaToken> names;
+  do {
+    names.push_back(token());
+    expect_name();
+  } while (accept(","));
+  if (!(names.size() == 1 && accept("="))) expect("in");
+  expressions();
+  for (int i = 0; i < 3; ++i) activate(kNameless);
+  expect("do");
+  for (const auto& name : names) declare(name.text, name.line);
+  block();
+  open().active.resize(active);
+  expect("end");
+}
+
+// The condition sees what the body declares.
+void ScopeParser::repeat_statement() {
+  skip();
+  const auto active = open().active.size();
+  chunk(false);
+  expect("until");
+  expression();
+  open().active.resize(active);
+}
+
+void ScopeParser::function_statement() {
+  const int line = token().line;
+  skip();
+  const auto name = token();
+  expect_name();
+  const auto reads = scopes.global_reads.size();
+  refer(name);
+  scopes.global_reads.resize(reads);
+  while (accept(".")) expect_name();
+  const bool has_self = accept(":");
+  if (has_self) expect_name();
+  function_body(line, has_self);
+}
+
+void ScopeParser::local_statement() {
+  skip();
+  if (accept("function")) {
+    const int line = token().line;
+    declare(expect_name(), line);
+    function_body(line, false);
+    return;
+  }
+  std::vector<LuaToken> names;
+  do {
+    names.push_back(token());
+    expect_name();
+  } while (accept(","));
+  if (accept("=")) expressions();
+  for (const auto& name : names) declare(name.text, name.line);
+}
+
+void ScopeParser::return_statement() {
+  skip();
+  if (!block_ends() && !is(";")) expressions();
+}
+
+// A call or an assignment.
+void ScopeParser::expression_statement() {
+  bool is_assignment = false;
+  while (true) {
+    const auto reads = scopes.global_reads.size();
+    const auto kind = primary();
+    if (!is_assignment && kind == Primary::kCall) return;
+    if (kind == Primary::kCall || (!is(",") && !is("="))) throw NotUnderstood{};
+    if (kind == Primary::kName) scopes.global_reads.resize(reads);
+    if (accept("=")) break;
+    skip();
+    is_assignment = true;
+  }
+  expressions();
+}
+
+// --- expressions
+
+void ScopeParser::expressions() {
+  do {
+    expression();
+  } while (accept(","));
+}
+
+void ScopeParser::expression() {
+  constexpr std::array<std::string_view, 15> kBinary{"+",  "-", "*",  "/",  "%",  "^",   "..", "<",
+                                                     "<=", ">", ">=", "==", "~=", "and", "or"};
+  const Level level(*this);
+  const auto is_binary = [&] {
+    return std::any_of(kBinary.begin(), kBinary.end(), [&](auto text) { return is(text); });
+  };
+  operand();
+  while (is_binary()) {
+    skip();
+    operand();
+  }
+}
+
+void ScopeParser::operand() {
+  while (is("not") || is("-") || is("#")) skip();
+  const auto kind = token().kind;
+  if (kind == Kind::kNumber || kind == Kind::kString || is("nil") || is("true") || is("false")) {
+    skip();
+  } else if (is("...")) {
+    auto& function = scopes.functions[open().function];
+    if (!function.takes_varargs) throw NotUnderstood{};
+    function.uses_varargs = true;
+    skip();
+  } else if (is("{")) {
+    table();
+  } else if (is("function")) {
+    const int line = token().line;
+    skip();
+    function_body(line, false);
+  } else {
+    primary();
+  }
+}
+
+ScopeParser::Primary ScopeParser::primary() {
+  auto kind = Primary::kOther;
+  if (accept("(")) {
+    expression();
+    expect(")");
+  } else {
+    const auto& name = token();
+    expect_name();
+    refer(name);
+    kind = Primary::kName;
+  }
+  while (suffix(kind)) {
+  }
+  return kind;
+}
+
+bool ScopeParser::suffix(Primary& kind) {
+  if (accept(".")) {
+    expect_name();
+    kind = Primary::kOther;
+  } else if (accept("[")) {
+    expression();
+    expect("]");
+    kind = Primary::kOther;
+  } else if (accept(":")) {
+    expect_name();
+    if (!arguments()) throw NotUnderstood{};
+    kind = Primary::kCall;
+  } else if (arguments()) {
+    kind = Primary::kCall;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool ScopeParser::arguments() {
+  if (token().kind == Kind::kString) {
+    skip();
+  } else if (is("{")) {
+    table();
+  } else if (is("(")) {
+    // "ambiguous syntax (function call x new statement)"
+    if (tokens_[next_ - 1].last_line != token().line) throw NotUnderstood{};
+    skip();
+    if (!is(")")) expressions();
+    expect(")");
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void ScopeParser::table() {
+  expect("{");
+  while (!is("}")) {
+    if (token().kind == Kind::kName && ahead().is("=")) {
+      skip();
+      skip();
+    } else if (accept("[")) {
+      expression();
+      expect("]");
+      expect("=");
+    }
+    expression();
+    if (!accept(",") && !accept(";")) break;
+  }
+  expect("}");
+}
+
+void ScopeParser::parameters() {
+  expect("(");
+  while (!is(")")) {
+    if (accept("...")) {
+      scopes.functions[open().function].takes_varargs = true;
+      declare("arg", token().line, true);
+      break;
+    }
+    const int line = token().line;
+    declare(expect_name(), line);
+    if (!accept(",")) break;
+    if (is(")")) throw NotUnderstood{};
+  }
+  expect(")");
+}
+
+void ScopeParser::function_body(int line, bool has_self) {
+  const auto function = scopes.functions.size();
+  scopes.functions.push_back({open().function});
+  open_.push_back({function, {}});
+  if (has_self) declare("self", line);
+  parameters();
+  chunk(true);
+  expect("end");
+  open_.pop_back();
+}
+
+void ScopeParser::run() {
+  for (const auto& each : tokens_) {
+    if (each.kind == Kind::kName) scopes.names.insert(each.text);
+  }
+  scopes.functions.push_back({0, true});
+  open_.push_back({0, {}});
+  chunk(true);
+  if (token().kind != Kind::kEnd) throw NotUnderstood{};
+}
+
+}  // namespace
+
+std::optional<LuaScopes> find_scopes(std::string_view source) {
+  const auto tokens = lex_lua(source);
+  if (!tokens) return std::nullopt;
+  ScopeParser parser(*tokens);
+  try {
+    parser.run();
+  } catch (const NotUnderstood&) {
+    return std::nullopt;
+  }
+  return std::move(parser.scopes);
+}
+
+}  // namespace rlctl::ldb

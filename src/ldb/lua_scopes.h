@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "ldb/lua_lexer.h"
+
+namespace rlctl::ldb {
+
+/// A local variable and where it is declared.
+struct ScopedLocal {
+  std::string_view name = {};
+  int line = 1;
+  std::size_t function = 0;  ///< index into LuaScopes::functions
+  /// What Lua declares by itself in functions that take "...": `arg`. Of no interest, but it hides
+  /// what is called so outside.
+  bool is_hidden = false;
+};
+
+struct ScopedFunction {
+  std::size_t parent = 0;       ///< of the main one: itself
+  bool takes_varargs = false;   ///< the main one does
+  bool uses_varargs = false;    ///< "..." stands in it
+  std::size_t most_locals = 0;  ///< at one time, counted as Lua does
+  /// Locals of functions around it that it, or one in it, refers to: its upvalues.
+  std::vector<std::size_t> outer = {};
+  std::set<std::string_view> globals = {};  ///< that it, or one in it, refers to
+};
+
+struct ScopedStatement {
+  std::size_t offset = 0;  ///< of its first byte
+  int line = 1;
+  std::size_t function = 0;
+  bool begins_line = false;  ///< no token stands before it on its line, not the end of one either
+  bool begins_function = false;
+  /// What the function's own names mean there, the innermost last. Only of one that begins a line.
+  std::vector<std::size_t> locals = {};
+};
+
+/// A place where a global is read by its name.
+struct GlobalRead {
+  std::string_view name = {};
+  std::size_t offset = 0;
+  std::size_t function = 0;
+};
+
+/// What is declared where in a source.
+struct LuaScopes {
+  std::vector<std::size_t> line_offsets = {};  ///< as of LuaTokens
+  std::vector<ScopedLocal> locals = {};        ///< in the order of their declarations
+  std::vector<ScopedFunction> functions = {};  ///< the main one first, each behind those around it
+  std::vector<ScopedStatement> statements = {};  ///< in the order of the source
+  /// Not those of "function a.b()", nor those that are assigned to.
+  std::vector<GlobalRead> global_reads = {};
+  std::set<std::string_view> names = {};  ///< all, fields too
+};
+
+/// None where the source is not Lua 5.1 as far as this knows. (There are sources that the server
+/// does not compile and this takes: where `break` is in no loop, or a number none.) The names point
+/// into `source`.
+[[nodiscard]] std::optional<LuaScopes> find_scopes(std::string_view source);
+
+}  // namespace rlctl::ldb

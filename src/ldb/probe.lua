@@ -1,0 +1,187 @@
+-- What a probed script loads first: probes that tell the debugger what local variables hold, and a
+-- `redis` for the script, whose calls are told and whose TIME can be set.
+--
+-- Arguments  telling          whether calls are told; probes do
+--            seconds, micros  what TIME answers; without them the server does
+-- Returns    the script's `redis`
+--            the probe: probe(part, place, values...) tells what is not as it was told last of
+--            this place, at once if `part` is above 0, else with the next one; probe() is a new
+--            number; probe(server) is the script's `redis` too, if that is what `server` is
+--
+-- Lines of redis.debug() are told, in letters, digits and signs that no server quotes (encode):
+--   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; part 8
+--   ~rl:C;GET;k                  a call, before it is executed
+--   ~rl:C;TIME=17;5              a call, and its answer
+-- Values: n nil, t true, f false, d number, s string, o and the type of what shows nothing, c for a
+-- table that is around itself or too deep; {d1;d2;sx=d3;} a table: what has no key has the next
+-- whole number, and ~9; says that there is more, and at least so many of these.
+--
+-- Nothing here may change what the script does: no globals are written, no metamethods run, and
+-- what fails is left out.
+
+local telling, seconds, micros = ...
+local real = redis
+local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
+local next, pcall, rawequal, select, setmetatable, type = next, pcall, rawequal, select, setmetatable, type
+local byte, format, gsub, lower = string.byte, string.format, string.gsub, string.lower
+local concat = table.concat
+
+local DEEPEST, MOST_FIELDS, FIELD_BYTES = 100, 1000, 1024
+
+local script_redis -- a table that stands for the real one
+
+local codes = setmetatable({}, {
+  __index = function(known, c)
+    local code = format('%%%02X', byte(c))
+    known[c] = code
+    return code
+  end,
+})
+
+local function encode(text)
+  return (gsub(text, '[^%w_./-]', codes))
+end
+
+local function plain(value, kind)
+  if kind == 'number' then return format('d%.17g', value) end
+  if kind == 'string' then return 's' .. encode(value) end
+  if kind == 'boolean' then return value and 't' or 'f' end
+  if kind == 'nil' then return 'n' end
+  return 'o' .. kind
+end
+
+local pieces, size, around, left -- of the table that is written; how many fields may follow
+
+local function add(value, depth)
+  local kind = type(value)
+  size = size + 1
+  if kind ~= 'table' then
+    if kind == 'string' then left = left - #value / FIELD_BYTES end
+    pieces[size] = plain(value, kind)
+    return
+  end
+  if rawequal(value, script_redis) then value = real end
+  if around[value] or depth == DEEPEST then
+    pieces[size] = 'c'
+    return
+  end
+  around[value] = true
+  pieces[size] = '{'
+  local index = 1
+  for key, field in next, value do
+    if left < 1 then
+      size = size + 1
+      pieces[size] = '~' .. #value .. ';'
+      break
+    end
+    left = left - 1
+    if key == index then
+      index = index + 1
+    else
+      add(key, depth + 1)
+      size = size + 1
+      pieces[size] = '='
+    end
+    add(field, depth + 1)
+    size = size + 1
+    pieces[size] = ';'
+  end
+  around[value] = nil
+  size = size + 1
+  pieces[size] = '}'
+end
+
+local function table_text(value)
+  pieces, size, around, left = {}, 0, {}, MOST_FIELDS
+  add(value, 0)
+  return concat(pieces, '', 1, size)
+end
+
+-- By these is known what is no value of a table, or not worth to be kept.
+local signs = { ['nil'] = {}, ['function'] = {}, thread = {}, userdata = {} }
+local MINUS_ZERO = {}
+
+local told, line = {}, '' -- by place: the values, tables as text under the index below 0
+
+local function tell(part, place, ...)
+  local known, values = told[place], { ... }
+  if not known then
+    known = {}
+    told[place] = known
+  end
+  local text = (line == '' and '~rl:P' or line .. ':') .. (part < 0 and -part or part)
+  for i = 1, select('#', ...) do
+    local value = values[i]
+    local kind = type(value)
+    if kind == 'table' then
+      local now = table_text(value)
+      if known[-i] ~= now then
+        known[-i], known[i] = now, nil
+        text = text .. ';' .. i .. '=' .. now
+      end
+    else
+      local sign = signs[kind]
+      if sign == nil then sign = value end
+      if value == 0 and 1 / value < 0 then sign = MINUS_ZERO end
+      if known[i] ~= sign then
+        known[-i], known[i] = nil, sign
+        text = text .. ';' .. i .. '=' .. plain(value, kind)
+      end
+    end
+  end
+  line = text
+  if part > 0 then
+    line = ''
+    debug(text)
+  end
+end
+
+local activations = 0
+
+local function probe(part, ...)
+  if not part then
+    activations = activations + 1
+    return activations
+  end
+  if type(part) == 'table' then return rawequal(part, real) and script_redis or part end
+  if not pcall(tell, part, ...) then line = '' end
+end
+
+-- As the server writes it; '#' where that is in the fewest digits, as it is since 7.2.
+local function word_of(number)
+  if version < 0x070200 then return encode(format('%.17g', number)) end
+  if number % 1 == 0 and number > -2 ^ 63 and number < 2 ^ 63 then return format('%.0f', number + 0) end
+  if number - number ~= 0 then return format('%.17g', number) end -- inf, nan
+  return '#' .. encode(format('%.17g', number))
+end
+
+-- Not of what will be refused: no words, or one that is neither string nor number (concat raises).
+local function tell_call(answer, ...)
+  local words, count = { ... }, select('#', ...)
+  if count == 0 then return end
+  for i = 1, count do
+    local kind = type(words[i])
+    words[i] = kind == 'string' and encode(words[i]) or kind == 'number' and word_of(words[i]) or words[i]
+  end
+  debug('~rl:C;' .. concat(words, ';', 1, count) .. answer)
+end
+
+local function is_time(...)
+  local word = ...
+  return select('#', ...) == 1 and type(word) == 'string' and lower(word) == 'time'
+end
+
+local function caller(execute)
+  return function(...)
+    if seconds and is_time(...) then
+      if telling then pcall(tell_call, '=' .. seconds .. ';' .. micros, ...) end
+      return { seconds, micros }
+    end
+    if telling then pcall(tell_call, '', ...) end
+    return execute(...)
+  end
+end
+
+local callers = setmetatable({ call = caller(real.call), pcall = caller(real.pcall) }, { __index = real })
+script_redis = setmetatable({}, { __index = callers, __newindex = real })
+return script_redis, probe
