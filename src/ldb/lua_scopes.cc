@@ -65,7 +65,7 @@ class ScopeParser {
   void refer(const LuaToken& name);
   void refer_to_global(const LuaToken& name);
 
-  void chunk(bool begins_function);
+  bool chunk(bool begins_function);
   void block();
   bool statement(bool begins_function);
   void note_statement(bool begins_function);
@@ -166,7 +166,8 @@ void ScopeParser::refer(const LuaToken& name) {
 
 // --- statements
 
-void ScopeParser::chunk(bool begins_function) {
+// True where its last statement is a return or break.
+bool ScopeParser::chunk(bool begins_function) {
   const Level level(*this);
   bool is_last = false;
   while (!is_last && !block_ends()) {
@@ -174,6 +175,7 @@ void ScopeParser::chunk(bool begins_function) {
     begins_function = false;
     accept(";");
   }
+  return is_last;
 }
 
 void ScopeParser::block() {
@@ -468,7 +470,8 @@ void ScopeParser::run() {
   }
   scopes.functions.push_back({0, true});
   open_.push_back({0, {}});
-  chunk(true);
+  scopes.ends_in_return = chunk(true);
+  if (next_ > 0) scopes.code_end = tokens_[next_ - 1].offset + tokens_[next_ - 1].text.size();
   if (token().kind != Kind::kEnd) throw NotUnderstood{};
 }
 

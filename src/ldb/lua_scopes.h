@@ -56,6 +56,8 @@ struct LuaScopes {
   /// Not those of "function a.b()", nor those that are assigned to.
   std::vector<GlobalRead> global_reads = {};
   std::set<std::string_view> names = {};  ///< all, fields too
+  std::size_t code_end = 0;               ///< behind the last token
+  bool ends_in_return = false;            ///< the main function's last statement
 };
 
 /// None where the source is not Lua 5.1 as far as this knows. (There are sources that the server

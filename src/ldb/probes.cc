@@ -264,6 +264,10 @@ bool ProbeWriter::run() {
     insert_probes();
   }
   insert_aliases();
+  // The main function returns at the line at which it did, not at that of our `end`.
+  if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
+    insertions_.push_back({scopes_.code_end, " return"});
+  }
   write();
   return true;
 }

@@ -1,0 +1,40 @@
+#include "ldb/coverable_lines.h"
+
+#include <algorithm>
+
+#include "ldb/lua_bytecode.h"
+#include "ldb/lua_lexer.h"
+#include "redis/error.h"
+
+namespace rlctl::ldb {
+namespace {
+
+// Before 7.0 the script is the body of a function, whose `end` has a line of its own.
+constexpr std::string_view kCompile = R"(
+local source = ARGV[1]
+if not redis.REDIS_VERSION_NUM then source = 'function f() ' .. source .. '\nend' end
+local script, message = loadstring(source, '@user_script')
+if not script then
+  return redis.error_reply('ERR Error compiling script (new function): ' .. message)
+end
+return string.dump(script))";
+
+}  // namespace
+
+std::vector<int> coverable_lines(redis::Connection& connection, std::string_view source) {
+  auto code = source;
+  if (code.substr(0, 2) == "#!") code.remove_prefix(std::min(code.find('\n'), code.size()));
+  const auto reply = connection.call({"EVAL", kCompile, "0", code});
+  if (reply.is_error()) throw redis::to_error(reply);
+  std::vector<int> lines;
+  append_reachable_lines(parse_bytecode(reply.text()), lines);
+  std::sort(lines.begin(), lines.end());
+  lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+  if (const auto tokens = lex_lua(source)) {
+    const auto last = static_cast<int>(tokens->line_offsets.size());
+    std::erase_if(lines, [last](int line) { return line > last; });
+  }
+  return lines;
+}
+
+}  // namespace rlctl::ldb

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "redis/connection.h"
+
+namespace rlctl::ldb {
+
+/// The lines of a script on which the debugger of this server can stop, in order: those of which
+/// there is an instruction that can be reached in any way at all, so not of an `end` behind a
+/// `return`. It is the server's own compiler that says so, by a script, which changes nothing.
+///
+/// Throws redis::Error: kRejected where the source does not compile, with the server's words.
+[[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
+                                               std::string_view source);
+
+}  // namespace rlctl::ldb
