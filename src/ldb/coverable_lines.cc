@@ -11,9 +11,11 @@ namespace {
 
 // Before 7.0 the script is the body of a function, whose `end` has a line of its own.
 constexpr std::string_view kCompile = R"(
-local source = ARGV[1]
-if not redis.REDIS_VERSION_NUM then source = 'function f() ' .. source .. '\nend' end
-local script, message = loadstring(source, '@user_script')
+local script, message = loadstring(ARGV[1], '@user_script')
+if script and not redis.REDIS_VERSION_NUM then
+  script, message = loadstring('return function() ' .. ARGV[1] .. '\nend', '@user_script')
+  script = script and script()
+end
 if not script then
   return redis.error_reply('ERR Error compiling script (new function): ' .. message)
 end
