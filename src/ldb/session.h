@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "redis/connection.h"
@@ -38,12 +39,16 @@ enum class Ending {
 struct Stop {
   int line = 0;  ///< of the text that was sent
   enum class Reason { kStep, kBreakpoint, kCalledFor, kTimeout } reason = Reason::kStep;
+
+  bool operator==(const Stop&) const = default;
 };
 
 /// What the server says of one debugger command, complete.
 struct Message {
-  std::vector<std::string> items = {};  ///< "<redis> ...", "<reply> ...", without the stop's own
-  std::optional<Stop> stop = {};        ///< none where the script stands where it stood, or ended
+  /// "<redis> ...", "<reply> ...", without the stop's own. What a server calls <redict> or
+  /// <command> is <redis> here.
+  std::vector<std::string> items = {};
+  std::optional<Stop> stop = {};  ///< none where the script stands where it stood, or ended
   bool ended = false;
 };
 
@@ -65,49 +70,73 @@ class Session {
     std::chrono::microseconds run{std::chrono::seconds(7)};
   };
 
-  Session(redis::Connection connection, Mode mode, const Limits& limits);
+  /// `connection` has sent nothing yet, but what it sends by itself.
+  Session(redis::Connection connection, Mode mode, const Limits& limits)
+      : connection_(std::move(connection)), mode_(mode), limits_(limits) {}
   Session(redis::Connection connection, Mode mode) : Session(std::move(connection), mode, {}) {}
 
   /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. Where there
-  /// is none, ended() is true: the server refused it, it does not compile, or it has no code.
-  /// Throws redis::Error(kInterrupted) as all that waits does, and nothing else: whatever ends the
-  /// session is its ending().
+  /// is none, ended() is true: the server refused it, or it does not compile.
+  /// Throws redis::Error: kInterrupted, as all that waits does, and what the connection's AUTH and
+  /// SELECT come to. Whatever else ends the session is its ending(). Throws std::logic_error where
+  /// it was started before.
   [[nodiscard]] Message start(const Debuggee& debuggee, std::string_view text);
-  /// To the next line that is executed. Only at a stop, as all that follows.
+  /// To the next line that is executed. Only at a stop, as all that follows: else std::logic_error.
   [[nodiscard]] Message step();
   /// To the next breakpoint.
   [[nodiscard]] Message run();
   /// A command of the debugger's by which the script does not move: {"print"}, {"maxlen", "0"}.
-  /// Words of "eval" and "redis" may be long: what is too long for one is cut at blanks. Throws
-  /// limiter::UsageError for what the server would end the session for: an empty word, one above
-  /// 1024 bytes that has no blank, more than 1024 of them.
+  /// The code of "eval" may be long: it is cut at blanks, where the server puts it together again.
+  /// Throws limiter::UsageError for what the server would end the session for, and it is not sent:
+  /// an empty word, one above 1024 bytes, more than 1024 of them or too many bytes altogether,
+  /// which for Valkey 9 are 1024.
   [[nodiscard]] Message ask(const std::vector<std::string>& words);
   /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
   /// and has another ending.
   void abort_script();
-  /// Closes the connection.
-  void cut_off();
+  /// Closes the connection: the ending is kCutOff for the reason given.
+  void cut_off(std::string why);
 
   [[nodiscard]] bool ended() const noexcept { return ending_.has_value(); }
   /// Only where ended().
-  [[nodiscard]] Ending ending() const { return *ending_; }
-  /// What a client gets: kReturned, kRefused, kCompileError, kRunTimeError and kAborted have one.
+  [[nodiscard]] Ending ending() const { return ending_.value(); }
+  /// What a client gets: kReturned, kCompileError, kRunTimeError and kAborted have one, and
+  /// kRefused where the server said no.
   [[nodiscard]] const std::optional<redis::Reply>& reply() const noexcept { return reply_; }
-  /// Of kLost and kCutOff: what happened.
+  /// Of kLost, kCutOff and kRefused: what happened, in one line.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
  private:
+  enum class State { kIdle, kStopped, kEnded };
+
+  template <typename Talk>
+  Message guarded(Talk talk);
+  Message say(redis::Arguments words, std::chrono::microseconds limit, bool may_stop);
+  Message move(std::string_view command, std::chrono::microseconds limit);
+  bool enable();
+  Message begin();
+  bool takes_long_commands();
+  Message take(const redis::Reply& reply, bool may_stop);
+  void take_result();
+  void end(Ending ending, std::string why = {});
+  void refuse(redis::Reply reply);
+  void require(State state) const;
+
   std::optional<redis::Connection> connection_;
   Mode mode_;
   Limits limits_;
+  std::chrono::microseconds limit_{};  ///< of the wait there is
+  State state_ = State::kIdle;
+  bool stopped_once_ = false;
+  bool aborting_ = false;
+  std::optional<bool> takes_long_commands_;  ///< none: nobody asked
   std::optional<Ending> ending_;
   std::optional<redis::Reply> reply_;
   std::string why_;
 };
 
-/// The most bytes of a script with its keys and arguments that a forked session can be trusted
-/// with: above, servers from 7.0 on throw parts of it away while it runs (madvise in the child, at
-/// an average of a page for each word).
+/// Whether a forked session can be trusted with a script: servers from 7.0 on throw parts of it
+/// away while it runs (madvise in the child) where its words are long: a page on average.
 [[nodiscard]] bool fits_forked(const Debuggee& debuggee, std::string_view text);
 
 }  // namespace rlctl::ldb

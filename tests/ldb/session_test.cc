@@ -1,0 +1,606 @@
+#include "ldb/session.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "redis/error.h"
+#include "redis/private_server.h"
+#include "support/failure.h"
+#include "support/scripted_server.h"
+#include "support/server.h"
+
+using namespace std::chrono_literals;
+using rlctl::ldb::Debuggee;
+using rlctl::ldb::Ending;
+using rlctl::ldb::fits_forked;
+using rlctl::ldb::Message;
+using rlctl::ldb::Mode;
+using rlctl::ldb::Session;
+using rlctl::ldb::Stop;
+using rlctl::limiter::UsageError;
+using rlctl::redis::Connection;
+using rlctl::redis::Failure;
+using rlctl::redis::PrivateServer;
+using rlctl::redis::ReplyType;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::Peer;
+using support::ScriptedServer;
+using support::start_server;
+using Items = std::vector<std::string>;
+
+namespace {
+
+constexpr Mode kModes[] = {Mode::kSync, Mode::kForked};
+constexpr Session::Limits kShort{.step = 300ms, .run = 300ms};
+
+Connection open(const Url& url) {
+  return Connection::open(url, 5s);
+}
+
+Session session_on(const PrivateServer& server, Mode mode = Mode::kSync) {
+  return {open(server.url()), mode};
+}
+
+Message start(Session& session, const std::string& text, Debuggee debuggee = {}) {
+  return session.start(debuggee, text);
+}
+
+/// Steps to the end; the lines of the stops, the first message's among them.
+std::vector<int> lines_of(Session& session, Message message) {
+  std::vector<int> lines;
+  while (message.stop) {
+    lines.push_back(message.stop->line);
+    message = session.step();
+  }
+  return lines;
+}
+
+std::string error_text(const Session& session) {
+  REQUIRE(session.reply());
+  REQUIRE(session.reply()->is_error());
+  return std::string(session.reply()->text());
+}
+
+/// Whose debugger does not look at the time, and takes short commands only.
+bool is_valkey_9(const PrivateServer& server) {
+  return contains(std::string(open(server.url()).call({"INFO", "server"}).text()),
+                  "valkey_version:9.");
+}
+
+Items children_of(pid_t pid) {
+  const auto id = std::to_string(pid);
+  std::ifstream file("/proc/" + id + "/task/" + id + "/children");
+  Items children;
+  for (std::string child; file >> child;) children.push_back(child);
+  return children;
+}
+
+/// Whether the server has no process any more, or will not have within some seconds.
+bool is_left_alone(const PrivateServer& server) {
+  for (int i = 0; i < 200; ++i) {
+    if (children_of(server.pid()).empty()) return true;
+    std::this_thread::sleep_for(50ms);
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a script is stepped through, from the first line to its reply") {
+  const auto server = start_server();
+  if (!server) return;
+  for (const auto mode : kModes) {
+    auto session = session_on(*server, mode);
+    auto message = start(session,
+                         "local a = 1\n"
+                         "redis.call('SET', KEYS[1], ARGV[1])\n"
+                         "return a + 1",
+                         {.keys = {"k"}, .arguments = {"v"}});
+    CHECK(message.stop == Stop{.line = 1});
+    CHECK(message.items.empty());
+    message = session.step();
+    CHECK(message.stop == Stop{.line = 2});
+    CHECK(message.items.empty());
+    message = session.step();
+    CHECK(message.stop == Stop{.line = 3});
+    CHECK(message.items == Items{"<redis> SET k v", "<reply> \"+OK\""});
+    CHECK_FALSE(session.ended());
+    message = session.step();
+    CHECK_FALSE(message.stop);
+    CHECK(message.ended);
+    REQUIRE(session.ended());
+    CHECK(session.ending() == Ending::kReturned);
+    CHECK(session.reply()->integer() == 2);
+  }
+}
+
+TEST_CASE("what a forked session writes is thrown away, and nothing of it stays") {
+  const auto server = start_server();
+  if (!server) return;
+  auto connection = open(server->url());
+  (void)connection.call({"SET", "k", "before"});
+  auto session = session_on(*server, Mode::kForked);
+  auto message =
+      start(session, "redis.call('SET', 'k', 'x')\nreturn redis.call('SET', 'other', 'x')");
+  CHECK(children_of(server->pid()).size() == 1);
+  CHECK(lines_of(session, std::move(message)) == std::vector{1, 2});
+  CHECK(connection.call({"GET", "k"}).text() == "before");
+  CHECK(connection.call({"DBSIZE"}).integer() == 1);
+  CHECK(is_left_alone(*server));
+}
+
+TEST_CASE("while a forked session stands the server serves; two of them do not mix") {
+  const auto server = start_server();
+  if (!server) return;
+  auto first = session_on(*server, Mode::kForked);
+  auto second = session_on(*server, Mode::kForked);
+  CHECK(start(first, "local a = 1\nreturn 'first'").stop);
+  CHECK(start(second, "return 'second'").stop);
+  CHECK(open(server->url()).call({"PING"}).text() == "PONG");
+  CHECK(first.step().stop == Stop{.line = 2});
+  CHECK(second.step().ended);
+  CHECK(second.reply()->text() == "second");
+  CHECK(first.step().ended);
+  CHECK(first.reply()->text() == "first");
+}
+
+TEST_CASE("what a session in the server itself writes stays") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  (void)lines_of(session, start(session, "redis.call('SET', 'k', 'x')"));
+  CHECK(open(server->url()).call({"GET", "k"}).text() == "x");
+}
+
+TEST_CASE("a script that does not compile comes to no stop") {
+  const auto server = start_server();
+  if (!server) return;
+  for (const auto mode : kModes) {
+    auto session = session_on(*server, mode);
+    CHECK(start(session, "local a = 1\nx x").ended);
+    CHECK(session.ending() == Ending::kCompileError);
+    CHECK(
+        error_text(session).starts_with("ERR Error compiling script (new function): user_script:"));
+  }
+}
+
+TEST_CASE("a script that raises an error ends by it, one that returns an error returned") {
+  const auto server = start_server();
+  if (!server) return;
+  for (const auto mode : kModes) {
+    auto raised = session_on(*server, mode);
+    CHECK(lines_of(raised, start(raised, "local a = 1\nreturn a.b.c")) == std::vector{1, 2});
+    CHECK(raised.ending() == Ending::kRunTimeError);
+    CHECK(contains(error_text(raised), "attempt to index"));
+
+    auto called = session_on(*server, mode);
+    (void)lines_of(called, start(called, "redis.call('SET', 'k', 'x')\nredis.call('INCR', 'k')"));
+    CHECK(called.ending() == Ending::kRunTimeError);
+
+    auto returned = session_on(*server, mode);
+    (void)lines_of(returned, start(returned, "local a\nreturn redis.error_reply('MY no')"));
+    CHECK(returned.ending() == Ending::kReturned);
+    CHECK(error_text(returned) == "MY no");
+  }
+}
+
+TEST_CASE("scripts without a line of code end without a word") {
+  const auto server = start_server();
+  if (!server) return;
+  for (const char* text : {"", " ", "\n\n\n", "\t\r\n", "-- nothing", "-- a\n-- b\n"}) {
+    CAPTURE(text);
+    auto session = session_on(*server);
+    (void)lines_of(session, start(session, text));
+    CHECK(session.ending() == Ending::kReturned);
+    CHECK(session.reply()->is_nil());
+  }
+}
+
+TEST_CASE("an aborted script ends there") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  CHECK(start(session, "local a = 1\nlocal b = 2\nreturn redis.call('SET', 'k', 'x')").stop);
+  CHECK(session.step().stop);
+  session.abort_script();
+  CHECK(session.ending() == Ending::kAborted);
+  CHECK(contains(error_text(session), "script aborted for user request"));
+  CHECK(open(server->url()).call({"EXISTS", "k"}).integer() == 0);
+}
+
+TEST_CASE("a script that catches its abort has another ending") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  CHECK(start(session, "pcall(function()\n  local a = 1\n  local b = 2\nend)\nreturn 7").stop);
+  CHECK(session.step().stop == Stop{.line = 4});
+  CHECK(session.step().stop == Stop{.line = 1});
+  CHECK(session.step().stop == Stop{.line = 2});
+  session.abort_script();
+  CHECK(session.ending() == Ending::kReturned);
+  CHECK(session.reply()->integer() == 7);
+}
+
+TEST_CASE("a script that catches its abort and never ends is cut off") {
+  const auto server = start_server({"--lua-time-limit", "100"});
+  if (!server) return;
+  const bool valkey_9 = is_valkey_9(*server);
+  Session session(open(server->url()), Mode::kSync, kShort);
+  CHECK(start(session, "pcall(function()\nlocal a = 1\nend)\nwhile true do end").stop);
+  CHECK(session.step().stop == Stop{.line = 3});
+  CHECK(session.step().stop == Stop{.line = 1});
+  CHECK(session.step().stop == Stop{.line = 2});
+  session.abort_script();
+  CHECK(session.ending() == Ending::kCutOff);
+  CHECK(session.why() ==
+        (valkey_9 ? "no stop within 300ms" : "the script caught its abort and went on"));
+}
+
+TEST_CASE("breakpoints and redis.breakpoint() stop a script that runs") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  CHECK(start(session, "local a = 1\nlocal b = 2\nredis.breakpoint()\nlocal c = 3\nreturn c").stop);
+  (void)session.ask({"break", "2"});
+  CHECK(session.run().stop == Stop{.line = 2, .reason = Stop::Reason::kBreakpoint});
+  CHECK(session.run().stop == Stop{.line = 4, .reason = Stop::Reason::kCalledFor});
+  CHECK(session.run().ended);
+  CHECK(session.reply()->integer() == 3);
+}
+
+TEST_CASE("an endless loop that runs is stopped by the server") {
+  const auto server = start_server({"--lua-time-limit", "100"});
+  if (!server || is_valkey_9(*server)) return;
+  for (const auto mode : kModes) {
+    {
+      auto session = session_on(*server, mode);
+      CHECK(start(session, "local a = 1\nwhile true do\n  a = a + 1\nend").stop);
+      const auto message = session.run();
+      REQUIRE(message.stop);
+      CHECK(message.stop->reason == Stop::Reason::kTimeout);
+      session.abort_script();
+      CHECK(session.ending() == Ending::kAborted);
+    }
+    CHECK(is_left_alone(*server));
+    CHECK(open(server->url()).call({"PING"}).text() == "PONG");
+  }
+}
+
+TEST_CASE("a forked session that is left at a stop of an endless loop leaves no process") {
+  const auto server = start_server({"--lua-time-limit", "100"});
+  if (!server || is_valkey_9(*server)) return;
+  {
+    auto session = session_on(*server, Mode::kForked);
+    CHECK(start(session, "local a = 1\nwhile true do\n  a = a + 1\nend").stop);
+    CHECK(children_of(server->pid()).size() == 1);
+  }
+  CHECK(is_left_alone(*server));
+}
+
+TEST_CASE("what never ends within a command is cut off at its deadline") {
+  auto server = start_server();
+  if (!server) return;
+  Session session(open(server->url()), Mode::kSync, kShort);
+  CHECK(start(session, "return 1").stop);
+  CHECK(session.ask({"eval", "while true do end"}).ended);
+  CHECK(session.ending() == Ending::kCutOff);
+  CHECK(session.why() == "no stop within 300ms");
+}
+
+TEST_CASE("a line that takes too long is cut off") {
+  auto server = start_server();
+  if (!server) return;
+  Session session(open(server->url()), Mode::kSync, kShort);
+  CHECK(start(session, "local a = ('a'):rep(100000)\nreturn a:find(('a*'):rep(20) .. 'b')").stop);
+  CHECK(session.step().stop);
+  CHECK(session.step().ended);
+  CHECK(session.ending() == Ending::kCutOff);
+  CHECK(session.why() == "no stop within 300ms");
+}
+
+TEST_CASE("values are told whole, whatever bytes they have") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  const std::string text =
+      "local s = string.rep('x', 400)\n"
+      "redis.call('SET', 'k', 'a\\0\\r\\n\\200')\n"
+      "local b = redis.call('GET', 'k')\n"
+      "return b";
+  CHECK(start(session, text).stop);
+  CHECK(session.ask({"maxlen", "0"}).items.size() == 1);
+  CHECK(session.step().stop);
+  CHECK(contains(session.ask({"print"}).items.at(0), std::string(400, 'x')));
+  CHECK(session.step().stop);
+  CHECK(session.step().items.at(1) == R"(<reply> "a\x00\r\n\xc8")");
+  CHECK(session.step().ended);
+  CHECK(session.reply()->text() == std::string("a\0\r\n\xc8", 5));
+}
+
+TEST_CASE("what looks like a stop or an end in a script's data is neither") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  const std::string fake = "* Stopped at 9, stop reason = step over\\r\\n-> 9\\r\\n<endsession>";
+  CHECK(start(session, "redis.call('SET', '" + fake + "', '<endsession>')\n" + "redis.debug('" +
+                           fake + "')\nreturn 1")
+            .stop);
+  auto message = session.step();
+  CHECK(message.stop == Stop{.line = 2});
+  CHECK(message.items.size() == 2);
+  message = session.step();
+  CHECK(message.stop == Stop{.line = 3});
+  CHECK(message.items.size() == 1);
+  CHECK(session.step().ended);
+  CHECK(session.reply()->integer() == 1);
+}
+
+TEST_CASE("a command may answer nothing at all") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  CHECK(start(session, "return 1").stop);
+  const auto message = session.ask({"list", "1000", "0"});
+  CHECK(message.items.empty());
+  CHECK_FALSE(message.ended);
+}
+
+TEST_CASE("what the server would end the session for is not sent") {
+  const auto server = start_server();
+  if (!server) return;
+  const std::size_t longest = is_valkey_9(*server) ? 1000 : 1024;
+  auto session = session_on(*server);
+  CHECK(start(session, "return 1").stop);
+  CHECK_THROWS_AS((void)session.ask({}), UsageError);
+  CHECK_THROWS_AS((void)session.ask({""}), UsageError);
+  CHECK_THROWS_AS((void)session.ask({"print", ""}), UsageError);
+  CHECK_THROWS_AS((void)session.ask({"print", std::string(1025, 'x')}), UsageError);
+  CHECK_THROWS_AS((void)session.ask({"redis", "GET", std::string(1025, ' ')}), UsageError);
+  CHECK_THROWS_AS((void)session.ask({"eval", std::string(1025, 'x')}), UsageError);
+  CHECK_THROWS_AS((void)session.ask(Items(1025, "print")), UsageError);
+  CHECK_THROWS_AS((void)session.ask(Items(1024, std::string(1024, 'x'))), UsageError);
+  CHECK(session.ask({"print", std::string(longest, 'x')}).items == Items{"No such variable."});
+  CHECK(session.step().ended);
+  CHECK(session.reply()->integer() == 1);
+}
+
+TEST_CASE("long code is cut at blanks and put together by the server") {
+  const auto server = start_server();
+  if (!server) return;
+  const bool valkey_9 = is_valkey_9(*server);
+  std::string words;
+  for (int i = 0; i < 700; ++i) words += "w" + std::to_string(i) + (i % 7 == 0 ? "  " : " ");
+  REQUIRE(words.size() > 3 * 1024);
+  const Items command{"eval", "return redis.sha1hex('" + words + "')"};
+  auto session = session_on(*server);
+  CHECK(start(session, "return 1").stop);
+  if (valkey_9) {
+    CHECK_THROWS_AS((void)session.ask(command), UsageError);
+    CHECK(session.step().ended);
+    CHECK(session.reply()->integer() == 1);
+    return;
+  }
+  const auto answer = session.ask(command).items;
+  CHECK(session.step().ended);
+  const auto expected =
+      open(server->url()).call({"EVAL", "return redis.sha1hex(ARGV[1])", "0", words});
+  REQUIRE(answer.size() == 1);
+  CHECK(contains(answer[0], std::string(expected.text())));
+}
+
+TEST_CASE("a script of any size runs in the server itself, and only small ones in a fork") {
+  const Debuggee debuggee;
+  // EVAL and 0 are five bytes more.
+  CHECK(fits_forked(debuggee, std::string(12'282, 'x')));
+  CHECK_FALSE(fits_forked(debuggee, std::string(12'283, 'x')));
+  CHECK(fits_forked({.arguments = {"a", "b"}}, std::string(12'283, 'x')));
+  CHECK_FALSE(fits_forked({.arguments = {std::string(20'000, 'x')}}, "return 1"));
+
+  const auto server = start_server();
+  if (!server) return;
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "local _ = 'seventeen' --\n";
+  text = "do\n" + text.substr(0, text.size() * 150 / 1000) + "end\n" + std::string(17'000, '\n') +
+         "return 5";
+  auto session = session_on(*server);
+  CHECK(lines_of(session, start(session, text)).back() == 151 + 1 + 17'000 + 1);
+  CHECK(session.reply()->integer() == 5);
+}
+
+TEST_CASE("who may not debug is refused with the server's words") {
+  const auto server = start_server();
+  if (!server) return;
+  REQUIRE(open(server->url())
+              .call({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval", "+select"})
+              .text() == "OK");
+  Url url = server->url();
+  url.user = "bob";
+  url.password = "pw";
+  Session session(open(url), Mode::kForked);
+  CHECK(start(session, "return 1").ended);
+  CHECK(session.ending() == Ending::kRefused);
+  CHECK(error_text(session).starts_with("NOPERM"));
+  CHECK(session.why().starts_with("NOPERM"));
+
+  url.password = "wrong";
+  Session other(open(url), Mode::kForked);
+  CHECK(error_of([&] { (void)start(other, "return 1"); }).failure() == Failure::kRefused);
+}
+
+TEST_CASE("a password and a database do not come in the way") {
+  const auto server = start_server({"--requirepass", "pw"});
+  if (!server) return;
+  Url url = server->url();
+  url.password = "pw";
+  url.database = 3;
+  for (const auto mode : kModes) {
+    Session session(open(url), mode);
+    CHECK(start(session, "redis.call('SET', 'k', 'x')\nreturn 1").stop);
+    CHECK(session.step().stop);
+    CHECK(session.step().ended);
+    CHECK(session.ending() == Ending::kReturned);
+  }
+  CHECK(open(url).call({"GET", "k"}).text() == "x");
+}
+
+TEST_CASE("a cluster that is down refuses") {
+  const auto server = start_server({"--cluster-enabled", "yes", "--port", "0"});
+  if (!server) return;
+  auto session = session_on(*server);
+  CHECK(start(session, "return 1", {.keys = {"k"}}).ended);
+  CHECK(session.ending() == Ending::kRefused);
+  CHECK(contains(error_text(session), "slot not served"));
+}
+
+TEST_CASE("a server that is killed at a stop, or its child, is a connection lost") {
+  for (const auto mode : kModes) {
+    auto server = start_server();
+    if (!server) return;
+    auto session = session_on(*server, mode);
+    CHECK(start(session, "local a = 1\nreturn 1").stop);
+    const auto children = children_of(server->pid());
+    REQUIRE(children.size() == (mode == Mode::kForked ? 1 : 0));
+    const auto pid = mode == Mode::kForked ? std::stoi(children[0]) : server->pid();
+    REQUIRE(::kill(pid, SIGKILL) == 0);
+    CHECK(session.step().ended);
+    CHECK(session.ending() == Ending::kLost);
+    CHECK_FALSE(session.why().empty());
+    CHECK_FALSE(session.reply());
+  }
+}
+
+TEST_CASE("a session that was cut off is of no more use") {
+  const auto server = start_server();
+  if (!server) return;
+  auto session = session_on(*server);
+  CHECK_THROWS_AS((void)session.step(), std::logic_error);
+  CHECK(start(session, "local a = 1\nreturn redis.call('SET', 'k', 'x')").stop);
+  CHECK_THROWS_AS((void)start(session, "return 1"), std::logic_error);
+  session.cut_off("enough");
+  CHECK(session.ending() == Ending::kCutOff);
+  CHECK(session.why() == "enough");
+  CHECK_THROWS_AS((void)session.step(), std::logic_error);
+  CHECK_THROWS_AS((void)session.ask({"print"}), std::logic_error);
+  CHECK_THROWS_AS(session.abort_script(), std::logic_error);
+  session.cut_off("twice");
+  CHECK(session.why() == "enough");
+}
+
+namespace {
+
+constexpr const char* kDebugSent = "SYNC\r\n";
+constexpr const char* kEvalSent = "return 1\r\n$1\r\n0\r\n";
+constexpr const char* kStopSent =
+    "*2\r\n+* Stopped at 1, stop reason = step over\r\n+-> 1   return 1\r\n";
+
+/// What a server is that answers `debug` to SCRIPT DEBUG, `eval` to EVAL and `step` to the rest.
+ScriptedServer::Talk answers(std::string debug, std::string eval = "", std::string step = "") {
+  return [debug, eval, step](Peer& peer) {
+    (void)peer.read_until(kDebugSent);
+    peer.write(debug);
+    if (eval.empty()) return;
+    (void)peer.read_until(kEvalSent);
+    peer.write(eval);
+    if (step.empty()) return;
+    (void)peer.read_until("step\r\n");
+    peer.write(step);
+  };
+}
+
+/// How a session with it ends that begins and steps once.
+Session session_with(const ScriptedServer& server, const Session::Limits& limits = {}) {
+  Session session(open(server.url()), Mode::kSync, limits);
+  if (start(session, "return 1").stop) (void)session.step();
+  return session;
+}
+
+}  // namespace
+
+TEST_CASE("what a server says before a session is why it refused") {
+  const ScriptedServer unknown(answers("-ERR unknown command 'SCRIPT'\r\n"));
+  const auto first = session_with(unknown);
+  REQUIRE(first.ended());
+  CHECK(first.ending() == Ending::kRefused);
+  CHECK(first.why() == "unknown command 'SCRIPT'");
+
+  const ScriptedServer no_fork(
+      answers("+OK\r\n", "-ERR Fork() failed: can't run EVAL in debugging mode: no memory\r\n"));
+  const auto second = session_with(no_fork);
+  REQUIRE(second.ended());
+  CHECK(second.ending() == Ending::kRefused);
+  CHECK(second.why() == "Fork() failed: can't run EVAL in debugging mode: no memory");
+
+  const ScriptedServer undebugged(answers("+OK\r\n", ":1\r\n"));
+  const auto third = session_with(undebugged);
+  REQUIRE(third.ended());
+  CHECK(third.ending() == Ending::kRefused);
+  CHECK(third.why() == "the server ran the script without its debugger");
+
+  const ScriptedServer full(answers("+OK\r\n", "*1\r\n+<endsession>\r\n-OOM no memory\r\n"));
+  const auto fourth = session_with(full);
+  REQUIRE(fourth.ended());
+  CHECK(fourth.ending() == Ending::kRefused);
+  CHECK(fourth.why() == "OOM no memory");
+}
+
+TEST_CASE("answers that are cut off or no answers are a connection lost") {
+  const std::string stop = kStopSent;
+  const std::pair<std::string, std::string> cases[] = {
+      {"", ""},
+      {"*2\r\n+* Stopped at 1, st", ""},
+      {"*1\r\n+hello\r\n", ""},
+      {"*0\r\n", ""},
+      {"*2\r\n+* Stopped at x, stop reason = step over\r\n+-> 1\r\n", ""},
+      {"*2\r\n+* Stopped at 1\r\n+-> 1\r\n", ""},
+      {"?what\r\n", ""},
+      {stop, ""},
+      {stop, "*3\r\n+<redis> GET k\r\n"},
+      {stop, ":1\r\n"},
+      {stop, "*1\r\n+<endsession>\r\n"},
+      {stop, "*1\r\n+<endsession>\r\n*2\r\n:1\r\n"},
+      {stop, "*2\r\n+<endsession>\r\n+<reply> 1\r\n"},
+  };
+  for (const auto& [eval, step] : cases) {
+    CAPTURE(eval);
+    CAPTURE(step);
+    const ScriptedServer server(answers("+OK\r\n", eval, step));
+    const auto session = session_with(server);
+    REQUIRE(session.ended());
+    CHECK(session.ending() == Ending::kLost);
+    CHECK_FALSE(session.why().empty());
+    CHECK_FALSE(session.reply());
+  }
+}
+
+TEST_CASE("silence ends a session at its deadline") {
+  const auto silent = [](Peer& peer) { (void)peer.read_to_end(); };
+  const ScriptedServer mute(silent);
+  const auto first = session_with(mute, kShort);
+  REQUIRE(first.ended());
+  CHECK(first.ending() == Ending::kLost);
+  CHECK(contains(first.why(), "no answer from"));
+
+  const ScriptedServer stops_once([](Peer& peer) {
+    (void)peer.read_until(kDebugSent);
+    peer.write("+OK\r\n");
+    (void)peer.read_until(kEvalSent);
+    peer.write(kStopSent);
+    (void)peer.read_to_end();
+  });
+  const auto second = session_with(stops_once, kShort);
+  REQUIRE(second.ended());
+  CHECK(second.ending() == Ending::kCutOff);
+  CHECK(second.why() == "no stop within 300ms");
+}
