@@ -158,14 +158,14 @@ std::vector<traffic::Contestant> make_contestants(const std::vector<const Algori
   return contestants;
 }
 
-void require_told_time(const traffic::ForeignLimiter& script) {
+void require_told_time(const traffic::ForeignLimiter& script, bool searches) {
+  constexpr std::string_view kTell =
+      "tell it the time in --args or --keys: {now_us}, {now_ms}, {now_s}, {now} or {window_index}; "
+      "as one more argument, which it ignores, where it lives by its TTLs";
   try {
     require_virtual_clock(script);
   } catch (const limiter::UsageError& error) {
-    throw UsageError(error.what(),
-                     "or, if it decides by a time that it is told, tell it in --args or --keys: "
-                     "{now_us}, {now_ms}, {now_s}, {now} "
-                     "or {window_index}");
+    throw UsageError(error.what(), (searches ? "" : "use --clock real; or ") + std::string(kTell));
   }
 }
 
@@ -179,7 +179,7 @@ void add_contestants(BurstPlan& plan, const BurstOptions& options) {
   if (!plan.script) return;
   traffic::Contestant contestant{.limits = plan.limits, .foreign = plan.script};
   require_usable(contestant);
-  if (!plan.real) require_told_time(*plan.script);
+  if (!plan.real) require_told_time(*plan.script, plan.adversary_budget.has_value());
   plan.contestants.insert(plan.contestants.begin(), std::move(contestant));
 }
 

@@ -1,7 +1,8 @@
 -- Record, count, and then forget what is old. Members are unique here.
 --
 -- What goes wrong: what has left the window is still there when it is counted. Who asks once in two
--- seconds, against a limit of one a second, is denied each time but the first.
+-- seconds, against a limit of one a second, is denied each time but the first. A TTL as long as the
+-- window would hide that, as long as nobody asks more often.
 --
 -- $ rlctl burst steady --limit 1/1s --rate 30/min --requests 6 \
 --     --script counts-before-pruning.lua --args '{now_ms} {window_ms} {limit} {id}' \
@@ -15,5 +16,5 @@ local id = ARGV[4]
 redis.call('ZADD', key, now, id)
 local count = redis.call('ZCARD', key)
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
-redis.call('PEXPIRE', key, window)
+redis.call('PEXPIRE', key, 10 * window)
 return count <= limit

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "limiter/limit.h"
 #include "redis/error.h"
@@ -68,11 +69,42 @@ ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
     : connection_(connection), script_(script) {
   script_.require_virtual_clock();
   script_.load(connection_);
+  if (auto hash = script_.key_of_ttls()) aging_.emplace(connection_, std::move(*hash));
   if (script_.may_call_time()) time_watch_.emplace(connection_);
 }
 
+void ScriptDecider::age_all_keys() {
+  if (aging_) aging_->set_scope(KeyAging::Scope::kAll);
+}
+
+void ScriptDecider::ask(const Arrival& arrival) {
+  const auto command = script_.command(arrival);
+  if (aging_) {
+    latest_ = arrival.key == last_key_ ? std::max(latest_, arrival.at) : arrival.at;
+    last_key_ = arrival.key;
+    if (aging_->advance(latest_, named_keys(command))) is_aging_.push_back(true);
+    is_aging_.push_back(false);
+  }
+  connection_.append(command);
+}
+
+/// Who knows when the next one is sent.
+void ScriptDecider::end_lot() {
+  if (aging_ && aging_->pause()) is_aging_.push_back(true);
+}
+
+/// Before an answer, and after the last one.
+void ScriptDecider::skip_agings() {
+  for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
+    KeyAging::require_done(connection_.read());
+    ++agings_;
+  }
+}
+
 Decision ScriptDecider::answer(const Arrival& arrival) {
+  skip_agings();
   const auto reply = connection_.read();
+  if (aging_) is_aging_.pop_front();
   ++answers_;
   try {
     return script_.parse(reply);
@@ -85,6 +117,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
 /// What is wrong has been said; a connection that breaks as well says so when it is next used.
 void ScriptDecider::skip_answers() noexcept {
   try {
+    is_aging_.clear();
     while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
   } catch (const redis::Error&) {
     return;
@@ -92,11 +125,13 @@ void ScriptDecider::skip_answers() noexcept {
 }
 
 void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
+  latest_ = std::chrono::microseconds{0};
   auto to_ask = arrivals;
   auto asked = arrivals.begin();
   const auto ask_lot = [&] {
     const auto lot = to_ask.first(std::min(kLot, to_ask.size()));
-    for (const Arrival& arrival : lot) connection_.append(script_.command(arrival));
+    for (const Arrival& arrival : lot) ask(arrival);
+    end_lot();
     to_ask = to_ask.subspan(lot.size());
     return lot.size();
   };
@@ -108,14 +143,16 @@ void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision
     decisions = decisions.subspan(awaited);
     awaited = next;
   }
+  skip_agings();
   watch_time(arrivals.size());
 }
 
 void ScriptDecider::watch_time(std::size_t asked) {
-  if (!time_watch_ || !time_watch_->saw_time(static_cast<std::int64_t>(asked))) return;
+  const auto scripts = static_cast<std::int64_t>(asked) + std::exchange(agings_, 0);
+  if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
   throw limiter::UsageError(std::string(script_.name()) +
                             " calls TIME: it goes by the server's clock, not by the virtual one; "
-                            "use --clock real");
+                            "use --clock real, with a pattern or a log");
 }
 
 std::optional<double> ScriptDecider::bytes_per_key() {

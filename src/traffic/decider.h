@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +12,7 @@
 #include "limiter/model/model.h"
 #include "redis/connection.h"
 #include "traffic/contestant.h"
+#include "traffic/key_aging.h"
 #include "traffic/script.h"
 #include "traffic/time_watch.h"
 #include "traffic/traffic.h"
@@ -48,12 +51,17 @@ class ModelDecider final : public Decider {
   std::vector<limiter::KeyAndLimit> states_;
 };
 
-/// By a script on a server, many requests in one write; their times are the script's `now`.
+/// By a script on a server, many requests in one write; their times are the script's `now`, and
+/// what passes for TTLs. (Where the times of one key's requests, one after the other in one call,
+/// step back, no time passes meanwhile.)
 class ScriptDecider final : public Decider {
  public:
   /// What it refers to must outlive it. Loads the script. Throws limiter::UsageError for one that
   /// is known not to go by `now`.
   ScriptDecider(redis::Connection& connection, Script& script);
+  /// Time passes for the TTLs of the keys that requests name, where the script may decide by them;
+  /// from now on for all keys of the database.
+  void age_all_keys();
   /// What Script::parse() throws is thrown, with the question, once all that were on their way are
   /// read, so that the connection can be used after it. Throws limiter::UsageError where the script
   /// was seen to ask the server for the time: its decisions are not about these arrivals.
@@ -62,6 +70,9 @@ class ScriptDecider final : public Decider {
   [[nodiscard]] std::optional<double> bytes_per_key() override;
 
  private:
+  void ask(const Arrival& arrival);
+  void end_lot();
+  void skip_agings();
   [[nodiscard]] limiter::Decision answer(const Arrival& arrival);
   void skip_answers() noexcept;
   void watch_time(std::size_t asked);
@@ -69,6 +80,11 @@ class ScriptDecider final : public Decider {
   redis::Connection& connection_;
   Script& script_;
   std::int64_t answers_ = 0;
+  std::optional<KeyAging> aging_;  ///< where the script may decide by TTLs
+  std::deque<bool> is_aging_;      ///< of what is on its way, where there is aging_
+  std::int64_t agings_ = 0;        ///< since it was last looked whether the script calls TIME
+  std::uint32_t last_key_ = 0;
+  std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
   std::optional<TimeWatch> time_watch_;  ///< where the script may call TIME
 };
 

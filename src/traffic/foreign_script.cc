@@ -20,6 +20,18 @@ bool any_tells_time(const std::vector<Template>& templates) {
                      [](const Template& text) { return text.tells_time(); });
 }
 
+bool has_word(std::string_view text, std::string_view lower_case) {
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::search(text.begin(), text.end(), lower_case.begin(), lower_case.end(), same) !=
+         text.end();
+}
+
+/// EXPIRE, PEXPIREAT, SETEX, EX, PX and the like all have one of two syllables; RESTORE has none.
+/// What only looks like it costs some µs.
+bool may_set_ttl(std::string_view text) {
+  return has_word(text, "ex") || has_word(text, "px") || has_word(text, "restore");
+}
+
 /// Without the script's name in Redis, which says nothing to its author.
 std::string without_script_name(std::string message) {
   const auto at = message.find("user_script:");
@@ -59,8 +71,8 @@ void require_virtual_clock(const ForeignLimiter& limiter) {
   if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
   throw limiter::UsageError(
       limiter.name +
-      " is not told the time, neither by its keys nor by its arguments, and for the server's clock "
-      "and the TTLs of keys no virtual time passes; use --clock real");
+      " is not told the time, neither by its keys nor by its arguments: it goes by the server's "
+      "clock, for which no virtual time passes, or lives by the TTLs of its keys");
 }
 
 ForeignScript::ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit,
@@ -74,11 +86,15 @@ ForeignScript::ForeignScript(const ForeignLimiter& limiter, const limiter::Limit
 }
 
 bool ForeignScript::may_call_time() const {
-  constexpr std::string_view kTime = "time";
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  const auto& source = limiter_.source;
-  return std::search(source.begin(), source.end(), kTime.begin(), kTime.end(), same) !=
-         source.end();
+  return has_word(limiter_.source, "time");
+}
+
+std::optional<std::string> ForeignScript::key_of_ttls() const {
+  const auto& arguments = limiter_.arguments;
+  const bool may = may_set_ttl(limiter_.source) ||
+                   std::any_of(arguments.begin(), arguments.end(),
+                               [](const Template& word) { return may_set_ttl(word.source()); });
+  return may ? std::optional(prefix_ + "rlctl:ttls") : std::nullopt;
 }
 
 void ForeignScript::load(redis::Connection& connection) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -26,7 +27,8 @@ struct ForeignLimiter {
 /// Throws limiter::UsageError where it cannot be asked with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
 /// Throws limiter::UsageError where neither its keys nor its arguments tell it when a request
-/// comes: then it lives by the TTLs of its keys, for which no virtual time passes.
+/// comes: then it goes by the server's clock or lives by the TTLs of its keys, and nobody knows
+/// which.
 void require_virtual_clock(const ForeignLimiter& limiter);
 
 /// A ForeignLimiter as traffic is put to it. The prefix stands before each of its keys; whether
@@ -44,6 +46,8 @@ class ForeignScript final : public Script {
   void require_virtual_clock() const override { traffic::require_virtual_clock(limiter_); }
   /// Its source has the word in it.
   [[nodiscard]] bool may_call_time() const override;
+  /// Unless neither its source nor its arguments have in them what sets a TTL.
+  [[nodiscard]] std::optional<std::string> key_of_ttls() const override;
   /// What does not compile throws redis::Error with the file's name and line.
   void load(redis::Connection& connection) override;
   [[nodiscard]] redis::Arguments command(const Arrival& arrival) override;

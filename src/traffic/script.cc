@@ -1,5 +1,6 @@
 #include "traffic/script.h"
 
+#include <charconv>
 #include <utility>
 
 #include "redis/error.h"
@@ -14,6 +15,12 @@ redis::Error script_is_gone() {
 }
 
 }  // namespace
+
+redis::Arguments named_keys(redis::Arguments command) {
+  std::size_t count = 0;
+  std::from_chars(command[2].data(), command[2].data() + command[2].size(), count);
+  return command.subspan(3, count);
+}
 
 limiter::Decision Script::parse(redis::ReplyView reply) const {
   if (limiter::is_unknown_script(reply)) throw script_is_gone();

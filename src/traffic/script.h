@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
+
+/// The keys that an EVALSHA names. They live as long as its words.
+[[nodiscard]] redis::Arguments named_keys(redis::Arguments command);
 
 /// A limiter's script as traffic is put to it: the command for each request, and what its answer
 /// says. One for any number of connections.
@@ -27,6 +31,9 @@ class Script {
   virtual void require_virtual_clock() const {}
   /// Whether it may turn out to ask the server for the time.
   [[nodiscard]] virtual bool may_call_time() const { return false; }
+  /// Where it may decide by the TTLs of its keys, for which virtual time must then pass: the key of
+  /// a hash of ours, for KeyAging. None for one that goes by the time that it is told alone.
+  [[nodiscard]] virtual std::optional<std::string> key_of_ttls() const { return std::nullopt; }
 
   /// Sees to it that the server has got it. Throws redis::Error.
   virtual void load(redis::Connection& connection) = 0;

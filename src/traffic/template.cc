@@ -132,7 +132,7 @@ std::span<const Placeholder> placeholders() {
   return kPlaceholders;
 }
 
-Template::Template(std::string_view text) {
+Template::Template(std::string_view text) : source_(text) {
   constexpr std::string_view kBrace = "{{}";
   auto rest = text;
   while (!rest.empty()) {

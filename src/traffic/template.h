@@ -43,6 +43,8 @@ class Template {
   explicit Template(std::string_view text);
 
   void append(std::string& out, const TemplateValues& values) const;
+  /// As it was written.
+  [[nodiscard]] const std::string& source() const noexcept { return source_; }
   /// Whether it holds the time at which a request comes.
   [[nodiscard]] bool tells_time() const;
   /// Throws limiter::UsageError where a window of this length cannot be written in the unit asked
@@ -56,6 +58,7 @@ class Template {
   };
   void add_text(std::string_view text);
 
+  std::string source_;
   std::vector<Piece> pieces_;
 };
 

@@ -116,13 +116,24 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   assert_line --partial 'hint: '
 }
 
-@test "a script that lives by its TTL means nothing under a virtual clock, and does under the real one" {
+@test "a script that is told no time means nothing under a virtual clock, and does under the real one" {
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --script count.lua --allowed-when '<=limit'
   assert_line --partial 'count.lua is not told the time, neither by its keys nor by its arguments'
   assert_line --partial 'use --clock real'
   assert_line --regexp 'hint: .*\{now_us\}'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script count.lua --allowed-when '<=limit' --json
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[10,5]'
+}
+
+@test "a script that lives by its TTL does so by virtual time where it is told the time" {
+  cat >ttl.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
+return count
+LUA
+  run -0 rlctl burst steady --limit 5/60s --rate 1/s --duration 5m --script ttl.lua --args '{now_ms}' \
+    --allowed-when '<=limit' --json
+  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
 }
 
 @test "a script that calls TIME is noticed under a virtual clock, and runs under the real one" {

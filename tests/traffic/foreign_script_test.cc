@@ -193,8 +193,36 @@ TEST_CASE("foreign script: one that is not told the time is refused before anyth
     bench.run(ttl);
   } catch (const UsageError& error) {
     CHECK(std::string(error.what()).find("my.lua is not told the time") == 0);
-    CHECK(std::string(error.what()).find("use --clock real") != std::string::npos);
+    CHECK(std::string(error.what()).find("lives by the TTLs of its keys") != std::string::npos);
   }
+}
+
+TEST_CASE("foreign script: one that lives by its TTL does so by virtual time") {
+  Bench bench;
+  const auto first_request = limiter(R"(
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+if count > 5 then return 0 end
+return 1)",
+                                     {"{key}"}, {"{window_s}", "{now}"});
+  // 1 a second: 5 of each minute from the first one of it on.
+  const auto outcome = bench.run(
+      first_request, {.limit = kMinute, .rate = 1, .duration = std::chrono::minutes{5}}, "steady");
+  CHECK(outcome.measured.sent == 300);
+  CHECK(outcome.measured.allowed == 25);
+  CHECK(bench.decisions[59].allowed == false);
+  CHECK(bench.decisions[60].allowed);
+}
+
+TEST_CASE("foreign script: only for one that may set a TTL there is anything to do") {
+  const auto hash_of = [](const std::string& source, const std::vector<std::string>& arguments) {
+    const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+    const auto asked = limiter(source, {"{key}"}, arguments);
+    return ForeignScript(asked, kMinute, *traffic, "p:").key_of_ttls();
+  };
+  CHECK_FALSE(hash_of("return redis.call('INCR', KEYS[1])", {"{now}"}));
+  CHECK(hash_of("redis.call('pexpire', KEYS[1], 5) return 1", {"{now}"}) == "p:rlctl:ttls");
+  CHECK(hash_of("redis.call('SET', KEYS[1], 1, ARGV[2], 5) return 1", {"{now}", "px"}));
 }
 
 TEST_CASE("foreign script: one that calls TIME is noticed, also where it seldom does") {
@@ -204,7 +232,7 @@ TEST_CASE("foreign script: one that calls TIME is noticed, also where it seldom 
   CHECK_NOTHROW(bench.run(seldom));
   CHECK_THROWS_WITH_AS(bench.run(seldom, {.limit = {4000, 60s, {}}}),
                        "my.lua calls TIME: it goes by the server's clock, not by the virtual one; "
-                       "use --clock real",
+                       "use --clock real, with a pattern or a log",
                        UsageError);
   CHECK(bench.server.call({"PING"}).text() == "PONG");
   const auto late = limiter("if tonumber(ARGV[1]) > 7000 then redis.call('TIME') end return 1",

@@ -1,0 +1,146 @@
+#include "traffic/key_aging.h"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+#include <thread>
+
+#include "redis/error.h"
+#include "support/limiters.h"
+
+using namespace std::chrono_literals;
+using namespace rlctl::traffic;
+using namespace rlctl::test;
+using std::chrono::microseconds;
+
+namespace {
+
+constexpr microseconds kStart{1'767'225'600'000'000};
+
+/// Keys on a server, for which virtual time passes.
+class Aged {
+ public:
+  void at(microseconds since_start, std::string_view key = "k") {
+    read(aging_.advance(kStart + since_start, {&key, 1}));
+  }
+  void pause() { read(aging_.pause()); }
+  void age_all() { aging_.set_scope(KeyAging::Scope::kAll); }
+  void set(std::string_view ttl_ms, std::string_view key = "k") {
+    CHECK(server.call({"SET", key, "1", "PX", ttl_ms}).text() == "OK");
+  }
+  std::int64_t ttl(std::string_view key = "k") { return server.call({"PTTL", key}).integer(); }
+  bool is_there(std::string_view key = "k") { return server.call({"EXISTS", key}).integer() == 1; }
+
+  TestServer server;
+
+ private:
+  void read(bool queued) {
+    if (queued) KeyAging::require_done(server.connection().read());
+  }
+
+  KeyAging aging_{server.connection(), "ttls"};
+};
+
+/// Some ms less, since it was set a moment ago.
+bool is_about(std::int64_t ms, std::int64_t expected) {
+  return ms > expected - 300 && ms <= expected;
+}
+
+}  // namespace
+
+TEST_CASE("what passes between two requests is taken from a key's TTL") {
+  Aged keys;
+  keys.at(0us);
+  keys.set("60000");
+  keys.at(20s);
+  CHECK(is_about(keys.ttl(), 40'000));
+  keys.at(59'999'999us);
+  CHECK(keys.is_there());
+  keys.at(60s);
+  CHECK_FALSE(keys.is_there());
+  CHECK_FALSE(keys.is_there("ttls"));
+}
+
+TEST_CASE("no TTL becomes shorter by being looked at") {
+  Aged keys;
+  keys.at(0us);
+  keys.set("1000");
+  for (int ms = 1; ms < 1000; ++ms) keys.at(ms * 1ms);
+  CHECK(keys.is_there());
+  keys.at(1s);
+  CHECK_FALSE(keys.is_there());
+}
+
+TEST_CASE("while nobody asks no time passes") {
+  Aged keys;
+  keys.at(0us);
+  keys.set("100");
+  keys.pause();
+  std::this_thread::sleep_for(150ms);
+  CHECK(keys.is_there());
+  keys.at(99ms);
+  CHECK(keys.is_there());
+  CHECK(keys.ttl() <= 5);
+  keys.at(0us, "other");
+  std::this_thread::sleep_for(50ms);
+  CHECK(keys.is_there());
+  keys.at(100ms);
+  CHECK_FALSE(keys.is_there());
+}
+
+TEST_CASE("a TTL that is set anew counts from then, and one that is taken away no more") {
+  Aged keys;
+  keys.at(0us);
+  keys.set("1000");
+  keys.at(900ms);
+  keys.set("2000");
+  keys.at(1s);
+  CHECK(is_about(keys.ttl(), 1900));
+  keys.server.call({"PERSIST", "k"});
+  keys.at(1h);
+  CHECK(keys.is_there());
+  CHECK(keys.ttl() == -1);
+}
+
+TEST_CASE("of keys that were not named no time is taken, unless all count") {
+  Aged keys;
+  keys.at(0us, "k");
+  keys.set("1000", "made");
+  keys.at(500ms, "k");
+  CHECK(is_about(keys.ttl("made"), 1000));
+
+  Aged all;
+  all.age_all();
+  all.at(0us, "k");
+  all.set("1000", "made");
+  all.at(500ms, "k");
+  CHECK(is_about(all.ttl("made"), 500));
+  all.at(1s, "k");
+  CHECK_FALSE(all.is_there("made"));
+}
+
+TEST_CASE("a key that is named twice is one") {
+  Aged keys;
+  KeyAging aging(keys.server.connection(), "ttls");
+  const std::array<std::string_view, 2> twice{"k", "k"};
+  CHECK(aging.advance(kStart, twice));
+  KeyAging::require_done(keys.server.connection().read());
+  keys.set("1000");
+  CHECK_FALSE(aging.advance(kStart, twice));
+  CHECK(aging.pause());
+  KeyAging::require_done(keys.server.connection().read());
+  CHECK(is_about(keys.ttl() - 3'600'000, 1000));
+}
+
+TEST_CASE("what the server refuses is an error") {
+  Aged keys;
+  keys.set("1000");
+  keys.server.call({"SET", "ttls", "not a hash"});
+  CHECK_THROWS_AS(
+      [&] {
+        keys.at(0us);
+        keys.at(1ms);
+      }(),
+      rlctl::redis::Error);
+}
