@@ -51,6 +51,9 @@ class AdversarySession {
   [[nodiscard]] adversary::SearchResult search_script(std::size_t number,
                                                       const AdversaryReport& report);
 
+  [[nodiscard]] adversary::Premises premises_for(const traffic::Contestant& contestant,
+                                                 std::string prefix) const;
+
   const BurstPlan& plan_;
   Invocation& invocation_;
   Progress progress_;
@@ -76,13 +79,24 @@ adversary::SearchResult AdversarySession::search(adversary::Trial& trial, std::s
                            invocation_.interrupt, on_progress);
 }
 
+/// Of rlctl's own scripts it is known that all of their state is in their KEYS.
+adversary::Premises AdversarySession::premises_for(const traffic::Contestant& contestant,
+                                                   std::string prefix) const {
+  using State = adversary::Premises::State;
+  if (!contestant.foreign) return {};
+  const auto state = workplace_->is_private() ? State::kOwnServer : State::kUnderPrefix;
+  return {.state = state, .prefix = std::move(prefix)};
+}
+
 adversary::SearchResult AdversarySession::search_script(std::size_t number,
                                                         const AdversaryReport& report) {
   const auto& contestant = plan_.contestants[number];
   const adversary::TrialKeys keys;
-  const auto script = traffic::make_script(contestant, keys, workplace_->next_prefix());
+  const auto prefix = workplace_->next_prefix();
+  const auto script = traffic::make_script(contestant, keys, prefix);
   const Cleaning cleaning(*workplace_, contestant, *script);
-  adversary::ScriptTrial trial(workplace_->connections(1).front(), *script, report.cost);
+  adversary::ScriptTrial trial(workplace_->connections(1).front(), *script, report.cost,
+                               premises_for(contestant, prefix));
   return search(trial, number, report);
 }
 

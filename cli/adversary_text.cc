@@ -57,6 +57,7 @@ void append_header(TextBlock& block, const AdversaryReport& report) {
 /// What was found, in a sentence that begins with a name.
 std::string verdict(const Finding& finding, const AdversaryReport& report, const Look& look) {
   const auto ratio = ratio_of(finding, report);
+  if (finding.score.worst == 0) return toned("allows nothing", Tone::kBad, look.colour);
   if (ratio <= 1) return toned("never above the limit", Tone::kGood, look.colour);
   return toned(fmt::format("{} the limit: {} within {}", times(ratio, look), finding.score.worst,
                            exact_text(finding.score.worst_span)),

@@ -29,6 +29,8 @@ class Workplace {
   ///
   /// Throws what connecting throws; Error(kInterrupted) where Ctrl-C comes in between.
   [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
+  /// Nobody else uses the server: all that it holds is of this process.
+  [[nodiscard]] bool is_private() const { return connector_.is_private(); }
   /// For the keys of the next run: those of an earlier one that could not be removed are not in its
   /// way.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }

@@ -1,130 +1,42 @@
 #include "adversary/trial.h"
 
-#include <algorithm>
-#include <charconv>
-#include <map>
-#include <memory>
-#include <optional>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "limiter/limit.h"
 #include "limiter/model/model.h"
+#include "redis/error.h"
+#include "redis/scan.h"
 #include "redis/unlink.h"
 
 namespace rlctl::adversary {
 namespace {
 
-using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
-
 Answer answer_of(const limiter::Decision& decision) {
   return {.allowed = decision.allowed, .delay = decision.delay};
 }
 
-/// The keys that an EVALSHA names.
-redis::Arguments keys_of(redis::Arguments command) {
-  std::size_t count = 0;
-  std::from_chars(command[2].data(), command[2].data() + command[2].size(), count);
-  return command.subspan(3, count);
-}
-
-/// One schedule on its way through a script, instant by instant.
-class Passage {
- public:
-  Passage(const Schedule& schedule, std::uint32_t key)
-      : instants_(instants_of(schedule)), key_(key) {
-    if (!schedule.empty()) latest_ = schedule.front();
-  }
-
-  [[nodiscard]] bool has_more() const { return next_ < instants_.size(); }
-  /// Queues the next instant's requests, and what there is to do about keys that expire.
-  void append(redis::Connection& connection, traffic::Script& script, std::int64_t cost);
-  /// Reads what append() has queued. `late`: by how much TTLs may be told too short.
-  void read(redis::Connection& connection, const traffic::Script& script, milliseconds late);
-
-  [[nodiscard]] Answers take_answers() { return std::move(answers_); }
-  [[nodiscard]] std::vector<std::string> keys() const;
-
- private:
-  std::vector<Instant> instants_;
-  std::uint32_t key_;
-  std::size_t next_ = 0;
-  microseconds latest_{0};
-  std::size_t aged_ = 0;            ///< keys that have expired before this instant
-  std::vector<std::string> named_;  ///< by this instant's requests
-  std::map<std::string, std::optional<microseconds>> expire_at_;  ///< none: never
-  Answers answers_;
-};
-
-void Passage::append(redis::Connection& connection, traffic::Script& script, std::int64_t cost) {
-  const auto& instant = instants_[next_];
-  latest_ = std::max(latest_, instant.at);
-  aged_ = 0;
-  named_.clear();
-  for (auto& [key, expires] : expire_at_) {
-    if (!expires) continue;
-    if (*expires > latest_) {
-      const auto left = std::chrono::ceil<milliseconds>(*expires - latest_);
-      connection.append({"PEXPIRE", key, std::to_string(left.count())});
-    } else {
-      connection.append({"UNLINK", key});
-      expires.reset();
-    }
-    ++aged_;
-  }
-  for (std::size_t i = 0; i < instant.count; ++i) {
-    const auto command = script.command({.at = instant.at, .key = key_, .cost = cost});
-    connection.append(command);
-    for (const auto key : keys_of(command)) {
-      if (std::find(named_.begin(), named_.end(), key) == named_.end()) named_.emplace_back(key);
+/// Each schedule's requests, for a key of its own.
+std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, std::int64_t cost) {
+  std::vector<traffic::Arrival> arrivals;
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    for (const auto at : schedules[i]) {
+      arrivals.push_back({.at = at, .key = static_cast<std::uint32_t>(i), .cost = cost});
     }
   }
-  for (const auto& key : named_) connection.append({"PTTL", key});
+  return arrivals;
 }
 
-void Passage::read(redis::Connection& connection, const traffic::Script& script,
-                   milliseconds late) {
-  for (std::size_t i = 0; i < aged_; ++i) static_cast<void>(connection.read());
-  for (std::size_t i = 0; i < instants_[next_].count; ++i) {
-    answers_.push_back(answer_of(script.parse(connection.read())));
-  }
-  for (const auto& key : named_) {
-    const auto ttl = connection.read();
-    auto& expires = expire_at_[key];
-    expires.reset();
-    if (ttl.type() != redis::ReplyType::kInteger || ttl.integer() < 0) continue;
-    expires = latest_ + milliseconds{ttl.integer()} + late;
-  }
-  ++next_;
-}
-
-std::vector<std::string> Passage::keys() const {
-  std::vector<std::string> keys;
-  for (const auto& [key, expires] : expire_at_) keys.push_back(key);
-  return keys;
-}
-
-/// One instant of each passage that has one. False where none has.
-bool advance(std::vector<Passage>& passages, redis::Connection& connection, traffic::Script& script,
-             std::int64_t cost) {
-  std::vector<Passage*> under_way;
-  for (auto& passage : passages) {
-    if (passage.has_more()) under_way.push_back(&passage);
-  }
-  const auto began = Clock::now();
-  for (auto* passage : under_way) passage->append(connection, script, cost);
-  connection.flush();
-  for (auto* passage : under_way) {
-    const auto late = std::chrono::ceil<milliseconds>(Clock::now() - began) + milliseconds{1};
-    passage->read(connection, script, late);
-  }
-  return !under_way.empty();
-}
-
-void remove_keys(const std::vector<Passage>& passages, redis::Connection& connection) {
-  std::vector<std::string> keys;
-  for (const auto& passage : passages) {
-    for (auto& key : passage.keys()) keys.push_back(std::move(key));
-  }
-  redis::unlink_keys(connection, keys);
+limiter::UsageError keeps_state(std::string_view name, std::string_view where) {
+  return limiter::UsageError(fmt::format(
+      "{} {}, so that what one schedule leaves is there in the next; leave out --url, --host, "
+      "--port and --socket: on a private server each begins with an empty database",
+      name, where));
 }
 
 }  // namespace
@@ -157,20 +69,144 @@ std::string_view TrialKeys::key_name(std::uint32_t key) const {
   return names_[key];
 }
 
-ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost)
-    : connection_(connection), script_(script), cost_(cost) {
-  script_.load(connection_);
+/// A script, and which keys its requests have named.
+class ScriptTrial::NamedKeys final : public traffic::Script {
+ public:
+  explicit NamedKeys(traffic::Script& script) : script_(script) {}
+
+  [[nodiscard]] std::string_view name() const override { return script_.name(); }
+  void require_virtual_clock() const override { script_.require_virtual_clock(); }
+  [[nodiscard]] bool may_call_time() const override { return script_.may_call_time(); }
+  [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
+    return script_.key_of_ttls();
+  }
+  void load(redis::Connection& connection) override { script_.load(connection); }
+  [[nodiscard]] redis::Arguments command(const traffic::Arrival& arrival) override {
+    const auto command = script_.command(arrival);
+    for (const auto key : traffic::named_keys(command)) {
+      const auto named = owners_.try_emplace(std::string(key), arrival.key);
+      are_shared_ |= named.first->second != arrival.key;
+    }
+    return command;
+  }
+  [[nodiscard]] redis::Error with_question(const redis::Error& error,
+                                           const traffic::Arrival& arrival,
+                                           std::int64_t number) const override {
+    return script_.with_question(error, arrival, number);
+  }
+  /// Since forget().
+  [[nodiscard]] std::vector<std::string> keys() const override {
+    std::vector<std::string> keys;
+    for (const auto& [key, owner] : owners_) keys.push_back(key);
+    return keys;
+  }
+  /// Whether two schedules have named the same one since then.
+  [[nodiscard]] bool are_shared() const { return are_shared_; }
+  void forget() {
+    owners_.clear();
+    are_shared_ = false;
+  }
+
+ private:
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override {
+    return script_.parse(reply);
+  }
+
+  traffic::Script& script_;
+  std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedules' numbers
+  bool are_shared_ = false;
+};
+
+ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
+                         Premises premises)
+    : connection_(connection),
+      script_(std::make_unique<NamedKeys>(script)),
+      decider_(connection, *script_),
+      cost_(cost),
+      premises_(std::move(premises)) {}
+
+ScriptTrial::~ScriptTrial() = default;
+
+std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
+  const auto arrivals = arrivals_of(schedules, cost_);
+  std::vector<limiter::Decision> decisions(arrivals.size());
+  script_->forget();
+  decider_.decide(arrivals, decisions);
+  std::vector<Answers> answers(schedules.size());
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    answers[arrivals[i].key].push_back(answer_of(decisions[i]));
+  }
+  return answers;
+}
+
+std::vector<Answers> ScriptTrial::ask_apart(std::span<const Schedule> schedules) {
+  std::vector<Answers> answers;
+  for (const auto& schedule : schedules) {
+    remove_keys();
+    answers.push_back(std::move(ask_together({&schedule, 1}).front()));
+  }
+  return answers;
+}
+
+/// Other keys than those that were named, but for the one of the TTLs.
+bool ScriptTrial::holds_more_than_named() {
+  auto known = script_->keys();
+  if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
+  if (premises_.state == Premises::State::kUnderPrefix) {
+    redis::Scan scan(connection_, redis::escape_glob(premises_.prefix) + "*");
+    while (!scan.done()) {
+      for (const auto& key : scan.next()) {
+        if (std::find(known.begin(), known.end(), key) == known.end()) return true;
+      }
+    }
+    return false;
+  }
+  std::vector<std::string_view> exists{"EXISTS"};
+  exists.insert(exists.end(), known.begin(), known.end());
+  connection_.append({"DBSIZE"});
+  connection_.append(exists);
+  const auto all = connection_.read().integer();
+  return all > connection_.read().integer();
+}
+
+/// By a schedule that is asked twice.
+void ScriptTrial::require_apart(const Schedule& schedule) {
+  const std::array twice{schedule, schedule};
+  const auto answers = ask_together(twice);
+  if (script_->are_shared()) {
+    throw keeps_state(script_->name(), "is given the same key for every schedule");
+  }
+  if (answers[0] != answers[1] || holds_more_than_named()) {
+    throw keeps_state(script_->name(), "keeps state in keys that are not among its KEYS");
+  }
+  remove_keys();
+  is_checked_ = true;
+}
+
+void ScriptTrial::remove_keys() {
+  if (premises_.state == Premises::State::kOwnServer) {
+    redis::Reply reply = connection_.call({"FLUSHDB"});
+    if (reply.is_error()) throw redis::to_error(reply);
+    return;
+  }
+  auto keys = script_->keys();
+  if (auto hash = script_->key_of_ttls()) keys.push_back(std::move(*hash));
+  redis::unlink_keys(connection_, keys);
 }
 
 std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
-  std::vector<Passage> passages;
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    passages.emplace_back(schedules[i], static_cast<std::uint32_t>(i));
-  }
-  while (advance(passages, connection_, script_, cost_)) continue;
-  remove_keys(passages, connection_);
+  using State = Premises::State;
+  if (schedules.empty()) return {};
+  if (premises_.state == State::kUnderPrefix && !is_checked_) require_apart(schedules.front());
   std::vector<Answers> answers;
-  for (auto& passage : passages) answers.push_back(passage.take_answers());
+  if (!is_apart_) {
+    answers = ask_together(schedules);
+    is_apart_ =
+        premises_.state == State::kOwnServer && (script_->are_shared() || holds_more_than_named());
+    if (is_apart_) decider_.age_all_keys();
+  }
+  if (is_apart_) answers = ask_apart(schedules);
+  remove_keys();
   return answers;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "adversary/schedule.h"
 #include "redis/connection.h"
 #include "traffic/contestant.h"
+#include "traffic/decider.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
@@ -49,20 +51,51 @@ class TrialKeys final : public traffic::Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// By a script on a server. Time is the schedules', for TTLs too: between two requests what passes
-/// between them is taken from each key's, and a key of which nothing is left is removed. (That is
-/// known to some ms only, so that keys live somewhat too long rather than too short.)
+/// What a trial may take for granted of the state that a script keeps, which must not pass from one
+/// schedule to the next.
+struct Premises {
+  enum class State {
+    kOfNamedKeys,  ///< it is in the keys that the requests name, and these differ
+    kOwnServer,    ///< it may be anywhere; the database holds nothing else, and may be emptied
+    kUnderPrefix,  ///< it may be anywhere; what else the server holds is nobody's business
+  };
+  State state = State::kOfNamedKeys;
+  std::string prefix = {};  ///< of the keys, for kUnderPrefix
+};
+
+/// By a script on a server. Time is the schedules', for TTLs too: see traffic::KeyAging.
+///
+/// Schedules are asked many at a time, each with a key of its own. Where a script is seen to keep
+/// state elsewhere, in keys that it makes or in one that all requests name, they are asked one
+/// after the other from then on, each of an empty database; where that cannot be had, not at all.
 class ScriptTrial final : public Trial {
  public:
   /// What it refers to must outlive it; the script's keys must be a TrialKeys'. Loads the script.
-  ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost);
-  /// Leaves no keys behind unless it throws.
+  ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
+              Premises premises = {});
+  ~ScriptTrial() override;
+  ScriptTrial(const ScriptTrial&) = delete;
+  ScriptTrial& operator=(const ScriptTrial&) = delete;
+  /// Leaves no keys behind unless it throws. Throws limiter::UsageError where schedules cannot be
+  /// kept apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
 
  private:
+  class NamedKeys;
+
+  [[nodiscard]] std::vector<Answers> ask_together(std::span<const Schedule> schedules);
+  [[nodiscard]] std::vector<Answers> ask_apart(std::span<const Schedule> schedules);
+  [[nodiscard]] bool holds_more_than_named();
+  void require_apart(const Schedule& schedule);
+  void remove_keys();
+
   redis::Connection& connection_;
-  traffic::Script& script_;
+  std::unique_ptr<NamedKeys> script_;
+  traffic::ScriptDecider decider_;
   std::int64_t cost_;
+  Premises premises_;
+  bool is_apart_ = false;    ///< schedules are asked one after the other
+  bool is_checked_ = false;  ///< require_apart() has had nothing to say
 };
 
 }  // namespace rlctl::adversary

@@ -25,11 +25,11 @@ constexpr std::int64_t kBudget = 50'000;
 constexpr microseconds kBase{2'524'608'000'000'000};
 
 /// A limiter script written for a test: KEYS[1], now in µs or ms, window in the same, limit. It
-/// replies 1 where it allows.
+/// replies 1 where it allows. The keys differ unless one is given.
 class TestScript final : public rlctl::traffic::Script {
  public:
-  explicit TestScript(std::string text, microseconds unit = 1us)
-      : text_(std::move(text)), unit_(unit) {}
+  explicit TestScript(std::string text, microseconds unit = 1us, std::string key = "")
+      : text_(std::move(text)), key_(std::move(key)), unit_(unit) {}
 
   std::string_view name() const override { return "test"; }
   void load(rlctl::redis::Connection& connection) override {
@@ -39,7 +39,7 @@ class TestScript final : public rlctl::traffic::Script {
     words_ = {"EVALSHA",
               sha1_,
               "1",
-              "t:" + std::to_string(arrival.key),
+              key_.empty() ? "t:" + std::to_string(arrival.key) : key_,
               std::to_string(arrival.at / unit_),
               std::to_string(kFive.window / unit_),
               std::to_string(kFive.limit)};
@@ -47,6 +47,7 @@ class TestScript final : public rlctl::traffic::Script {
     return views_;
   }
   std::vector<std::string> keys() const override { return {}; }
+  std::optional<std::string> key_of_ttls() const override { return "t:ttls"; }
 
  private:
   Decision read(rlctl::redis::ReplyView reply) const override {
@@ -54,7 +55,7 @@ class TestScript final : public rlctl::traffic::Script {
     return {.allowed = reply.integer() == 1};
   }
 
-  std::string text_, sha1_;
+  std::string text_, key_, sha1_;
   microseconds unit_;
   std::vector<std::string> words_;
   std::vector<std::string_view> views_;
@@ -62,7 +63,7 @@ class TestScript final : public rlctl::traffic::Script {
 
 SearchResult search_script(rlctl::traffic::Script& script, std::int64_t budget = kBudget) {
   TestServer server;
-  ScriptTrial trial(server.connection(), script, 1);
+  ScriptTrial trial(server.connection(), script, 1, {.state = Premises::State::kOwnServer});
   const Interrupt interrupt;
   auto result = search(trial, {.limit = kFive, .budget = budget, .base = kBase}, interrupt);
   CHECK(server.call({"DBSIZE"}).integer() == 0);
@@ -159,7 +160,7 @@ TEST_CASE("a log that forgets a microsecond too early is found") {
 }
 
 TEST_CASE("a log that forgets a microsecond too late denies what it should allow") {
-  const auto result = search_log({.oldest = "now - window - 1"});
+  const auto result = search_log({.oldest = "now - window - 1", .ttl = "window / 500"});
   CHECK(result.most.score.worst == 5);
   REQUIRE(result.wrongly_denied);
   CHECK(result.wrongly_denied->schedule.size() == 6);
@@ -238,6 +239,66 @@ if count == 1 then redis.call('PEXPIRE', KEYS[1], window / 1000) end
 return count <= limit and 1 or 0)");
   const auto result = search_script(script);
   CHECK(result.most.score.worst == 9);
+}
+
+TEST_CASE("state in keys that the script makes does not pass from one schedule to the next") {
+  for (const std::string key : {"KEYS[1] .. ':' .. number", "'all:' .. number"}) {
+    TestScript script(R"(
+local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local number = math.floor(now / window)
+local key = )" + key +
+                      R"(
+local count = redis.call('INCR', key)
+redis.call('PEXPIRE', key, 2 * window / 1000)
+return count <= limit and 1 or 0)");
+    CAPTURE(key);
+    const auto result = search_script(script);
+    CHECK(result.most.score.worst == 10);
+    CHECK(to_text(result.most.schedule) == "5 at 50000000, 5 at 60000000");
+  }
+}
+
+TEST_CASE("nor does what is in a key that all requests name, for whose TTL time passes, too") {
+  TestScript script(R"(
+local window, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], window / 1000) end
+return count <= limit and 1 or 0)",
+                    1us, "t:one");
+  const auto result = search_script(script);
+  CHECK(result.most.score.worst == 9);
+}
+
+TEST_CASE("where others have keys, too, a script that makes its own is refused, and theirs stay") {
+  const auto counts = [](const std::string& key) {
+    return "local key = " + key + R"(
+local count = redis.call('INCR', key)
+return count <= tonumber(ARGV[3]) and 1 or 0)";
+  };
+  const auto message = [](TestScript script) {
+    TestServer server;
+    server.call({"SET", "theirs", "1"});
+    ScriptTrial trial(server.connection(), script, 1,
+                      {.state = Premises::State::kUnderPrefix, .prefix = "t:"});
+    const Schedule schedule{kBase, kBase, kBase + 1s};
+    std::string text;
+    try {
+      const auto answers = trial.ask({&schedule, 1});
+      CHECK(answers.front().size() == 3);
+      CHECK(server.call({"DBSIZE"}).integer() == 1);
+    } catch (const UsageError& error) {
+      text = error.what();
+    }
+    CHECK(server.call({"EXISTS", "theirs"}).integer() == 1);
+    return text.substr(0, text.find(", so that"));
+  };
+  const std::string elsewhere = "test keeps state in keys that are not among its KEYS";
+  CHECK(message(TestScript(counts("KEYS[1]"))).empty());
+  CHECK(message(TestScript(counts("KEYS[1] .. ':1'"))) == elsewhere);
+  CHECK(message(TestScript("return redis.call('INCR', 'count') <= tonumber(ARGV[3]) and 1 or 0")) ==
+        elsewhere);
+  CHECK(message(TestScript(counts("KEYS[1]"), 1us, "t:one")) ==
+        "test is given the same key for every schedule");
 }
 
 TEST_CASE("a limiter that allows nothing is no match for a search") {

@@ -114,6 +114,63 @@ without_blanks() {
   assert_equal "$(jq -c '[.cost, .runs[0].most.worst.allowed, (.runs[0].most.schedule | length)]' <<<"$output")" '[3,18,6]'
 }
 
+@test "state in keys that the script makes, or in one key for all, hides nothing" {
+  cat >derived.lua <<'LUA'
+local key = KEYS[1] .. ':' .. math.floor(ARGV[1] / 60)
+redis.call('INCR', key)
+redis.call('EXPIRE', key, 60)
+return tonumber(redis.call('GET', key)) <= tonumber(ARGV[2]) and 1 or 0
+LUA
+  run -0 rlctl burst adversary --script derived.lua --args '{now} {limit}'
+  assert_line 'derived.lua  2.00× the limit: 10 within 10 s'
+  run -0 rlctl burst adversary "${trusting[@]}" --keys user:1
+  assert_line 'trusting.lua  never above the limit'
+  without_blanks
+  assert_line '0 5 5 0'
+  start_server
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst -s "$socket" adversary --script derived.lua --args '{now} {limit}'
+  assert_line --partial 'derived.lua keeps state in keys that are not among its KEYS'
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst -s "$socket" adversary "${trusting[@]}" --keys user:1
+  assert_line --partial 'trusting.lua is given the same key for every schedule'
+  assert_line --partial 'leave out --url'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "what is found by a TTL that lapses is replayed with the same worst" {
+  cat >ttl.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
+return count
+LUA
+  local asked=(--script ttl.lua --args '{now_ms}' --allowed-when '<=limit')
+  run -0 rlctl burst adversary "${asked[@]}" --write worst.log --json
+  assert_equal "$(jq '.runs[0].most.worst.allowed' <<<"$output")" 9
+  run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
+  assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" 9
+}
+
+@test "a script that allows nothing is not said to be good" {
+  echo 'return 0' >never.lua
+  run -0 rlctl burst adversary --script never.lua --args '{now}'
+  assert_line 'never.lua  allows nothing'
+}
+
+@test "a script that is told no time, or calls TIME, is told how it can be asked" {
+  echo "return redis.call('INCR', KEYS[1])" >untold.lua
+  run -2 rlctl burst adversary --script untold.lua
+  refute_output --partial -- '--clock real'
+  assert_line --regexp 'hint: tell it the time in --args or --keys: .*as one more argument'
+  echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
+  run -2 rlctl burst adversary --script time.lua --args '{now}'
+  assert_line --partial 'time.lua calls TIME'
+}
+
+@test "an error of the script says what was asked" {
+  echo 'return redis.error_reply("ERR no")' >bad.lua
+  run -5 rlctl burst adversary --script bad.lua --args '{now} x'
+  assert_output --regexp "bad.lua: .*no; request 1 had KEYS 'burst:1:1' and ARGV '2524608000\.000000' 'x'$"
+}
+
 # --- what it writes ----------------------------------------------------------------------------------
 
 @test "what it writes is replayed with the same worst" {
