@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "adversary/trial.h"
 #include "cli/adversary_report.h"
+#include "cli/burst_command.h"
 #include "cli/burst_workplace.h"
 #include "cli/destination.h"
 #include "cli/problem.h"
@@ -25,8 +28,27 @@ using std::chrono::microseconds;
 constexpr microseconds kYearToCome{
     std::chrono::sys_days{std::chrono::year{2050} / 1 / 1}.time_since_epoch()};
 
-microseconds base_for(microseconds window) {
-  return (kYearToCome + window - microseconds{1}) / window * window;
+/// By what a script is told the time; null where it is told in µs, and where a window is so short
+/// that it makes no sense.
+const traffic::Placeholder* rounding_of(const traffic::Contestant& contestant) {
+  if (!contestant.foreign) return nullptr;
+  const auto* told = coarsest_time(*contestant.foreign);
+  const bool makes_sense = told != nullptr && told->tick <= contestant.limits.front().window;
+  return makes_sense ? told : nullptr;
+}
+
+microseconds tick_of(const traffic::Contestant& contestant) {
+  const auto* told = rounding_of(contestant);
+  return told != nullptr ? told->tick : microseconds{1};
+}
+
+/// A multiple of the window, and of the ticks of those that are told the time in such.
+microseconds base_for(const BurstPlan& plan) {
+  auto step = plan.limits.front().window.count();
+  for (const auto& contestant : plan.contestants) {
+    step = std::lcm(step, tick_of(contestant).count());
+  }
+  return microseconds{(kYearToCome.count() + step - 1) / step * step};
 }
 
 class AdversarySession {
@@ -75,7 +97,8 @@ adversary::SearchResult AdversarySession::search(adversary::Trial& trial, std::s
                             .cost = report.cost,
                             .budget = report.budget,
                             .seed = report.seed,
-                            .base = report.base},
+                            .base = report.base,
+                            .tick = tick_of(contestant)},
                            invocation_.interrupt, on_progress);
 }
 
@@ -85,7 +108,10 @@ adversary::Premises AdversarySession::premises_for(const traffic::Contestant& co
   using State = adversary::Premises::State;
   if (!contestant.foreign) return {};
   const auto state = workplace_->is_private() ? State::kOwnServer : State::kUnderPrefix;
-  return {.state = state, .prefix = std::move(prefix)};
+  constexpr microseconds kTolerance{20'000};
+  return {.state = state,
+          .ttl_tolerance = std::min(kTolerance, plan_.limits.front().window / 10),
+          .prefix = std::move(prefix)};
 }
 
 adversary::SearchResult AdversarySession::search_script(std::size_t number,
@@ -102,7 +128,10 @@ adversary::SearchResult AdversarySession::search_script(std::size_t number,
 
 AdversaryRun AdversarySession::run_one(std::size_t number, const AdversaryReport& report) {
   const auto& contestant = plan_.contestants[number];
-  AdversaryRun run{.name = std::string(name_of(contestant)), .algorithm = contestant.algorithm};
+  AdversaryRun run{.name = std::string(name_of(contestant)),
+                   .algorithm = contestant.algorithm,
+                   .tick = tick_of(contestant)};
+  if (const auto* told = rounding_of(contestant)) run.told_by = told->name;
   if (plan_.model) {
     adversary::ModelTrial trial(contestant, report.cost);
     run.result = search(trial, number, report);
@@ -117,8 +146,9 @@ AdversaryReport search_all(const BurstPlan& plan, Invocation& invocation, bool s
                          .cost = plan.request.cost,
                          .seed = plan.request.seed,
                          .budget = *plan.adversary_budget,
-                         .base = base_for(plan.limits.front().window),
-                         .command = plan.command};
+                         .base = base_for(plan),
+                         .command = plan.command,
+                         .script = plan.script};
   try {
     AdversarySession(plan, invocation, shows_progress).run(report);
   } catch (const std::exception&) {
@@ -157,7 +187,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   const auto report = search_all(plan, invocation, shows_progress);
   if (!report.interrupted) {
-    log.write(schedule_log(report, report.runs.front()));
+    log.write(schedule_log(report, report.runs.front(), replay_words(plan, options)));
     log.commit();
   }
   if (!options.quiet && !log.to_stdout()) {

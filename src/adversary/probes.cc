@@ -129,6 +129,10 @@ std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t f
   probes.push_back(compose().add(microseconds{0}, most).take());
   add_single_bursts(probes, limit, fills);
   add_trickles(probes, limit, fills);
+  for (const microseconds every : {kTick, microseconds{1000}}) {
+    probes.push_back(compose().add(microseconds{0}, most, every).take());
+  }
+  probes.push_back(compose().add(microseconds{0}, 1).add(4 * limit.window, most - 1).take());
   add_pairs(probes, limit, fills);
   return probes;
 }

@@ -27,6 +27,7 @@ constexpr std::int64_t kMostWindows = 8;
 
 struct Candidate {
   Schedule schedule = {};
+  Answers answers = {};
   Score score = {};
 };
 
@@ -54,7 +55,7 @@ class Hunt {
   void run(std::int64_t budget, const std::function<void()>& on_progress);
 
   [[nodiscard]] const Candidate* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
-  [[nodiscard]] const std::optional<Schedule>& wrong() const { return wrong_; }
+  [[nodiscard]] const std::optional<Candidate>& wrong() const { return wrong_; }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
   /// As many were allowed within one window as a schedule may have.
   [[nodiscard]] bool has_no_bound() const {
@@ -88,7 +89,7 @@ class Hunt {
   std::vector<microseconds> gaps_;
   traffic::Random& random_;
   std::vector<Candidate> elite_;  ///< the best first
-  std::optional<Schedule> wrong_;
+  std::optional<Candidate> wrong_;
   std::int64_t asked_ = 0;
 };
 
@@ -117,19 +118,22 @@ void Hunt::run(std::int64_t budget, const std::function<void()>& on_progress) {
 
 void Hunt::ask(std::vector<Schedule> schedules) {
   for (auto& schedule : schedules) {
-    for (auto& at : schedule) at += request_.base;
+    for (auto& at : schedule) at += request_.base - at % request_.tick;
     asked_ += static_cast<std::int64_t>(schedule.size());
   }
   const auto answers = trial_.ask(schedules);
-  for (std::size_t i = 0; i < schedules.size(); ++i) keep(std::move(schedules[i]), answers[i]);
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    if (!answers[i].empty()) keep(std::move(schedules[i]), answers[i]);
+  }
 }
 
 void Hunt::keep(Schedule schedule, const Answers& answers) {
-  Candidate candidate{.score = score_of(schedule, answers, request_.limit, request_.cost)};
+  Candidate candidate{.answers = answers,
+                      .score = score_of(schedule, answers, request_.limit, request_.cost)};
   for (auto& at : schedule) at -= request_.base;
-  const bool is_fewer = !wrong_ || schedule.size() < wrong_->size();
-  if (!candidate.score.wrongly_denied.empty() && is_fewer) wrong_ = schedule;
   candidate.schedule = std::move(schedule);
+  const bool is_fewer = !wrong_ || candidate.schedule.size() < wrong_->schedule.size();
+  if (!candidate.score.wrongly_denied.empty() && is_fewer) wrong_ = candidate;
   const auto same = [&](const Candidate& other) { return other.schedule == candidate.schedule; };
   if (std::any_of(elite_.begin(), elite_.end(), same)) return;
   const auto place = std::upper_bound(
@@ -233,7 +237,7 @@ class Search {
 
  private:
   void hunt(Hunt& hunt, std::int64_t budget);
-  [[nodiscard]] Finding shrunk(const Schedule& schedule, bool clock_steps_back,
+  [[nodiscard]] Finding shrunk(const Candidate& found, bool clock_steps_back,
                                const std::function<bool(const Score&)>& shows);
 
   Trial& trial_;
@@ -254,19 +258,21 @@ void Search::hunt(Hunt& hunt, std::int64_t budget) {
   result_.asked += hunt.asked();
 }
 
-Finding Search::shrunk(const Schedule& schedule, bool clock_steps_back,
+Finding Search::shrunk(const Candidate& found, bool clock_steps_back,
                        const std::function<bool(const Score&)>& shows) {
-  auto absolute = schedule;
+  auto absolute = found.schedule;
   for (auto& at : absolute) at += request_.base;
   const auto score = [&](const Schedule& tried, const Answers& answers) {
     return score_of(tried, answers, request_.limit, request_.cost);
   };
   const auto still_shows = [&](const Schedule& tried, const Answers& answers) {
-    return *std::min_element(tried.begin(), tried.end()) >= request_.base &&
-           shows(score(tried, answers));
+    const auto may_come = [&](microseconds at) {
+      return at >= request_.base && (at - request_.base) % request_.tick == microseconds{0};
+    };
+    return std::all_of(tried.begin(), tried.end(), may_come) && shows(score(tried, answers));
   };
   auto small =
-      shrink(trial_, std::move(absolute), still_shows, request_.base, request_.limit.window,
+      shrink(trial_, {.schedule = std::move(absolute), .answers = found.answers}, still_shows, request_.base, request_.limit.window,
              clock_steps_back, interrupt_.signal() != 0 ? 0 : request_.budget);
   result_.asked += small.asked;
   Finding finding{.schedule = std::move(small.schedule), .answers = std::move(small.answers)};
@@ -284,12 +290,12 @@ SearchResult Search::run() {
 
   const auto worst = forward.best() != nullptr ? forward.best()->score.worst : 0;
   if (forward.best() != nullptr) {
-    result_.most = shrunk(forward.best()->schedule, false,
+    result_.most = shrunk(*forward.best(), false,
                           [&](const Score& score) { return score.worst >= worst; });
   }
   if (backward.best() != nullptr && backward.best()->score.worst > worst) {
     const auto more = backward.best()->score.worst;
-    result_.most_stepping_back = shrunk(backward.best()->schedule, true,
+    result_.most_stepping_back = shrunk(*backward.best(), true,
                                         [&](const Score& score) { return score.worst >= more; });
   }
   if (forward.wrong()) {
@@ -299,6 +305,15 @@ SearchResult Search::run() {
   result_.is_unbounded = forward.has_no_bound();
   result_.interrupted = interrupt_.signal() != 0;
   return std::move(result_);
+}
+
+bool is_confirmed(Trial& trial, const SearchResult& result) {
+  const auto holds = [&trial](const Finding& finding) {
+    return trial.confirms(finding.schedule, finding.answers);
+  };
+  return holds(result.most) &&
+         (!result.most_stepping_back || holds(*result.most_stepping_back)) &&
+         (!result.wrongly_denied || holds(*result.wrongly_denied));
 }
 
 }  // namespace
@@ -312,7 +327,12 @@ SearchResult search(Trial& trial, const SearchRequest& request, const redis::Int
         "{}, or a smaller limit, which has the same flaws",
         request.budget, fills, kLeastFills * fills));
   }
-  return Search(trial, request, interrupt, on_progress).run();
+  auto result = Search(trial, request, interrupt, on_progress).run();
+  if (result.interrupted || is_confirmed(trial, result)) return result;
+  const auto in_vain = result.asked;
+  result = Search(trial, request, interrupt, on_progress).run();
+  result.asked += in_vain;
+  return result;
 }
 
 }  // namespace rlctl::adversary

@@ -18,6 +18,9 @@ struct SearchRequest {
   std::int64_t budget = 50'000;  ///< requests; shrinking takes as many again at most
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; nothing comes earlier
+  /// Requests come at multiples of this from the base on: what a limiter that is told no more of
+  /// the time cannot tell apart is no finding.
+  microseconds tick{1};
 };
 
 /// The fewest requests, at the roundest times, that show something.

@@ -24,18 +24,16 @@ std::vector<microseconds> round_steps(microseconds window) {
 
 class Shrinking {
  public:
-  Shrinking(Trial& trial, Schedule schedule, const StillShows& still_shows, bool clock_steps_back,
+  Shrinking(Trial& trial, Shrunk found, const StillShows& still_shows, bool clock_steps_back,
             std::int64_t budget)
       : trial_(trial),
         still_shows_(still_shows),
         clock_steps_back_(clock_steps_back),
-        budget_(budget) {
-    shrunk_.answers = trial.ask({&schedule, 1}).front();
-    shrunk_.asked = static_cast<std::int64_t>(schedule.size());
-    shrunk_.schedule = std::move(schedule);
-  }
+        budget_(budget),
+        shrunk_(std::move(found)) {}
 
   void drop_requests();
+  void join_instants();
   void round_times(microseconds window);
   void begin_early(microseconds base, microseconds window);
   [[nodiscard]] Shrunk take() { return std::move(shrunk_); }
@@ -63,7 +61,7 @@ bool Shrinking::take_first_of(const std::vector<Schedule>& candidates) {
   auto answers = trial_.ask(candidates);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!clock_steps_back_ && steps_back(candidates[i])) continue;
-    if (!still_shows_(candidates[i], answers[i])) continue;
+    if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
     shrunk_.schedule = candidates[i];
     shrunk_.answers = std::move(answers[i]);
     return true;
@@ -106,6 +104,17 @@ void Shrinking::drop_requests() {
         before = shrunk_.schedule.size();
       }
     }
+  }
+}
+
+/// Each to the one before it, if that will do.
+void Shrinking::join_instants() {
+  for (std::size_t i = 1; i < instants_of(shrunk_.schedule).size();) {
+    const auto instants = instants_of(shrunk_.schedule);
+    auto joined = shrunk_.schedule;
+    const auto begin = std::next(joined.begin(), static_cast<std::ptrdiff_t>(instants[i].first));
+    std::fill_n(begin, instants[i].count, instants[i - 1].at);
+    if (!take_first_of({joined})) ++i;
   }
 }
 
@@ -156,10 +165,11 @@ void Shrinking::begin_early(microseconds base, microseconds window) {
 
 }  // namespace
 
-Shrunk shrink(Trial& trial, Schedule schedule, const StillShows& still_shows, microseconds base,
+Shrunk shrink(Trial& trial, Shrunk found, const StillShows& still_shows, microseconds base,
               microseconds window, bool clock_steps_back, std::int64_t budget) {
-  Shrinking shrinking(trial, std::move(schedule), still_shows, clock_steps_back, budget);
+  Shrinking shrinking(trial, std::move(found), still_shows, clock_steps_back, budget);
   shrinking.drop_requests();
+  shrinking.join_instants();
   shrinking.begin_early(base, window);
   shrinking.round_times(window);
   shrinking.begin_early(base, window);

@@ -32,6 +32,8 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, s
   return arrivals;
 }
 
+constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
+
 limiter::UsageError keeps_state(std::string_view name, std::string_view where) {
   return limiter::UsageError(fmt::format(
       "{} {}, so that what one schedule leaves is there in the next; leave out --url, --host, "
@@ -127,7 +129,7 @@ ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script,
 
 ScriptTrial::~ScriptTrial() = default;
 
-std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
+std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) {
   const auto arrivals = arrivals_of(schedules, cost_);
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
@@ -136,6 +138,23 @@ std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedul
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     answers[arrivals[i].key].push_back(answer_of(decisions[i]));
   }
+  return answers;
+}
+
+/// Where keys have TTLs, in three lives: what differs is chance.
+std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
+  auto answers = ask_once(schedules);
+  const auto tolerance = premises_.ttl_tolerance;
+  if (tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
+  for (const auto slack : {-tolerance, tolerance}) {
+    remove_keys();
+    decider_.set_ttl_slack(slack);
+    const auto others = ask_once(schedules);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i] != others[i]) answers[i].clear();
+    }
+  }
+  decider_.set_ttl_slack(microseconds{0});
   return answers;
 }
 
@@ -177,7 +196,7 @@ void ScriptTrial::require_apart(const Schedule& schedule) {
     throw keeps_state(script_->name(), "is given the same key for every schedule");
   }
   if (answers[0] != answers[1] || holds_more_than_named()) {
-    throw keeps_state(script_->name(), "keeps state in keys that are not among its KEYS");
+    throw keeps_state(script_->name(), kElsewhere);
   }
   remove_keys();
   is_checked_ = true;
@@ -194,6 +213,22 @@ void ScriptTrial::remove_keys() {
   redis::unlink_keys(connection_, keys);
 }
 
+void ScriptTrial::take_care() {
+  is_apart_ = true;
+  decider_.age_all_keys();
+}
+
+bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
+  using State = Premises::State;
+  if (is_apart_ || premises_.state == State::kOfNamedKeys) return true;
+  const auto again = ask_apart({&schedule, 1});
+  remove_keys();
+  if (again.front() == answers) return true;
+  if (premises_.state == State::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
+  take_care();
+  return false;
+}
+
 std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
   using State = Premises::State;
   if (schedules.empty()) return {};
@@ -203,7 +238,7 @@ std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
     answers = ask_together(schedules);
     is_apart_ =
         premises_.state == State::kOwnServer && (script_->are_shared() || holds_more_than_named());
-    if (is_apart_) decider_.age_all_keys();
+    if (is_apart_) take_care();
   }
   if (is_apart_) answers = ask_apart(schedules);
   remove_keys();

@@ -21,9 +21,14 @@ namespace rlctl::adversary {
 class Trial {
  public:
   virtual ~Trial() = default;
-  /// The answers to each of the schedules, each from a state in which nothing was asked before.
-  /// Throws what the asking throws.
+  /// The answers to each of the schedules, each from a state in which nothing was asked before. No
+  /// answers to one of which it is chance how it is answered. Throws what the asking throws.
   [[nodiscard]] virtual std::vector<Answers> ask(std::span<const Schedule> schedules) = 0;
+  /// Whether a schedule is answered so for certain. False where it turns out not to be: then more
+  /// care is taken from now on, and all that was found before is to be found again.
+  [[nodiscard]] virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) {
+    return true;
+  }
 };
 
 /// By the models in C++.
@@ -60,6 +65,9 @@ struct Premises {
     kUnderPrefix,  ///< it may be anywhere; what else the server holds is nobody's business
   };
   State state = State::kOfNamedKeys;
+  /// When a TTL ends is not known better: what is answered otherwise where keys live so much longer
+  /// or shorter is chance.
+  microseconds ttl_tolerance{0};
   std::string prefix = {};  ///< of the keys, for kUnderPrefix
 };
 
@@ -79,14 +87,18 @@ class ScriptTrial final : public Trial {
   /// Leaves no keys behind unless it throws. Throws limiter::UsageError where schedules cannot be
   /// kept apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
+  /// By an empty database, where there may be one.
+  [[nodiscard]] bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
   class NamedKeys;
 
+  [[nodiscard]] std::vector<Answers> ask_once(std::span<const Schedule> schedules);
   [[nodiscard]] std::vector<Answers> ask_together(std::span<const Schedule> schedules);
   [[nodiscard]] std::vector<Answers> ask_apart(std::span<const Schedule> schedules);
   [[nodiscard]] bool holds_more_than_named();
   void require_apart(const Schedule& schedule);
+  void take_care();
   void remove_keys();
 
   redis::Connection& connection_;

@@ -77,6 +77,10 @@ void ScriptDecider::age_all_keys() {
   if (aging_) aging_->set_scope(KeyAging::Scope::kAll);
 }
 
+void ScriptDecider::set_ttl_slack(std::chrono::microseconds slack) {
+  if (aging_) aging_->set_slack(slack);
+}
+
 void ScriptDecider::ask(const Arrival& arrival) {
   const auto command = script_.command(arrival);
   if (aging_) {

@@ -62,6 +62,8 @@ class ScriptDecider final : public Decider {
   /// Time passes for the TTLs of the keys that requests name, where the script may decide by them;
   /// from now on for all keys of the database.
   void age_all_keys();
+  /// From now on their keys end so much later, or earlier.
+  void set_ttl_slack(std::chrono::microseconds slack);
   /// What Script::parse() throws is thrown, with the question, once all that were on their way are
   /// read, so that the connection can be used after it. Throws limiter::UsageError where the script
   /// was seen to ask the server for the time: its decisions are not about these arrivals.

@@ -75,6 +75,18 @@ void require_virtual_clock(const ForeignLimiter& limiter) {
       "clock, for which no virtual time passes, or lives by the TTLs of its keys");
 }
 
+const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
+  const Placeholder* coarsest = nullptr;
+  for (const auto* words : {&limiter.keys, &limiter.arguments}) {
+    for (const auto& word : *words) {
+      const auto* found = word.coarsest_time();
+      if (found == nullptr) continue;
+      if (coarsest == nullptr || found->tick > coarsest->tick) coarsest = found;
+    }
+  }
+  return coarsest;
+}
+
 ForeignScript::ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit,
                              const Traffic& traffic, std::string prefix)
     : limiter_(limiter),

@@ -31,6 +31,10 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
 /// which.
 void require_virtual_clock(const ForeignLimiter& limiter);
 
+/// Of the placeholders by which it is told the time the one that rounds it most; null where it is
+/// told in µs.
+[[nodiscard]] const Placeholder* coarsest_time(const ForeignLimiter& limiter);
+
 /// A ForeignLimiter as traffic is put to it. The prefix stands before each of its keys; whether
 /// these get TTLs, and which other keys it makes, is its own affair.
 ///

@@ -9,18 +9,18 @@ namespace rlctl::traffic {
 namespace {
 
 /// KEYS: the hash, those of the request before, those of the one to come. ARGV: how many are of the
-/// one before, or -1 where all keys that there are count; its time; the time of the one to come.
-/// Times are in µs, virtual.
+/// one before, or -1 where all keys that there are count; its time; the time of the one to come; by
+/// how much later keys end. Times are in µs, virtual.
 constexpr std::string_view kScript = R"(
 local hash, count = KEYS[1], tonumber(ARGV[1])
-local before, after = tonumber(ARGV[2]), tonumber(ARGV[3])
+local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local spare = 3600000  -- ms
 local late = 10        -- ms, by which a TTL that nobody set may have become shorter
 local last = 5         -- ms, at least, for the request that comes then
 
 -- In whole ms.
 local function until_end(ends, now)
-  return math.max(math.ceil((ends - now) / 1000), last)
+  return math.max(math.ceil((ends + slack - now) / 1000), last)
 end
 
 local function pause(key)
@@ -39,7 +39,7 @@ end
 local function resume(key)
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
   if not ends then return end
-  if after < ends then return redis.call('PEXPIRE', key, until_end(ends, after)) end
+  if after < ends + slack then return redis.call('PEXPIRE', key, until_end(ends, after)) end
   redis.call('UNLINK', key)
   redis.call('HDEL', hash, key)
 end
@@ -81,6 +81,7 @@ void KeyAging::require_done(redis::ReplyView reply) {
 
 void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_view> keys) {
   const auto before = std::to_string(at_.count()), after = std::to_string(to.count());
+  const auto slack = std::to_string(slack_.count());
   const bool all = scope_ == Scope::kAll;
   const auto paused = all || !under_way_ ? 0 : named_.size();
   const auto key_count = std::to_string(1 + paused + (all ? 0 : keys.size()));
@@ -89,7 +90,7 @@ void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_
   command.insert(command.end(), named_.begin(),
                  std::next(named_.begin(), static_cast<std::ptrdiff_t>(paused)));
   if (!all) command.insert(command.end(), keys.begin(), keys.end());
-  command.insert(command.end(), {count, before, after});
+  command.insert(command.end(), {count, before, after, slack});
   connection_.append(command);
 }
 

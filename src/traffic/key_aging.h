@@ -31,6 +31,8 @@ class KeyAging {
   KeyAging(redis::Connection& connection, std::string hash);
 
   void set_scope(Scope scope) { scope_ = scope; }
+  /// Keys end so much later, or earlier, than they would.
+  void set_slack(std::chrono::microseconds slack) { slack_ = slack; }
   /// Before a request at this time that names these keys: queues what lets time pass for them. True
   /// where there is anything to do; then the reply must be read, and given to require_done().
   [[nodiscard]] bool advance(std::chrono::microseconds to, std::span<const std::string_view> keys);
@@ -50,7 +52,7 @@ class KeyAging {
   Scope scope_ = Scope::kNamed;
   bool under_way_ = false;          ///< time passes really for those of the last request
   std::vector<std::string> named_;  ///< by the last request, each once
-  std::chrono::microseconds at_{0};
+  std::chrono::microseconds at_{0}, slack_{0};
 };
 
 }  // namespace rlctl::traffic

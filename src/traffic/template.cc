@@ -68,11 +68,13 @@ constexpr std::array kPlaceholders = std::to_array<Placeholder>({
      .summary = "whole seconds since 1970",
      .append = [](std::string& out,
                   const Values& values) { append_number(out, values.now.count() / kSecond); },
-     .tells_time = true},
+     .tells_time = true,
+     .tick = 1s},
     {.name = "now_ms",
      .summary = "whole milliseconds",
      .append = [](std::string& out, const Values& values) { append_number(out, values.now / 1ms); },
-     .tells_time = true},
+     .tells_time = true,
+     .tick = 1ms},
     {.name = "now_us",
      .summary = "microseconds",
      .append = [](std::string& out,
@@ -173,6 +175,15 @@ bool Template::tells_time() const {
   return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
     return piece.placeholder != nullptr && piece.placeholder->tells_time;
   });
+}
+
+const Placeholder* Template::coarsest_time() const {
+  const Placeholder* coarsest = nullptr;
+  for (const auto& [placeholder, text] : pieces_) {
+    if (placeholder == nullptr || placeholder->tick == microseconds{1}) continue;
+    if (coarsest == nullptr || placeholder->tick > coarsest->tick) coarsest = placeholder;
+  }
+  return coarsest;
 }
 
 void Template::require_usable(const limiter::Limit& limit) const {

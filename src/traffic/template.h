@@ -27,6 +27,7 @@ struct Placeholder {
   std::string_view summary;  ///< a few words for --help
   void (*append)(std::string& out, const TemplateValues& values) = nullptr;
   bool tells_time = false;                      ///< of when the request comes
+  std::chrono::microseconds tick{1};            ///< to which it rounds that down
   std::chrono::microseconds whole_multiple{1};  ///< the window must be one
 };
 
@@ -47,6 +48,8 @@ class Template {
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
   /// Whether it holds the time at which a request comes.
   [[nodiscard]] bool tells_time() const;
+  /// Of those in it that tell the time the one that rounds it most; null where none does.
+  [[nodiscard]] const Placeholder* coarsest_time() const;
   /// Throws limiter::UsageError where a window of this length cannot be written in the unit asked
   /// for: {window_s} of 1500ms.
   void require_usable(const limiter::Limit& limit) const;

@@ -301,6 +301,52 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
         "test is given the same key for every schedule");
 }
 
+TEST_CASE("what does not come again by an empty database is not confirmed, nor answered any more") {
+  TestServer server;
+  // Every fourth of all requests, whose count is gone when somebody looks.
+  TestScript script(R"(
+if redis.call('INCR', 'all') < 4 then return 0 end
+redis.call('DEL', 'all')
+return 1)");
+  ScriptTrial trial(server.connection(), script, 1, {.state = Premises::State::kOwnServer});
+  const std::vector<Schedule> two(2, Schedule{kBase, kBase});
+  const Answers none{{.allowed = false}, {.allowed = false}};
+  const auto wrong = trial.ask(two)[1];
+  CHECK(wrong != none);
+  CHECK_FALSE(trial.confirms(two[1], wrong));
+  CHECK(trial.ask(two) == std::vector<Answers>{none, none});
+  CHECK(trial.confirms(two[1], none));
+}
+
+TEST_CASE("what some ms of a TTL decide is not answered") {
+  TestServer server;
+  TestScript script(R"(
+if redis.call('SET', KEYS[1], 1, 'NX', 'PX', 1000) then return 1 end
+return 0)");
+  ScriptTrial trial(server.connection(), script, 1,
+                    {.state = Premises::State::kOwnServer, .ttl_tolerance = 20ms});
+  const auto pair = [](microseconds apart) { return Schedule{kBase, kBase + apart}; };
+  const std::vector<Schedule> pairs{pair(979ms), pair(981ms), pair(1s), pair(1019ms), pair(1021ms)};
+  const Answers denied{{.allowed = true}, {.allowed = false}};
+  const Answers allowed{{.allowed = true}, {.allowed = true}};
+  CHECK(trial.ask(pairs) == std::vector<Answers>{denied, {}, {}, {}, allowed});
+}
+
+TEST_CASE("times are multiples of the tick that a limiter can tell apart") {
+  TestScript script(text_of({.before = "now = now - now % 1000000", .ttl = "window / 500"}));
+  CHECK(search_script(script).wrongly_denied);
+  TestServer server;
+  ScriptTrial trial(server.connection(), script, 1, {.state = Premises::State::kOwnServer});
+  const auto result = search(trial, {.limit = kFive, .base = kBase, .tick = 1s}, Interrupt());
+  CHECK(result.most.score.worst == 5);
+  CHECK_FALSE(result.wrongly_denied);
+}
+
+TEST_CASE("instants that may be one are one") {
+  const auto result = search_log({});
+  CHECK(to_text(result.most.schedule) == "5 at 0");
+}
+
 TEST_CASE("a limiter that allows nothing is no match for a search") {
   TestScript script("return 0");
   const auto result = search_script(script, 5000);
