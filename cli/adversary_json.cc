@@ -52,8 +52,8 @@ void append_adversary_json(std::string& out, const AdversaryReport& report) {
     if (&run != &report.runs.front()) out += ',';
     out += "{\"algorithm\":";
     append_json_string(out, run.name);
-    out += fmt::format(",\"asked\":{},\"unbounded\":{},\"most\":", run.result.asked,
-                       run.result.is_unbounded);
+    out += fmt::format(",\"asked\":{},\"tick_us\":{},\"unbounded\":{},\"most\":", run.result.asked,
+                       run.tick.count(), run.result.is_unbounded);
     append_finding(out, run.result.most, report);
     append_finding(out, "most_stepping_back", run.result.most_stepping_back, report);
     append_finding(out, "wrongly_denied", run.result.wrongly_denied, report);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "cli/option_values.h"
 #include "cli/problem.h"
 
@@ -19,10 +22,14 @@ void refuse(bool given, std::string_view option, std::string_view why) {
 }  // namespace
 
 bool asks_adversary(const BurstOptions& options, const std::vector<std::string>& operands) {
-  return !options.replay.given() && operands.size() == 1 && operands[0] == kAdversary;
+  if (!options.replay.given()) return operands.size() == 1 && operands[0] == kAdversary;
+  const bool is_named = std::find(operands.begin(), operands.end(), kAdversary) != operands.end();
+  if (!is_named || std::filesystem::exists(kAdversary)) return false;
+  throw UsageError("--replay is not for adversary: it finds when requests are to come",
+                   "leave out --replay, or adversary");
 }
 
-std::int64_t parse_budget(const BurstOptions& options) {
+void refuse_traffic_options(const BurstOptions& options) {
   constexpr std::string_view kTimes = "it finds when requests are to come";
   constexpr std::string_view kVirtual = "no real time is long enough for so many windows";
   constexpr std::string_view kOneKey = "each schedule is of one key";
@@ -42,6 +49,9 @@ std::int64_t parse_budget(const BurstOptions& options) {
     throw UsageError("adversary searches against one limit, but there are several --limit",
                      "give one");
   }
+}
+
+std::int64_t parse_budget(const BurstOptions& options) {
   if (!options.budget) return kBudget;
   return parse_between(*options.budget, "--budget", 1, kMostBudget);
 }

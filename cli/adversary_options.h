@@ -17,11 +17,13 @@ inline constexpr std::string_view kAdversarySummary =
 inline constexpr std::string_view kAdversaryLimit = "5/60s";
 
 /// With --replay an operand is a file.
+/// Throws UsageError where there is none of this name, and --replay: it means the search.
 [[nodiscard]] bool asks_adversary(const BurstOptions& options,
                                   const std::vector<std::string>& operands);
 
-/// How many requests a search may take. Throws UsageError where it is no number, and for options
-/// that say of a traffic what the search is to find.
+/// Throws UsageError for options that say of a traffic what a search is to find.
+void refuse_traffic_options(const BurstOptions& options);
+/// How many requests a search may take. Throws UsageError where it is no number.
 [[nodiscard]] std::int64_t parse_budget(const BurstOptions& options);
 /// Throws UsageError where the options are for a search, and there is none.
 void refuse_adversary_options(const BurstOptions& options);

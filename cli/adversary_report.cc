@@ -27,11 +27,19 @@ std::string epoch_text(microseconds at) {
   return text;
 }
 
+/// A line, or some where the text has line ends.
+std::string comment(const std::string& text) {
+  std::string out = "# ";
+  for (const auto c : text) out += c == '\n' ? "\n# " : std::string(1, c);
+  return out + "\n";
+}
+
 }  // namespace
 
-std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run) {
+std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run,
+                         const std::vector<std::string>& replay_command) {
   const auto& finding = telling_finding(report, run);
-  std::string log = "# " + command_line(report.command) + "\n# ";
+  auto log = comment(command_line(replay_command)) + comment(command_line(report.command)) + "# ";
   escape_text(log, run.name);
   log += fmt::format(": {} allowed within {} us, {} of {} requests denied wrongly\n",
                      finding.score.worst, finding.score.worst_span.count(),
@@ -51,8 +59,14 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
                                      .delay = finding.answers[i].delay};
     measurement.add({.at = finding.schedule[i], .cost = report.cost}, decision);
   }
+  const auto& back = run.result.most_stepping_back;
+  const auto& wrong = run.result.wrongly_denied;
   BurstRun burst{.name = run.name};
   burst.outcome.measured = measurement.result();
+  burst.search = {
+      .most_stepping_back = static_cast<double>((back ? *back : finding).score.worst) /
+                            static_cast<double>(report.limit.limit),
+      .wrongly_denied = wrong ? static_cast<std::int64_t>(wrong->score.wrongly_denied.size()) : 0};
   return burst;
 }
 

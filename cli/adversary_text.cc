@@ -6,6 +6,7 @@
 #include "cli/burst_text.h"
 #include "cli/duration_text.h"
 #include "cli/escape.h"
+#include "cli/script_options.h"
 #include "cli/sheet.h"
 #include "cli/style.h"
 #include "cli/text_block.h"
@@ -48,6 +49,11 @@ void append_header(TextBlock& block, const AdversaryReport& report) {
   if (report.cost > 1) about += fmt::format(", cost {}", report.cost);
   block.row("limit", fmt::format("{} per {}", report.limit.limit, period_text(report.limit.window)),
             about);
+  if (report.script) {
+    std::string name;
+    escape_text(name, report.script->name);
+    block.row("script", name, reading_text(*report.script));
+  }
   block.row("clock", "virtual time", "latencies not measured");
   if (report.interrupted) {
     block.row("", block.tone("interrupted: what was found by then", Tone::kWarning));
@@ -93,6 +99,11 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
 std::string promise_of(const AdversaryRun& run, const AdversaryReport& report) {
   const auto& algorithm = *run.algorithm;
   std::string text(algorithm.allows_at_most);
+  if (algorithm.has_delay && report.limit.limit % report.cost != 0) {
+    // The first unit of a request may be the last that fits.
+    const auto whole = (report.limit.limit / report.cost + 1) * report.cost;
+    text += fmt::format("; in whole requests of {}: {}", report.cost, whole);
+  }
   const auto burst = limiter::effective_burst(algorithm, report.limit);
   if (!burst || algorithm.has_delay) return text;
   // What comes back within less than a window.
@@ -123,6 +134,16 @@ void append_sentence(std::string& out, std::string_view label, std::string_view 
   out.append(lines, TextBlock::kLabel);
 }
 
+void append_denied(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
+                   const Look& look) {
+  if (run.result.wrongly_denied) {
+    out += toned("denied what an exact log would allow", Tone::kBad, look.colour) + "\n";
+    append_schedule(out, *run.result.wrongly_denied, report, look);
+  } else {
+    append_sentence(out, "denied", "nothing that an exact log would allow", look);
+  }
+}
+
 void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
                 const Look& look) {
   const auto& result = run.result;
@@ -136,13 +157,11 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
   if (result.most_stepping_back) {
     append_finding(out, "by a clock that steps back", *result.most_stepping_back, report, look);
   }
-  if (run.algorithm != nullptr && !run.algorithm->is_exact) return;
-  if (result.wrongly_denied) {
-    out += toned("denied what an exact log would allow", Tone::kBad, look.colour) + "\n";
-    append_schedule(out, *result.wrongly_denied, report, look);
-  } else {
-    append_sentence(out, "denied", "nothing that an exact log would allow", look);
-  }
+  if (run.algorithm == nullptr || run.algorithm->is_exact) append_denied(out, run, report, look);
+  if (run.told_by.empty()) return;
+  const auto* unit = run.tick == std::chrono::seconds{1} ? "seconds" : "ms";
+  append_sentence(out, "times", fmt::format("in whole {}, as {{{}}} tells them", unit, run.told_by),
+                  look);
 }
 
 }  // namespace

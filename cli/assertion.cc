@@ -40,8 +40,8 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-BurstMeasure find_measure(std::string_view name, const std::string& text) {
-  const auto measures = burst_measures();
+BurstMeasure find_measure(std::string_view name, const std::string& text,
+                          const std::vector<BurstMeasure>& measures) {
   std::vector<std::string_view> names;
   for (const auto& measure : measures) {
     if (measure.name == name) return measure;
@@ -78,7 +78,8 @@ std::string value_text(const BurstMeasure& measure, const BurstRun& run,
 
 }  // namespace
 
-Assertion parse_assertion(const std::string& text, bool real_clock) {
+Assertion parse_assertion(const std::string& text, bool real_clock,
+                          const std::vector<BurstMeasure>& measures) {
   const auto at = text.find_first_of("<>=!");
   const std::string_view rest =
       at == text.npos ? std::string_view{} : std::string_view(text).substr(at);
@@ -88,7 +89,7 @@ Assertion parse_assertion(const std::string& text, bool real_clock) {
     throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
                      std::string(kExample));
   }
-  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text);
+  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text, measures);
   if (measure.needs_real_clock && !real_clock) {
     throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
                          ", which a virtual clock cannot measure",

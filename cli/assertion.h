@@ -21,8 +21,10 @@ struct Assertion {
 };
 
 /// A name, < <= == != >= or >, and a number; blanks between them are allowed. Throws UsageError,
-/// also for what is only known under the real clock where that is not asked for.
-[[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock);
+/// also for what is none of the measures, or only known under the real clock where that is not
+/// asked for.
+[[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock,
+                                        const std::vector<BurstMeasure>& measures);
 
 /// "assertion 'worst<=1' does not hold: fixed-window has 2"; none where it holds. What is not known
 /// does not hold, and where there are no runs nothing is known.

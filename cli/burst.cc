@@ -108,8 +108,9 @@ std::vector<std::string> failures(const std::vector<Assertion>& assertions,
 ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
   std::vector<Assertion> assertions;
   const auto plan = make_burst_plan(options, invocation);
+  const auto measures = plan.adversary_budget ? search_measures() : burst_measures();
   for (const auto& text : options.assertions) {
-    assertions.push_back(parse_assertion(text, plan.real.has_value()));
+    assertions.push_back(parse_assertion(text, plan.real.has_value(), measures));
   }
   if (plan.adversary_budget) return run_adversary(plan, options, assertions, invocation);
   Reporting reporting(options, invocation);

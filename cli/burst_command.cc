@@ -83,7 +83,23 @@ void add_schedule(Words& words, const BurstPlan& plan, const BurstOptions& optio
   words.add("--requests", options.requests);
 }
 
+/// Which limiters decide, by which limits.
+void add_limiters(Words& words, const BurstPlan& plan, const BurstOptions& options) {
+  for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
+  for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
+  words.add(script_words(script_options(options)));
+  words.add("--burst", options.burst);
+}
+
 }  // namespace
+
+std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions& options) {
+  const bool is_file = options.write && options.write != "-";
+  Words words({"rlctl", "burst", "--replay", is_file ? *options.write : "FILE"});
+  add_limiters(words, plan, options);
+  if (plan.model) words.add("--model");
+  return words.take();
+}
 
 std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
                                        const ConnectionOptions& connection) {
@@ -91,10 +107,7 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
   if (plan.pattern) words.add(plan.pattern->name);
   if (plan.adversary_budget) words.add(kAdversary);
   if (plan.replay) words.add(replay_words(*plan.replay));
-  for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
-  for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
-  words.add(script_words(script_options(options)));
-  words.add("--burst", options.burst);
+  add_limiters(words, plan, options);
   if (plan.real) add_clock(words, *plan.real);
   add_schedule(words, plan, options);
   words.add("--keys", key_count(options));

@@ -15,5 +15,8 @@ namespace rlctl::cli {
 [[nodiscard]] std::vector<std::string> command_words(const BurstPlan& plan,
                                                      const BurstOptions& options,
                                                      const ConnectionOptions& connection);
+/// The words that put what a search has written, or will write, to the same limiters.
+[[nodiscard]] std::vector<std::string> replay_words(const BurstPlan& plan,
+                                                    const BurstOptions& options);
 
 }  // namespace rlctl::cli

@@ -93,6 +93,19 @@ void add_times(std::vector<BurstMeasure>& all, HistogramOf times, std::string_vi
 
 }  // namespace
 
+std::vector<BurstMeasure> search_measures() {
+  const auto found = [](auto value) {
+    return [value](const BurstRun& run) -> std::optional<double> {
+      return run.search ? std::optional(value(*run.search)) : std::nullopt;
+    };
+  };
+  return {as_measure(kCounts.front()),
+          {.name = "most_stepping_back",
+           .of = found([](const SearchFindings& all) { return all.most_stepping_back; })},
+          {.name = "wrongly_denied",
+           .of = found([](const SearchFindings& all) { return as_double(all.wrongly_denied); })}};
+}
+
 std::vector<BurstMeasure> burst_measures() {
   std::vector<BurstMeasure> all;
   for (const auto& count : kCounts) all.push_back(as_measure(count));

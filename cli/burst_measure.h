@@ -19,5 +19,7 @@ struct BurstMeasure {
 };
 
 [[nodiscard]] std::vector<BurstMeasure> burst_measures();
+/// Those that say something of a search.
+[[nodiscard]] std::vector<BurstMeasure> search_measures();
 
 }  // namespace rlctl::cli

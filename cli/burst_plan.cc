@@ -37,11 +37,19 @@ const traffic::Pattern& default_pattern(const std::optional<RealClock>& clock) {
   return traffic::patterns().front();
 }
 
+/// What was meant by an operand that is no pattern; empty where nobody knows.
+std::string hint_for(const std::string& operand) {
+  if (operand.ends_with(".lua")) return "a script is run by --script " + operand;
+  if (operand.find('{') == operand.npos) return {};
+  return "quote what --args takes, it is one word: --args '{now_ms} {window_ms}'";
+}
+
 const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                                       const std::optional<RealClock>& clock) {
   if (operands.size() > 1) {
     throw UsageError("one PATTERN is expected, but there are " + std::to_string(operands.size()) +
-                     ": the second is " + in_quotes(operands[1]));
+                         ": the second is " + in_quotes(operands[1]),
+                     hint_for(operands[1]));
   }
   if (operands.empty()) return default_pattern(clock);
   if (const auto* pattern = traffic::find_pattern(operands[0])) {
@@ -56,8 +64,8 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
     throw UsageError(in_quotes(operands[0]) + " is an algorithm, where a pattern is expected",
                      "--algorithm " + operands[0]);
   }
-  if (operands[0].ends_with(".lua")) {
-    throw UsageError(in_quotes(operands[0]) + " is no pattern", "--script runs it");
+  if (auto hint = hint_for(operands[0]); !hint.empty()) {
+    throw UsageError(in_quotes(operands[0]) + " is no pattern", std::move(hint));
   }
   std::vector<std::string_view> names;
   for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
@@ -268,7 +276,7 @@ std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
     throw UsageError("--suggest finds the limit of one window, but there are several --limit",
                      "give one: its window counts");
   }
-  if (options.script.script) {
+  if (!options.script.scripts.empty()) {
     throw UsageError("--suggest asks the models of the algorithms, and there is none of a script",
                      "leave out --script, and name an --algorithm");
   }
@@ -311,8 +319,9 @@ void require_traffic(const BurstPlan& plan) {
 }  // namespace
 
 BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
-  BurstPlan plan{.real = parse_clock(options), .model = options.model};
   const bool searches = asks_adversary(options, invocation.operands);
+  if (searches) refuse_traffic_options(options);
+  BurstPlan plan{.real = parse_clock(options), .model = options.model};
   plan.limits = parse_limits(options, searches ? kAdversaryLimit : kDefaultLimit);
   set_traffic(plan, options, invocation);
   add_contestants(plan, options);

@@ -20,11 +20,18 @@
 
 namespace rlctl::cli {
 
+/// What a search has found besides the traffic under which most is allowed.
+struct SearchFindings {
+  double most_stepping_back = 0;    ///< as a multiple of the limit
+  std::int64_t wrongly_denied = 0;  ///< requests
+};
+
 /// What one limiter made of the traffic, with names where traffic::Outcome has numbers of keys.
 /// Names are data: who shows them escapes them.
 struct BurstRun {
   std::string name = {};  ///< of the limiter: an algorithm's
   traffic::Outcome outcome = {};
+  std::optional<SearchFindings> search = {};  ///< where the traffic is what a search has found
   /// What its times are told from. Under the real clock one run comes after the other, so that each
   /// has got its own: when its traffic began, or the window before the edge around which it is. Of
   /// a log when the first request came. Else 0: all have the same times.

@@ -59,6 +59,13 @@ void require_script(const ScriptOptions& options) {
       "a key of a script needs --script FILE.lua");
 }
 
+void require_one(const std::vector<std::string>& scripts) {
+  if (scripts.size() == 1) return;
+  throw UsageError(fmt::format("--script takes one file, but there are {}: {} and {}",
+                               scripts.size(), in_quotes(scripts[0]), in_quotes(scripts[1])),
+                   "run one after the other, each beside the same --algorithm");
+}
+
 traffic::ReplyReading parse_reading(const ScriptOptions& options) {
   traffic::ReplyReading reading;
   if (options.allowed_when) {
@@ -87,7 +94,7 @@ std::vector<std::string> keys_of(const ScriptOptions& options) {
 }  // namespace
 
 void add_script_options(Options& options, ScriptOptions& target) {
-  options.value("--script", "FILE", target.script, "anyone's limiter in Lua instead, as it is");
+  options.list("--script", "FILE", target.scripts, "anyone's limiter in Lua instead, as it is");
   options.value("--args", "WORDS", target.arguments,
                 "its ARGV, in one string that is split as a shell does (default: none)");
   options.value("--allowed-when", "REPLY", target.allowed_when,
@@ -105,12 +112,13 @@ std::string placeholder_help() {
 }
 
 std::shared_ptr<const traffic::ForeignLimiter> read_script(const ScriptOptions& options) {
-  if (!options.script) {
+  if (options.scripts.empty()) {
     require_script(options);
     return nullptr;
   }
-  traffic::ForeignLimiter limiter{.name = name_of(*options.script),
-                                  .reading = parse_reading(options)};
+  require_one(options.scripts);
+  const auto& path = options.scripts.front();
+  traffic::ForeignLimiter limiter{.name = name_of(path), .reading = parse_reading(options)};
   parsed("--keys", [&] {
     for (const auto& key : keys_of(options)) limiter.keys.emplace_back(key);
   });
@@ -119,13 +127,13 @@ std::shared_ptr<const traffic::ForeignLimiter> read_script(const ScriptOptions& 
       limiter.arguments.emplace_back(word);
     }
   });
-  limiter.source = contents_of(*options.script);
+  limiter.source = contents_of(path);
   return std::make_shared<const traffic::ForeignLimiter>(std::move(limiter));
 }
 
 std::vector<std::string> script_words(const ScriptOptions& options) {
-  if (!options.script) return {};
-  std::vector<std::string> words{"--script", *options.script};
+  if (options.scripts.empty()) return {};
+  std::vector<std::string> words{"--script", options.scripts.front()};
   for (const auto& key : keys_of(options)) words.insert(words.end(), {"--keys", key});
   words.insert(words.end(), {"--args", options.arguments.value_or("")});
   words.insert(words.end(), {"--allowed-when", options.allowed_when.value_or(std::string(

@@ -12,7 +12,8 @@ namespace rlctl::cli {
 
 /// --script and what belongs to it, as it was typed.
 struct ScriptOptions {
-  std::optional<std::string> script = {}, arguments = {}, allowed_when = {}, delay_unit = {};
+  std::vector<std::string> scripts = {};  ///< one at most
+  std::optional<std::string> arguments = {}, allowed_when = {}, delay_unit = {};
   std::vector<std::string> keys = {};  ///< where the command has a --keys of its own, those that
                                        ///< are no numbers
 };

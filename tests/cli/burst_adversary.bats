@@ -55,6 +55,8 @@ without_blanks() {
     assert_line --partial "$algorithm 1.80× the limit: 9 within "
     assert_line 'at most its burst and what the rate gives back meanwhile: 5 + 4'
   done
+  run -0 rlctl burst adversary --algorithm leaky-bucket --cost 2
+  assert_line '           in whole requests of 2: 6'
   run -0 rlctl burst adversary --algorithm gcra --burst 7
   assert_output --partial 'meanwhile: 7 + 4'
 }
@@ -114,6 +116,25 @@ without_blanks() {
   assert_equal "$(jq -c '[.cost, .runs[0].most.worst.allowed, (.runs[0].most.schedule | length)]' <<<"$output")" '[3,18,6]'
 }
 
+@test "what is rounded in telling a script the time is no fault of its" {
+  cat >ms.lua <<'LUA'
+local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+if redis.call('ZCARD', KEYS[1]) >= limit then return 0 end
+redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[4])
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return 1
+LUA
+  run -0 rlctl burst adversary --script ms.lua --args '{now_ms} {window_ms} {limit} {id} {window_ms}'
+  without_blanks
+  assert_line 'ms.lua never above the limit'
+  assert_line 'denied nothing that an exact log would allow'
+  assert_line 'times in whole ms, as {now_ms} tells them'
+  assert_line --regexp '^script ms.lua +allowed when its reply is nonzero$'
+  run -0 rlctl burst adversary --script ms.lua --args '{now_s} {window_s} {limit} {id} {window_ms}' --json
+  assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
+}
+
 @test "state in keys that the script makes, or in one key for all, hides nothing" {
   cat >derived.lua <<'LUA'
 local key = KEYS[1] .. ':' .. math.floor(ARGV[1] / 60)
@@ -147,6 +168,29 @@ LUA
   assert_equal "$(jq '.runs[0].most.worst.allowed' <<<"$output")" 9
   run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
   assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" 9
+  local ttl
+  for ttl in 'window / 2' 'window - 1000000' 'window / 1000'; do
+    sed "s|^return 1|redis.call('PEXPIRE', KEYS[1], math.floor(($ttl) / 1000)) &|; 1i local window = ARGV[2]" trusting.lua >short.lua
+    run -0 rlctl burst adversary --script short.lua --args '{now_ms}000 {window_us} {limit}' --write worst.log --json
+    local found
+    found=$(jq '.runs[0].most.worst.allowed' <<<"$output")
+    run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
+    assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" "$found"
+  done
+  ((found > 5)) || fail "$found"
+}
+
+@test "no more is found than is certain, where some ms of a TTL decide" {
+  cat >ttl.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 2) end
+return count <= 10 and 1 or 0
+LUA
+  run -0 rlctl burst adversary --limit 10/2s --script ttl.lua --args '{now_us}' --json
+  assert_equal "$(jq -c '.runs[0] | [.most.worst.allowed, .wrongly_denied]' <<<"$output")" '[19,null]'
+  # From the first request on, nothing comes within 20 ms of when the key ends.
+  assert_equal "$(jq '.runs[0].most.schedule | (.[0].at_us + 2000000) as $ends |
+    all(.at_us < $ends - 20000 or .at_us >= $ends + 20000)' <<<"$output")" true
 }
 
 @test "a script that allows nothing is not said to be good" {
@@ -179,15 +223,17 @@ LUA
   run -0 rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter --json
   assert_equal "$(jq -c '.runs[0].worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$output")" \
     "$(jq -c '.runs[0].most.worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$found")"
-  run -0 head -n 1 worst.log
-  assert_output "# $(jq -r .command <<<"$found")"
+  run -0 head -n 2 worst.log
+  assert_line --index 0 '# rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter'
+  assert_line --index 1 "# $(jq -r .command <<<"$found")"
 }
 
 @test "a script's finding is replayed against the script" {
   run -0 rlctl burst adversary -q --script early.lua --args '{now_us} {window_us} {limit}' --write worst.log
   assert_output ''
-  run -0 rlctl burst --replay worst.log --limit 5/60s --script early.lua \
-    --args '{now_us} {window_us} {limit}' --assert 'worst==2' -q
+  run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --assert worst==2 -q"
+  run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
+  assert_equal "$(jq -r '.runs[0].algorithm' <<<"$output")" early.lua
 }
 
 @test "a limit that is kept gives what was denied wrongly" {
@@ -199,15 +245,16 @@ redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[
 return 1
 LUA
   run -0 rlctl burst adversary --script unpruned.lua --args '{now_us} {window_us} {limit}' --write -
-  assert_line --index 1 '# unpruned.lua: 5 allowed within 0 us, 1 of 6 requests denied wrongly'
-  assert_equal "${#lines[@]}" 8
+  assert_line --index 2 '# unpruned.lua: 5 allowed within 0 us, 1 of 6 requests denied wrongly'
+  assert_equal "${#lines[@]}" 9
 }
 
 @test "standard output has the log alone where that is written there" {
   run -0 rlctl burst adversary --algorithm fixed-window --write -
-  assert_line --index 1 '# fixed-window: 10 allowed within 10000000 us, 0 of 10 requests denied wrongly'
-  assert_line --index 2 '2524608050 1 1'
-  assert_equal "${#lines[@]}" 12
+  assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window'
+  assert_line --index 2 '# fixed-window: 10 allowed within 10000000 us, 0 of 10 requests denied wrongly'
+  assert_line --index 3 '2524608050 1 1'
+  assert_equal "${#lines[@]}" 13
   run -0 bash -c 'rlctl burst adversary --algorithm fixed-window --write - |
     rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
 }
@@ -247,10 +294,9 @@ refused() {
 
 @test "the real clock, and what belongs to it, is refused" {
   refused '--clock real is not for adversary: no real time is long enough for so many windows' adversary --clock real
-  run -2 rlctl burst adversary --clients 2
-  assert_output --partial '--clients'
-  run -2 rlctl burst adversary --pipeline 2
-  assert_output --partial '--pipeline'
+  refused '--clients is not for adversary: no real time is long enough for so many windows' adversary --clients 2
+  assert_line --partial 'hint: leave it out'
+  refused '--pipeline is not for adversary: no real time is long enough for so many windows' adversary --pipeline 2
 }
 
 @test "pictures and tables are refused" {
@@ -258,6 +304,18 @@ refused() {
   for option in --svg --csv --jsonl; do
     refused "$option is not for adversary: what it finds is a small table; --json has all of it" adversary "$option" x
   done
+}
+
+@test "a log, a script without its option and words without quotes are told what they should be" {
+  refused '--replay is not for adversary: it finds when requests are to come' adversary --replay x.log
+  refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
+  assert_line --partial 'hint: a script is run by --script trusting.lua'
+  refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args {now_ms} {window_ms}
+  assert_line --partial 'hint: quote what --args takes'
+}
+
+@test "several scripts are refused" {
+  refused "--script takes one file, but there are 2: 'a.lua' and 'b.lua'" adversary --script a.lua --script b.lua
 }
 
 @test "several limits are refused" {
@@ -285,6 +343,18 @@ refused() {
   assert_output "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
   run -0 rlctl burst adversary -q --algorithm sliding-window-log,leaky-bucket --assert 'worst<=1'
   assert_output ''
+}
+
+@test "an assertion may be about denials and about clocks that step back, and about nothing else" {
+  run -1 rlctl burst adversary -q "${trusting[@]}" --assert 'worst<=1' --assert 'wrongly_denied==0' \
+    --assert 'most_stepping_back<=1'
+  assert_output --regexp "^rlctl: burst: assertion 'most_stepping_back<=1' does not hold: trusting.lua has [0-9.]+$"
+  run -1 rlctl burst adversary -q "${members[@]}" --assert 'wrongly_denied==0'
+  assert_output "rlctl: burst: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
+  run -0 rlctl burst adversary -q --algorithm fixed-window --assert 'most_stepping_back==2'
+  refused "--assert: 'sent==1' asserts something of 'sent', which is not known" adversary --assert 'sent==1'
+  assert_line --partial 'hint: it is one of worst, most_stepping_back or wrongly_denied'
+  refused "--assert: 'wrongly_denied==0' asserts something of 'wrongly_denied', which is not known" --assert 'wrongly_denied==0'
 }
 
 @test "JSON has every request and its answer" {
