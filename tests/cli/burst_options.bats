@@ -22,7 +22,7 @@ refused() {
   refused "'gcra' is an algorithm, where a pattern is expected" gcra
   assert_line '  hint: --algorithm gcra'
   refused "'mine.lua' is no pattern" mine.lua
-  assert_line '  hint: --script runs it'
+  assert_line '  hint: a script is run by --script mine.lua'
 }
 
 @test "what would say nothing, or could not be reached" {

@@ -200,7 +200,7 @@ the time 'hello' cannot be read: 'hello'"
 @test "what is about a pattern has no place beside a log" {
   refused '--replay sends what a log says, so that there is no pattern boundary' boundary --replay epoch.log
   assert_line --partial 'a file of that name is ./boundary'
-  refused 'so that there is no pattern adversary' adversary --replay epoch.log
+  refused '--replay is not for adversary: it finds when requests are to come' adversary --replay epoch.log
   refused '--rate is for a pattern: with --replay the log says when requests come' --replay epoch.log --rate 5/s
   refused '--duration is for a pattern' --replay epoch.log --duration 5s
   refused '--requests is for a pattern' --replay epoch.log --requests 5
