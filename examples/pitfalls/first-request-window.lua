@@ -16,8 +16,8 @@
 -- $ rlctl burst --replay first-request-window.log --limit 10/2s \
 --     --script first-request-window.lua --args '{window_s} {now_ms}' --allowed-when '<=limit' \
 --     --algorithm sliding-window-log
--- > first-request-window.lua 20 20 0 19 1.90×
--- > sliding-window-log 20 11 9 10 1.00×
+-- > first-request-window.lua 20 20 0 0.000 % 19 1.90×
+-- > sliding-window-log 20 11 9 45.000 % 10 1.00×
 -- $ rlctl burst adversary --limit 10/2s \
 --     --script first-request-window.lua --args '{window_s} {now_ms}' --allowed-when '<=limit'
 -- > first-request-window.lua 1.90× the limit: 19 within

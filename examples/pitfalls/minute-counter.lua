@@ -13,8 +13,8 @@
 -- $ rlctl burst --replay minute-counter.log --limit 3/60s \
 --     --script minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' \
 --     --allowed-when nil --algorithm sliding-window-log
--- > minute-counter.lua 4 4 0 4 1.33× 2 s
--- > sliding-window-log 4 3 1 3 1.00×
+-- > minute-counter.lua 4 4 0 0.000 % 4 1.33× 2 s
+-- > sliding-window-log 4 3 1 25.000 % 3 1.00×
 
 local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 
