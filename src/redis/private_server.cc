@@ -8,21 +8,17 @@
 #include <sys/prctl.h>
 #endif
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
-#include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/file_descriptor.h"
+#include "redis/server_binary.h"
 #include "redis/text.h"
 #include "redis/wait.h"
 
@@ -37,46 +33,6 @@ namespace {
 constexpr const char* kLogName = "server.log";
 constexpr const char* kSocketName = "redis.sock";
 constexpr std::chrono::seconds kStartTakesAtMost{10};
-
-// ---- Finding the binary ----
-
-constexpr std::array<std::string_view, 4> kServerNames{"redis-server", "valkey-server",
-                                                       "redis-check-rdb", "valkey-check-rdb"};
-
-std::optional<std::string> find_in_path(std::string_view name) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "" : path;
-  while (!rest.empty()) {
-    const auto folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    // An empty entry is the current folder, where nobody keeps a server on purpose.
-    if (folder.empty()) continue;
-    auto candidate = fmt::format("{}/{}", folder, name);
-    std::error_code ignored;
-    if (::access(candidate.c_str(), X_OK) == 0 && fs::is_regular_file(candidate, ignored)) {
-      return candidate;
-    }
-  }
-  return std::nullopt;
-}
-
-std::string find_server() {
-  const char* chosen = std::getenv("RLCTL_REDIS_SERVER");
-  if (chosen != nullptr && *chosen != '\0') {
-    const std::string_view name = chosen;
-    auto found = name.find('/') == name.npos ? find_in_path(name) : std::string(name);
-    if (found && ::access(found->c_str(), X_OK) == 0) return *found;
-    throw Error(Failure::kUnreachable,
-                fmt::format("cannot start the server that RLCTL_REDIS_SERVER names: '{}': {}",
-                            escape(name, 200), found ? errno_text(errno) : "not found in PATH"));
-  }
-  for (const auto name : kServerNames) {
-    if (auto found = find_in_path(name)) return *found;
-  }
-  throw Error(Failure::kUnreachable, "no redis-server in PATH to start a private one", {},
-              "it is in the packages redis-tools, redis-server (Debian, Ubuntu), redis, valkey "
-              "(Fedora, Arch, Alpine, Homebrew); RLCTL_REDIS_SERVER names one elsewhere");
-}
 
 // ---- The process ----
 
@@ -216,7 +172,8 @@ void wait_until_it_answers(const Url& url, const fs::path& folder, const std::st
 
 }  // namespace
 
-PrivateServer::PrivateServer(const Options& options) : PrivateServer(options, find_server()) {}
+PrivateServer::PrivateServer(const Options& options)
+    : PrivateServer(options, find_server_binary(options.like, options.interrupt)) {}
 
 PrivateServer::PrivateServer(const Options& options, const std::string& program)
     : folder_(kSocketName) {

@@ -3,11 +3,13 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "redis/interrupt.h"
 #include "redis/private_folder.h"
+#include "redis/server_version.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
@@ -16,13 +18,13 @@ namespace rlctl::redis {
 /// It dies with this process, also by kill -9 (Linux: the kernel kills it, PR_SET_PDEATHSIG; it
 /// must be started from a thread that lives as long).
 ///
-/// The binary: $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server,
-/// redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a server when its
-/// argv[0] says so).
+/// The binary is find_server_binary()'s.
 class PrivateServer {
  public:
   struct Options {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
+    /// What it should be like, where several binaries are there; see find_server_binary().
+    std::optional<ServerVersion> like = {};
     /// Ends the waiting for its first answer, with Error(kInterrupted); not used after that.
     const Interrupt* interrupt = nullptr;
   };

@@ -1,0 +1,178 @@
+#include "redis/server_version.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <utility>
+
+#include "redis/error.h"
+#include "redis/file_descriptor.h"
+#include "redis/reply.h"
+#include "redis/wait.h"
+
+extern char** environ;
+
+namespace rlctl::redis {
+namespace {
+
+constexpr std::string_view kRedis = "redis";
+/// Those that came after Redis, which all have a redis_version too.
+constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb", "dragonfly",
+                                                      "garnet"};
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+/// The value of a line "name:value" of INFO; empty where there is none.
+std::string_view field(std::string_view info, std::string_view name) {
+  while (!info.empty()) {
+    const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
+    info.remove_prefix(std::min(line.size() + 1, info.size()));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return line.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+std::optional<ServerVersion> parse_hello(ReplyView reply) {
+  ServerVersion version;
+  for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
+    if (reply[i].text() == "server") version.family = lower_case(reply[i + 1].text());
+    if (reply[i].text() == "version") version.number = reply[i + 1].text();
+  }
+  if (version.family.empty() || version.number.empty()) return std::nullopt;
+  return version;
+}
+
+/// A child that is killed and waited for, whatever happens.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  ~Child() {
+    ::kill(pid_, SIGKILL);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  pid_t pid_;
+};
+
+/// Starts the program with its output in `output`; 0 where it cannot be run.
+pid_t start(const std::string& program, int output) {
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&files, output, 1);
+  ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+  std::array<std::string, 2> words{"redis-server", "--version"};
+  const std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, program.c_str(), &files, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  return failed == 0 ? pid : 0;
+}
+
+/// What comes until the first line ends.
+std::string read_line(int fd, Deadline deadline, const Interrupt* interrupt) {
+  constexpr std::size_t kMost = 4096;
+  std::string text;
+  std::array<char, 512> piece{};
+  while (text.find('\n') == text.npos && text.size() < kMost) {
+    if (wait_for(fd, POLLIN, interrupt, deadline) == Wake::kDeadline) break;
+    const auto size = ::read(fd, piece.data(), piece.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    text.append(piece.data(), static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+}  // namespace
+
+int ServerVersion::major_number() const noexcept {
+  int value = -1;
+  std::from_chars(number.data(), number.data() + number.size(), value);
+  return value;
+}
+
+std::string display(const ServerVersion& version) {
+  if (version.family == "keydb") return "KeyDB " + version.number;
+  auto name = version.family;
+  if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
+    name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  }
+  return name + ' ' + version.number;
+}
+
+std::optional<ServerVersion> parse_info(std::string_view info) {
+  for (const auto family : kSuccessors) {
+    const auto number = field(info, fmt::format("{}_version", family));
+    if (!number.empty()) {
+      return ServerVersion{.family = std::string(family), .number = std::string(number)};
+    }
+  }
+  const auto number = field(info, "redis_version");
+  if (number.empty()) return std::nullopt;
+  // KeyDB has no field of its own.
+  const auto program = field(info, "executable");
+  const bool is_keydb = program.substr(program.rfind('/') + 1).starts_with("keydb");
+  return ServerVersion{.family = is_keydb ? "keydb" : std::string(kRedis),
+                       .number = std::string(number)};
+}
+
+std::optional<ServerVersion> parse_version_line(std::string_view text) {
+  constexpr std::string_view kServer = " server v=";
+  const auto at = text.find(kServer);
+  if (at == text.npos || at == 0) return std::nullopt;
+  const auto before = text.substr(0, at);
+  const auto number = text.substr(at + kServer.size());
+  ServerVersion version{.family = lower_case(before.substr(before.find_last_of(" \n") + 1)),
+                        .number = std::string(number.substr(
+                            0, std::min(number.find_first_of(" \r\n"), number.size())))};
+  if (version.major_number() < 0) return std::nullopt;
+  return version;
+}
+
+std::optional<ServerVersion> version_of(Connection& connection) {
+  const auto info = connection.call({"INFO", "server"});
+  if (!info.is_error()) return parse_info(info.text());
+  if (error_code(info.text()) == "NOAUTH") throw to_error(info);
+  const auto hello = connection.call({"HELLO", "2"});
+  return hello.is_error() ? std::nullopt : parse_hello(hello);
+}
+
+std::optional<ServerVersion> version_of_binary(const std::string& program,
+                                               std::chrono::milliseconds at_most,
+                                               const Interrupt* interrupt) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
+  const FileDescriptor output(ends[0]);
+  FileDescriptor input(ends[1]);
+  const auto deadline = Clock::now() + at_most;
+  const pid_t pid = start(program, input.get());
+  if (pid == 0) return std::nullopt;
+  const Child child(pid);
+  input.reset();
+  return parse_version_line(read_line(output.get(), deadline, interrupt));
+}
+
+}  // namespace rlctl::redis

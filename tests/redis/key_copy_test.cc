@@ -1,0 +1,280 @@
+#include "redis/key_copy.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redis/connection.h"
+#include "support/failure.h"
+#include "support/server.h"
+#include "support/temp_folder.h"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using rlctl::redis::Connection;
+using rlctl::redis::CopiedKey;
+using rlctl::redis::copy_keys;
+using rlctl::redis::dump_keys;
+using rlctl::redis::Failure;
+using rlctl::redis::PrivateServer;
+using rlctl::redis::ReplyType;
+using rlctl::redis::ReplyView;
+using support::contains;
+
+namespace {
+
+const std::string kBinary("a\0b\r\n\xff c", 8);
+
+/// As a reader sees a value: nested, with the bytes as they are.
+std::string text_of(ReplyView reply) {
+  switch (reply.type()) {
+    case ReplyType::kInteger:
+      return std::to_string(reply.integer());
+    case ReplyType::kNil:
+      return "nil";
+    case ReplyType::kArray: {
+      std::string out = "[";
+      for (std::size_t i = 0; i < reply.size(); ++i) out += text_of(reply[i]) + ",";
+      return out + "]";
+    }
+    default:
+      return std::string(reply.text());
+  }
+}
+
+std::string ask(Connection& connection, std::vector<std::string_view> command) {
+  return text_of(connection.call(command));
+}
+
+/// Two servers, and connections to them.
+struct Pair {
+  PrivateServer source, target;
+  Connection from = Connection::open(source.url(), 20s);
+  Connection to = Connection::open(target.url(), 20s);
+};
+
+std::optional<Pair> start_pair() {
+  auto source = support::start_server();
+  if (!source) return std::nullopt;
+  return Pair{.source = std::move(*source), .target = PrivateServer()};
+}
+
+const std::vector<std::string> kKeys{"text", "list",  "set",  "hash",
+                                     "zset", "empty", "gone", kBinary};
+
+void fill(Connection& from) {
+  for (const auto& command : std::vector<std::vector<std::string_view>>{
+           {"SET", "text", "1767225660000000"},
+           {"PEXPIRE", "text", "60000"},
+           {"RPUSH", "list", "3", "1", "2", kBinary},
+           {"SADD", "set", "x", "y", kBinary},
+           {"HSET", "hash", "tokens", "0.30000000000000004", kBinary, "at"},
+           {"PEXPIRE", "hash", "3600000"},
+           {"ZADD", "zset", "1767225660000001", "m", "-inf", "low", "0.1", kBinary},
+           {"SET", "empty", ""},
+           {"SET", kBinary, kBinary}}) {
+    REQUIRE_FALSE(from.call(command).is_error());
+  }
+}
+
+void require_same(Connection& from, Connection& to) {
+  for (const auto& command :
+       std::vector<std::vector<std::string_view>>{{"DBSIZE"},
+                                                  {"GET", "text"},
+                                                  {"LRANGE", "list", "0", "-1"},
+                                                  {"SORT", "set", "ALPHA"},
+                                                  {"HGET", "hash", "tokens"},
+                                                  {"HGET", "hash", kBinary},
+                                                  {"HLEN", "hash"},
+                                                  {"ZRANGE", "zset", "0", "-1", "WITHSCORES"},
+                                                  {"GET", "empty"},
+                                                  {"GET", kBinary},
+                                                  {"EXISTS", "gone"}}) {
+    CHECK(ask(from, command) == ask(to, command));
+  }
+  for (const auto& key : kKeys) {
+    CAPTURE(key);
+    const auto original = from.call({"PTTL", key}).integer();
+    const auto copy = to.call({"PTTL", key}).integer();
+    CHECK(copy >= original);
+    CHECK(copy - original < 2000);
+  }
+}
+
+void require_types(const std::vector<CopiedKey>& copied) {
+  CHECK(copied == std::vector<CopiedKey>{{"text", "string"},
+                                         {"list", "list"},
+                                         {"set", "set"},
+                                         {"hash", "hash"},
+                                         {"zset", "zset"},
+                                         {"empty", "string"},
+                                         {"gone", "none"},
+                                         {kBinary, "string"}});
+}
+
+/// What was called since CONFIG RESETSTAT, without what the tests call.
+std::string commands_called(Connection& connection) {
+  std::string out;
+  const auto info = connection.call({"INFO", "commandstats"});
+  auto rest = info.text();
+  constexpr std::string_view kStart = "cmdstat_";
+  for (auto at = rest.find(kStart); at != rest.npos; at = rest.find(kStart)) {
+    rest.remove_prefix(at + kStart.size());
+    const auto name = rest.substr(0, rest.find(':'));
+    if (name != "info" && name != "config|resetstat" && name != "config") {
+      out.append(name).append(" ");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("keys of every type are copied with their TTLs, and what is not there stays so") {
+  auto pair = start_pair();
+  if (!pair) return;
+  fill(pair->from);
+  require_types(copy_keys(pair->from, pair->to, kKeys));
+  require_same(pair->from, pair->to);
+}
+
+TEST_CASE("where DUMP is not allowed they are copied by what is in them") {
+  auto pair = start_pair();
+  if (!pair) return;
+  fill(pair->from);
+  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
+  require_types(copy_keys(pair->from, pair->to, kKeys));
+  require_same(pair->from, pair->to);
+}
+
+TEST_CASE("the source is only read") {
+  auto pair = start_pair();
+  if (!pair) return;
+  fill(pair->from);
+  const auto before = dump_keys(pair->from, kKeys);
+  for (const bool by_type : {false, true}) {
+    CAPTURE(by_type);
+    if (by_type) {
+      REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
+      REQUIRE(pair->to.call({"FLUSHALL"}).text() == "OK");
+    }
+    REQUIRE(pair->from.call({"CONFIG", "RESETSTAT"}).text() == "OK");
+    (void)copy_keys(pair->from, pair->to, kKeys);
+    const auto called = commands_called(pair->from);
+    CHECK(contains(called, "multi "));
+    for (const auto* writing : {"set ", "del ", "unlink ", "restore ", "pexpire ", "rpush "}) {
+      CHECK_FALSE(contains(" " + called, std::string(" ") + writing));
+    }
+  }
+  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "+dump"}).text() == "OK");
+  const auto after = dump_keys(pair->from, kKeys);
+  for (std::size_t i = 0; i < kKeys.size(); ++i) CHECK(after[i].payload == before[i].payload);
+}
+
+TEST_CASE(
+    "a stream is copied as it is, and named where it would have to be copied by its content") {
+  auto pair = start_pair();
+  if (!pair) return;
+  REQUIRE_FALSE(pair->from.call({"XADD", "s\n1", "1-1", "f", "v"}).is_error());
+  const std::vector<std::string> keys{"s\n1"};
+  CHECK(copy_keys(pair->from, pair->to, keys).front().type == "stream");
+  CHECK(pair->to.call({"XLEN", "s\n1"}).integer() == 1);
+  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "-dump"}).text() == "OK");
+  const auto error = support::error_of([&] { copy_keys(pair->from, pair->to, keys); });
+  CHECK(error.failure() == Failure::kUnsupported);
+  CHECK(contains(error.what(), "'s\\n1' holds a stream"));
+  CHECK(contains(error.hint(), "RLCTL_REDIS_SERVER"));
+}
+
+TEST_CASE("what the source's user may not read is the server's error") {
+  auto pair = start_pair();
+  if (!pair) return;
+  fill(pair->from);
+  for (const auto* rule : {"-type", "-multi", "-pttl"}) {
+    CAPTURE(rule);
+    REQUIRE(
+        pair->from.call({"ACL", "SETUSER", "default", "reset", "on", "nopass", "~*", "+@all", rule})
+            .text() == "OK");
+    const auto error = support::error_of([&] { copy_keys(pair->from, pair->to, kKeys); });
+    CHECK(error.failure() == Failure::kRefused);
+    CHECK(error.code() == "NOPERM");
+    REQUIRE_FALSE(pair->from.call({"PING"}).is_error());
+  }
+  REQUIRE(pair->from.call({"ACL", "SETUSER", "default", "+@all", "resetkeys", "~list"}).text() ==
+          "OK");
+  CHECK(support::error_of([&] { copy_keys(pair->from, pair->to, kKeys); }).code() == "NOPERM");
+  CHECK(pair->to.call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE("a replica can be the source") {
+  auto pair = start_pair();
+  if (!pair) return;
+  fill(pair->from);
+  // One that has lost its primary still has the keys.
+  REQUIRE(pair->from.call({"CONFIG", "SET", "replica-serve-stale-data", "yes"}).text() == "OK");
+  REQUIRE(pair->from.call({"REPLICAOF", "127.0.0.1", "1"}).text() == "OK");
+  require_types(copy_keys(pair->from, pair->to, kKeys));
+  CHECK(pair->to.call({"GET", "text"}).text() == "1767225660000000");
+}
+
+TEST_CASE("large keys are copied, whole or by what is in them") {
+  auto pair = start_pair();
+  if (!pair) return;
+  constexpr std::size_t kSize = 100'000'000;
+  constexpr std::int64_t kElements = 200'000;
+  REQUIRE(pair->from.call({"SET", "large", std::string(kSize, 'x')}).text() == "OK");
+  REQUIRE_FALSE(pair->from
+                    .call({"EVAL",
+                           "for i = 1, 200 do local t = {} for j = 1, 1000 do "
+                           "t[j] = 'e' .. (i * 1000 + j) end "
+                           "redis.call('RPUSH', KEYS[1], unpack(t)) end",
+                           "1", "long"})
+                    .is_error());
+  const std::vector<std::string> keys{"large", "long"};
+  for (const auto* rule : {"+dump", "-dump"}) {
+    CAPTURE(rule);
+    REQUIRE(pair->from.call({"ACL", "SETUSER", "default", rule}).text() == "OK");
+    REQUIRE(pair->to.call({"FLUSHALL"}).text() == "OK");
+    (void)copy_keys(pair->from, pair->to, keys);
+    CHECK(pair->to.call({"STRLEN", "large"}).integer() == kSize);
+    CHECK(pair->to.call({"LLEN", "long"}).integer() == kElements);
+    CHECK(ask(pair->to, {"LINDEX", "long", "123456"}) ==
+          ask(pair->from, {"LINDEX", "long", "123456"}));
+  }
+}
+
+TEST_CASE("no keys are copied without a question") {
+  auto pair = start_pair();
+  if (!pair) return;
+  CHECK(copy_keys(pair->from, pair->to, {}).empty());
+  CHECK(dump_keys(pair->from, {}).empty());
+}
+
+TEST_CASE("between servers of all versions") {
+  const char* build = std::getenv("RLCTL_BUILD");
+  if (std::getenv("RLCTL_TEST_SERVERS") == nullptr || build == nullptr) return;
+  if (std::getenv("RLCTL_REDIS_SERVER") != nullptr) return;  // once is enough
+  std::vector<PrivateServer> servers;
+  for (const auto& entry : fs::directory_iterator(fs::path(build) / "servers")) {
+    const support::ScopedVariable chosen("RLCTL_REDIS_SERVER", entry.path().string());
+    servers.emplace_back();
+  }
+  CHECK(servers.size() > 1);
+  for (const auto& source : servers) {
+    auto from = Connection::open(source.url(), 20s);
+    REQUIRE(from.call({"FLUSHALL"}).text() == "OK");
+    fill(from);
+    for (const auto& target : servers) {
+      if (&source == &target) continue;
+      auto to = Connection::open(target.url(), 20s);
+      REQUIRE(to.call({"FLUSHALL"}).text() == "OK");
+      require_types(copy_keys(from, to, kKeys));
+      require_same(from, to);
+    }
+  }
+}

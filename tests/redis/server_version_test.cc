@@ -1,0 +1,134 @@
+#include "redis/server_version.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "redis/connection.h"
+#include "redis/server_binary.h"
+#include "support/failure.h"
+#include "support/server.h"
+#include "support/temp_folder.h"
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using rlctl::redis::Connection;
+using rlctl::redis::display;
+using rlctl::redis::find_server_binary;
+using rlctl::redis::parse_info;
+using rlctl::redis::parse_version_line;
+using rlctl::redis::ServerVersion;
+using rlctl::redis::version_of;
+using rlctl::redis::version_of_binary;
+using support::ScopedVariable;
+using support::TempFolder;
+
+namespace {
+
+void write_program(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
+  fs::permissions(path, fs::perms::owner_all);
+}
+
+/// A folder with a program that says that it is this version.
+fs::path folder_with(const TempFolder& root, const std::string& name, const std::string& binary,
+                     const std::string& says) {
+  const auto folder = root.path() / name;
+  fs::create_directory(folder);
+  write_program(folder / binary, "echo '" + says + " sha=00000000:0 malloc=libc bits=64'");
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("INFO says what a server is, also where it gives itself out as a Redis") {
+  CHECK(parse_info("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
+                   "gcc_version:12.2.0\r\n") == ServerVersion{"redis", "7.0.15"});
+  CHECK(parse_info("# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\n"
+                   "valkey_version:8.1.1\r\n") == ServerVersion{"valkey", "8.1.1"});
+  CHECK(parse_info("redict_version:7.3.6\nredis_version:7.2.4\n") ==
+        ServerVersion{"redict", "7.3.6"});
+  CHECK(parse_info("redis_version:6.3.4\r\nexecutable:/usr/bin/keydb-server\r\n") ==
+        ServerVersion{"keydb", "6.3.4"});
+  CHECK(parse_info("redis_version:7.4.0\r\ndragonfly_version:df-v1.27.1\r\n") ==
+        ServerVersion{"dragonfly", "df-v1.27.1"});
+  CHECK_FALSE(parse_info("gcc_version:12.2.0\r\n"));
+  CHECK_FALSE(parse_info(""));
+}
+
+TEST_CASE("the answer to --version says what a binary is") {
+  CHECK(parse_version_line("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0\n") ==
+        ServerVersion{"redis", "7.0.15"});
+  CHECK(parse_version_line("Valkey server v=9.1.2 sha=0") == ServerVersion{"valkey", "9.1.2"});
+  CHECK(parse_version_line("KeyDB server v=6.3.4\n") == ServerVersion{"keydb", "6.3.4"});
+  CHECK_FALSE(parse_version_line("redis-check-rdb 7.0.15\n"));
+  CHECK_FALSE(parse_version_line("Redis server v=unknown sha=0\n"));
+  CHECK_FALSE(parse_version_line(" server v=7.0.15"));
+  CHECK_FALSE(parse_version_line(""));
+}
+
+TEST_CASE("a version is shown as its makers write it") {
+  CHECK(display({"redis", "7.0.15"}) == "Redis 7.0.15");
+  CHECK(display({"keydb", "6.3.4"}) == "KeyDB 6.3.4");
+  CHECK(ServerVersion{"redis", "10.2"}.major_number() == 10);
+  CHECK(ServerVersion{"dragonfly", "df-v1"}.major_number() == -1);
+}
+
+TEST_CASE("a server and its binary say the same") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 5s);
+  const auto version = version_of(connection);
+  REQUIRE(version.has_value());
+  CHECK(version->major_number() >= 6);
+  CHECK(version == version_of_binary(find_server_binary(), 5000ms));
+}
+
+TEST_CASE("who may not ask INFO is told by HELLO; who has to give a password is told that") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 5s);
+  const auto version = version_of(connection);
+  REQUIRE(connection.call({"ACL", "SETUSER", "default", "-info"}).text() == "OK");
+  const auto by_hello = version_of(connection);
+  REQUIRE(by_hello.has_value());
+  CHECK(by_hello == version);
+  REQUIRE(connection.call({"ACL", "SETUSER", "default", ">secret"}).text() == "OK");
+  auto stranger = Connection::open(server->url(), 5s);
+  const auto error = support::error_of([&] { (void)version_of(stranger); });
+  CHECK(error.code() == "NOAUTH");
+}
+
+TEST_CASE("a binary that says nothing, or is none, has no version, and is not waited for") {
+  const TempFolder folder;
+  write_program(folder.path() / "mute", "exec sleep 60");
+  write_program(folder.path() / "false", "exit 1");
+  const auto began = std::chrono::steady_clock::now();
+  CHECK_FALSE(version_of_binary(folder.path() / "mute", 100ms));
+  CHECK_FALSE(version_of_binary(folder.path() / "false", 5000ms));
+  CHECK_FALSE(version_of_binary(folder.path() / "not-there", 5000ms));
+  CHECK(std::chrono::steady_clock::now() - began < 4s);
+}
+
+TEST_CASE("of several binaries the one is taken that is most like the server it stands for") {
+  const TempFolder root;
+  const auto old = folder_with(root, "old", "redis-server", "Redis server v=6.0.16");
+  const auto young = folder_with(root, "young", "redis-server", "Redis server v=8.6.3");
+  const auto valkey = folder_with(root, "valkey", "valkey-server", "Valkey server v=8.1.1");
+  const ScopedVariable chosen("RLCTL_REDIS_SERVER", std::nullopt);
+  const ScopedVariable path(
+      "PATH", "/nowhere:" + old.string() + ":" + young.string() + "::" + valkey.string());
+  CHECK(find_server_binary() == old / "redis-server");
+  CHECK(find_server_binary(ServerVersion{"redis", "8.0.2"}) == young / "redis-server");
+  CHECK(find_server_binary(ServerVersion{"redis", "7.0.15"}) == old / "redis-server");
+  CHECK(find_server_binary(ServerVersion{"valkey", "8.0.1"}) == valkey / "valkey-server");
+  CHECK(find_server_binary(ServerVersion{"valkey", "9.1.2"}) == valkey / "valkey-server");
+  CHECK(find_server_binary(ServerVersion{"keydb", "6.3.4"}) == old / "redis-server");
+  const auto named = (valkey / "valkey-server").string();
+  const ScopedVariable wins("RLCTL_REDIS_SERVER", named);
+  CHECK(find_server_binary(ServerVersion{"redis", "8.0.2"}) == named);
+}
