@@ -47,13 +47,15 @@ constexpr std::array kPlaceholders = std::to_array<Placeholder>({
     {.name = "limit",
      .summary = "the number of --limit",
      .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.limit.limit); }},
+                  const Values& values) { append_number(out, values.limit.limit); },
+     .tells_limit = true},
     {.name = "burst",
      .summary = "that of --burst, or the limit",
      .append =
          [](std::string& out, const Values& values) {
            append_number(out, values.limit.burst.value_or(values.limit.limit));
-         }},
+         },
+     .tells_limit = true},
     {.name = "cost",
      .summary = "of the request",
      .append = [](std::string& out, const Values& values) { append_number(out, values.cost); }},
@@ -83,26 +85,31 @@ constexpr std::array kPlaceholders = std::to_array<Placeholder>({
     {.name = "window",
      .summary = "of --limit, in seconds: 60, 0.25",
      .append = [](std::string& out,
-                  const Values& values) { append_short_seconds(out, values.limit.window); }},
+                  const Values& values) { append_short_seconds(out, values.limit.window); },
+     .tells_limit = true},
     {.name = "window_s",
      .summary = "in seconds, which must be whole",
      .append = [](std::string& out,
                   const Values& values) { append_number(out, values.limit.window / 1s); },
+     .tells_limit = true,
      .whole_multiple = 1s},
     {.name = "window_ms",
      .summary = "in milliseconds, which must be whole",
      .append = [](std::string& out,
                   const Values& values) { append_number(out, values.limit.window / 1ms); },
+     .tells_limit = true,
      .whole_multiple = 1ms},
     {.name = "window_us",
      .summary = "in microseconds",
      .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.limit.window.count()); }},
+                  const Values& values) { append_number(out, values.limit.window.count()); },
+     .tells_limit = true},
     {.name = "window_index",
      .summary = "how many windows have ended since 1970",
      .append = [](std::string& out,
                   const Values& values) { append_number(out, values.now / values.limit.window); },
-     .tells_time = true},
+     .tells_time = true,
+     .tells_limit = true},
 });
 
 bool is_word(char c) {
@@ -184,6 +191,18 @@ const Placeholder* Template::coarsest_time() const {
     if (coarsest == nullptr || placeholder->tick > coarsest->tick) coarsest = placeholder;
   }
   return coarsest;
+}
+
+bool Template::tells_limit() const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+    return piece.placeholder != nullptr && piece.placeholder->tells_limit;
+  });
+}
+
+bool Template::holds(std::string_view placeholder) const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [placeholder](const Piece& piece) {
+    return piece.placeholder != nullptr && piece.placeholder->name == placeholder;
+  });
 }
 
 void Template::require_usable(const limiter::Limit& limit) const {

@@ -28,6 +28,7 @@ struct Placeholder {
   void (*append)(std::string& out, const TemplateValues& values) = nullptr;
   bool tells_time = false;                      ///< of when the request comes
   std::chrono::microseconds tick{1};            ///< to which it rounds that down
+  bool tells_limit = false;                     ///< its number, its burst or its window
   std::chrono::microseconds whole_multiple{1};  ///< the window must be one
 };
 
@@ -50,6 +51,10 @@ class Template {
   [[nodiscard]] bool tells_time() const;
   /// Of those in it that tell the time the one that rounds it most; null where none does.
   [[nodiscard]] const Placeholder* coarsest_time() const;
+  /// Whether it holds something of the limit, so that there must be one.
+  [[nodiscard]] bool tells_limit() const;
+  /// Whether it holds this placeholder.
+  [[nodiscard]] bool holds(std::string_view placeholder) const;
   /// Throws limiter::UsageError where a window of this length cannot be written in the unit asked
   /// for: {window_s} of 1500ms.
   void require_usable(const limiter::Limit& limit) const;
