@@ -31,15 +31,6 @@ std::string reading_text(std::int64_t bytes, std::int64_t total) {
                      static_cast<double>(total) / kMegabyte);
 }
 
-void warn_of_bad_lines(const Recording& recording, std::string_view command) {
-  const auto& counts = recording.counts();
-  const auto& bad = recording.first_bad();
-  if (!bad) return;
-  warn(fmt::format("warning: {} of {} lines cannot be read; the first is {}:{}: {}: '{}'",
-                   counts.bad, counts.lines, bad->file, bad->line, bad->why, bad->text),
-       command);
-}
-
 void require_costs(const BurstPlan& plan, const Recording& recording) {
   for (const auto& contestant : plan.contestants) {
     if (contestant.foreign) continue;
@@ -95,6 +86,15 @@ void append_file_json(std::string& out, const RecordedFile& file) {
 }
 
 }  // namespace
+
+void warn_of_bad_lines(const Recording& recording, std::string_view command) {
+  const auto& counts = recording.counts();
+  const auto& bad = recording.first_bad();
+  if (!bad) return;
+  warn(fmt::format("warning: {} of {} lines cannot be read; the first is {}:{}: {}: '{}'",
+                   counts.bad, counts.lines, bad->file, bad->line, bad->why, bad->text),
+       command);
+}
 
 std::shared_ptr<const Recording> read_recording(const BurstPlan& plan, const Invocation& invocation,
                                                 bool shows_progress) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/burst_plan.h"
 #include "cli/command.h"
@@ -17,6 +18,9 @@ namespace rlctl::cli {
 [[nodiscard]] std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
                                                                       const Invocation& invocation,
                                                                       bool shows_progress);
+
+/// A warning where lines cannot be read.
+void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);
 
 /// What was read, for the header of a report.
 void append_replay_rows(TextBlock& block, const replay::Recording& recording);

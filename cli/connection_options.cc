@@ -168,6 +168,7 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
     : interrupt_(interrupt) {
   const auto settings = resolve_connection(options, configuration);
   url_ = settings.url;
+  url_from_ = settings.url_from;
   timeout_ = settings.timeout;
   if (options.askpass) url_.password = ask_password("Password: ", interrupt);
 }

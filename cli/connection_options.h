@@ -56,6 +56,10 @@ class Connector {
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return timeout_; }
   /// For messages; holds no password.
   [[nodiscard]] std::string name() const { return redis::display(url_); }
+  /// With its password.
+  [[nodiscard]] const redis::Url& url() const noexcept { return url_; }
+  /// Where that was found; kOption where one changed any part of it.
+  [[nodiscard]] Origin url_from() const noexcept { return url_from_; }
   /// The server is this process's own.
   [[nodiscard]] bool is_private() const noexcept { return url_.scheme == redis::Scheme::kPrivate; }
 
@@ -63,6 +67,7 @@ class Connector {
   [[nodiscard]] redis::Connection open(const redis::Interrupt* interrupt);
 
   redis::Url url_;
+  Origin url_from_ = Origin::kDefault;
   std::chrono::microseconds timeout_;
   const redis::Interrupt& interrupt_;
   std::unique_ptr<redis::PrivateServer> private_server_;

@@ -76,14 +76,18 @@ void add_replay_options(Options& options, ReplayArguments& target) {
   options.list("--replay", "FILE", target.files,
                "a log instead of a pattern, plain or gzip, - for standard input; more FILEs may "
                "follow");
+  add_log_options(options, target);
+  options.value("--suggest", "SHARE", target.suggest,
+                "the smallest limit that denies at most 1% of the requests, or 1%keys");
+}
+
+void add_log_options(Options& options, ReplayArguments& target) {
   options.value("--format", "FORMAT", target.format, "of all files (default: recognised)");
   options.value("--time-field", "NAME", target.time_field, "where the time is in JSON or CSV");
   options.value("--key-field", "NAME", target.key_field,
                 "which field is the key (default: the client's address)");
   options.value("--cost-field", "NAME", target.cost_field, "which field is the cost; '' for none");
   options.flag("--strict", target.strict, "a line that cannot be read is an error");
-  options.value("--suggest", "SHARE", target.suggest,
-                "the smallest limit that denies at most 1% of the requests, or 1%keys");
 }
 
 std::string format_help() {

@@ -21,6 +21,8 @@ struct ReplayArguments {
 };
 
 void add_replay_options(Options& options, ReplayArguments& target);
+/// Those alone that say how a log is read: --format to --strict.
+void add_log_options(Options& options, ReplayArguments& target);
 /// The section of --help that lists the formats.
 [[nodiscard]] std::string format_help();
 

@@ -1,48 +1,18 @@
 #include "cli/script_options.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <filesystem>
 #include <string_view>
 
 #include "cli/limit_options.h"
 #include "cli/problem.h"
+#include "cli/script_file.h"
 #include "cli/shell_words.h"
-#include "redis/file_descriptor.h"
-#include "redis/text.h"
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kDefaultKey = "{key}";
-
-UsageError unreadable(const std::string& path, int error) {
-  return UsageError("--script: cannot read " + in_quotes(path) + ": " + redis::errno_text(error));
-}
-
-std::string contents_of(const std::string& path) {
-  const redis::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (file.get() < 0) throw unreadable(path, errno);
-  std::string contents;
-  std::array<char, 65536> piece{};
-  while (true) {
-    const auto size = ::read(file.get(), piece.data(), piece.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) throw unreadable(path, errno);
-    if (size == 0) return contents;
-    contents.append(piece.data(), static_cast<std::size_t>(size));
-  }
-}
-
-/// The file's name without its folders: what fits a table.
-std::string name_of(const std::string& path) {
-  const auto name = std::filesystem::path(path).filename().string();
-  return name.empty() ? path : name;
-}
 
 void require_script(const ScriptOptions& options) {
   const auto refuse = [](bool given, std::string_view option) {
@@ -118,7 +88,7 @@ std::shared_ptr<const traffic::ForeignLimiter> read_script(const ScriptOptions& 
   }
   require_one(options.scripts);
   const auto& path = options.scripts.front();
-  traffic::ForeignLimiter limiter{.name = name_of(path), .reading = parse_reading(options)};
+  traffic::ForeignLimiter limiter{.name = script_name(path), .reading = parse_reading(options)};
   parsed("--keys", [&] {
     for (const auto& key : keys_of(options)) limiter.keys.emplace_back(key);
   });
@@ -127,7 +97,7 @@ std::shared_ptr<const traffic::ForeignLimiter> read_script(const ScriptOptions& 
       limiter.arguments.emplace_back(word);
     }
   });
-  limiter.source = contents_of(path);
+  limiter.source = read_script_file("--script", path);
   return std::make_shared<const traffic::ForeignLimiter>(std::move(limiter));
 }
 

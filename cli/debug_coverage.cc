@@ -1,0 +1,91 @@
+#include "cli/debug_coverage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/escape.h"
+#include "cli/style.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// As Lua counts them: a line ends in LF, CR, or both in any order.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const auto end = std::min(text.find_first_of("\r\n"), text.size());
+    lines.push_back(text.substr(0, end));
+    const bool is_pair = end + 1 < text.size() && text[end + 1] != text[end] &&
+                         (text[end + 1] == '\n' || text[end + 1] == '\r');
+    text.remove_prefix(std::min(end + (is_pair ? 2 : 1), text.size()));
+  }
+  return lines;
+}
+
+std::string count_text(std::int64_t hits) {
+  return hits == 0 ? "***0" : fmt::format("{}x", hits);
+}
+
+}  // namespace
+
+Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
+    : lines_(lines_of(source)) {
+  for (const int line : coverable) hits_[line] = 0;
+}
+
+void Coverage::add(const std::map<int, std::int64_t>& hits) {
+  ++runs_;
+  for (const auto& [line, count] : hits) hits_[line] += count;
+}
+
+std::int64_t Coverage::reached() const noexcept {
+  return std::count_if(hits_.begin(), hits_.end(),
+                       [](const auto& line) { return line.second > 0; });
+}
+
+std::string Coverage::summary() const {
+  const auto all = static_cast<std::int64_t>(hits_.size());
+  if (all == 0) return "no lines that can be reached";
+  // Rounded down, so that 100 % is all of them.
+  const auto permille = reached() * 1000 / all;
+  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, all == 1 ? "" : "s",
+                         permille / 10, permille % 10);
+  if (runs_ != 1) out += fmt::format(" by {} requests", runs_);
+  return out;
+}
+
+void Coverage::append_text(std::string& out, const Look& look) const {
+  std::size_t width = count_text(0).size();
+  for (const auto& [line, hits] : hits_) width = std::max(width, count_text(hits).size());
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const auto found = hits_.find(static_cast<int>(i) + 1);
+    const auto count = found == hits_.end() ? std::string() : count_text(found->second);
+    auto line = fmt::format("{:>{}}  ", count, width + 2);
+    escape_message(line, lines_[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    const bool is_missed = found != hits_.end() && found->second == 0;
+    out += is_missed ? toned(line, Tone::kBad, look.colour) : line;
+    out += '\n';
+  }
+  out += summary() + '\n';
+}
+
+void Coverage::append_json(std::string& out) const {
+  for (const auto& [line, hits] : hits_) {
+    out += fmt::format("{{\"event\":\"coverage\",\"line\":{},\"hits\":{},\"source\":", line, hits);
+    const auto index = static_cast<std::size_t>(line) - 1;
+    append_json_string(out, index < lines_.size() ? lines_[index] : std::string_view());
+    out += "}\n";
+  }
+  out += fmt::format("{{\"event\":\"coverage_total\",\"runs\":{},\"lines\":{},\"reached\":{}}}\n",
+                     runs_, hits_.size(), reached());
+}
+
+void Coverage::append_lcov(std::string& out, std::string_view path) const {
+  out.append("TN:\nSF:").append(path).append("\n");
+  for (const auto& [line, hits] : hits_) out += fmt::format("DA:{},{}\n", line, hits);
+  out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
+}
+
+}  // namespace rlctl::cli
