@@ -39,4 +39,13 @@ std::vector<int> coverable_lines(redis::Connection& connection, std::string_view
   return lines;
 }
 
+std::vector<int> coverable_lines(redis::Connection& connection, const ProbedScript& script) {
+  std::vector<int> lines;
+  for (const int line : coverable_lines(connection, script.text)) {
+    const int own = script.line_of(line);
+    if (own > 0 && (lines.empty() || lines.back() != own)) lines.push_back(own);
+  }
+  return lines;
+}
+
 }  // namespace rlctl::ldb

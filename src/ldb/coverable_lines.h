@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ldb/probes.h"
 #include "redis/connection.h"
 
 namespace rlctl::ldb {
@@ -14,5 +15,10 @@ namespace rlctl::ldb {
 /// Throws redis::Error: kRejected where the source does not compile, with the server's words.
 [[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
                                                std::string_view source);
+
+/// The same for a script that is run with probes, in lines of the source. Of declarations like
+/// "local a", for which Lua needs no instruction at some places, there is one behind a probe.
+[[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
+                                               const ProbedScript& script);
 
 }  // namespace rlctl::ldb

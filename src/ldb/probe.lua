@@ -17,14 +17,15 @@
 -- whole number, and ~9; says that there is more, and at least so many of these.
 --
 -- Nothing here may change what the script does: no globals are written, no metamethods run, and
--- what fails is left out.
+-- what fails is left out; but a stack that overflows here is raised, as it would have overflowed.
 
 local telling, seconds, micros = ...
 local real = redis
 local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
-local next, pcall, rawequal, select, setmetatable, type = next, pcall, rawequal, select, setmetatable, type
-local byte, format, gsub, lower = string.byte, string.format, string.gsub, string.lower
-local concat = table.concat
+local error, next, pcall, rawequal, select = error, next, pcall, rawequal, select
+local setmetatable, type = setmetatable, type
+local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
+local lower, concat = string.lower, table.concat
 
 local DEEPEST, MOST_FIELDS, FIELD_BYTES = 100, 1000, 1024
 
@@ -136,6 +137,15 @@ local function tell(part, place, ...)
   end
 end
 
+local function check(done, message)
+  if done then return end
+  line = ''
+  if type(message) ~= 'string' then return end
+  if find(message, 'stack overflow', 1, true) or find(message, 'error in error', 1, true) then
+    error(message, 0)
+  end
+end
+
 local activations = 0
 
 local function probe(part, ...)
@@ -144,7 +154,7 @@ local function probe(part, ...)
     return activations
   end
   if type(part) == 'table' then return rawequal(part, real) and script_redis or part end
-  if not pcall(tell, part, ...) then line = '' end
+  check(pcall(tell, part, ...))
 end
 
 -- As the server writes it; '#' where that is in the fewest digits, as it is since 7.2.
@@ -174,10 +184,10 @@ end
 local function caller(execute)
   return function(...)
     if seconds and is_time(...) then
-      if telling then pcall(tell_call, '=' .. seconds .. ';' .. micros, ...) end
+      if telling then check(pcall(tell_call, '=' .. seconds .. ';' .. micros, ...)) end
       return { seconds, micros }
     end
-    if telling then pcall(tell_call, '', ...) end
+    if telling then check(pcall(tell_call, '', ...)) end
     return execute(...)
   end
 end

@@ -32,10 +32,7 @@ std::set<int> stops_of(std::string_view source, const std::vector<std::string>& 
   TestServer server;
   std::set<int> lines;
   const auto on_item = [&](std::string_view item) {
-    constexpr std::string_view kStopped = "* Stopped at ";
-    if (item.starts_with(kStopped)) {
-      lines.insert(std::stoi(std::string(item.substr(kStopped.size()))));
-    }
+    if (const int line = rlctl::test::stopped_at(item); line > 0) lines.insert(line);
   };
   const auto reply =
       rlctl::test::debug_script(server.connection(), source, keys, arguments, on_item);
@@ -68,6 +65,19 @@ TEST_CASE("what stands behind an endless loop or is a constant's other branch is
 
 TEST_CASE("a first line for the server is a line, and none of code") {
   CHECK(lines_of("#!lua name=x\nlocal a = 1\nreturn a") == Lines{2, 3});
+}
+
+TEST_CASE("of a probed script the lines are the source's, and declarations have a line") {
+  const std::string source = "local a\n\nlocal b\nif a then\n  return 1\nend\nreturn 2\n";
+  TestServer server;
+  auto& connection = server.connection();
+  CHECK(coverable_lines(connection, source) == Lines{4, 5, 7});
+  for (const bool wrapped : {false, true}) {
+    const auto script = rlctl::test::probed(source, {.wrapped = wrapped});
+    CHECK(coverable_lines(connection, script) == Lines{1, 3, 4, 5, 7});
+    const auto told = rlctl::test::debug(script);
+    CHECK(told.stops == Lines{1, 3, 4, 7});
+  }
 }
 
 TEST_CASE("a script that does not compile is refused in the server's words") {

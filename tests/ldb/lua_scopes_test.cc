@@ -1,0 +1,298 @@
+#include "ldb/lua_scopes.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using rlctl::ldb::find_scopes;
+using rlctl::ldb::lex_lua;
+using rlctl::ldb::LuaScopes;
+using Strings = std::vector<std::string>;
+
+LuaScopes scopes(std::string_view source) {
+  auto found = find_scopes(source);
+  REQUIRE_MESSAGE(found.has_value(), std::string(source));
+  return *std::move(found);
+}
+
+std::string name_of(const LuaScopes& scopes, std::size_t local) {
+  const auto& found = scopes.locals[local];
+  return std::string(found.name) + "@" + std::to_string(found.line);
+}
+
+/// "3: a@1 b@2" for each statement that begins a line: what its function's names mean there.
+Strings statements_of(std::string_view source) {
+  const auto found = scopes(source);
+  Strings lines;
+  for (const auto& statement : found.statements) {
+    if (!statement.begins_line) continue;
+    auto line = std::to_string(statement.line) + ":";
+    for (const auto local : statement.locals) line += " " + name_of(found, local);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+/// Of each function but the main one: what it refers to.
+Strings upvalues_of(std::string_view source) {
+  const auto found = scopes(source);
+  Strings functions;
+  for (std::size_t i = 1; i < found.functions.size(); ++i) {
+    std::string names;
+    for (const auto local : found.functions[i].outer) names += " " + name_of(found, local);
+    functions.push_back(names);
+  }
+  return functions;
+}
+
+std::vector<int> lines_of_tokens(std::string_view source) {
+  const auto found = lex_lua(source);
+  REQUIRE(found.has_value());
+  std::vector<int> lines;
+  for (const auto& token : found->tokens) lines.push_back(token.line);
+  return lines;
+}
+
+Strings texts_of(std::string_view source) {
+  const auto found = lex_lua(source);
+  REQUIRE(found.has_value());
+  Strings texts;
+  for (const auto& token : found->tokens) texts.emplace_back(token.text);
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("lines end as Lua counts them") {
+  CHECK(lines_of_tokens("a\nb\rc\r\nd\n\re\n\nf\r\rg") == std::vector{1, 2, 3, 4, 5, 7, 9, 9});
+  CHECK(lines_of_tokens("a --[[\n\r\n]] b --[==[ ]]\r]==] c") == std::vector{1, 3, 4, 4});
+  CHECK(lines_of_tokens("'a\\\r\nb' c [[\n\n]] d \"\\\n\\\r\" e") ==
+        std::vector{1, 2, 2, 4, 4, 6, 6});
+  CHECK(lines_of_tokens("#!lua name='\r\nlocal") == std::vector{2, 2});
+}
+
+TEST_CASE("tokens are those of Lua") {
+  CHECK(texts_of("a.b..c...1..2 3e+4-0x1F .5 ==~=<=>=[[x]][=[]]]=][ 'a\\'b'--x") ==
+        Strings{"a",  ".",  "b",  "..", "c",  "...",   "1..2",     "3e+4", "-",       "0x1F",
+                ".5", "==", "~=", "<=", ">=", "[[x]]", "[=[]]]=]", "[",    "'a\\'b'", ""});
+  for (const auto* source : {"'a", "'a\nb'", "[[a", "[=x", "--[[", "$", "a = \x80", "!", "~"}) {
+    CAPTURE(source);
+    CHECK_FALSE(lex_lua(source).has_value());
+  }
+  CHECK_FALSE(lex_lua("#!lua").has_value());
+}
+
+TEST_CASE("a local is visible from behind its statement to the end of its block") {
+  CHECK(statements_of("local a = 1\n"
+                      "local a, b = a, a\n"
+                      "do\n"
+                      "  local c\n"
+                      "  local b = 2\n"
+                      "  c = b\n"
+                      "end\n"
+                      "b = a\n") == Strings{"1:", "2: a@1", "3: a@2 b@2", "4: a@2 b@2",
+                                            "5: a@2 b@2 c@4", "6: a@2 c@4 b@5", "8: a@2 b@2"});
+}
+
+TEST_CASE("each branch of an if is a block") {
+  CHECK(statements_of("if x then\n local a\n f()\nelseif y then\n local b\n f()\nelse\n f()\nend\n"
+                      "f()") == Strings{"1:", "2:", "3: a@2", "5:", "6: b@5", "8:", "10:"});
+}
+
+TEST_CASE("what a for declares is visible in its body alone") {
+  CHECK(
+      statements_of("for i = 1, 2 do\n f(i)\nend\nfor k, v in next, t do\n local i\n f(i)\nend\n"
+                    "while i do\n local i\n f()\nend\nf()") ==
+      Strings{"1:", "2: i@1", "4:", "5: k@4 v@4", "6: k@4 v@4 i@5", "8:", "9:", "10: i@9", "12:"});
+}
+
+TEST_CASE("until sees the locals of its body") {
+  CHECK(upvalues_of("local a\nrepeat\n local a = 1\nuntil (function() return a end)()\n"
+                    "return function() return a end") == Strings{" a@3", " a@1"});
+}
+
+TEST_CASE("a local function is visible in itself, and a local of a function value is not") {
+  CHECK(upvalues_of("local function f() return f() end\n"
+                    "local g = function() return g() end\n"
+                    "local g\n"
+                    "local g = function() return g() end") == Strings{" f@1", "", " g@3"});
+}
+
+TEST_CASE("parameters and self belong to their function") {
+  CHECK(statements_of("local a = {}\nfunction a.b:c(x, y)\n local z\n return x\nend\n"
+                      "function a.d(x, ...)\n return x\nend\n"
+                      "return a") == Strings{"1:", "2: a@1", "3: self@2 x@2 y@2",
+                                             "4: self@2 x@2 y@2 z@3", "6: a@1", "7: x@6 arg@6",
+                                             "9: a@1"});
+}
+
+TEST_CASE("arg is declared in functions that take varargs, and nowhere else") {
+  CHECK(upvalues_of("local arg = 1\n"
+                    "local function f(...) return arg end\n"
+                    "local function g() return arg end\n"
+                    "return function(...) return function() return arg end end") ==
+        Strings{"", " arg@1", "", " arg@4"});
+}
+
+TEST_CASE("a function between refers to what one in it refers to") {
+  CHECK(upvalues_of("local a, b, c\n"
+                    "local function f()\n"
+                    "  local c\n"
+                    "  return function() return function() a = c end end\n"
+                    "end\n") == Strings{" a@1", " a@1 c@3", " a@1 c@3"});
+}
+
+TEST_CASE("fields, keys of tables and methods are no variables") {
+  CHECK(upvalues_of("local a, b, c\n"
+                    "return function() return x.a, x:b(), {c = 1, [a] = 2, b}, x['c'] end") ==
+        Strings{" a@1 b@1"});
+}
+
+TEST_CASE("globals that are read are told from those that are written") {
+  const auto found = scopes(
+      "server.call()\nserver = 1\nx, server = server\n"
+      "function server.f() end\nserver.y = 2\nlocal server = server\n"
+      "return server");
+  std::vector<std::size_t> offsets;
+  for (const auto& read : found.global_reads) {
+    if (read.name == "server") offsets.push_back(read.offset);
+  }
+  CHECK(offsets == std::vector<std::size_t>{0, 37, 68, 96});
+}
+
+TEST_CASE("locals are counted as Lua does, with those that have no name") {
+  CHECK(scopes("local a, b\nfor i = 1, 2 do local c end").functions[0].most_locals == 7);
+  CHECK(scopes("local function f(a, ...) for k, v in a do end end").functions[1].most_locals == 7);
+  CHECK(scopes("do local a, b, c end local d").functions[0].most_locals == 3);
+}
+
+TEST_CASE("only the first statement of a line begins it, and none behind another token's end") {
+  CHECK(statements_of("local a; local b\n"
+                      "; local c local d\n"
+                      "f [[\n"
+                      "]] local e\n"
+                      "do local f\n"
+                      "local g end local h\n"
+                      "--[[\n]] local i") ==
+        Strings{"1:", "3: a@1 b@1 c@2 d@2", "5: a@1 b@1 c@2 d@2 e@4", "6: a@1 b@1 c@2 d@2 e@4 f@5",
+                "8: a@1 b@1 c@2 d@2 e@4 h@6"});
+}
+
+TEST_CASE("every form of Lua is understood") {
+  for (const auto* source : {"",
+                             ";",
+                             "-- x",
+                             "return",
+                             "return;",
+                             "return 1, 2;",
+                             "do end",
+                             "do return end",
+                             "while x do break end",
+                             "while x do break; end",
+                             "repeat until x",
+                             "f{1, 2; 3,}",
+                             "f'x''y'[[z]]{}()",
+                             "a.b.c[1].d = 2",
+                             "a.b:c'x':d{}:e()",
+                             "(f)()",
+                             "(f or g)(1)",
+                             "local a, b, c = ...",
+                             "a, b.c, d[1] = 1, 2",
+                             "x = not -#a ^ -2 .. 'b'",
+                             "x = function(...) return ... end",
+                             "x = {['a'] = 1, b = 2; 3, (f()), ...}",
+                             "for i = 1, 2, 3 do end",
+                             "for a, b, c in f, g, h do end",
+                             "if a then elseif b then else end",
+                             "function a.b.c:d(e, f, ...) end",
+                             "local function f() end",
+                             "x = 1 < 2 and 3 <= 4 or 5 ~= 6 == 7 >= 8 > 9",
+                             "x = a % 2 * 3 / 4 + 5 - 6",
+                             "x = nil == true == false",
+                             "x = ((((1))))",
+                             "x = a.b.c(d)(e)[f].g:h(i)"}) {
+    CAPTURE(source);
+    // Lua has no empty statement.
+    CHECK(find_scopes(source).has_value() == (std::string_view(source) != ";"));
+  }
+}
+
+TEST_CASE("what is no Lua is given up") {
+  for (const auto* source : {"local",
+                             "local 1",
+                             "x",
+                             "x.y",
+                             "x =",
+                             "= 1",
+                             "f(",
+                             "f)",
+                             "f(,)",
+                             "if x",
+                             "if x then",
+                             "else",
+                             "end",
+                             "do",
+                             "do end end",
+                             "for",
+                             "for i do end",
+                             "for i, j = 1, 2 do end",
+                             "return 1 x = 2",
+                             "break x = 1",
+                             "function f",
+                             "function (a) end",
+                             "function f(a,) end",
+                             "function f(..., a) end",
+                             "x = {",
+                             "x = {a b}",
+                             "x = {1 = 2}",
+                             "(f())",
+                             "f() = 1",
+                             "a, f() = 1",
+                             "a, b",
+                             "local function a.b() end",
+                             "f\n(g)()",
+                             "x = function() return ... end",
+                             "goto a",
+                             "::a::",
+                             "x = a // b",
+                             "x = 1 & 2",
+                             "a:b = 1",
+                             "a:b",
+                             "local a <const> = 1",
+                             "'x'()",
+                             "not x",
+                             "x = = 1",
+                             "until x",
+                             "repeat",
+                             "while x",
+                             "while do end",
+                             "x = +1"}) {
+    CAPTURE(source);
+    CHECK_FALSE(find_scopes(source).has_value());
+  }
+}
+
+TEST_CASE("a source as deep as Lua takes is understood, and a deeper one given up") {
+  const auto nested = [](std::size_t depth) {
+    return "x = " + std::string(depth, '(') + "1" + std::string(depth, ')');
+  };
+  CHECK(find_scopes(nested(190)).has_value());
+  CHECK_FALSE(find_scopes(nested(100'000)).has_value());
+  std::string blocks, tables, functions;
+  for (int i = 0; i < 100'000; ++i) {
+    blocks += "do ";
+    tables += "x = {";
+    functions += "f(function() ";
+  }
+  for (const auto& source : {blocks, tables, functions}) {
+    CHECK_FALSE(find_scopes(source).has_value());
+  }
+  std::string chain = "x = 1";
+  for (int i = 0; i < 100'000; ++i) chain += " + f(-1).y";
+  CHECK(find_scopes(chain).has_value());
+}

@@ -1,0 +1,101 @@
+#include "support/debugged.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <regex>
+#include <utility>
+
+namespace rlctl::test {
+
+using redis::ReplyType;
+
+redis::Reply debug_script(redis::Connection& connection, std::string_view text,
+                          const std::vector<std::string>& keys,
+                          const std::vector<std::string>& arguments,
+                          const std::function<void(std::string_view)>& on_item) {
+  REQUIRE(connection.call({"SCRIPT", "DEBUG", "SYNC"}).text() == "OK");
+  const auto count = std::to_string(keys.size());
+  std::vector<std::string_view> command{"EVAL", text, count};
+  command.insert(command.end(), keys.begin(), keys.end());
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  auto items = connection.call(command);
+  while (true) {
+    REQUIRE(items.type() == ReplyType::kArray);
+    REQUIRE(items.size() > 0);
+    for (std::size_t i = 0; i < items.size(); ++i) on_item(items[i].text());
+    if (items[items.size() - 1].text() == "<endsession>") return connection.read();
+    items = connection.call({"step"});
+  }
+}
+
+int stopped_at(std::string_view item) {
+  constexpr std::string_view kStopped = "* Stopped at ";
+  if (!item.starts_with(kStopped)) return 0;
+  return std::stoi(std::string(item.substr(kStopped.size())));
+}
+
+std::string to_text(redis::ReplyView reply) {
+  static const std::regex place(R"((call to f_[0-9a-f]+|@?(user_script|rl_shim):\s*[0-9]+:?\s*))");
+  switch (reply.type()) {
+    case ReplyType::kNil:
+      return "nil";
+    case ReplyType::kInteger:
+      return std::to_string(reply.integer());
+    case ReplyType::kStatus:
+      return "+" + std::string(reply.text());
+    case ReplyType::kError:
+      return "-" + std::regex_replace(std::string(redis::to_error(reply).what()), place, "");
+    case ReplyType::kString:
+      return "'" + std::string(reply.text()) + "'";
+    case ReplyType::kArray:
+      break;
+  }
+  std::string text = "{";
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    text += (i > 0 ? " " : "") + to_text(reply[i]);
+  }
+  return text + "}";
+}
+
+Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys,
+           const std::vector<std::string>& arguments,
+           const std::function<void(const Told&)>& on_message) {
+  using Kind = ldb::ProbeReader::Line::Kind;
+  TestServer server;
+  Told told;
+  ldb::ProbeReader reader(script);
+  const auto on_item = [&](std::string_view item) {
+    if (const int line = script.line_of(stopped_at(item)); line > 0) told.stops.push_back(line);
+    if (!item.starts_with("<debug> line ")) return;
+    const auto text = item.substr(item.find(": ") + 2);
+    auto line = reader.read(text);
+    if (line.kind == Kind::kProbe) {
+      told.readings.push_back(std::move(line.reading));
+    } else if (line.kind == Kind::kCall) {
+      told.calls.push_back(std::move(line));
+    } else {
+      std::string message(text);
+      std::erase(message, '"');
+      told.messages.push_back(std::move(message));
+      if (on_message) on_message(told);
+    }
+  };
+  told.reply = to_text(debug_script(server.connection(), script.text, keys, arguments, on_item));
+  return told;
+}
+
+ldb::ProbedScript unprobed(std::string_view source) {
+  auto script = ldb::add_probes(source, {.probes = false});
+  REQUIRE(script.has_value());
+  REQUIRE(script->text == source);
+  return *std::move(script);
+}
+
+ldb::ProbedScript probed(std::string_view source, const ldb::ProbeOptions& options) {
+  auto script = ldb::add_probes(source, options);
+  REQUIRE_MESSAGE(script.has_value(), std::string(source.substr(0, 1000)));
+  return *std::move(script);
+}
+
+}  // namespace rlctl::test
