@@ -102,9 +102,10 @@ bool Parser::quoted(Value& value) {
   return true;
 }
 
-// "function@0x7f...", quoted or not.
+// "function@0x7f...", quoted or not; modules of Valkey put a blank before it.
 bool Parser::opaque(Value& value) {
   const auto before = rest_;
+  accept(" ");
   const bool is_quoted = accept("\"");
   for (const std::string_view type : {"function", "thread", "userdata", "lightuserdata"}) {
     if (!accept(type) || !accept("@0x")) continue;
@@ -164,7 +165,10 @@ bool Parser::table(Value& table, int depth) {
     if (at_cut()) break;
     if (!accept("; ") && rest_.substr(0, 1) != "}") return false;
   }
-  table.is_cut = at_cut();
+  // A table at which the server stopped holds one such field.
+  const auto holds = std::erase_if(
+      table.fields, [](const auto& entry) { return entry.first.kind == Kind::kCycle; });
+  table.is_cut = at_cut() || holds > 0;
   settle_table(table);
   return true;
 }

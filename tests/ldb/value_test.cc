@@ -90,13 +90,16 @@ TEST_CASE("what the debugger prints is read") {
         R"({[3] = 4, a = 1, b = {["c d"] = true}})");
   CHECK(read("\"function@0x7f8a\"") == "function");
   CHECK(read("function@0x7f8a") == "function");
-  CHECK(read("{<max recursion level reached! Nested table?>}") == "{{...}}");
+  CHECK(read("{[\"a\"]={[<max recursion level reached! Nested table?>]="
+             "<max recursion level reached! Nested table?>}}") == "{a = {...}}");
 }
 
 TEST_CASE("what modules of Valkey print is read") {
   CHECK(read("{1; 2; }") == "{1, 2}");
   CHECK(read("{[ok]=OK; }") == "{ok = OK}");
   CHECK(read("{[a]={b c; 5; }; [3]=x=y; }") == "{[3] = x=y, a = {b c, 5}}");
+  CHECK(read(" \"function@0x7f8a\"") == "function");
+  CHECK(read("{[f]= \"thread@0x7f\"; }") == "{f = thread}");
   const auto value = parse_printed("abc def");
   CHECK(value.kind == Kind::kRaw);
   CHECK(value.text == "abc def");
