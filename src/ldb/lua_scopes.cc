@@ -169,12 +169,14 @@ void ScopeParser::refer(const LuaToken& name) {
 // True where its last statement is a return or break.
 bool ScopeParser::chunk(bool begins_function) {
   const Level level(*this);
-  bool is_last = false;
+  bool is_last = false, is_empty = true;
   while (!is_last && !block_ends()) {
     is_last = statement(begins_function);
-    begins_function = false;
+    is_empty = begins_function = false;
     accept(";");
   }
+  // A statement may stand there, too.
+  if (!is_last && !is_empty && token().kind != Kind::kEnd) note_statement(false);
   return is_last;
 }
 

@@ -31,7 +31,8 @@ struct Probe {
   std::size_t function = 0;            ///< in which it stands; 0: the main one
 };
 
-/// A script with a probe before each line that begins with a statement, on a line of its own. The
+/// A script with a probe before each line that begins with a statement, or with the end of a block
+/// in which there is one, on a line of its own. The
 /// server's debugger knows numbers to six digits, the outer of two variables of one name, and
 /// nothing of upvalues; a probe tells what each name means there, exactly.
 ///

@@ -152,7 +152,7 @@ Message Session::guarded(Talk talk) {
     if (!in_script)
       end(Ending::kLost, error.what());
     else
-      cut_off("no stop within " + redis::format_duration(limit_));
+      let_go("no stop within " + redis::format_duration(limit_));
     if (failure != Failure::kTimeout && failure != Failure::kUnreachable &&
         failure != Failure::kProtocol) {
       throw;
@@ -280,8 +280,27 @@ void Session::abort_script() {
   if (message.stop) cut_off("the script caught its abort and went on");
 }
 
+void Session::send_abort() noexcept {
+  try {
+    connection_->append({"abort"});
+    connection_->send_some();
+  } catch (const std::exception&) {
+    // Where nothing can be sent any more, closing is what there is.
+  }
+}
+
 void Session::cut_off(std::string why) {
+  if (ended()) return;
+  if (state_ == State::kStopped) send_abort();
+  let_go(std::move(why));
+}
+
+void Session::let_go(std::string why) {
   if (!ended()) end(Ending::kCutOff, std::move(why));
+}
+
+Session::~Session() {
+  if (connection_ && state_ == State::kStopped && mode_ == Mode::kForked) send_abort();
 }
 
 bool fits_forked(const Debuggee& debuggee, std::string_view text) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,8 +60,8 @@ struct Message {
 ///     idle → enabled → stopped ⇄ running → ended
 ///
 /// One command at a time, each waited for: what comes behind a command in one write is lost. A
-/// session that is destroyed at a stop closes its connection; the script then runs on to its end
-/// without stops.
+/// session that is destroyed before its end closes its connection: a forked script is ended, as by
+/// cut_off(), and one in the server itself runs on to its end without stops, as by let_go().
 class Session {
  public:
   struct Limits {
@@ -72,8 +73,13 @@ class Session {
 
   /// `connection` has sent nothing yet, but what it sends by itself.
   Session(redis::Connection connection, Mode mode, const Limits& limits)
-      : connection_(std::move(connection)), mode_(mode), limits_(limits) {}
+      : connection_(std::make_unique<redis::Connection>(std::move(connection))),
+        mode_(mode),
+        limits_(limits) {}
   Session(redis::Connection connection, Mode mode) : Session(std::move(connection), mode, {}) {}
+  ~Session();
+  Session(Session&&) noexcept = default;
+  Session& operator=(Session&&) = delete;
 
   /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. Where there
   /// is none, ended() is true: the server refused it, or it does not compile.
@@ -94,8 +100,11 @@ class Session {
   /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
   /// and has another ending.
   void abort_script();
-  /// Closes the connection: the ending is kCutOff for the reason given.
+  /// Ends the script by an error at its line, as far as that can be done without waiting, and
+  /// closes the connection: the ending is kCutOff for the reason given.
   void cut_off(std::string why);
+  /// Closes the connection; the script runs on to its end without stops. kCutOff as well.
+  void let_go(std::string why);
 
   [[nodiscard]] bool ended() const noexcept { return ending_.has_value(); }
   /// Only where ended().
@@ -103,6 +112,7 @@ class Session {
   /// What a client gets: kReturned, kCompileError, kRunTimeError and kAborted have one, and
   /// kRefused where the server said no.
   [[nodiscard]] const std::optional<redis::Reply>& reply() const noexcept { return reply_; }
+  [[nodiscard]] std::optional<redis::Reply> take_reply() { return std::move(reply_); }
   /// Of kLost, kCutOff and kRefused: what happened, in one line.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
@@ -122,7 +132,9 @@ class Session {
   void refuse(redis::Reply reply);
   void require(State state) const;
 
-  std::optional<redis::Connection> connection_;
+  void send_abort() noexcept;
+
+  std::unique_ptr<redis::Connection> connection_;  ///< none where it ended, or was moved
   Mode mode_;
   Limits limits_;
   std::chrono::microseconds limit_{};  ///< of the wait there is

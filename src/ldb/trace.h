@@ -10,6 +10,8 @@
 #include "ldb/probes.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
+#include "redis/connection.h"
+#include "redis/reply.h"
 
 namespace rlctl::ldb {
 
@@ -44,16 +46,21 @@ struct TraceResult {
   Ending ending = Ending::kReturned;
   std::optional<redis::Reply> reply = {};
   /// Of kCompileError, kRunTimeError and kAborted: what a client is told, without SHA1 and place,
-  /// and with the source's lines in it; of kRefused, kLost and kCutOff what happened.
+  /// and with the source's lines in it; of kRefused, kLost and kCutOff what happened. One line.
   std::string message = {};
   int error_line = 0;  ///< of the source; 0 where none is to blame
   std::int64_t lines = 0, calls = 0;
   std::map<int, std::int64_t> hits = {};  ///< how often each line of the source was stopped at
-  bool exact = true;                      ///< there were probes
+  /// No variable was told as the debugger prints it, where there were no probes: numbers to six
+  /// digits, and only those of the innermost function.
+  bool exact = true;
 };
 
 struct TraceOptions {
-  std::int64_t max_steps = 100'000;                   ///< lines of the source
+  std::int64_t max_steps = 100'000;  ///< lines of the source
+  /// A script that has executed so many runs on to its end without stops (kSync; a forked one never
+  /// does); else it is ended by an error, with what it has written until then.
+  bool lets_go = false;
   std::optional<std::chrono::microseconds> now = {};  ///< see ProbeOptions
 };
 
@@ -62,7 +69,8 @@ using Connect = std::function<redis::Connection()>;
 
 /// Runs a script line by line to its end, and tells what each line did, one line late. Tries it
 /// with probes, then wrapped, then as it is (where it has too many locals for them, or is too long
-/// for a forked session). Throws redis::Error: what `connect` throws, and kInterrupted.
+/// for a forked session). What the last line does to variables is not known.
+/// Throws redis::Error: what `connect` throws, and what Session::start() does.
 [[nodiscard]] TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect,
                                 const TraceOptions& options,
                                 const std::function<void(const TracedLine&)>& on_line);

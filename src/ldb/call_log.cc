@@ -1,0 +1,120 @@
+#include "ldb/call_log.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace rlctl::ldb {
+namespace {
+
+constexpr std::string_view kCall = "<redis> ", kReply = "<reply> ", kError = "<error> ";
+
+/// "redis.call('GET', ...) ... (2 more)": how many more is not to be trusted.
+std::string_view without_count(std::string_view words) {
+  constexpr std::string_view kMore = " more)", kDots = " ... (";
+  if (!words.ends_with(kMore)) return words;
+  const auto at = words.rfind(kDots);
+  if (at == words.npos) return words;
+  const auto digits =
+      words.substr(at + kDots.size(), words.size() - at - kDots.size() - kMore.size());
+  const bool is_count =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_count ? words.substr(0, at + kDots.size() - 2) : words;
+}
+
+/// "-ERR value is not an integer" as redis::to_error() words it: no code that says nothing.
+std::string plain_error(std::string_view text) {
+  constexpr std::string_view kBare = "ERR ";
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with(kBare)) text.remove_prefix(kBare.size());
+  return std::string(text);
+}
+
+/// Whether a reply may be an error by its looks: "-CODE ...", in quotes.
+bool looks_like_error(std::string_view reply) {
+  constexpr std::string_view kStart = "\"-";
+  constexpr std::size_t kShortestCode = 3;
+  if (!reply.starts_with(kStart)) return false;
+  reply.remove_prefix(kStart.size());
+  const auto code = reply.substr(0, reply.find(' '));
+  return code.size() >= kShortestCode && code.size() < reply.size() &&
+         std::all_of(code.begin(), code.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+/// Two texts as the debugger writes an array.
+std::string array_text(const std::vector<std::string>& words) {
+  std::string text = "[";
+  for (const auto& word : words) {
+    if (text.size() > 1) text += ',';
+    text.append("\"").append(word).append("\"");
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+void CallLog::refuse_pending() {
+  if (!pending_) return;
+  calls_.push_back({.words = *std::exchange(pending_, std::nullopt)});
+  is_open_ = false;
+}
+
+void CallLog::begin(Call call) {
+  calls_.push_back(std::move(call));
+  is_open_ = true;
+  has_error_item_ = false;
+}
+
+void CallLog::add_words(CallWords words, const std::optional<std::vector<std::string>>& answer) {
+  refuse_pending();
+  is_open_ = false;
+  if (answer) {
+    calls_.push_back({.words = std::move(words), .reply = array_text(*answer)});
+  } else {
+    pending_ = std::move(words);
+  }
+}
+
+void CallLog::add_item(std::string_view item) {
+  if (item.starts_with(kCall)) {
+    item.remove_prefix(kCall.size());
+    if (pending_) {
+      begin({.words = *std::exchange(pending_, std::nullopt)});
+    } else {
+      begin({.words = {std::string(without_count(item))}, .raw = true});
+    }
+  } else if (item.starts_with(kReply)) {
+    add_reply(item.substr(kReply.size()));
+  } else if (item.starts_with(kError)) {
+    add_error(item.substr(kError.size()));
+  }
+}
+
+void CallLog::add_reply(std::string_view reply) {
+  if (!is_open_ || calls_.back().reply) return;
+  auto& call = calls_.back();
+  call.reply = reply;
+  if (!tells_errors_ && looks_like_error(reply)) {
+    const auto value = parse_printed(reply);
+    call.error = plain_error(value.kind == Value::Kind::kString ? value.text : reply);
+  }
+}
+
+// There are others: redis.error_reply() has one, too, and so have arguments that are no words.
+void CallLog::add_error(std::string_view error) {
+  if (pending_) begin({.words = *std::exchange(pending_, std::nullopt)});
+  if (!is_open_ || has_error_item_) return;
+  auto& call = calls_.back();
+  if (call.reply && !call.reply->starts_with("\"-")) return;
+  call.error = plain_error(error);
+  has_error_item_ = true;
+}
+
+std::vector<Call> CallLog::take() {
+  refuse_pending();
+  is_open_ = false;
+  return std::exchange(calls_, {});
+}
+
+}  // namespace rlctl::ldb
