@@ -44,7 +44,7 @@ struct Command {
 
 /// Every command, in the order in which `rlctl --help` lists them: X(check) stands for
 /// `extern const Command check_command`, which cli/check.cc defines.
-#define RLCTL_COMMANDS(X) X(check) X(inspect) X(reset) X(burst) X(config)
+#define RLCTL_COMMANDS(X) X(check) X(inspect) X(reset) X(burst) X(debug) X(config)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)

@@ -36,7 +36,10 @@ Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
 
 void Coverage::add(const std::map<int, std::int64_t>& hits) {
   ++runs_;
-  for (const auto& [line, count] : hits) hits_[line] += count;
+  for (const auto& [line, count] : hits) {
+    const auto found = hits_.find(line);
+    if (found != hits_.end()) found->second += count;
+  }
 }
 
 std::int64_t Coverage::reached() const noexcept {

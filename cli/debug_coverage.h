@@ -16,7 +16,7 @@ class Coverage {
   /// `coverable`: the lines that can be reached.
   Coverage(std::string_view source, const std::vector<int>& coverable);
 
-  /// A run's.
+  /// A run's; of other lines than those that can be reached nothing is counted.
   void add(const std::map<int, std::int64_t>& hits);
 
   [[nodiscard]] std::int64_t runs() const noexcept { return runs_; }

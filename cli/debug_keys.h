@@ -46,9 +46,9 @@ class KeyWatch {
 
  private:
   struct Held {
-    redis::DumpedKey dump;
-    std::optional<std::int64_t> expires_at_ms;  ///< since 1970, by the server's clock
-    KeyText text;
+    redis::DumpedKey dump = {};
+    std::optional<std::int64_t> expires_at_ms = {};  ///< since 1970, by the server's clock
+    KeyText text = {};
   };
   using HeldKeys = std::map<std::string, Held>;
   [[nodiscard]] HeldKeys look(redis::Connection& connection) const;

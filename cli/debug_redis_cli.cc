@@ -57,15 +57,6 @@ bool holds(const fs::path& path, std::string_view text) {
   return content == text;
 }
 
-/// Where `cmake --install` puts the scripts, beside the program; empty where it is not there.
-std::string installed_file(const ldb::Debuggee& script) {
-  std::error_code failed;
-  const auto program = fs::read_symlink("/proc/self/exe", failed);
-  if (failed) return {};
-  const auto path = program.parent_path().parent_path() / "share" / "rlctl" / "lua" / script.name;
-  return holds(path, script.source) ? path.string() : std::string();
-}
-
 void write_all(int fd, std::string_view text, const std::string& path) {
   while (!text.empty()) {
     const auto size = ::write(fd, text.data(), text.size());
@@ -103,7 +94,7 @@ std::string inherited_file(const ldb::Debuggee& script) {
 /// What redis-cli opens.
 std::string file_of(const DebugPlan& plan, Invocation& invocation) {
   if (plan.algorithm == nullptr) return plan.path.starts_with('-') ? "./" + plan.path : plan.path;
-  if (auto installed = installed_file(plan.debuggee); !installed.empty()) return installed;
+  if (auto installed = bundled_file(plan.debuggee); !installed.empty()) return installed;
   if (plan.redis_cli) return inherited_file(plan.debuggee);
   auto path = written_file(plan.debuggee);
   if (!plan.quiet) {
@@ -139,6 +130,14 @@ void require_server(const Connector& connector) {
 }
 
 }  // namespace
+
+std::string bundled_file(const ldb::Debuggee& script) {
+  std::error_code failed;
+  const auto program = fs::read_symlink("/proc/self/exe", failed);
+  if (failed) return {};
+  const auto path = program.parent_path().parent_path() / "share" / "rlctl" / "lua" / script.name;
+  return holds(path, script.source) ? path.string() : std::string();
+}
 
 std::vector<std::string> redis_cli_words(const DebugPlan& plan, const redis::Url& url,
                                          const std::string& file) {

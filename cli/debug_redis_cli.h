@@ -9,6 +9,10 @@
 
 namespace rlctl::cli {
 
+/// The file of a bundled script, which `cmake --install` puts beside the program; empty where there
+/// is none, or another one.
+[[nodiscard]] std::string bundled_file(const ldb::Debuggee& script);
+
 /// The words of `redis-cli --ldb --eval FILE key , argument`, which debugs the same on the server
 /// at this URL. No password is among them: redis-cli takes it from REDISCLI_AUTH. Throws UsageError
 /// for keys that cannot be said so.
