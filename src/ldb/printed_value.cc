@@ -39,7 +39,7 @@ class Parser {
   bool quoted(Value& value);
   bool escape(std::string& bytes);
   bool opaque(Value& value);
-  bool table(Value& value, int depth);
+  bool table(Value& table, int depth);
   bool bare_key(Value& value);
   void bare_value(Value& value);
   [[nodiscard]] bool at_cut() const { return rest_ == kCut; }

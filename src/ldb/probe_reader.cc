@@ -162,7 +162,7 @@ std::string server_digits(double number) {
   }
   if (zeros < 0 && (zeros > -7 || std::abs(exponent) < 4)) {
     if (exponent < 0) digits.insert(0, static_cast<std::size_t>(-exponent), '0');
-    return minus + digits.insert(static_cast<std::size_t>(std::max(exponent, 0) + 1), ".");
+    return minus + digits.insert(static_cast<std::size_t>(std::max(exponent, 0)) + 1, ".");
   }
   if (count > 1) digits.insert(1, ".");
   return minus + digits + 'e' + (exponent < 0 ? '-' : '+') + std::to_string(std::abs(exponent));

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -248,6 +249,12 @@ void check_program(TestServer& server, const std::string& source) {
   }
 }
 
+/// Every 100,000 instructions the debugger stops once more, wherever it is.
+std::vector<int> without_repeats(std::vector<int> stops) {
+  stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+  return stops;
+}
+
 /// Steps of a program as it is and with probes.
 void check_debugged(const std::string& source) {
   CAPTURE(source);
@@ -258,7 +265,7 @@ void check_debugged(const std::string& source) {
         debug(script, {}, {}, [&](const Told& so_far) { check_told(script, so_far); });
     CHECK(told.reply == original.reply);
     CHECK(told.messages == original.messages);
-    CHECK(told.stops == original.stops);
+    CHECK(without_repeats(told.stops) == without_repeats(original.stops));
   }
 }
 

@@ -110,12 +110,12 @@ std::string locals(int count) {
 
 /// The lines that are no more than "local a".
 std::vector<int> bare_declarations_of(const std::string& source) {
-  static const std::regex bare(R"( *local [^=()]*)");
+  static const std::regex kBare(R"( *local [^=()]*)");
   std::istringstream lines(source);
   std::vector<int> found;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    if (std::regex_match(line, bare)) found.push_back(number);
+    if (std::regex_match(line, kBare)) found.push_back(number);
   }
   return found;
 }
@@ -654,47 +654,176 @@ TEST_CASE("wrapped, a script that takes varargs gets them") {
 
 // --- nothing else is changed
 
+namespace {
+
+/// Parted by lines of "====".
+constexpr std::string_view kScripts = R"lua(local a = 1; local b = 2;
+a = a + b;
+return a
+====
+local t = {}
+local f = function(x) t[#t + 1] = x end;
+(f)(1);
+(f)(2)
+do end
+(f)(3)
+return t
+====
+local n = 0
+while true do
+  n = n + 1
+  if n > 3 then
+    break
+  end
+end
+return n
+====
+local n = 0
+repeat
+  local m = n
+  n = n + 1
+until m > 3
+return n
+====
+local t = {}
+for k, v in pairs({a = 1}) do
+  t[1] = k
+  t[2] = v
+end
+return t
+====
+local n = 0
+for i = 10, 1, -3 do
+  n = n * 10 + i
+end
+return n
+====
+local fs = {}
+for i = 1, 3 do
+  fs[i] = function()
+    i = i + 1
+    return i
+  end
+end
+return {fs[1](), fs[1](), fs[2](), fs[3]()}
+====
+local function f(...)
+  local a, b = ...
+  return select('#', ...), a, b
+end
+return {f(1, nil, 3)}
+====
+local function f(...)
+  return arg.n
+end
+return f(1, 2)
+====
+local o = {n = 1}
+function o:add(k)
+  self.n = self.n + k
+  return self
+end
+return o:add(2):add(3).n
+====
+local f
+function f(n)
+  if n == 0 then
+    return 'x'
+  end
+  return f(n - 1)
+end
+return f(1000)
+====
+local ok, e = pcall(function()
+  error({err = 'MINE a'})
+end)
+return e
+====
+local ok, e = pcall(error, 'x')
+return e
+====
+error('bad')
+====
+local a
+return a.b
+====
+return redis.call('INCR', 'k', 'l')
+====
+redis.call('SET', 'k', 'a')
+return redis.call('INCR', 'k')
+====
+return undefined_global
+====
+local x = string.gsub('abc', '%w', function(c)
+  return c .. c
+end)
+return x
+====
+local t = {3, 1, 2}
+table.sort(t, function(a, b)
+  return a > b
+end)
+return t
+====
+local co = coroutine.wrap(function(a)
+  local b = coroutine.yield(a + 1)
+  error('in ' .. b)
+end)
+local x = co(1)
+local ok, e = pcall(co, 'y')
+return {x, tostring(ok)}
+====
+return {1, 2,
+  3, 'x' ..
+  'y'}
+====
+return
+====
+do
+  return 5
+end
+====
+local a = 1
+if a == 1 then
+  return a
+else
+  return 2
+end
+====
+local a <const> = 1
+====
+local s = [[
+]]local t = 1
+return s .. t
+====
+if false then
+  return 1
+end
+====
+local function f()
+  local x = 1
+end
+f()
+
+-- c
+====
+)lua";
+
+Strings scripts_of_any_form() {
+  constexpr std::string_view kEnd = "====\n";
+  Strings scripts;
+  for (auto rest = kScripts; !rest.empty();) {
+    const auto end = rest.find(kEnd);
+    scripts.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(end + kEnd.size());
+  }
+  return scripts;
+}
+
+}  // namespace
+
 TEST_CASE("a script of any form does the same with probes, and stops where it stopped") {
-  const Strings sources{
-      "local a = 1; local b = 2;\na = a + b;\nreturn a",
-      "local t = {}\nlocal f = function(x) t[#t + 1] = x end;\n(f)(1);\n(f)(2)\ndo end\n(f)(3)\n"
-      "return t",
-      "local n = 0\nwhile true do\n  n = n + 1\n  if n > 3 then\n    break\n  end\nend\nreturn n",
-      "local n = 0\nrepeat\n  local m = n\n  n = n + 1\nuntil m > 3\nreturn n",
-      "local t = {}\nfor k, v in pairs({a = 1}) do\n  t[1] = k\n  t[2] = v\nend\nreturn t",
-      "local n = 0\nfor i = 10, 1, -3 do\n  n = n * 10 + i\nend\nreturn n",
-      "local fs = {}\nfor i = 1, 3 do\n  fs[i] = function()\n    i = i + 1\n    return i\n  "
-      "end\nend\n"
-      "return {fs[1](), fs[1](), fs[2](), fs[3]()}",
-      "local function f(...)\n  local a, b = ...\n  return select('#', ...), a, b\nend\n"
-      "return {f(1, nil, 3)}",
-      "local function f(...)\n  return arg.n\nend\nreturn f(1, 2)",
-      "local o = {n = 1}\nfunction o:add(k)\n  self.n = self.n + k\n  return self\nend\n"
-      "return o:add(2):add(3).n",
-      "local f\nfunction f(n)\n  if n == 0 then\n    return 'x'\n  end\n  return f(n - 1)\nend\n"
-      "return f(1000)",
-      "local ok, e = pcall(function()\n  error({err = 'MINE a'})\nend)\nreturn e",
-      "local ok, e = pcall(error, 'x')\nreturn e",
-      "error('bad')",
-      "local a\nreturn a.b",
-      "return redis.call('INCR', 'k', 'l')",
-      "redis.call('SET', 'k', 'a')\nreturn redis.call('INCR', 'k')",
-      "return undefined_global",
-      "local x = string.gsub('abc', '%w', function(c)\n  return c .. c\nend)\nreturn x",
-      "local t = {3, 1, 2}\ntable.sort(t, function(a, b)\n  return a > b\nend)\nreturn t",
-      "local co = coroutine.wrap(function(a)\n  local b = coroutine.yield(a + 1)\n  error('in ' .. "
-      "b)\n"
-      "end)\nlocal x = co(1)\nlocal ok, e = pcall(co, 'y')\nreturn {x, tostring(ok)}",
-      "return {1, 2,\n  3, 'x' ..\n  'y'}",
-      "return",
-      "do\n  return 5\nend",
-      "local a = 1\nif a == 1 then\n  return a\nelse\n  return 2\nend",
-      "local a <const> = 1",
-      "local s = [[\n]]local t = 1\nreturn s .. t",
-      "if false then\n  return 1\nend\n",
-      "local function f()\n  local x = 1\nend\nf()\n\n-- c\n",
-  };
-  for (const auto& source : sources) {
+  for (const auto& source : scripts_of_any_form()) {
     CAPTURE(source);
     if (!add_probes(source)) {
       CHECK(run(source).starts_with("-"));

@@ -36,7 +36,7 @@ int stopped_at(std::string_view item) {
 }
 
 std::string to_text(redis::ReplyView reply) {
-  static const std::regex place(R"((call to f_[0-9a-f]+|@?(user_script|rl_shim):\s*[0-9]+:?\s*))");
+  static const std::regex kPlace(R"((call to f_[0-9a-f]+|@?(user_script|rl_shim):\s*[0-9]+:?\s*))");
   switch (reply.type()) {
     case ReplyType::kNil:
       return "nil";
@@ -45,7 +45,7 @@ std::string to_text(redis::ReplyView reply) {
     case ReplyType::kStatus:
       return "+" + std::string(reply.text());
     case ReplyType::kError:
-      return "-" + std::regex_replace(std::string(redis::to_error(reply).what()), place, "");
+      return "-" + std::regex_replace(std::string(redis::to_error(reply).what()), kPlace, "");
     case ReplyType::kString:
       return "'" + std::string(reply.text()) + "'";
     case ReplyType::kArray:
