@@ -65,6 +65,7 @@ class ScopeParser {
   void refer(const LuaToken& name);
   void refer_to_global(const LuaToken& name);
 
+  [[nodiscard]] bool may_be_followed(std::size_t start, std::size_t first) const;
   bool chunk(bool begins_function);
   void block();
   bool statement(bool begins_function);
@@ -166,17 +167,44 @@ void ScopeParser::refer(const LuaToken& name) {
 
 // --- statements
 
+// The instruction with which Lua leaves a block belongs to the line on which its last statement
+// ends. Behind another one it would not: so only where there is one on that line anyway, and where
+// going back to the line on which a loop begins is another line.
+bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
+  const auto& begin = tokens_[first];
+  if (start == 0 || next_ == first || tokens_[next_ - 1].last_line != begin.line ||
+      tokens_[start - 1].last_line == begin.line) {
+    return false;
+  }
+  // One instruction sets several locals to nil.
+  const auto& end = tokens_[next_ - (tokens_[next_ - 1].is(";") ? 2 : 1)];
+  const bool is_bare = begin.is("local") && std::none_of(&begin, &end, [](const auto& token) {
+                         return token.is("=") || token.is("function");
+                       });
+  if (is_bare || end.is("nil")) return false;
+  if (begin.kind == Kind::kName) {
+    const bool does_nothing =
+        next_ - first <= 4 && tokens_[first + 1].is("=") && tokens_[first + 2].text == begin.text;
+    return !does_nothing;
+  }
+  if (begin.is("if")) return tokens_[first + 1].kind == Kind::kName || tokens_[first + 1].is("not");
+  return begin.is("(") || begin.is("local") || begin.is("function") || begin.is("for");
+}
+
 // True where its last statement is a return or break.
 bool ScopeParser::chunk(bool begins_function) {
   const Level level(*this);
-  bool is_last = false, is_empty = true;
+  bool is_last = false;
+  const auto start = next_;
+  auto first = next_;
   while (!is_last && !block_ends()) {
+    first = next_;
     is_last = statement(begins_function);
-    is_empty = begins_function = false;
+    begins_function = false;
     accept(";");
   }
-  // A statement may stand there, too.
-  if (!is_last && !is_empty && token().kind != Kind::kEnd) note_statement(false);
+  if (!is_last && may_be_followed(start, first) && token().kind != Kind::kEnd)
+    note_statement(false);
   return is_last;
 }
 

@@ -30,8 +30,9 @@ struct ScopedFunction {
   std::set<std::string_view> globals = {};  ///< that it, or one in it, refers to
 };
 
-/// Where a statement begins, or could be added behind the last one of a block that is not the main
-/// function's: at its `end`, `else`, `elseif` or `until`.
+/// Where a statement begins, or could be added without a change of which lines the others have
+/// instructions on: at the `end`, `else`, `elseif` or `until` of most blocks whose last statement
+/// stands on one line.
 struct ScopedStatement {
   std::size_t offset = 0;  ///< of its first byte
   int line = 1;

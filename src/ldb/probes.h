@@ -32,9 +32,9 @@ struct Probe {
 };
 
 /// A script with a probe before each line that begins with a statement, or with the end of a block
-/// in which there is one, on a line of its own. The
-/// server's debugger knows numbers to six digits, the outer of two variables of one name, and
-/// nothing of upvalues; a probe tells what each name means there, exactly.
+/// where that can be, on a line of its own. The server's debugger knows numbers to six digits, the
+/// outer of two variables of one name, and nothing of upvalues; a probe tells what each name means
+/// there, exactly.
 ///
 /// What the script does stays the same, but for its SHA1, its length, and where it says that errors
 /// come from. Its lines number differently: see line_of(). On its first line (behind "#!...", the

@@ -96,19 +96,42 @@ TEST_CASE("a local is visible from behind its statement to the end of its block"
                       "  c = b\n"
                       "end\n"
                       "b = a\n") == Strings{"1:", "2: a@1", "3: a@2 b@2", "4: a@2 b@2",
-                                            "5: a@2 b@2 c@4", "6: a@2 c@4 b@5", "8: a@2 b@2"});
+                                            "5: a@2 b@2 c@4", "6: a@2 c@4 b@5", "7: a@2 c@4 b@5",
+                                            "8: a@2 b@2"});
 }
 
 TEST_CASE("each branch of an if is a block") {
   CHECK(statements_of("if x then\n local a\n f()\nelseif y then\n local b\n f()\nelse\n f()\nend\n"
-                      "f()") == Strings{"1:", "2:", "3: a@2", "5:", "6: b@5", "8:", "10:"});
+                      "f()") ==
+        Strings{"1:", "2:", "3: a@2", "4: a@2", "5:", "6: b@5", "7: b@5", "8:", "9:", "10:"});
 }
 
 TEST_CASE("what a for declares is visible in its body alone") {
-  CHECK(
-      statements_of("for i = 1, 2 do\n f(i)\nend\nfor k, v in next, t do\n local i\n f(i)\nend\n"
-                    "while i do\n local i\n f()\nend\nf()") ==
-      Strings{"1:", "2: i@1", "4:", "5: k@4 v@4", "6: k@4 v@4 i@5", "8:", "9:", "10: i@9", "12:"});
+  CHECK(statements_of("for i = 1, 2 do\n f(i)\nend\nfor k, v in next, t do\n local i\n f(i)\nend\n"
+                      "while i do\n local i\n f()\nend\nf()") ==
+        Strings{"1:", "2: i@1", "3: i@1", "4:", "5: k@4 v@4", "6: k@4 v@4 i@5", "7: k@4 v@4 i@5",
+                "8:", "9:", "10: i@9", "11: i@9", "12:"});
+}
+
+TEST_CASE("a block whose last statement has no instruction on its line is not added to") {
+  const auto ends_of = [](const std::string& last) {
+    const auto statements = statements_of("local a\nwhile x do\n" + last + "\nend\n");
+    return statements.back().starts_with("4:");
+  };
+  for (const auto* last :
+       {"f()", "a = 1", "a = b", "a = a.b", "(f)()", "local b = 1", "local function b() end",
+        "a = a + 1", "if a then f() end", "for i = 1, 2 do end", "f();"}) {
+    CAPTURE(last);
+    CHECK(ends_of(last));
+  }
+  for (const auto* last :
+       {"f(1,\n2)", "local b", "local b = nil;", "a = nil", "a = a", "a = a;", "do end", "break",
+        "return", "if true then end", "repeat until true", "a = [[\n]]"}) {
+    CAPTURE(last);
+    CHECK_FALSE(ends_of(last));
+  }
+  CHECK(statements_of("for i = 1, 2 do f()\nend\n") == Strings{"1:"});
+  CHECK(statements_of("f()\ng()\n") == Strings{"1:", "2:"});
 }
 
 TEST_CASE("until sees the locals of its body") {
