@@ -197,7 +197,11 @@ ldb::TraceResult DebugSession::trace(const Target& target,
   ldb::TraceOptions options{.max_steps = plan_.max_steps};
   if (freezes_time(plan_)) options.now = target.now;
   auto result = ldb::trace(
-      target.debuggee, place_->mode(), [this] { return place_->connect(); }, options, on_line);
+      target.debuggee, place_->mode(), [this] { return place_->connect(); }, options,
+      [&](const ldb::TracedLine& line) {
+        on_line(line);
+        invocation_.interrupt.check();
+      });
   if (coverage_) coverage_->add(result.hits);
   return result;
 }

@@ -202,7 +202,8 @@ std::string DebugPlace::private_text() {
 }
 
 redis::Connection DebugPlace::connect() {
-  if (!server_) return connector_->open();
+  // An attached session must be ended in order, or its script may run on by itself.
+  if (!server_) return connector_->open_uninterrupted();
   return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
 }
 

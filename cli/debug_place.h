@@ -37,7 +37,8 @@ class DebugPlace {
   /// there, and Error(kInterrupted); nothing is left then.
   DebugPlace(const DebugPlan& plan, Invocation& invocation);
 
-  /// A connection to the server on which the script runs.
+  /// A connection to the server on which the script runs. Where that is not a private one Ctrl-C
+  /// does not end its waits: whoever runs a script there looks at the interrupt.
   [[nodiscard]] redis::Connection connect();
   [[nodiscard]] ldb::Mode mode() const noexcept;
   /// All its keys are ours.

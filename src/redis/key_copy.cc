@@ -53,12 +53,11 @@ class Transaction {
     if (multi.is_error()) throw to_error(multi);
     if (result.refused) return result;
     if (exec.is_error()) throw to_error(exec);
-    for (std::size_t i = 0; i < exec.size() && !result.refused; ++i) {
-      // Some servers look at a command only as it is executed.
-      if (exec[i].is_error()) result.refused_command = i;
-      if (exec[i].is_error()) result.refused.emplace(std::move(exec));
-    }
-    if (!result.refused) result.exec.emplace(std::move(exec));
+    // Some servers look at a command only as it is executed.
+    std::size_t failed = 0;
+    while (failed < exec.size() && !exec[failed].is_error()) ++failed;
+    result.refused_command = failed;
+    (failed < exec.size() ? result.refused : result.exec).emplace(std::move(exec));
     return result;
   }
 

@@ -3,6 +3,9 @@ load ../support/common
 # What `rlctl debug` debugs: a bundled script, a file, a policy; and how it ends. Where it runs,
 # what it replays and what it shows are in files of their own.
 
+# Processes of the private servers in this test's folder.
+private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
+
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
@@ -116,7 +119,8 @@ debug() { rlctl -u private: debug -q "$@"; }
   echo 'while true do local x = 1 end' >loop.lua
   run_with_timeout -1 30 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
   assert_equal "$(jq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
-  run -1 pgrep -f "$TMPDIR/rlctl-"
+  run -0 private_servers
+  assert_output ''
   run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-??????'
   assert_output ''
 }
@@ -128,7 +132,8 @@ debug() { rlctl -u private: debug -q "$@"; }
   echo "while true do pcall(redis.call, 'INCR', KEYS[1]) end" >count.lua
   run_with_timeout -1 30 rlctl -u private: debug -q count.lua n --trace --max-steps 7
   assert_line --regexp '^= cut off '
-  run -1 pgrep -f "$TMPDIR/rlctl-"
+  run -0 private_servers
+  assert_output ''
 }
 
 @test "a reader that leaves ends it by SIGPIPE, quietly" {

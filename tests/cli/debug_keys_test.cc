@@ -13,7 +13,6 @@
 
 using namespace std::chrono_literals;
 using rlctl::cli::DebugPlan;
-using rlctl::cli::KeyChange;
 using rlctl::cli::KeyWatch;
 using rlctl::cli::text_of;
 using rlctl::redis::Connection;
