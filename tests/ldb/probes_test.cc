@@ -404,6 +404,8 @@ TEST_CASE("numbers among a call's words are told as the server writes them") {
                         "2^53",
                         "5e-324",
                         "1.7976931348623157e308",
+                        "1.234567890123e19",
+                        "-1.2345678901234e20",
                         "-12.5",
                         "100",
                         "1/3",
@@ -414,6 +416,27 @@ TEST_CASE("numbers among a call's words are told as the server writes them") {
     const auto told = debug(probed("return redis.call('ECHO', " + number + ")"));
     REQUIRE(told.calls.size() == 1);
     CHECK("'" + told.calls[0].words[1] + "'" == told.reply);
+  }
+}
+
+TEST_CASE("numbers are written as servers since 7.2 do, whatever this one is") {
+  const auto script = probed("return 1");
+  ProbeReader reader(script);
+  const std::vector<std::pair<std::string, std::string>> numbers{
+      {"0.10000000000000001", "0.1"},
+      {"0.30000000000000004", "0.30000000000000004"},
+      {"1.0000000000000001e-05", "0.00001"},
+      {"9.9999999999999995e-08", "1e-7"},
+      {"-12.5", "-12.5"},
+      {"123456789012345.59", "123456789012345.6"},
+      {"9.2233720368547758e%2B18", "9223372036854776000"},
+      {"1.234567890123e%2B19", "12345678901230000000"},
+      {"1e%2B19", "1e+19"},
+      {"-1.5e%2B22", "-1.5e+22"},
+      {"4.9406564584124654e-324", "5e-324"}};
+  for (const auto& [told, written] : numbers) {
+    CAPTURE(told);
+    CHECK(reader.read("~rl:C;ECHO;#" + told).words == Strings{"ECHO", written});
   }
 }
 
