@@ -16,9 +16,10 @@ constexpr int kDeepest = 20;  // servers stop at 10
 constexpr std::string_view kCut = " ...";
 constexpr std::string_view kTooDeep = "<max recursion level reached! Nested table?>";
 
-/// %g writes six digits: of a number that shows as many, or an exponent, there may be more.
+/// %g writes six digits, without zeros at the end: of a number that shows as many, or is no whole
+/// one, or has an exponent, there may be more.
 bool may_be_rounded(std::string_view digits) {
-  if (digits.find('e') != std::string_view::npos) return true;
+  if (digits.find_first_of(".e") != std::string_view::npos) return true;
   std::size_t significant = 0;
   for (const char c : digits) {
     if (c >= '0' && c <= '9' && (c != '0' || significant > 0)) ++significant;

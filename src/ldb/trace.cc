@@ -1,9 +1,11 @@
 #include "ldb/trace.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ldb/call_log.h"
 #include "ldb/error_text.h"
@@ -37,6 +39,7 @@ class Run {
   void print_locals();
   std::size_t depth();
   void add_changes(std::vector<LocalChange> changes);
+  [[nodiscard]] bool is_repeated(int line) const;
   bool begin_line(int line);
   void finish_line();
   void cut_off();
@@ -44,6 +47,7 @@ class Run {
 
   const Debuggee& debuggee_;
   const ProbedScript script_;
+  const std::vector<std::string_view> source_ = source_lines(debuggee_.source);
   const TraceOptions& options_;
   const OnLine& on_line_;
   Session session_;
@@ -139,6 +143,19 @@ void Run::finish_line() {
   line_.reset();
 }
 
+/// Whether a stop where the last one was is none of the script's: the debugger makes one after each
+/// 100,000 of Lua's instructions. Only a loop comes back to its line without another one between,
+/// or a function to its own; others have a probe there.
+bool Run::is_repeated(int line) const {
+  constexpr std::array<std::string_view, 5> kMayRepeat{"for", "while", "repeat", "until",
+                                                       "function"};
+  const auto index = static_cast<std::size_t>(line) - 1;
+  if (!has_probes() || index >= source_.size()) return false;
+  return std::none_of(kMayRepeat.begin(), kMayRepeat.end(), [&](auto word) {
+    return source_[index].find(word) != std::string_view::npos;
+  });
+}
+
 /// False where it is one too many.
 bool Run::begin_line(int line) {
   finish_line();
@@ -163,10 +180,11 @@ void Run::cut_off() {
 TraceResult Run::trace() {
   auto message = session_.start(debuggee_, script_.text);
   if (message.stop && !prepare()) return result();
-  while (message.stop) {
+  for (int before = 0; message.stop;) {
     read(message);
     const int line = script_.line_of(message.stop->line);
-    if (line > 0) {
+    const bool stays = std::exchange(before, message.stop->line) == message.stop->line;
+    if (line > 0 && !(stays && is_repeated(line))) {
       if (!has_probes()) print_locals();
       if (session_.ended()) break;
       if (!begin_line(line)) {

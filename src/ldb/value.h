@@ -46,7 +46,8 @@ void append_text(std::string& out, const Value& value);
 void settle_table(Value& table);
 
 /// What the debugger of a server prints of a value: quoted strings, numbers of six digits,
-/// {1; 2}, {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate.
+/// {1; 2}, {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate: 0.3,
+/// which may be 0.1 + 0.2, but not whole ones of less than six.
 /// kRaw for what is in no such form.
 [[nodiscard]] Value parse_printed(std::string_view text);
 

@@ -79,7 +79,7 @@ TEST_CASE("what the debugger prints is read") {
   CHECK(read("true") == "true");
   CHECK(read("false") == "false");
   CHECK(read("12345") == "12345");
-  CHECK(read("-0.5") == "-0.5");
+  CHECK(read("-0.5") == "~-0.5");
   CHECK(read("inf") == "inf");
   CHECK(read("-nan") == "nan");
   CHECK(read(R"("a\"\\\r\n\t\a\b\x00\xff")") == R"("a\"\\\r\n\t\007\008\000\255")");
@@ -106,11 +106,12 @@ TEST_CASE("what modules of Valkey print is read") {
 }
 
 TEST_CASE("numbers that may have had more digits are approximate") {
-  for (const auto* exact : {"0", "5", "12345", "-1.5", "0.25", "99999", "inf", "nan", "0.0001"}) {
+  for (const auto* exact : {"0", "5", "12345", "-15", "99999", "inf", "nan"}) {
     CAPTURE(exact);
     CHECK_FALSE(parse_printed(exact).approximate);
   }
-  for (const auto* rounded : {"123456", "1.23457e+06", "1e+06", "0.333333", "-100000", "1.7e+15"}) {
+  for (const auto* rounded :
+       {"123456", "1.23457e+06", "1e+06", "0.3", "-1.5", "0.333333", "-100000", "1.7e+15"}) {
     CAPTURE(rounded);
     CHECK(parse_printed(rounded).approximate);
   }
@@ -160,7 +161,7 @@ TEST_CASE("what this server's debugger prints is read") {
   // Strings of Valkey 9 are not quoted.
   const bool quotes = texts[1] == "\"a\"";
   CHECK(texts == std::vector<std::string>{
-                     "1.5", quotes ? "\"a\"" : "a",
+                     "~1.5", quotes ? "\"a\"" : "a",
                      quotes ? "{1, {x = \"y z\"}, n = true}" : "{1, {x = y z}, n = true}",
                      "function"});
 }

@@ -1,0 +1,489 @@
+#include "ldb/trace.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "redis/private_server.h"
+#include "support/failure.h"
+#include "support/server.h"
+
+using namespace std::chrono_literals;
+using rlctl::ldb::Call;
+using rlctl::ldb::Debuggee;
+using rlctl::ldb::Ending;
+using rlctl::ldb::Mode;
+using rlctl::ldb::TracedLine;
+using rlctl::ldb::TraceOptions;
+using rlctl::ldb::TraceResult;
+using rlctl::redis::Connection;
+using rlctl::redis::PrivateServer;
+using support::contains;
+using support::start_server;
+using Strings = std::vector<std::string>;
+
+namespace {
+
+std::string text_of_call(const Call& call) {
+  std::string text;
+  for (const auto& word : call.words) text += (text.empty() ? "" : " ") + word;
+  if (call.raw) text = "raw " + text;
+  if (call.error) return text + " ! " + *call.error;
+  return text + (call.reply ? " > " + *call.reply : " refused");
+}
+
+/// "2 GET k > \"v\"", "2 x=1"
+void append_line(Strings& out, const TracedLine& line) {
+  const auto number = std::to_string(line.line);
+  out.push_back(number);
+  for (const auto& call : line.calls) out.push_back(number + " " + text_of_call(call));
+  for (const auto& message : line.messages) out.push_back(number + " debug " + message);
+  for (const auto& change : line.changed) {
+    out.push_back(number + " " + change.local.name + "=" + text_of(change.value));
+  }
+}
+
+/// A server of its own, and what traces on it tell.
+class Tracer {
+ public:
+  [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 5s); }
+  [[nodiscard]] std::string reply_to(const Strings& command) const {
+    const std::vector<std::string_view> words(command.begin(), command.end());
+    return std::string(connect().call(words).text());
+  }
+  [[nodiscard]] const PrivateServer& server() const { return server_; }
+
+  Strings operator()(const Debuggee& debuggee, Mode mode = Mode::kSync) {
+    Strings lines;
+    result = rlctl::ldb::trace(
+        debuggee, mode, [this] { return connect(); }, options,
+        [&](const TracedLine& line) {
+          CHECK(line.number == ++count_);
+          append_line(lines, line);
+        });
+    CHECK(result.lines == count_);
+    count_ = 0;
+    std::int64_t hits = 0;
+    for (const auto& [line, times] : result.hits) hits += times;
+    CHECK(hits == result.lines);
+    return lines;
+  }
+  Strings operator()(const std::string& source) { return (*this)(Debuggee{.source = source}); }
+
+  /// The same without what is not told of some kind, to be compared by eye.
+  Strings changes(const std::string& source) {
+    auto lines = (*this)(source);
+    std::erase_if(lines, [](const auto& line) { return line.find('=') == std::string::npos; });
+    return lines;
+  }
+
+  TraceOptions options = {};
+  TraceResult result = {};
+
+ private:
+  PrivateServer server_;
+  std::int64_t count_ = 0;
+};
+
+std::optional<Tracer> tracer() {
+  if (!start_server()) return std::nullopt;
+  return std::make_optional<Tracer>();
+}
+
+/// So many locals that there is no room for the probes' own.
+std::string many_locals(int count) {
+  std::string source;
+  for (int i = 0; i < count; ++i) source += "local a" + std::to_string(i) + " = 1\n";
+  return source;
+}
+
+}  // namespace
+
+TEST_CASE("each line is told with what it did") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK((*trace)(Debuggee{.source = "local key = KEYS[1]\n"
+                                    "local n = redis.call('INCRBY', key, ARGV[1])\n"
+                                    "redis.call('SET', 'a b', '', 'EX', 10)\n"
+                                    "\n"
+                                    "-- nothing\n"
+                                    "return {n, 'x'}\n",
+                          .keys = {"k"},
+                          .arguments = {"5"}}) == Strings{"1", "1 key=\"k\"", "2",
+                                                          "2 INCRBY k 5 > 5", "2 n=5", "3",
+                                                          "3 SET a b  EX 10 > \"+OK\"", "6"});
+  CHECK(trace->result.ending == Ending::kReturned);
+  CHECK(trace->result.reply->size() == 2);
+  CHECK(trace->result.lines == 4);
+  CHECK(trace->result.calls == 2);
+  CHECK(trace->result.exact);
+  CHECK(trace->result.error_line == 0);
+  CHECK(trace->result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 1}, {3, 1}, {6, 1}});
+}
+
+TEST_CASE("numbers are exact, strings whole") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK(trace->changes("local a = 1700000000123456\n"
+                       "local b = 0.1 + 0.2\n"
+                       "local c = 'a\\0\\r\\n\\200\"'\n"
+                       "local d = {1, {2}, n = {}}\n"
+                       "d[2].x = -0.5\n"
+                       "return 1") == Strings{"1 a=1700000000123456", "2 b=0.30000000000000004",
+                                              R"(3 c="a\000\r\n\200\"")", "4 d={1, {2}, n = {}}",
+                                              "5 d={1, {2, x = -0.5}, n = {}}"});
+  const auto lines = trace->changes("local s = string.rep('x', 1048576)\nreturn 1");
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].size() == std::string("1 s=\"\"").size() + 1048576);
+}
+
+TEST_CASE("a variable that hides another is one of its own") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK(trace->changes("local x = 1\n"
+                       "do\n"
+                       "  local x = 2\n"
+                       "  x = 3\n"
+                       "end\n"
+                       "local x = x + 10\n"
+                       "return x") == Strings{"1 x=1", "3 x=2", "4 x=3", "6 x=11"});
+}
+
+TEST_CASE("each round of a loop is told, and what its last line does at that line") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK((*trace)("local n = 0\n"
+                 "for i = 1, 2 do\n"
+                 "  local t = 7\n"
+                 "  n = n + i\n"
+                 "end\n"
+                 "return n") == Strings{"1", "1 n=0", "2", "2 i=1", "3", "3 t=7", "4", "4 n=1", "2",
+                                        "2 i=2", "3", "3 t=7", "4", "4 n=3", "2", "6"});
+  CHECK(trace->result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 3}, {3, 2}, {4, 2}, {6, 1}});
+  CHECK((*trace)("for i = 1, 3 do local a = i end\nreturn 1").size() == 5);
+}
+
+TEST_CASE("functions that call themselves have variables of their own each time") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK(trace->changes("local function f(n)\n"
+                       "  local d = n * 2\n"
+                       "  if n > 0 then\n"
+                       "    local r = f(n - 1)\n"
+                       "    d = d + r + 1\n"
+                       "  end\n"
+                       "  return d\n"
+                       "end\n"
+                       "local r = f(1)\n"
+                       "return r") ==
+        Strings{"8 f=function", "9 n=1", "2 d=2", "4 n=0", "2 d=0", "7 r=0", "5 d=3", "7 r=3"});
+}
+
+TEST_CASE("coroutines and closures keep theirs") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK(trace->changes("local n = 0\n"
+                       "local co = coroutine.wrap(function(a)\n"
+                       "  n = n + a\n"
+                       "  local b = coroutine.yield(n)\n"
+                       "  n = n + b\n"
+                       "  return n\n"
+                       "end)\n"
+                       "local x = co(5)\n"
+                       "local y = co(6)\n"
+                       "return y") ==
+        Strings{"1 n=0", "2 co=function", "8 a=5", "3 n=5", "4 x=5", "9 b=6", "5 n=11", "6 y=11"});
+}
+
+TEST_CASE("a call that fails is one call with its error, caught or not") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines = (*trace)(
+      "redis.call('SET', 'k', 'x')\n"
+      "local ok = pcall(redis.call, 'INCR', 'k')\n"
+      "local e = redis.pcall('LPUSH', 'k', 'y').err\n"
+      "redis.call('HSET', 'k', 'a', 'b')\n"
+      "return 1");
+  const std::string wrong = "WRONGTYPE Operation against a key holding the wrong kind of value";
+  CHECK(lines[1] == "1 SET k x > \"+OK\"");
+  CHECK(lines[3] == "2 INCR k ! value is not an integer or out of range");
+  CHECK(lines[6] == "3 LPUSH k y ! " + wrong);
+  CHECK(lines.back() == "4 HSET k a b ! " + wrong);
+  CHECK(trace->result.calls == 4);
+  CHECK(trace->result.ending == Ending::kRunTimeError);
+  CHECK(trace->result.message == wrong);
+  CHECK(trace->result.error_line == 4);
+}
+
+TEST_CASE("calls that are refused before they are executed are told") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines = (*trace)("redis.pcall('GET')\nredis.pcall('NOSUCH', 'a')\nreturn 1");
+  REQUIRE(lines.size() == 5);
+  CHECK(lines[1].starts_with("1 GET ! "));
+  CHECK(lines[3].starts_with("2 NOSUCH a ! "));
+  CHECK(trace->result.ending == Ending::kReturned);
+}
+
+TEST_CASE("an error that a script makes itself is no call's") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK((*trace)("redis.call('SET', 'k', '-ERR no') local r = redis.error_reply('MY no')\n"
+                 "local v = redis.call('GET', 'k') local q = redis.error_reply('MY no')\n"
+                 "return r")[1] == "1 SET k -ERR no > \"+OK\"");
+  CHECK(trace->result.calls == 2);
+  CHECK(trace->result.ending == Ending::kReturned);
+  CHECK(trace->result.reply->text() == "MY no");
+  CHECK((*trace)("return redis.status_reply('FINE')") == Strings{"1"});
+  CHECK(trace->result.reply->text() == "FINE");
+}
+
+TEST_CASE("commands have all their words, replies all their bytes") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines = (*trace)(
+      "redis.call('RPUSH', 'l', '1', '2', '3 4', '', '5', '6', '7', '8', '9', '10')\n"
+      "redis.call('SET', 'k', 'a\\0\\r\\n\\200')\n"
+      "redis.call('GET', 'k')\n"
+      "return redis.call('LRANGE', 'l', 0, 2)");
+  CHECK(lines[1] == "1 RPUSH l 1 2 3 4  5 6 7 8 9 10 > 10");
+  CHECK(lines[3] == std::string("2 SET k a\0\r\n\xc8 > \"+OK\"", 21));
+  CHECK(lines[5] == R"(3 GET k > "a\x00\r\n\xc8")");
+  CHECK(lines[7] == R"(4 LRANGE l 0 2 > ["1","2","3 4"])");
+}
+
+TEST_CASE("what a script tells the debugger itself is told") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines =
+      (*trace)("redis.debug('hello', 5)\nredis.log(redis.LOG_NOTICE, 'x')\nreturn 1");
+  REQUIRE(lines.size() == 4);
+  CHECK(contains(lines[1], "hello"));
+  CHECK(contains(lines[1], "5"));
+}
+
+TEST_CASE("errors are told in a client's words, with the source's line") {
+  struct Case {
+    const char* source;
+    const char* message;
+    int line;
+  };
+  const Case cases[] = {
+      {"local a = 1\nerror('my own')", "my own", 2},
+      {"local a = 1\nerror('CODE my own', 0)", "CODE my own", 2},
+      {"local a = {}\nlocal b = a.b.c", "attempt to index field 'b' (a nil value)", 2},
+      {"local function f()\n  local x = nil + 1\n  return x\nend\nlocal a = f()\nreturn a",
+       "attempt to perform arithmetic on a nil value", 2},
+      {"local co = coroutine.wrap(function()\n  error('inside')\nend)\nlocal x = co()\nreturn x",
+       "user_script:2: inside", 4},
+      {"local a = 1\nreturn nosuch",
+       "Script attempted to access nonexistent global variable 'nosuch'", 2},
+      {"local a = 1\nassert(a == 2, 'not two')\nreturn a", "not two", 2},
+      {"local a = 1\n\nredis.call('SET', 'k', 'x')\nredis.call('INCR', 'k')\nreturn a",
+       "value is not an integer or out of range", 4},
+      {"local function f(n)\n  return 1 + f(n + 1)\nend\nlocal a = f(1)\nreturn a",
+       "stack overflow", 2},
+  };
+  auto trace = tracer();
+  if (!trace) return;
+  for (const auto& each : cases) {
+    CAPTURE(each.source);
+    (void)(*trace)(each.source);
+    CHECK(trace->result.ending == Ending::kRunTimeError);
+    CHECK(trace->result.message == each.message);
+    CHECK(trace->result.error_line == each.line);
+  }
+}
+
+TEST_CASE("an error that is a table ends the script or, in many versions, the server") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK((*trace)("local a = 1\nerror({})\nreturn a").front() == "1");
+  CHECK((trace->result.ending == Ending::kRunTimeError || trace->result.ending == Ending::kLost));
+  CHECK_FALSE(trace->result.message.empty());
+  CHECK(trace->result.lines == 2);
+}
+
+TEST_CASE("a script that does not compile is told with its line") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK((*trace)("local a = 1\nlocal b = = 2\nreturn a").empty());
+  CHECK(trace->result.ending == Ending::kCompileError);
+  CHECK(trace->result.message == "unexpected symbol near '='");
+  CHECK(trace->result.error_line == 2);
+  CHECK((*trace)("local a = 1\nx x").empty());
+  CHECK(trace->result.error_line == 2);
+  CHECK((*trace)("#!nosuch\nreturn 1").empty());
+  CHECK(trace->result.ending == Ending::kCompileError);
+  CHECK(trace->result.error_line == 1);
+}
+
+TEST_CASE("scripts without code, with any line end, on one line") {
+  auto trace = tracer();
+  if (!trace) return;
+  for (const char* source : {"", "\n", " ", "\t\r\n"}) {
+    CAPTURE(source);
+    (void)(*trace)(source);
+    CHECK(trace->result.ending == Ending::kReturned);
+    CHECK(trace->result.reply->is_nil());
+    CHECK(trace->result.exact);
+  }
+  (void)(*trace)("-- a\n-- b\n");
+  CHECK(trace->result.ending == Ending::kReturned);
+  for (const char* source :
+       {"local a = 1\r\nlocal b = 2\r\nreturn b\r\n", "local a = 1\rlocal b = 2\rreturn b"}) {
+    CAPTURE(source);
+    CHECK((*trace)(source) == Strings{"1", "1 a=1", "2", "2 b=2", "3"});
+  }
+  CHECK((*trace)("local a = 1; redis.call('SET', 'k', a); return redis.call('GET', 'k')") ==
+        Strings{"1", "1 SET k 1 > \"+OK\"", "1 GET k > \"1\""});
+}
+
+TEST_CASE("a first line #! is a line") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines = (*trace)("#!lua\nlocal a = 1\nreturn a");
+  if (trace->result.ending == Ending::kCompileError) return;  // Redis 6.0
+  CHECK(lines == Strings{"2", "2 a=1", "3"});
+}
+
+TEST_CASE("the clock is what is asked for, and calls of it are told") {
+  auto trace = tracer();
+  if (!trace) return;
+  trace->options.now = 1'700'000'000'000'042us;
+  CHECK((*trace)("local t = redis.call('TIME')\nreturn t[2]") ==
+        Strings{"1", R"(1 TIME > ["1700000000","42"])", R"(1 t={"1700000000", "42"})", "2"});
+  CHECK(trace->result.reply->text() == "42");
+  CHECK(trace->result.calls == 1);
+}
+
+TEST_CASE("a script with as many locals as Lua takes is traced exactly") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines = (*trace)(many_locals(199) + "local z = 0.1 + 0.2\nreturn z");
+  CHECK(trace->result.ending == Ending::kReturned);
+  CHECK(trace->result.exact);
+  CHECK(lines.size() == 401);
+  CHECK(lines[399] == "200 z=0.30000000000000004");
+}
+
+TEST_CASE("a script for which there are no probes is traced as the debugger prints") {
+  auto trace = tracer();
+  if (!trace) return;
+  // Its own upvalues are as many as Lua takes.
+  std::string source = many_locals(60);
+  source += "local function f(x)\nlocal s = x";
+  for (int i = 0; i < 60; ++i) source += " + a" + std::to_string(i);
+  source += "\nlocal t = redis.call('GET', 'no such') return s\nend\nlocal r = f(1)\nreturn r";
+  const auto lines = (*trace)(source);
+  CHECK(trace->result.ending == Ending::kReturned);
+  CHECK(trace->result.reply->integer() == 61);
+  CHECK(trace->result.hits.at(63) == 1);
+  const auto with_call = std::count_if(lines.begin(), lines.end(), [](const auto& line) {
+    return line.find("GET no such > NULL") != std::string::npos;
+  });
+  CHECK(with_call == 1);
+  if (trace->result.exact) return;
+  CHECK(std::find(lines.begin(), lines.end(), "63 raw GET no such > NULL") != lines.end());
+  CHECK(std::find(lines.begin(), lines.end(), "62 s=61") != lines.end());
+}
+
+TEST_CASE("a long script is traced in the server, and one that a fork would lose is refused") {
+  auto trace = tracer();
+  if (!trace) return;
+  std::string source = "local n = 0\n";
+  while (source.size() < 100'000) source += "n = n + 1 -- and so on, and so on, and so on\n";
+  source += "return n";
+  (void)(*trace)(source);
+  CHECK(trace->result.ending == Ending::kReturned);
+  CHECK(trace->result.reply->integer() == trace->result.lines - 2);
+
+  CHECK((*trace)({.source = source}, Mode::kForked).empty());
+  CHECK(trace->result.ending == Ending::kRefused);
+  CHECK(contains(trace->result.message, "too long for a forked session"));
+
+  // Without probes it fits.
+  source = "local x = 0.1 + 0.2\nlocal y = x\n" + std::string(10'000, '\n') + "return 1";
+  CHECK((*trace)({.source = source}, Mode::kForked) ==
+        Strings{"1", "1 x=~0.3", "2", "2 y=~0.3", "10003"});
+  CHECK_FALSE(trace->result.exact);
+}
+
+TEST_CASE("a forked trace leaves the server as it was") {
+  auto trace = tracer();
+  if (!trace) return;
+  CHECK((*trace)({.source = "redis.call('SET', 'k', 'x')\nreturn redis.call('GET', 'k')"},
+                 Mode::kForked) == Strings{"1", "1 SET k x > \"+OK\"", "2", "2 GET k > \"x\""});
+  CHECK(trace->result.reply->text() == "x");
+  CHECK(trace->connect().call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE("a script without an end is cut off, and nothing of it runs on") {
+  auto trace = tracer();
+  if (!trace) return;
+  trace->options.max_steps = 50;
+  for (const auto mode : {Mode::kSync, Mode::kForked}) {
+    const auto lines = (*trace)({.source = "local n = 0\nwhile true do\n  n = n + 1\nend"}, mode);
+    CHECK(trace->result.ending == Ending::kCutOff);
+    CHECK(trace->result.lines == 50);
+    CHECK(trace->result.message == "it had executed 50 lines");
+    CHECK_FALSE(trace->result.reply);
+    CHECK(trace->reply_to({"PING"}) == "PONG");
+    (void)(*trace)({.source = "while true do end"}, mode);
+    CHECK(trace->result.lines == 50);
+    CHECK(trace->reply_to({"PING"}) == "PONG");
+  }
+}
+
+TEST_CASE("a script that is let go runs on to its end") {
+  auto trace = tracer();
+  if (!trace) return;
+  trace->options.max_steps = 2;
+  trace->options.lets_go = true;
+  (void)(*trace)("local a = 1\nlocal b = 2\nredis.call('SET', 'k', 'x')\nreturn 1");
+  CHECK(trace->result.ending == Ending::kCutOff);
+  CHECK(trace->reply_to({"GET", "k"}) == "x");
+
+  trace->options.lets_go = false;
+  (void)(*trace)("local a = 1\nlocal b = 2\nredis.call('SET', 'l', 'x')\nreturn 1");
+  CHECK(trace->connect().call({"EXISTS", "l"}).integer() == 0);
+}
+
+TEST_CASE("a server that is gone in mid-session is a session lost, with its lines until then") {
+  auto trace = tracer();
+  if (!trace) return;
+  Strings lines;
+  const auto result = rlctl::ldb::trace(
+      {.source = "local a = 1\nlocal b = 2\nreturn b"}, Mode::kSync,
+      [&] { return trace->connect(); }, {},
+      [&](const TracedLine& line) {
+        append_line(lines, line);
+        if (line.line == 1) REQUIRE(::kill(trace->server().pid(), SIGKILL) == 0);
+      });
+  CHECK(result.ending == Ending::kLost);
+  CHECK_FALSE(result.message.empty());
+  CHECK(lines.front() == "1");
+}
+
+TEST_CASE("who cannot connect is told so, and who may not debug is refused") {
+  auto trace = tracer();
+  if (!trace) return;
+  REQUIRE(trace->reply_to({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval"}) == "OK");
+  auto url = trace->server().url();
+  url.user = "bob";
+  url.password = "pw";
+  const auto result = rlctl::ldb::trace(
+      {.source = "return 1"}, Mode::kForked, [&] { return Connection::open(url, 5s); }, {},
+      [](const TracedLine&) { FAIL("nothing was executed"); });
+  CHECK(result.ending == Ending::kRefused);
+  CHECK(result.message.starts_with("NOPERM"));
+  CHECK(result.reply->is_error());
+}
