@@ -18,7 +18,6 @@ namespace {
 using redis::Error;
 using redis::Failure;
 using redis::ReplyType;
-using redis::ReplyView;
 
 /// What a server's debugger takes in one command: LDB's own limits, the same in all versions.
 constexpr std::size_t kLongestWord = 1024;

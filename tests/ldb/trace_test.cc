@@ -171,6 +171,20 @@ TEST_CASE("each round of a loop is told, and what its last line does at that lin
   CHECK((*trace)("for i = 1, 3 do local a = i end\nreturn 1").size() == 5);
 }
 
+TEST_CASE("each line of a long run is counted once, though the debugger stops more often") {
+  auto trace = tracer();
+  if (!trace) return;
+  (void)(*trace)(
+      "local n, s = 0, 0\n"
+      "for i = 1, 5000 do\n"
+      "  n = n + i\n"
+      "  s = s + string.len(n .. '') + string.len(i .. '') + string.len(s .. '')\n"
+      "end\n"
+      "return n");
+  CHECK(trace->result.hits ==
+        std::map<int, std::int64_t>{{1, 1}, {2, 5001}, {3, 5000}, {4, 5000}, {6, 1}});
+}
+
 TEST_CASE("functions that call themselves have variables of their own each time") {
   auto trace = tracer();
   if (!trace) return;
@@ -242,6 +256,8 @@ TEST_CASE("an error that a script makes itself is no call's") {
   CHECK(trace->result.calls == 2);
   CHECK(trace->result.ending == Ending::kReturned);
   CHECK(trace->result.reply->text() == "MY no");
+  CHECK((*trace)("redis.pcall('INCR', 'k') local r = redis.error_reply('MY no')\nreturn r")[1] ==
+        "1 INCR k ! value is not an integer or out of range");
   CHECK((*trace)("return redis.status_reply('FINE')") == Strings{"1"});
   CHECK(trace->result.reply->text() == "FINE");
 }
