@@ -16,8 +16,9 @@ namespace rlctl::ldb {
 [[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
                                                std::string_view source);
 
-/// The same for a script that is run with probes, in lines of the source. Of declarations like
-/// "local a", for which Lua needs no instruction at some places, there is one behind a probe.
+/// The same for a script that is run with probes, in lines of the source. There are some more: Lua
+/// has no instruction for a "local a" at some places, nor for "do end", and jumps to a jump (a
+/// `break`) lead to where that would; not so behind a probe.
 [[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
                                                const ProbedScript& script);
 

@@ -37,8 +37,9 @@ struct Probe {
 /// there, exactly.
 ///
 /// What the script does stays the same, but for its SHA1, its length, and where it says that errors
-/// come from. Its lines number differently: see line_of(). On its first line (behind "#!...", the
-/// second) stands nothing of the source where there are probes.
+/// come from, and that the debugger also stops where Lua would have left out the instruction: at
+/// each `break` and "local a". Its lines number differently: see line_of(). On its first line
+/// (behind "#!...", the second) stands nothing of the source where there are probes.
 struct ProbedScript {
   std::string text = {};  ///< to be sent instead of the source
   std::vector<Local> locals = {};

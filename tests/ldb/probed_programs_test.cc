@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ldb/lua_lexer.h"
 #include "ldb/probes.h"
 #include "support/debugged.h"
 #include "support/limiters.h"
@@ -25,8 +27,9 @@ using rlctl::test::to_text;
 using rlctl::test::Told;
 using Strings = std::vector<std::string>;
 
-// Programs of every statement, which come to an end, with few names that hide each other. They say
-// by redis.debug() what their variables hold, which is what probes must have told just before.
+// Programs of every statement (but of none for which Lua has no instruction), which come to an end,
+// with few names that hide each other. They say by redis.debug() what their variables hold, which
+// is what probes must have told just before.
 class Program {
  public:
   explicit Program(Random& random) : random_(random) {}
@@ -146,7 +149,7 @@ class Program {
         return line("local " + declare(2) + " = " + value + ", 1");
       }
       case 3:
-        return line(random_.one_of(values()) + " = " + expression());
+        return line(random_.one_of(values()) + " = " + expression() + " + 0");
       case 4:
         line("if " + condition() + " then");
         inner_block(depth);
@@ -168,6 +171,7 @@ class Program {
         return function(depth);
       case 10:
         line("do");
+        say();
         inner_block(depth);
         return line("end");
       default:
@@ -249,10 +253,31 @@ void check_program(TestServer& server, const std::string& source) {
   }
 }
 
-/// Every 100,000 instructions the debugger stops once more, wherever it is.
-std::vector<int> without_repeats(std::vector<int> stops) {
-  stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+/// Without those at a `break`: a jump to one goes to where that would go, unless there is a probe
+/// before it.
+std::vector<int> comparable(std::vector<int> stops, const std::string& source) {
+  const auto tokens = rlctl::ldb::lex_lua(source);
+  REQUIRE(tokens.has_value());
+  std::set<int> breaks;
+  for (const auto& token : tokens->tokens) {
+    if (token.is("break")) breaks.insert(token.line);
+  }
+  std::erase_if(stops, [&](int line) { return breaks.contains(line); });
   return stops;
+}
+
+/// The same stops; but every 100,000 instructions, of which probes have most, the debugger stops
+/// once more, wherever it is.
+void check_stops(const Told& told, const Told& original, const std::string& source) {
+  const auto stops = comparable(told.stops, source);
+  const auto expected = comparable(original.stops, source);
+  auto next = expected.begin();
+  for (const int line : stops) {
+    if (next != expected.end() && line == *next) ++next;
+  }
+  CHECK(next == expected.end());
+  REQUIRE(stops.size() >= expected.size());
+  CHECK(stops.size() - expected.size() <= 1 + told.readings.size() / 200);
 }
 
 /// Steps of a program as it is and with probes.
@@ -265,7 +290,7 @@ void check_debugged(const std::string& source) {
         debug(script, {}, {}, [&](const Told& so_far) { check_told(script, so_far); });
     CHECK(told.reply == original.reply);
     CHECK(told.messages == original.messages);
-    CHECK(without_repeats(told.stops) == without_repeats(original.stops));
+    check_stops(told, original, source);
   }
 }
 

@@ -755,7 +755,7 @@ function f(n)
   end
   return f(n - 1)
 end
-return f(1000)
+return f(20)
 ====
 local ok, e = pcall(function()
   error({err = 'MINE a'})
