@@ -26,6 +26,7 @@
 #include "cli/problem.h"
 #include "cli/terminal.h"
 #include "ldb/coverable_lines.h"
+#include "ldb/probes.h"
 #include "ldb/trace.h"
 #include "redis/error.h"
 #include "redis/reply.h"
@@ -305,13 +306,27 @@ void DebugSession::show_coverage(Destination& lcov) {
   }
 }
 
+/// Of the form in which trace() will run it, or nearly so.
+std::vector<int> lines_to_reach(redis::Connection& connection, const std::string& source) {
+  for (const bool wrapped : {false, true}) {
+    const auto probed = ldb::add_probes(source, {.wrapped = wrapped});
+    if (!probed || probed->probes.empty()) break;
+    try {
+      return ldb::coverable_lines(connection, *probed);
+    } catch (const redis::Error& error) {
+      if (error.failure() != redis::Failure::kRejected) throw;
+    }
+  }
+  return ldb::coverable_lines(connection, source);
+}
+
 /// There is none of a script that does not compile; that is told when it is run.
 void DebugSession::prepare_coverage() {
   if (!plan_.coverage) return;
   auto connection = place_->connect();
   try {
-    coverage_.emplace(plan_.debuggee.source,
-                      ldb::coverable_lines(connection, plan_.debuggee.source));
+    const auto& source = plan_.debuggee.source;
+    coverage_.emplace(source, lines_to_reach(connection, source));
   } catch (const redis::Error& error) {
     if (error.failure() != redis::Failure::kRejected) throw;
   }

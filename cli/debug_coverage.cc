@@ -6,22 +6,10 @@
 
 #include "cli/escape.h"
 #include "cli/style.h"
+#include "ldb/source_lines.h"
 
 namespace rlctl::cli {
 namespace {
-
-/// As Lua counts them: a line ends in LF, CR, or both in any order.
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto end = std::min(text.find_first_of("\r\n"), text.size());
-    lines.push_back(text.substr(0, end));
-    const bool is_pair = end + 1 < text.size() && text[end + 1] != text[end] &&
-                         (text[end + 1] == '\n' || text[end + 1] == '\r');
-    text.remove_prefix(std::min(end + (is_pair ? 2 : 1), text.size()));
-  }
-  return lines;
-}
 
 std::string count_text(std::int64_t hits) {
   return hits == 0 ? "***0" : fmt::format("{}x", hits);
@@ -30,7 +18,7 @@ std::string count_text(std::int64_t hits) {
 }  // namespace
 
 Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
-    : lines_(lines_of(source)) {
+    : lines_(ldb::source_lines(source)) {
   for (const int line : coverable) hits_[line] = 0;
 }
 

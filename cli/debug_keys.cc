@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 
 /// Of more keys than these only the script's own are looked at.
 constexpr std::int64_t kMostKeys = 1000;
+/// In ms. A TTL that is set anew to what it was a moment ago is no change that anybody looks for.
+constexpr std::int64_t kSameTtl = 1000;
 
 // ---- What a key holds ----
 
@@ -116,14 +118,9 @@ std::string limiter_text(const limiter::Inspection& inspection) {
 
 // ---- When it expires ----
 
-/// By the server's clock; in exact servers to the ms, else to about two.
-std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis::DumpedKey& dump,
-                                      bool is_exact) {
+/// By the server's clock, to about two ms.
+std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis::DumpedKey& dump) {
   if (!dump.ttl) return std::nullopt;
-  if (is_exact) {
-    const auto at = connection.call({"PEXPIRETIME", dump.key}).integer();
-    return at < 0 ? std::nullopt : std::optional(at);
-  }
   connection.append({"TIME"});
   connection.append({"PTTL", dump.key});
   const auto time = connection.read();
@@ -169,8 +166,6 @@ KeyWatch::KeyWatch(redis::Connection& connection, const DebugPlan& plan,
   for (auto& key : keys) {
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) keys_.push_back(std::move(key));
   }
-  // Since 7.0.
-  is_exact_ = !connection.call({"PEXPIRETIME", "none"}).is_error();
   before_ = look(connection);
 }
 
@@ -202,7 +197,7 @@ KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   for (auto& dump : redis::dump_keys(connection, keys)) {
     if (!dump.exists()) continue;
     Held one{.dump = std::move(dump)};
-    one.expires_at_ms = expiry_of(connection, one.dump, is_exact_);
+    one.expires_at_ms = expiry_of(connection, one.dump);
     one.text = describe(connection, one.dump);
     auto key = one.dump.key;
     held.insert_or_assign(std::move(key), std::move(one));
@@ -216,10 +211,9 @@ KeyChange KeyWatch::compare(const std::string& key, const Held* before, const He
   if (after != nullptr) change.after = after->text;
   change.changed = (before == nullptr) != (after == nullptr);
   if (before == nullptr || after == nullptr) return change;
-  const std::int64_t tolerance = is_exact_ ? 0 : 2;
   const bool same_expiry =
       before->expires_at_ms.has_value() == after->expires_at_ms.has_value() &&
-      std::abs(before->expires_at_ms.value_or(0) - after->expires_at_ms.value_or(0)) <= tolerance;
+      std::abs(before->expires_at_ms.value_or(0) - after->expires_at_ms.value_or(0)) < kSameTtl;
   change.changed = !same_expiry || before->dump.type != after->dump.type ||
                    before->dump.payload != after->dump.payload;
   return change;

@@ -59,7 +59,6 @@ class KeyWatch {
   const DebugPlan& plan_;
   std::vector<std::string> keys_;
   std::optional<std::chrono::microseconds> now_;
-  bool is_exact_ = true;  ///< the server knows when keys expire
   HeldKeys before_;
 };
 

@@ -76,7 +76,7 @@ TEST_CASE("what was only read is as before, and so is what was not there") {
         Lines{"'k': string, \"5\", no ttl, as before", "'none': not there, as before"});
 }
 
-TEST_CASE("a TTL that passes is no change, one that is set anew is") {
+TEST_CASE("a TTL that passes is no change, one that is set to another time is") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
@@ -86,6 +86,8 @@ TEST_CASE("a TTL that passes is no change, one that is set anew is") {
   (void)connection.call({"BLPOP", "none", "0.05"});
   CHECK_FALSE(watch.changes(connection).front().changed);
   call(connection, {{"PEXPIRE", "k", "100000"}});
+  CHECK_FALSE(watch.changes(connection).front().changed);
+  call(connection, {{"PEXPIRE", "k", "102000"}});
   CHECK(watch.changes(connection).front().changed);
   call(connection, {{"PERSIST", "k"}});
   CHECK(watch.changes(connection).front().changed);
