@@ -65,6 +65,7 @@ class ScopeParser {
   void refer(const LuaToken& name);
   void refer_to_global(const LuaToken& name);
 
+  [[nodiscard]] bool does_nothing(std::size_t first) const;
   [[nodiscard]] bool may_be_followed(std::size_t start, std::size_t first) const;
   bool chunk(bool begins_function);
   void block();
@@ -167,6 +168,16 @@ void ScopeParser::refer(const LuaToken& name) {
 
 // --- statements
 
+// "a = a", of which Lua makes no instruction where that is a local. A block in which there is one
+// is left in another way than one in which there is none.
+bool ScopeParser::does_nothing(std::size_t first) const {
+  if (tokens_[first].kind != Kind::kName || first + 3 >= tokens_.size()) return false;
+  const auto& behind = tokens_[first + 3];
+  const bool ends = behind.kind == Kind::kName || behind.kind == Kind::kEnd || behind.is(";") ||
+                    (behind.kind == Kind::kKeyword && !behind.is("and") && !behind.is("or"));
+  return ends && tokens_[first + 1].is("=") && tokens_[first + 2].text == tokens_[first].text;
+}
+
 // The instruction with which Lua leaves a block belongs to the line on which its last statement
 // ends. Behind another one it would not: so only where there is one on that line anyway, and where
 // going back to the line on which a loop begins is another line.
@@ -182,11 +193,7 @@ bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
                          return token.is("=") || token.is("function");
                        });
   if (is_bare || end.is("nil")) return false;
-  if (begin.kind == Kind::kName) {
-    const bool does_nothing =
-        next_ - first <= 4 && tokens_[first + 1].is("=") && tokens_[first + 2].text == begin.text;
-    return !does_nothing;
-  }
+  if (begin.kind == Kind::kName) return !does_nothing(first);
   if (begin.is("if")) return tokens_[first + 1].kind == Kind::kName || tokens_[first + 1].is("not");
   return begin.is("(") || begin.is("local") || begin.is("function") || begin.is("for");
 }
@@ -216,7 +223,8 @@ void ScopeParser::block() {
 
 void ScopeParser::note_statement(bool begins_function) {
   ScopedStatement statement{token().offset, token().line, open().function};
-  statement.begins_line = next_ == 0 || tokens_[next_ - 1].last_line < token().line;
+  statement.begins_line =
+      (next_ == 0 || tokens_[next_ - 1].last_line < token().line) && !does_nothing(next_);
   statement.begins_function = begins_function;
   if (statement.begins_line) statement.locals = visible();
   scopes.statements.push_back(std::move(statement));

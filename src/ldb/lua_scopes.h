@@ -37,7 +37,8 @@ struct ScopedStatement {
   std::size_t offset = 0;  ///< of its first byte
   int line = 1;
   std::size_t function = 0;
-  bool begins_line = false;  ///< no token stands before it on its line, not the end of one either
+  /// No token stands before it on its line, not the end of one either; and it is not "a = a".
+  bool begins_line = false;
   bool begins_function = false;
   /// What the function's own names mean there, the innermost last. Only of one that begins a line.
   std::vector<std::size_t> locals = {};

@@ -132,6 +132,8 @@ TEST_CASE("a block whose last statement has no instruction on its line is not ad
   }
   CHECK(statements_of("for i = 1, 2 do f()\nend\n") == Strings{"1:"});
   CHECK(statements_of("f()\ng()\n") == Strings{"1:", "2:"});
+  CHECK(statements_of("a = a\na = a;\na = a + 1\na = a and b\na = a.b\na = a\n") ==
+        Strings{"3:", "4:", "5:"});
 }
 
 TEST_CASE("until sees the locals of its body") {
