@@ -572,10 +572,10 @@ TEST_CASE("answers that are cut off or no answers are a connection lost") {
       {stop, "*1\r\n+<endsession>\r\n*2\r\n:1\r\n"},
       {stop, "*2\r\n+<endsession>\r\n+<reply> 1\r\n"},
   };
-  for (const auto& [eval, step] : cases) {
-    CAPTURE(eval);
-    CAPTURE(step);
-    const ScriptedServer server(answers("+OK\r\n", eval, step));
+  for (const auto& each : cases) {
+    CAPTURE(each.first);
+    CAPTURE(each.second);
+    const ScriptedServer server(answers("+OK\r\n", each.first, each.second));
     const auto session = session_with(server);
     REQUIRE(session.ended());
     CHECK(session.ending() == Ending::kLost);
