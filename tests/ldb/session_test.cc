@@ -31,7 +31,6 @@ using rlctl::limiter::UsageError;
 using rlctl::redis::Connection;
 using rlctl::redis::Failure;
 using rlctl::redis::PrivateServer;
-using rlctl::redis::ReplyType;
 using rlctl::redis::Url;
 using support::contains;
 using support::error_of;
