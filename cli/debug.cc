@@ -195,7 +195,9 @@ DebugSession::Target DebugSession::next_target() {
 
 ldb::TraceResult DebugSession::trace(const Target& target,
                                      const std::function<void(const ldb::TracedLine&)>& on_line) {
-  ldb::TraceOptions options{.max_steps = plan_.max_steps};
+  // What runs in the server itself is not left half done.
+  ldb::TraceOptions options{.max_steps = plan_.max_steps,
+                            .lets_go = plan_.where == DebugWhere::kSync};
   if (freezes_time(plan_)) options.now = target.now;
   auto result = ldb::trace(
       target.debuggee, place_->mode(), [this] { return place_->connect(); }, options,

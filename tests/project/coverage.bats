@@ -1,0 +1,208 @@
+load ../support/common
+
+# Every line of every bundled script is reached by the calls below, as `rlctl debug --coverage` counts
+# it, or listed with its reason. Each call is led through the debugger on a copy of the keys, and then
+# executed, so that the next one finds what it left.
+
+setup_file() { start_server; }
+
+t=1795155075000000 # a caller's clock
+window=60000000
+
+# use NAME: which script is asked from now on.
+use() {
+  script=$project/lua/$1.lua
+  reports=$BATS_TEST_TMPDIR/$1
+  mkdir "$reports"
+  asked=0
+  sha1=$(cli SCRIPT LOAD "$(<"$script")")
+  cli FLUSHALL >/dev/null
+}
+
+# ask KEYS ARG…
+ask() {
+  local key keys=() names=()
+  for key in $1; do
+    keys+=(--keys "$key")
+    names+=("$key")
+  done
+  shift
+  asked=$((asked + 1))
+  local words=''
+  (($#)) && words=$(printf '%q ' "$@")
+  run rlctl debug "$script" "${keys[@]}" --args "$words" --coverage --lcov "$reports/$asked.info" -q
+  ((status == 0 || status == 5)) || fail "ask $*: status $status: $output"
+  redis-cli -s "$socket" EVALSHA "$sha1" "${#names[@]}" "${names[@]}" "$@" >/dev/null
+}
+
+# unreached: the numbers of the lines that no call has reached, with their text.
+unreached() {
+  cat "$reports"/*.info | awk -F '[:,]' '/^DA:/ { hits[$2] += $3 } END { for (line in hits) if (!hits[line]) print line }' |
+    sort -n | while read -r line; do sed -n "${line}{s/^ *//;p}" "$script"; done
+}
+
+# What every limiter's script does with its arguments.
+arguments() {
+  ask ''
+  ask k 5 $window '' 1 $t more
+  ask k 5 $window '' x
+  ask k 5 $window '' 1 x
+  ask k x $window
+  ask k 5 x
+  ask k 5 $window x
+  ask 'k k' 5 $window '' 6 $window
+  ask k 5 $window
+  ask k 5 $window '' 0
+  cli FLUSHALL >/dev/null
+}
+
+# What every limiter does with keys: one and several, allowed, denied, looked at, refunded, in order
+# and with a clock that steps back, with other limits than before, and of another type.
+decisions() {
+  local i
+  for i in 1 2 3 4 5 6; do ask k 5 $window '' 1 $((t + i)); done
+  ask k 5 $window '' 2 $((t + 7))
+  ask k 5 $window '' 9 $((t + 7))
+  ask k 5 $window '' 0 $((t - 5000000))
+  ask k 5 $window '' 1 $((t - 5000000))
+  ask k 5 $window '' -2 $((t + 8))
+  ask k 7 90000000 '' 1 $((t + 9))
+  ask k 3 $window '' 1 $((t + 10))
+  ask k 5 $window '' 1 $((t + 40000000))
+  ask k 5 $window '' 3 $((t + 61000000))
+  ask k 5 $window '' 2 $((t + 100000000))
+  ask k 5 $window '' 1 $((t + 400000000))
+  ask k 5 $window '' -9 $((t + 400000001))
+  ask k 5 $window '' -1 $((t + 400000002))
+  ask 'a b' 5 $window '' 2 $window '' 1 $t
+  ask 'a b' 5 $window '' 2 $window '' 2 $((t + 1))
+  ask 'a b' 1 $window '' 2 $window '' 2 $((t + 1))
+  ask 'a b' 5 $window '' 2 $window '' 0 $((t + 2))
+  ask 'a b' 5 $window '' 2 $window '' -1 $((t + 3))
+  ask 'a b' 5 $window '' 2 $window '' 1 $((t + 4))
+  ask s 5 $window
+  ask s 5 $window
+  ask s 7 $window
+  ask s 5 $window '' -9
+  cli SADD wrong x >/dev/null
+  ask wrong 5 $window
+  cli SET text other >/dev/null
+  ask text 5 $window
+}
+
+# covers [LINES]: all lines are reached but these.
+covers() {
+  run unreached
+  assert_output "${1-}"
+}
+
+# The lines that read and check arguments are the same in every script, though most have no burst.
+without_burst="return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
+'and burst * window / limit <= 4e15, not ' ..
+string.format(\"'%d'\", burst))"
+
+too_much_burst() { ask k 1000000000 $window 1000000000; }
+# What the server's clock wrote lives too short for a caller's, which may be slower.
+two_clocks() {
+  ask two 5 $window
+  ask two 5 $window '' 1 $t
+}
+
+@test "every line of fixed-window is reached" {
+  use fixed-window
+  arguments
+  decisions
+  two_clocks
+  covers "$without_burst"
+}
+
+@test "every line of sliding-window-log is reached" {
+  use sliding-window-log
+  arguments
+  decisions
+  cli RPUSH between $((t - 100000000)) x $t >/dev/null
+  ask between 5 $window '' 1 $t
+  cli RPUSH leaving $t x $t >/dev/null
+  ask leaving 2 $window '' 1 $t
+  ask many 5000 $window '' 1500 $t
+  covers "$without_burst"
+}
+
+@test "every line of sliding-window-zset is reached" {
+  use sliding-window-zset
+  arguments
+  decisions
+  two_clocks
+  cli ZADD last 5 foo >/dev/null
+  ask last 5 $window
+  cli ZADD leaving $((t - 1)) foo $t "$t:0000000000" $t "$t:0000000001" >/dev/null
+  ask leaving 3 $window '' 1 $t
+  covers "$without_burst"
+}
+
+@test "every line of sliding-window-counter is reached" {
+  use sliding-window-counter
+  arguments
+  decisions
+  two_clocks
+  # Sums that are rounded: the time of the next free unit, and how many are left.
+  local start=1700000000000000
+  cli SET rounded "$(printf 'counter~%016d %010d %010d %d %d' $start 97 51 99 99698904308559)" >/dev/null
+  ask rounded 99 99698904308559 '' 1 $((start + 47596214461413))
+  cli SET left "$(printf 'counter~%016d %010d %010d %d %d' $start 3 0 536870912 100000000)" >/dev/null
+  ask left 536870912 100000000 '' 1 $((start + 33333332))
+  # No sum is known to be rounded so that more seem to be left than are.
+  covers "$without_burst
+left = left - 1"
+}
+
+@test "every line of token-bucket is reached" {
+  use token-bucket
+  arguments
+  decisions
+  too_much_burst
+  covers
+}
+
+@test "every line of gcra is reached" {
+  use gcra
+  arguments
+  decisions
+  too_much_burst
+  covers
+}
+
+@test "every line of leaky-bucket is reached" {
+  use leaky-bucket
+  arguments
+  decisions
+  too_much_burst
+  covers
+}
+
+@test "every line of concurrency is reached" {
+  use concurrency
+  ask '' 1 $window acquire a
+  ask 'k l' 1 $window acquire a
+  ask k 1 $window acquire a $t more
+  ask k x $window acquire a
+  ask k 1 x acquire a
+  ask k 1 $window take a
+  ask k 1 $window acquire
+  ask k 1 $window acquire a x
+  ask k 2 $window acquire a
+  ask k 2 $window renew b
+  ask m 2 $window acquire a $t
+  ask m 2 $window acquire b $((t + 1))
+  ask m 2 $window acquire c $((t + 2))
+  ask m 2 $window renew a $((t + 3))
+  ask m 2 $window release a $((t + 4))
+  ask m 2 $window release b $((t + 5))
+  ask m 2 $window acquire a $((t + 6))
+  ask m 2 $window acquire b $((t + 100000000))
+  cli SET text other >/dev/null
+  ask text 1 $window acquire a
+  cli ZADD other 5 foo >/dev/null
+  ask other 1 $window acquire a
+  covers
+}
