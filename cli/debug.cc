@@ -377,7 +377,7 @@ const Command debug_command{
     .summary = "run a limiter's script line by line, and show what each line did",
     .synopsis =
         "[connection] debug SCRIPT KEY --limit LIMIT --trace [options]\n"
-        "[connection] debug FILE.lua [KEY...] [--args WORDS] --trace [options]\n"
+        "[connection] debug FILE.lua [KEY...] [--args WORDS] [options]\n"
         "[connection] debug --policy NAME --trace [options] [ARGUMENT...]\n"
         "debug SCRIPT --replay FILE [--skip NUMBER] --trace [options]",
     .about =
