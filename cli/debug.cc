@@ -13,11 +13,13 @@
 #include "cli/burst_workplace.h"
 #include "cli/command.h"
 #include "cli/debug_coverage.h"
+#include "cli/debug_ending.h"
 #include "cli/debug_keys.h"
 #include "cli/debug_options.h"
 #include "cli/debug_place.h"
 #include "cli/debug_plan.h"
 #include "cli/debug_redis_cli.h"
+#include "cli/debug_repl.h"
 #include "cli/debug_replay.h"
 #include "cli/debug_trace_json.h"
 #include "cli/debug_trace_text.h"
@@ -35,37 +37,6 @@ namespace rlctl::cli {
 namespace {
 
 using ldb::Ending;
-
-// ---- How it ended ----
-
-/// Of what no script answered for: the server's refusal, or a connection that broke.
-std::optional<Problem> problem_of(const ldb::TraceResult& result) {
-  if (result.ending == Ending::kLost) {
-    return Problem{
-        .status = ExitStatus::kUnreachable, .code = "unreachable", .message = result.message};
-  }
-  if (result.ending != Ending::kRefused) return std::nullopt;
-  if (result.reply && result.reply->is_error()) return describe(redis::to_error(*result.reply));
-  return Problem{.status = ExitStatus::kRejected, .code = "rejected", .message = result.message};
-}
-
-ExitStatus status_of(const ldb::TraceResult& result) {
-  switch (result.ending) {
-    case Ending::kReturned:
-      // As anywhere else, an error that a script replies is its no.
-      return result.reply && result.reply->is_error() ? ExitStatus::kRejected : ExitStatus::kDone;
-    case Ending::kCutOff:
-      return ExitStatus::kDenied;
-    case Ending::kRefused:
-    case Ending::kLost:
-      return problem_of(result)->status;
-    case Ending::kCompileError:
-    case Ending::kRunTimeError:
-    case Ending::kAborted:
-      break;
-  }
-  return ExitStatus::kRejected;
-}
 
 /// "my.lua:12: WRONGTYPE Operation against ...", where nothing else tells it.
 void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result, std::string_view command) {
@@ -335,6 +306,10 @@ void DebugSession::prepare_coverage() {
 }
 
 ExitStatus DebugSession::run(Destination& lcov) {
+  if (plan_.interactive) {
+    const auto target = next_target();
+    return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
+  }
   prepare_coverage();
   const auto status = plan_.is_whole_replay ? run_all() : run_one();
   show_coverage(lcov);

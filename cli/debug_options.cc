@@ -60,6 +60,8 @@ void add_place(Options& options, DebugOptions& target) {
 
 void add_form(Options& options, DebugOptions& target) {
   options.group("Output");
+  options.value("--commands", "FILE", target.commands,
+                "step by hand, by the commands in a file, one a line; - for standard input");
   options.flag("--trace", target.trace,
                "every line as it is executed, its calls and replies, and the variables it changed");
   options.flag("--coverage", target.coverage,

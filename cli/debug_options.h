@@ -15,7 +15,7 @@ struct DebugOptions {
   std::optional<std::string> burst, policy, cost, now, arguments;
   ReplayArguments replay = {};
   std::optional<std::string> skip;
-  std::optional<std::string> lcov, max_steps;
+  std::optional<std::string> lcov, max_steps, commands;
   bool attach = false, sync = false, yes = false;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   bool quiet = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "cli/confirm.h"
 #include "cli/problem.h"
 #include "redis/error.h"
+#include "redis/scan.h"
 
 namespace rlctl::cli {
 namespace {
@@ -165,6 +167,8 @@ void DebugPlace::attach() {
 void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) {
   redis::PrivateServer::Options options;
   options.like = like;
+  // In a debugger that is how often a script that runs on can be stopped, in ms.
+  if (plan_.interactive) options.arguments = {"--lua-time-limit", "100"};
   options.interrupt = &invocation_.interrupt;
   server_.emplace(options);
   auto connection = connect();
@@ -207,12 +211,31 @@ redis::Connection DebugPlace::connect() {
   return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
 }
 
+std::vector<redis::DumpedKey> DebugPlace::keep() {
+  auto connection = connect();
+  std::set<std::string> keys;
+  for (redis::Scan scan(connection, "*"); !scan.done();) {
+    const auto some = scan.next();
+    keys.insert(some.begin(), some.end());
+  }
+  const std::vector<std::string> list(keys.begin(), keys.end());
+  return redis::dump_keys(connection, list);
+}
+
+void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys) {
+  if (!is_private()) return;
+  server_.reset();
+  start_private(version_);
+  auto connection = connect();
+  redis::restore_keys(connection, keys);
+}
+
 ldb::Mode DebugPlace::mode() const noexcept {
   return plan_.where == DebugWhere::kForked ? ldb::Mode::kForked : ldb::Mode::kSync;
 }
 
 std::string DebugPlace::name() const {
-  return server_ ? "a private server" : connector_->name();
+  return is_private() ? "a private server" : connector_->name();
 }
 
 }  // namespace rlctl::cli

@@ -40,9 +40,16 @@ class DebugPlace {
   /// A connection to the server on which the script runs. Where that is not a private one Ctrl-C
   /// does not end its waits: whoever runs a script there looks at the interrupt.
   [[nodiscard]] redis::Connection connect();
+  /// Of a private server: all its keys, as they are now.
+  [[nodiscard]] std::vector<redis::DumpedKey> keep();
+  /// Another private server like this one, which is killed, whatever it does; with these keys. Of
+  /// no other place anything changes.
+  void replace(const std::vector<redis::DumpedKey>& keys);
+  /// Kills the private server; only replace() is of use then.
+  void discard() noexcept { server_.reset(); }
   [[nodiscard]] ldb::Mode mode() const noexcept;
   /// All its keys are ours.
-  [[nodiscard]] bool is_private() const noexcept { return server_.has_value(); }
+  [[nodiscard]] bool is_private() const noexcept { return plan_.where == DebugWhere::kPrivate; }
   /// For messages; holds no password.
   [[nodiscard]] std::string name() const;
 

@@ -308,15 +308,41 @@ void refuse_with_redis_cli(const DebugOptions& options, bool json) {
   refuse(options.trace, "--trace");
   refuse(options.coverage, "--coverage");
   refuse(options.max_steps.has_value(), "--max-steps");
+  refuse(options.commands.has_value(), "--commands");
   refuse(options.replay.given(), "--replay");
   refuse(json, "--json");
 }
 
+void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
+  const auto refuse = [](bool given, std::string_view option) {
+    if (!given) return;
+    throw UsageError(fmt::format("{} says nothing where a script is stepped by hand", option),
+                     "add --trace, or leave it out");
+  };
+  refuse(json, "--json");
+  refuse(options.max_steps.has_value(), "--max-steps");
+  if (!options.commands) return;
+  if (options.commands->empty()) throw UsageError("--commands: no file is named");
+  plan.commands = *options.commands;
+}
+
+/// Standard input can be read as one thing.
+void require_one_input(const DebugPlan& plan) {
+  if (!plan.interactive || !plan.replay) return;
+  const bool log_is_input = std::any_of(plan.replay->files.begin(), plan.replay->files.end(),
+                                        [](const auto& file) { return file == "-"; });
+  if (!log_is_input || (!plan.commands.empty() && plan.commands != "-")) return;
+  throw UsageError("--replay - reads standard input, from which the commands come",
+                   "name the log's file, or those of the commands with --commands");
+}
+
 void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
   if (plan.redis_cli || plan.print_command) return refuse_with_redis_cli(options, json);
-  if (!plan.trace && !plan.coverage) {
-    throw UsageError("one of --trace, --coverage, --redis-cli and --print-command is needed",
-                     "to step by hand there is --redis-cli so far");
+  plan.interactive = !plan.trace && !plan.coverage;
+  if (plan.interactive) return set_by_hand(plan, options, json);
+  if (options.commands) {
+    throw UsageError("--commands is for stepping by hand, and not with --trace or --coverage",
+                     "leave one of them out");
   }
   if (options.max_steps) {
     plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, 1'000'000'000);
@@ -352,6 +378,7 @@ DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocat
   }
   if (options.now) plan.now = parse_now(*options.now);
   set_replay(plan, options);
+  require_one_input(plan);
   set_call(plan, options, invocation);
   require_own_clock(plan);
   return plan;

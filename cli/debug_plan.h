@@ -41,6 +41,9 @@ struct DebugPlan {
 
   DebugWhere where = DebugWhere::kPrivate;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
+  /// Stepped by hand: what is none of the forms above.
+  bool interactive = false;
+  std::string commands = {};  ///< the file they are read from; empty: a terminal, or what is there
   bool quiet = false;
   bool is_sure = false;  ///< --yes
   std::int64_t max_steps = 100'000;

@@ -23,7 +23,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// A line of a source, as it is.
+}  // namespace
+
 std::string source_text(std::string_view line) {
   constexpr std::string_view kTab = "    ";
   std::string out;
@@ -37,9 +38,13 @@ std::string source_text(std::string_view line) {
   return out;
 }
 
+namespace {
+
 std::string value_text(const ldb::Value& value) {
   return escaped(ldb::text_of(value));
 }
+
+}  // namespace
 
 std::string command_text(const ldb::Call& call) {
   std::string out;
@@ -54,12 +59,15 @@ std::string command_text(const ldb::Call& call) {
   return out;
 }
 
+namespace {
+
 std::string counted(std::int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// What a run came to.
-std::string outcome(const ldb::TraceResult& result) {
+}  // namespace
+
+std::string outcome_text(const ldb::TraceResult& result) {
   const auto place = result.error_line > 0 ? fmt::format(" line {}", result.error_line) : "";
   const auto at = place.empty() ? "" : " at" + place;
   switch (result.ending) {
@@ -85,8 +93,6 @@ std::string outcome(const ldb::TraceResult& result) {
   return fmt::format("lost: {}", result.message);
 }
 
-}  // namespace
-
 TraceText::TraceText(std::string& out, const Look& look, const ldb::Debuggee& debuggee, bool cuts)
     : out_(out),
       look_(look),
@@ -107,8 +113,8 @@ void TraceText::add_error(std::string_view message) {
 
 void TraceText::add_call(const ldb::Call& call) {
   auto text = tone("|", Tone::kDim) + "   " + tone("redis>", Tone::kDim) + " " + command_text(call);
-  const bool failed = call.error || !call.reply;
-  if (!failed) text.append(kBlanks).append(escaped(*call.reply));
+  const bool failed = call.error || (!call.reply && !call.is_silent);
+  if (call.reply && !failed) text.append(kBlanks).append(escaped(*call.reply));
   add(std::move(text));
   if (failed) add_error(call.error.value_or("it was refused"));
 }
@@ -136,7 +142,7 @@ void TraceText::result(const ldb::TraceResult& result, std::string_view changes)
     add_error(result.message);
   }
   const bool good = result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
-  auto text = tone("=", good ? Tone::kGood : Tone::kBad) + " " + escaped(outcome(result));
+  auto text = tone("=", good ? Tone::kGood : Tone::kBad) + " " + escaped(outcome_text(result));
   text +=
       fmt::format("    {}, {}", counted(result.lines, "line"), counted(result.calls, "redis call"));
   if (!changes.empty()) text.append("; ").append(changes);

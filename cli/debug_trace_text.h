@@ -46,4 +46,11 @@ class TraceText {
   std::string last_error_;  ///< of the last line, as shown
 };
 
+/// A line of a source, escaped, and tabs as blanks.
+[[nodiscard]] std::string source_text(std::string_view line);
+/// "SET k 'a b'": its words as they are told, escaped.
+[[nodiscard]] std::string command_text(const ldb::Call& call);
+/// What a run came to: "{1, 4}", "error at line 12: ...". Raw.
+[[nodiscard]] std::string outcome_text(const ldb::TraceResult& result);
+
 }  // namespace rlctl::cli

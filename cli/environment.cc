@@ -10,4 +10,14 @@ std::optional<std::string> environment(const char* name) {
   return value;
 }
 
+std::string state_file(const std::string& name) {
+  auto folder = environment("XDG_STATE_HOME");
+  if (!folder || !folder->starts_with('/')) {
+    folder = environment("HOME");
+    if (!folder || !folder->starts_with('/')) return {};
+    folder->append("/.local/state");
+  }
+  return *folder + "/rlctl/" + name;
+}
+
 }  // namespace rlctl::cli

@@ -36,7 +36,11 @@ extern "C" void on_second_signal(int signal) {
   raise_default(signal);
 }
 
+std::atomic<BreakKey*> pressed_by_handler{nullptr};
+
 extern "C" void on_signal(int signal) {
+  auto* key = pressed_by_handler.load();
+  if (signal == SIGINT && key != nullptr && key->press()) return;
   struct sigaction action {};
   action.sa_handler = on_second_signal;
   sigaction(signal, &action, nullptr);
@@ -84,6 +88,55 @@ Signals::~Signals() {
   raised_by_handler = nullptr;
 }
 
+namespace {
+
+struct Pipe {
+  redis::FileDescriptor read_end, write_end;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+  }
+  return {redis::FileDescriptor(ends[0]), redis::FileDescriptor(ends[1])};
+}
+
+void drain(int fd) noexcept {
+  char bytes[16];
+  while (::read(fd, bytes, sizeof bytes) > 0) {
+  }
+}
+
+}  // namespace
+
+BreakKey::BreakKey() {
+  auto ends = make_pipe();
+  read_end_ = std::move(ends.read_end);
+  write_end_ = std::move(ends.write_end);
+  pressed_by_handler = this;
+}
+
+BreakKey::~BreakKey() {
+  pressed_by_handler = nullptr;
+}
+
+void BreakKey::clear() noexcept {
+  drain(fd());
+  pressed_ = false;
+}
+
+/// Runs in the handler.
+bool BreakKey::press() noexcept {
+  const int saved_errno = errno;
+  const bool is_first = !pressed_.exchange(true);
+  if (is_first) {
+    [[maybe_unused]] const auto written = ::write(write_end_.get(), "!", 1);
+  }
+  errno = saved_errno;
+  return is_first;
+}
+
 LastWords::LastWords(std::string text) : text_(std::move(text)) {
   said_by_handler = this;
 }
@@ -101,14 +154,27 @@ void die_by(int signal) noexcept {
   raise_default(signal);
 }
 
+namespace {
+
+extern "C" void on_resize(int /*signal*/) {}
+
+}  // namespace
+
+ResizeSignal::ResizeSignal() {
+  struct sigaction action {};
+  action.sa_handler = on_resize;
+  sigaction(SIGWINCH, &action, nullptr);
+}
+
+ResizeSignal::~ResizeSignal() {
+  std::signal(SIGWINCH, SIG_DFL);
+}
+
 Suspension::Suspension(int terminal, std::string_view leave, std::string_view enter)
     : terminal_(terminal), leave_(leave), enter_(enter) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
-  }
-  read_end_ = redis::FileDescriptor(ends[0]);
-  write_end_ = redis::FileDescriptor(ends[1]);
+  auto ends = make_pipe();
+  read_end_ = std::move(ends.read_end);
+  write_end_ = std::move(ends.write_end);
   stopped_by_handler = this;
   struct sigaction before {};
   sigaction(SIGTSTP, nullptr, &before);
@@ -123,9 +189,7 @@ Suspension::~Suspension() {
 }
 
 void Suspension::clear() noexcept {
-  char bytes[16];
-  while (::read(fd(), bytes, sizeof bytes) > 0) {
-  }
+  drain(fd());
 }
 
 /// Runs in the handler: nothing here may allocate or lock.

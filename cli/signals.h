@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,28 @@ class Signals {
   redis::Interrupt interrupt_;
 };
 
+/// While it lives, SIGINT is noted at first, for who runs something that can be stopped by itself;
+/// one more before it is cleared does as ever. One at a time, while there are Signals.
+class BreakKey {
+ public:
+  BreakKey();
+  ~BreakKey();
+  BreakKey(const BreakKey&) = delete;
+  BreakKey& operator=(const BreakKey&) = delete;
+
+  [[nodiscard]] bool pressed() const noexcept { return pressed_.load(); }
+  /// Until the next time.
+  void clear() noexcept;
+  /// Readable once pressed; for poll().
+  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  /// What the signal does. False where it was pressed before.
+  bool press() noexcept;
+
+ private:
+  redis::FileDescriptor read_end_, write_end_;
+  std::atomic<bool> pressed_ = false;
+};
+
 /// While it lives, a second signal, which ends the process at once, writes this to stderr before:
 /// what is left behind then. One at a time, while there are Signals.
 class LastWords {
@@ -44,6 +67,16 @@ class LastWords {
 /// Ends the process by the signal itself, so that a shell sees 128+n and a loop around it stops.
 /// Returns only where the signal was ignored from the start.
 void die_by(int signal) noexcept;
+
+/// While it lives, a window that changes its size (SIGWINCH) ends a poll(), with EINTR. One at a
+/// time.
+class ResizeSignal {
+ public:
+  ResizeSignal();
+  ~ResizeSignal();
+  ResizeSignal(const ResizeSignal&) = delete;
+  ResizeSignal& operator=(const ResizeSignal&) = delete;
+};
 
 /// While it lives, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
 /// `enter` once it goes on, at once, whatever the process waits for. Where SIGTSTP was ignored from

@@ -25,6 +25,7 @@ build  libcli11-dev          CLI/CLI.hpp
 build  nlohmann-json3-dev    nlohmann/json.hpp
 build  libtomlplusplus-dev   toml++/toml.h
 build  zlib1g-dev            zlib.h
+build  libedit-dev           histedit.h
 server redis-tools           redis-server valkey-server redis-check-rdb
 server redis-tools           redis-cli valkey-cli
 test   redis-tools           redis-cli

@@ -56,7 +56,7 @@ std::string array_text(const std::vector<std::string>& words) {
 
 void CallLog::refuse_pending() {
   if (!pending_) return;
-  calls_.push_back({.words = *std::exchange(pending_, std::nullopt)});
+  calls_.push_back({.words = *std::exchange(pending_, std::nullopt), .is_silent = is_silent_});
   is_open_ = false;
 }
 
@@ -111,9 +111,18 @@ void CallLog::add_error(std::string_view error) {
   has_error_item_ = true;
 }
 
-std::vector<Call> CallLog::take() {
+void CallLog::close() {
   refuse_pending();
   is_open_ = false;
+}
+
+void CallLog::set_silent(bool silent) {
+  close();
+  is_silent_ = silent;
+}
+
+std::vector<Call> CallLog::take() {
+  close();
   return std::exchange(calls_, {});
 }
 

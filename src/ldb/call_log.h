@@ -18,12 +18,19 @@ class CallLog {
   /// else it is known by its looks, as strings are that begin with "-ERR ".
   explicit CallLog(bool tells_errors = true) : tells_errors_(tells_errors) {}
 
+  /// An empty one of the same server's.
+  [[nodiscard]] CallLog like() const { return CallLog(tells_errors_); }
+
   /// What the shim told; `answer` where the server will not be asked.
   void add_words(CallWords words, const std::optional<std::vector<std::string>>& answer);
   /// An item of the debugger's; what is of no call is left out.
   void add_item(std::string_view item);
-  /// The calls since it was last asked, in their order. One that was told by its words alone was
-  /// refused.
+  /// The debugger has said all that it will of what was called until now: what was told by its
+  /// words alone was refused.
+  void close();
+  /// While it is silent the debugger tells nothing of its own, so that words are all there is.
+  void set_silent(bool silent);
+  /// The calls since it was last asked, in their order. Closes.
   [[nodiscard]] std::vector<Call> take();
 
  private:
@@ -33,6 +40,7 @@ class CallLog {
   void refuse_pending();
 
   bool tells_errors_;
+  bool is_silent_ = false;
   std::vector<Call> calls_;
   std::optional<CallWords> pending_;  ///< told, and nothing of it came yet
   bool is_open_ = false;              ///< the last call may still get a reply or an error

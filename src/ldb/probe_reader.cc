@@ -190,6 +190,17 @@ void read_call(Rest& rest, ProbeReader::Line& line) {
 
 }  // namespace
 
+std::optional<Value> parse_told(std::string_view text) {
+  try {
+    Rest rest(text);
+    auto value = rest.value();
+    if (rest.empty()) return value;
+  } catch (const NotOurs&) {
+    // None, as it is told below.
+  }
+  return std::nullopt;
+}
+
 ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
   for (std::size_t i = 0; i < script.probes.size(); ++i) {
     const auto& probe = script.probes[i];

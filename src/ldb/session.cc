@@ -151,7 +151,7 @@ Message Session::guarded(Talk talk) {
     if (!in_script)
       end(Ending::kLost, error.what());
     else
-      let_go("no stop within " + redis::format_duration(limit_));
+      let_go((moves_ ? "no stop within " : "no answer within ") + redis::format_duration(limit_));
     if (failure != Failure::kTimeout && failure != Failure::kUnreachable &&
         failure != Failure::kProtocol) {
       throw;
@@ -226,6 +226,7 @@ void Session::take_result() {
 Message Session::say(redis::Arguments words, std::chrono::microseconds limit, bool may_stop) {
   require(State::kStopped);
   limit_ = limit;
+  moves_ = may_stop;
   connection_->set_timeout(limit);
   return guarded([&] { return take(connection_->call(words), may_stop); });
 }
@@ -261,7 +262,8 @@ bool Session::takes_long_commands() {
   return *takes_long_commands_;
 }
 
-Message Session::ask(const std::vector<std::string>& words) {
+Message Session::ask(const std::vector<std::string>& words,
+                     std::optional<std::chrono::microseconds> limit) {
   require(State::kStopped);
   const auto cut_words = cut(words);
   require_speakable(cut_words);
@@ -270,7 +272,7 @@ Message Session::ask(const std::vector<std::string>& words) {
     fail_usage("command of more than 1 KiB on this server");
   }
   const std::vector<std::string_view> views(cut_words.begin(), cut_words.end());
-  return say(views, limits_.step, false);
+  return say(views, limit.value_or(limits_.step), false);
 }
 
 void Session::abort_script() {

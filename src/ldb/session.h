@@ -96,7 +96,9 @@ class Session {
   /// Throws limiter::UsageError for what the server would end the session for, and it is not sent:
   /// an empty word, one above 1024 bytes, more than 1024 of them or too many bytes altogether,
   /// which for Valkey 9 are 1024.
-  [[nodiscard]] Message ask(const std::vector<std::string>& words);
+  /// `limit` is for its answer; none: that of a step.
+  [[nodiscard]] Message ask(const std::vector<std::string>& words,
+                            std::optional<std::chrono::microseconds> limit = {});
   /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
   /// and has another ending.
   void abort_script();
@@ -138,6 +140,7 @@ class Session {
   Mode mode_;
   Limits limits_;
   std::chrono::microseconds limit_{};  ///< of the wait there is
+  bool moves_ = true;                  ///< it is for a stop
   State state_ = State::kIdle;
   bool stopped_once_ = false;
   bool aborting_ = false;

@@ -25,6 +25,8 @@ struct Call {
   /// was executed.
   std::optional<std::string> reply = {};
   std::optional<std::string> error = {};  ///< "WRONGTYPE Operation against ..."
+  /// What came of it was not told: the script ran freely, as it never does in a trace.
+  bool is_silent = false;
 };
 
 /// A local variable that has come, or has another value than before.

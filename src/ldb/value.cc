@@ -176,6 +176,43 @@ void append_text(std::string& out, const Value& value) {
   }
 }
 
+bool append_literal(std::string& out, const Value& value) {
+  using Kind = Value::Kind;
+  if (value.approximate) return false;
+  switch (value.kind) {
+    case Kind::kNil:
+    case Kind::kBoolean:
+    case Kind::kString:
+      append_text(out, value);
+      return true;
+    case Kind::kNumber:
+      if (std::isfinite(value.number)) {
+        out += std::signbit(value.number) ? "(" : "";
+        append_number(out, value.number);
+        out += std::signbit(value.number) ? ")" : "";
+      } else {
+        out += std::isnan(value.number) ? "(0/0)" : value.number < 0 ? "(-1/0)" : "(1/0)";
+      }
+      return true;
+    case Kind::kTable:
+      out += '{';
+      for (const auto& [key, field] : value.fields) {
+        out += '[';
+        if (!append_literal(out, key)) return false;
+        out += "]=";
+        if (!append_literal(out, field)) return false;
+        out += ',';
+      }
+      out += '}';
+      return true;
+    case Kind::kCycle:
+    case Kind::kOpaque:
+    case Kind::kRaw:
+      break;
+  }
+  return false;
+}
+
 std::string text_of(const Value& value) {
   std::string out;
   append_text(out, value);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,14 @@ void append_text(std::string& out, const Value& value);
 
 /// Puts the fields of a table in their order, and says that it is approximate where it is.
 void settle_table(Value& table);
+
+/// Appends what Lua reads as this value, exactly; of a table a copy. False where there is no such
+/// text: of a function, a table that is cut, or one that holds such a thing. Then `out` is of no
+/// use.
+[[nodiscard]] bool append_literal(std::string& out, const Value& value);
+
+/// What a probe tells of a value: d1.5, {d1;sx=n;}. None where it is not in this form.
+[[nodiscard]] std::optional<Value> parse_told(std::string_view text);
 
 /// What the debugger of a server prints of a value: quoted strings, numbers of six digits,
 /// {1; 2}, {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate: 0.3,

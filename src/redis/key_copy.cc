@@ -296,6 +296,11 @@ std::vector<DumpedKey> dump_keys(Connection& connection, std::span<const std::st
   return parse_dumps(keys, *result.exec);
 }
 
+void restore_keys(Connection& connection, std::span<const DumpedKey> dumps) {
+  if (restore(connection, dumps)) return;
+  throw Error(Failure::kUnsupported, "the server does not take keys as another one dumped them");
+}
+
 std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,
                                  std::span<const std::string> keys) {
   if (keys.empty()) return {};

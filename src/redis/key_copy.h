@@ -25,6 +25,10 @@ struct DumpedKey {
 [[nodiscard]] std::vector<DumpedKey> dump_keys(Connection& connection,
                                                std::span<const std::string> keys);
 
+/// Makes keys of what dump_keys() told, on a server that understands it and has none of them.
+/// Throws Error, that of the server where it refuses.
+void restore_keys(Connection& connection, std::span<const DumpedKey> dumps);
+
 /// What was copied of one key.
 struct CopiedKey {
   std::string key = {};

@@ -89,8 +89,7 @@ refused() {
   refused '--attach is about a server that is there' -u private: gcra k --limit 5/60s --attach --trace
 }
 
-@test "one form of output must be asked for, and not two at once" {
-  refused 'one of --trace, --coverage, --redis-cli and --print-command is needed' gcra k --limit 5/60s
+@test "of the forms of output there are not two at once" {
   refused '--lcov is a form of --coverage' gcra k --limit 5/60s --trace --lcov x
   run -2 rlctl debug gcra k --limit 5/60s --coverage --lcov - --json
   assert_output --partial '"message":"standard output is asked for more than once"'

@@ -1,0 +1,459 @@
+#include "cli/debug_commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <set>
+#include <system_error>
+
+#include "cli/duration_text.h"
+#include "cli/problem.h"
+#include "cli/shell_words.h"
+#include "limiter/limit.h"
+#include "limiter/suggest.h"
+
+namespace rlctl::cli {
+namespace {
+
+using ldb::Halt;
+
+constexpr std::string_view kBlanks = " \t";
+
+std::string_view stripped(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+/// Takes the first word off.
+std::string_view take_word(std::string_view& rest) {
+  rest = stripped(rest);
+  const auto word = rest.substr(0, rest.find_first_of(kBlanks));
+  rest = stripped(rest.substr(word.size()));
+  return word;
+}
+
+std::vector<std::string> words_of(std::string_view rest) {
+  std::vector<std::string> words;
+  while (!stripped(rest).empty()) words.emplace_back(take_word(rest));
+  return words;
+}
+
+std::optional<int> parse_number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+int line_number(std::string_view text) {
+  const auto number = parse_number(text);
+  if (number && *number >= 0) return *number;
+  throw limiter::UsageError(in_quotes(text) + " is no line");
+}
+
+void require_nothing(std::string_view rest) {
+  if (rest.empty()) return;
+  throw limiter::UsageError("it takes nothing behind it, but there is " + in_quotes(rest));
+}
+
+/// Of `info`.
+constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
+
+}  // namespace
+
+// ---- The table ----
+
+struct DebugCommands::Row {
+  std::string_view name, letter, arguments, summary;
+  AfterCommand (DebugCommands::*run)(std::string_view rest);
+  bool needs_script = false;  ///< one that has not ended
+  bool repeats = true;        ///< by an empty line
+};
+
+std::span<const DebugCommands::Row> DebugCommands::rows() {
+  using Self = DebugCommands;
+  static constexpr Row kRows[] = {
+      {"step", "s", "", "run this line", &Self::step, true},
+      {"next", "n", "", "run this line, and the functions that it calls", &Self::next, true},
+      {"continue", "c", "", "run to a breakpoint, to a change of what is watched, or to the end",
+       &Self::go_on, true},
+      {"list", "l", "[LINE [AROUND]]", "the source around this line, or another", &Self::list},
+      {"whole", "w", "", "all of the source", &Self::whole},
+      {"print", "p", "[EXPRESSION]", "all variables, or the value of t.a[2], count + 1",
+       &Self::print, true},
+      {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
+       "stop at a line; at it where that is true; no more; nowhere; where it stops",
+       &Self::set_breakpoints},
+      {"watch", "", "[EXPRESSION | -NUMBER | 0]",
+       "stop where its value changes; no more; nothing is watched; what is", &Self::watch},
+      {"info", "i", "breakpoints|keys|locals|watches", "what there is of these", &Self::info},
+      {"trace", "t", "", "the functions that were entered, the innermost first", &Self::trace,
+       true},
+      {"eval", "e", "CODE", "run Lua code, which sees copies of the variables", &Self::eval, true},
+      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, true},
+      {"maxlen", "m", "[BYTES]", "how much of a value is shown; 0: all of it", &Self::maxlen},
+      {"abort", "a", "", "end the script by an error at this line", &Self::abort_script, true, false},
+      {"restart", "", "", "begin again, from the same state", &Self::restart, false, false},
+      {"help", "h", "[COMMAND]", "this", &Self::help},
+      {"quit", "q", "", "leave", &Self::quit, false, false},
+  };
+  return kRows;
+}
+
+const DebugCommands::Row* DebugCommands::find(std::string_view word) {
+  struct Other {
+    std::string_view word, name;
+  };
+  constexpr Other kOthers[] = {
+      {"exit", "quit"}, {"backtrace", "trace"}, {"bt", "trace"}, {"where", "trace"}, {"?", "help"}};
+  for (const auto& other : kOthers) {
+    if (word == other.word) word = other.name;
+  }
+  for (const auto& row : rows()) {
+    if (word == row.name || (!row.letter.empty() && word == row.letter)) return &row;
+  }
+  return nullptr;
+}
+
+AfterCommand DebugCommands::run(std::string_view line) {
+  auto rest = stripped(line);
+  if (rest.starts_with('#')) return AfterCommand::kGoOn;
+  const std::string repeated = last_;
+  if (rest.empty()) rest = repeated;
+  if (rest.empty()) return AfterCommand::kGoOn;
+  std::string_view arguments = rest;
+  const auto word = take_word(arguments);
+  const auto* row = find(word);
+  last_ = row != nullptr && row->repeats ? std::string(rest) : "";
+  if (row != nullptr) return run_row(*row, arguments);
+  std::vector<std::string_view> names;
+  for (const auto& known : rows()) names.push_back(known.name);
+  view_.error("unknown command " + in_quotes(word) + limiter::did_you_mean(word, names) +
+              (names.empty() ? "" : "; 'help' lists them"));
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::run_row(const Row& row, std::string_view rest) {
+  if (row.needs_script && !debugger_.running()) {
+    view_.error("the script has ended; 'restart' begins again");
+    return AfterCommand::kGoOn;
+  }
+  const bool was_running = debugger_.running();
+  try {
+    const auto after = (this->*row.run)(rest);
+    if (after != AfterCommand::kGoOn) return after;
+  } catch (const limiter::UsageError& error) {
+    view_.error(fmt::format("{}: {}", row.name, error.what()));
+  }
+  return was_running && !debugger_.running() ? AfterCommand::kEnded : AfterCommand::kGoOn;
+}
+
+// ---- Moving ----
+
+AfterCommand DebugCommands::shown(const Halt& halt) {
+  view_.halt(halt, debugger_.breakpoints());
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::step(std::string_view rest) {
+  require_nothing(rest);
+  return shown(debugger_.step());
+}
+
+AfterCommand DebugCommands::next(std::string_view rest) {
+  require_nothing(rest);
+  return shown(debugger_.next());
+}
+
+AfterCommand DebugCommands::go_on(std::string_view rest) {
+  require_nothing(rest);
+  return shown(debugger_.go_on());
+}
+
+AfterCommand DebugCommands::abort_script(std::string_view rest) {
+  require_nothing(rest);
+  return shown(debugger_.abort_script());
+}
+
+AfterCommand DebugCommands::restart(std::string_view rest) {
+  require_nothing(rest);
+  return AfterCommand::kRestart;
+}
+
+AfterCommand DebugCommands::quit(std::string_view rest) {
+  require_nothing(rest);
+  return AfterCommand::kQuit;
+}
+
+// ---- Looking ----
+
+AfterCommand DebugCommands::list(std::string_view rest) {
+  constexpr int kAround = 5;
+  const auto words = words_of(rest);
+  if (words.size() > 2) throw limiter::UsageError("it takes a LINE and how many AROUND it");
+  int line = words.empty() ? 0 : line_number(words[0]);
+  const int around = words.size() < 2 ? kAround : std::min(line_number(words[1]), 1'000'000);
+  if (line > view_.line_count()) {
+    throw limiter::UsageError(fmt::format("there are {} lines", view_.line_count()));
+  }
+  if (line == 0) line = std::max(debugger_.line(), 1);
+  view_.source(line - around, line + around, debugger_.running() ? debugger_.line() : 0,
+               debugger_.breakpoints());
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::whole(std::string_view rest) {
+  require_nothing(rest);
+  view_.source(1, view_.line_count(), debugger_.running() ? debugger_.line() : 0,
+               debugger_.breakpoints());
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::print(std::string_view rest) {
+  if (rest.empty()) {
+    show_locals();
+  } else {
+    view_.evaluation(debugger_.print(rest));
+  }
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::eval(std::string_view rest) {
+  if (rest.empty()) throw limiter::UsageError("what? 'eval count + 1'");
+  view_.evaluation(debugger_.evaluate(rest));
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::redis(std::string_view rest) {
+  const auto words = shell_words(rest);
+  if (words.empty()) throw limiter::UsageError("which command? 'redis GET key'");
+  view_.call(debugger_.call(words));
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::trace(std::string_view rest) {
+  require_nothing(rest);
+  for (const auto& frame : debugger_.backtrace()) view_.frame(frame);
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::maxlen(std::string_view rest) {
+  if (!rest.empty()) {
+    const auto size = parse_number(rest);
+    if (!size || *size < 0) {
+      throw limiter::UsageError(in_quotes(rest) + " is no number of bytes; 0 is for all");
+    }
+    const auto bytes = static_cast<std::size_t>(*size);
+    view_.set_maxlen(bytes == 0 ? 0 : std::max(bytes, DebugView::kShortest));
+  }
+  view_.say(view_.maxlen() == 0 ? "values are shown whole"
+                                : fmt::format("{} bytes of a value are shown", view_.maxlen()));
+  return AfterCommand::kGoOn;
+}
+
+// ---- Breakpoints and watches ----
+
+void DebugCommands::break_at(const std::string& word) {
+  const auto number = parse_number(word);
+  if (!number) throw limiter::UsageError(in_quotes(word) + " is no line");
+  if (*number == 0) {
+    debugger_.clear_breakpoints();
+    view_.say("no breakpoints are left");
+  } else if (*number < 0) {
+    if (!debugger_.remove_breakpoint(-*number)) {
+      throw limiter::UsageError(fmt::format("there is no breakpoint at {}", -*number));
+    }
+    view_.say(fmt::format("no breakpoint at {} any more", -*number));
+  } else {
+    debugger_.add_breakpoint({.line = *number});
+    view_.breakpoint(debugger_.breakpoints().at(*number));
+  }
+}
+
+AfterCommand DebugCommands::set_breakpoints(std::string_view rest) {
+  const auto words = words_of(rest);
+  if (words.empty()) show_breakpoints();
+  if (words.size() > 1 && words[1] == "if") {
+    take_word(rest);
+    take_word(rest);
+    if (rest.empty()) throw limiter::UsageError("if what? 'break 12 if count > 3'");
+    const int line = line_number(words[0]);
+    debugger_.add_breakpoint({.line = line, .condition = std::string(rest)});
+    view_.breakpoint(debugger_.breakpoints().at(line));
+    return AfterCommand::kGoOn;
+  }
+  for (const auto& word : words) break_at(word);
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::watch(std::string_view rest) {
+  if (rest.empty()) {
+    show_watches();
+  } else if (rest == "0") {
+    debugger_.clear_watches();
+    view_.say("nothing is watched any more");
+  } else if (const auto number = parse_number(rest); number && *number < 0) {
+    if (!debugger_.remove_watch(-*number)) {
+      throw limiter::UsageError(fmt::format("there is no watch {}", -*number));
+    }
+    view_.say(fmt::format("no watch {} any more", -*number));
+  } else {
+    view_.watch(debugger_.add_watch(std::string(rest)));
+  }
+  return AfterCommand::kGoOn;
+}
+
+void DebugCommands::show_breakpoints() {
+  if (debugger_.breakpoints().empty()) view_.say("no breakpoints; 'break LINE' makes one");
+  for (const auto& [line, breakpoint] : debugger_.breakpoints()) view_.breakpoint(breakpoint);
+}
+
+void DebugCommands::show_watches() {
+  if (debugger_.watches().empty()) view_.say("nothing is watched; 'watch EXPRESSION' does");
+  for (const auto& one : debugger_.watches()) view_.watch(one);
+}
+
+// ---- info ----
+
+AfterCommand DebugCommands::info(std::string_view rest) {
+  std::string_view topic;
+  for (const auto known : kTopics) {
+    if (!rest.empty() && known.starts_with(rest)) topic = known;
+  }
+  if (topic.empty()) {
+    throw limiter::UsageError((rest.empty() ? "of what? " : in_quotes(rest) + " is not ") +
+                              std::string("one of ") + limiter::one_of(kTopics));
+  }
+  if (topic == "breakpoints") show_breakpoints();
+  if (topic == "watches") show_watches();
+  const bool needs_script = topic == "locals" || topic == "keys";
+  if (needs_script && !debugger_.running()) {
+    view_.error("the script has ended; 'restart' begins again");
+  } else if (topic == "locals") {
+    show_locals();
+  } else if (topic == "keys") {
+    show_keys();
+  }
+  return AfterCommand::kGoOn;
+}
+
+void DebugCommands::show_locals() {
+  if (debugger_.locals().empty()) view_.say("no variables here");
+  for (const auto& local : debugger_.locals()) view_.local(local);
+  if (debugger_.is_approximate() && !debugger_.locals().empty()) {
+    view_.say("~ numbers have six digits, and upvalues are not shown");
+  }
+}
+
+void DebugCommands::show_keys() {
+  if (keys_.empty()) view_.say("the script has no KEYS");
+  for (const auto& key : keys_) {
+    if (debugger_.running()) show_key(key);
+  }
+}
+
+/// By the debugger's own command: the server may answer nobody else.
+void DebugCommands::show_key(const std::string& key) {
+  struct Reading {
+    std::string_view type;
+    std::vector<std::string> before, behind;  ///< the key
+  };
+  static const std::vector<Reading> kReadings{{"string", {"GET"}, {}},
+                                              {"list", {"LRANGE"}, {"0", "99"}},
+                                              {"set", {"SMEMBERS"}, {}},
+                                              {"zset", {"ZRANGE"}, {"0", "99", "WITHSCORES"}},
+                                              {"hash", {"HGETALL"}, {}}};
+  const auto reply = debugger_.call({"TYPE", key}).reply.value_or("");
+  const auto is_type = [&](std::string_view type) { return reply.find(type) != reply.npos; };
+  const auto look = std::find_if(kReadings.begin(), kReadings.end(), [&](const Reading& one) {
+    return is_type(fmt::format("+{}\"", one.type));
+  });
+  if (!debugger_.running()) return;
+  if (is_type("+none")) return view_.say(in_quotes(key) + ": no such key");
+  std::string content = "its type cannot be shown";
+  if (look != kReadings.end()) {
+    auto words = look->before;
+    words.push_back(key);
+    words.insert(words.end(), look->behind.begin(), look->behind.end());
+    content = debugger_.call(words).reply.value_or("");
+  }
+  if (!debugger_.running()) return;
+  const auto ttl = parse_number(debugger_.call({"PTTL", key}).reply.value_or("")).value_or(-1);
+  if (view_.maxlen() > 0 && content.size() > view_.maxlen()) {
+    content.resize(view_.maxlen());
+    content += " ...";
+  }
+  view_.say(fmt::format("{}: {}{}, {}", in_quotes(key),
+                        look == kReadings.end() ? "" : std::string(look->type) + ", ", content,
+                        ttl < 0 ? "no ttl" : "ttl " + ttl_text(std::chrono::milliseconds(ttl))));
+}
+
+// ---- Help and completion ----
+
+std::string DebugCommands::help() {
+  constexpr std::size_t kColumn = 36;
+  std::string out;
+  for (const auto& row : rows()) {
+    std::string left(row.name);
+    if (!row.letter.empty()) left.append(", ").append(row.letter);
+    if (!row.arguments.empty()) left.append(" ").append(row.arguments);
+    if (left.size() + 2 > kColumn) {
+      out += fmt::format("{}\n{:{}}{}\n", left, "", kColumn, row.summary);
+    } else {
+      out += fmt::format("{:{}}{}\n", left, kColumn, row.summary);
+    }
+  }
+  return out + "An empty line is the last one once more.\n";
+}
+
+AfterCommand DebugCommands::help(std::string_view rest) {
+  std::string_view text;
+  std::string all;
+  if (rest.empty()) {
+    all = help();
+    text = all;
+    while (!text.empty()) {
+      const auto line = text.substr(0, text.find('\n'));
+      view_.say(line);
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return AfterCommand::kGoOn;
+  }
+  const auto* row = find(rest);
+  if (row == nullptr) throw limiter::UsageError("there is no command " + in_quotes(rest));
+  view_.say(fmt::format("{}{}{}{}{}: {}", row->name, row->letter.empty() ? "" : ", ", row->letter,
+                        row->arguments.empty() ? "" : " ", row->arguments, row->summary));
+  return AfterCommand::kGoOn;
+}
+
+std::vector<std::string> DebugCommands::complete(std::string_view line) const {
+  const auto begin = line.find_last_of(" \t(){}[]+-*/%^#<>=~,;.") + 1;
+  const auto prefix = line.substr(begin);
+  auto before = line.substr(0, begin);
+  std::set<std::string> found;
+  const auto offer = [&](std::string_view word) {
+    if (word.starts_with(prefix)) found.emplace(word);
+  };
+  const auto command = take_word(before);
+  const auto* row = find(command);
+  if (command.empty() || (row != nullptr && row->name == "help")) {
+    for (const auto& known : rows()) offer(known.name);
+  } else if (row != nullptr && row->name == "info") {
+    for (const auto topic : kTopics) offer(topic);
+  } else if (row != nullptr && (row->name == "list" || (row->name == "break" && before.empty()))) {
+    for (const int stop : debugger_.stop_lines()) offer(std::to_string(stop));
+  } else if (row != nullptr && (row->name == "print" || row->name == "eval" ||
+                                row->name == "watch" || row->name == "break")) {
+    for (const auto& local : debugger_.locals()) offer(local.local.name);
+    for (const auto* global : {"KEYS", "ARGV", "redis"}) offer(global);
+    if (row->name == "break" && before.find("if") == before.npos) found = {"if"};
+  } else if (row != nullptr && row->name == "redis") {
+    for (const auto& key : keys_) offer(key);
+  }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace rlctl::cli

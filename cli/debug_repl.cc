@@ -1,0 +1,202 @@
+#include "cli/debug_repl.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/debug_commands.h"
+#include "cli/debug_ending.h"
+#include "cli/debug_keys.h"
+#include "cli/debug_view.h"
+#include "cli/environment.h"
+#include "cli/escape.h"
+#include "cli/line_source.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+#include "ldb/debugger.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using ldb::Ending;
+
+constexpr std::string_view kPrompt = "debug> ";
+
+class Repl {
+ public:
+  Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+       const ldb::Debuggee& debuggee, std::optional<std::chrono::microseconds> now);
+
+  [[nodiscard]] ExitStatus run();
+
+ private:
+  [[nodiscard]] ldb::Debugger::Options debugger_options();
+  [[nodiscard]] std::unique_ptr<LineSource> open_lines();
+  void begin();
+  void begin_again();
+  [[nodiscard]] bool answer(const std::string& line);
+  void show_end();
+  void show_keys();
+  [[nodiscard]] ExitStatus status() const;
+
+  const DebugPlan& plan_;
+  Invocation& invocation_;
+  DebugPlace& place_;
+  const ldb::Debuggee& debuggee_;
+  std::optional<std::chrono::microseconds> now_;
+  bool is_typed_;
+  std::optional<BreakKey> key_;
+  ldb::Debugger debugger_;
+  DebugView view_;
+  DebugCommands commands_;
+  std::vector<redis::DumpedKey> first_state_;  ///< of a private server
+  std::optional<KeyWatch> key_watch_;
+};
+
+bool reads_terminal(const DebugPlan& plan) {
+  const bool is_input = plan.commands.empty() || plan.commands == "-";
+  return is_input && is_terminal(STDIN_FILENO);
+}
+
+/// Without a deadline of ours where we do not know the server's: Ctrl-C ends it.
+ldb::Session::Limits limits_at(const DebugPlace& place) {
+  ldb::Session::Limits limits;
+  if (!place.is_private()) limits.run = std::chrono::hours(24);
+  return limits;
+}
+
+Repl::Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+           const ldb::Debuggee& debuggee, std::optional<std::chrono::microseconds> now)
+    : plan_(plan),
+      invocation_(invocation),
+      place_(place),
+      debuggee_(debuggee),
+      now_(now),
+      is_typed_(reads_terminal(plan)),
+      debugger_(
+          debuggee, place.mode(), [this] { return place_.connect(); }, debugger_options()),
+      view_(invocation.out.buffer(), look_of(invocation.out.fd()), debuggee),
+      commands_(debugger_, view_, debuggee.keys) {}
+
+ldb::Debugger::Options Repl::debugger_options() {
+  ldb::Debugger::Options options;
+  if (freezes_time(plan_)) options.now = now_;
+  options.may_hang = place_.is_private();
+  options.wants_stop = [this] { return key_ && key_->pressed(); };
+  options.limits = limits_at(place_);
+  return options;
+}
+
+std::unique_ptr<LineSource> Repl::open_lines() {
+  const auto file = plan_.commands.empty() ? "-" : plan_.commands;
+  const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
+  if (is_seen && may_draw(STDOUT_FILENO)) {
+    return typed_lines(
+        std::string(kPrompt), state_file("history"),
+        [this](std::string_view line) { return commands_.complete(line); }, *key_,
+        invocation_.interrupt);
+  }
+  return lines_of(file, is_seen ? std::string(kPrompt) : "", invocation_.interrupt);
+}
+
+// ---- A run ----
+
+void Repl::begin() {
+  if (place_.is_private()) {
+    auto connection = place_.connect();
+    key_watch_.emplace(connection, plan_, debuggee_.keys, now_);
+  }
+  view_.halt(debugger_.start(), debugger_.breakpoints());
+  if (debugger_.running()) return;
+  if (const auto problem = problem_of(debugger_.result())) throw ProblemError(*problem);
+  show_end();
+}
+
+/// From the state of the first time, where that is ours to make.
+void Repl::begin_again() {
+  debugger_.leave();
+  key_watch_.reset();
+  place_.replace(first_state_);
+  begin();
+}
+
+/// Which keys were changed, where that can be known.
+void Repl::show_keys() {
+  if (!place_.is_private()) {
+    view_.say(place_.mode() == ldb::Mode::kForked ? "in a fork: nothing was kept"
+                                                  : "what was written is kept");
+    return;
+  }
+  auto connection = place_.connect();
+  bool changed = false;
+  const bool utf8 = look_of(invocation_.out.fd()).utf8;
+  for (const auto& change : key_watch_->changes(connection)) {
+    if (change.changed) view_.say("  " + text_of(change, utf8));
+    changed = changed || change.changed;
+  }
+  if (!changed) view_.say("no key was changed");
+}
+
+void Repl::show_end() {
+  const auto& result = debugger_.result();
+  view_.result(result);
+  if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
+    // A server of ours may never answer again.
+    if (place_.is_private()) place_.discard();
+    view_.say("the session is over; 'restart' begins again");
+    return;
+  }
+  if (result.ending != Ending::kCompileError) show_keys();
+}
+
+ExitStatus Repl::status() const {
+  if (debugger_.running()) return ExitStatus::kDone;
+  const auto& result = debugger_.result();
+  return result.ending == Ending::kAborted ? ExitStatus::kDone : status_of(result);
+}
+
+// ---- Commands ----
+
+/// False where there are to be no more.
+bool Repl::answer(const std::string& line) {
+  if (!key_) key_.emplace();
+  const auto after = commands_.run(line);
+  if (after == AfterCommand::kEnded) show_end();
+  if (after == AfterCommand::kRestart) begin_again();
+  // Whatever it was to stop does not run any more.
+  if (is_typed_) {
+    key_->clear();
+  } else {
+    key_.reset();
+  }
+  invocation_.out.flush();
+  return after != AfterCommand::kQuit;
+}
+
+ExitStatus Repl::run() {
+  if (is_typed_) key_.emplace();
+  const auto lines = open_lines();
+  if (place_.is_private()) first_state_ = place_.keep();
+  begin();
+  invocation_.out.flush();
+  if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) return status();
+  while (auto line = lines->next()) {
+    if (!answer(*line)) break;
+  }
+  return status();
+}
+
+}  // namespace
+
+ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+                       const ldb::Debuggee& debuggee,
+                       std::optional<std::chrono::microseconds> now) {
+  return Repl(plan, invocation, place, debuggee, now).run();
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,196 @@
+#include "ldb/evaluation.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "ldb/lua_lexer.h"
+#include "limiter/limit.h"
+
+namespace rlctl::ldb {
+namespace {
+
+using Outcome = Evaluation::Outcome;
+using Kind = Value::Kind;
+
+// What the server runs. `E` writes values as probes do (probe.lua), in few bytes: there are servers
+// that take no more than 1024 at a time. `p` is the prelude, `c` the code; the answer is "R", "E"
+// or "C" (values, an error, a compile error), and values behind semicolons.
+constexpr std::string_view kEncoder =
+    "local q=0 local function E(v,d)local k=type(v)if k=='table'then if d>9 then return'c'end "
+    "local r,i='{',1 for a,b in next,v do q=q+1 if q>999 then return r..'~0;}'end "
+    "if a==i then i=i+1 else r=r..E(a,d+1)..'='end r=r..E(b,d+1)..';'end return r..'}'end "
+    "return k=='number'and('d%.17g'):format(v)or k=='string'and's'..v:gsub('[^%w_./-]',"
+    "function(c)return('%%%02X'):format(c:byte())end)or k=='boolean'and(v and't'or'f')or "
+    "k=='nil'and'n'or'o'..k end ";
+constexpr std::string_view kCompileExpression =
+    "local f,e=loadstring(p..'return '..c,'=eval')"
+    "if not f then f=loadstring(p..c,'=eval')end ";
+constexpr std::string_view kCompileStatements = "local f,e=loadstring(p..c,'=eval')";
+constexpr std::string_view kRun =
+    "if not f then return'C;'..E(e,0)end return(function(o,...)local r=o and'R'or'E'"
+    "for i=1,select('#',...)do r=r..';'..E((select(i,...)),0)end return r end)(pcall(f))";
+
+constexpr std::string_view kValue = "<retval> ", kError = "<error> ";
+
+/// As Lua reads it, with blanks, at which a long command can be cut.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kPiece = 200;  // four bytes of text each at most
+  std::string out;
+  do {
+    const auto piece = text.substr(0, kPiece);
+    text.remove_prefix(piece.size());
+    if (!out.empty()) out += ".. ";
+    append_text(out, {.kind = Kind::kString, .text = std::string(piece)});
+  } while (!text.empty());
+  return out;
+}
+
+bool begins_statement(std::string_view code) {
+  constexpr std::array<std::string_view, 9> kWords{"return", "local", "if",    "for",     "while",
+                                                   "repeat", "do",    "break", "function"};
+  const auto tokens = lex_lua(code);
+  if (!tokens) return false;
+  const auto& first = tokens->tokens.front();
+  const auto& second = tokens->tokens[std::min(std::size_t{1}, tokens->tokens.size() - 1)];
+  // An expression may begin with a function that has no name.
+  if (first.is("function") && second.is("(")) return false;
+  return first.kind == LuaToken::Kind::kKeyword &&
+         std::find(kWords.begin(), kWords.end(), first.text) != kWords.end();
+}
+
+/// "eval:1: unexpected symbol" without what it knows of the place.
+std::string without_place(std::string_view message) {
+  for (const std::string_view chunk : {"eval:", "ldb_eval:"}) {
+    const auto at = message.find(chunk);
+    if (at != 0) continue;
+    auto end = chunk.size();
+    while (end < message.size() && std::isdigit(static_cast<unsigned char>(message[end])) != 0) {
+      ++end;
+    }
+    if (message.substr(end, 2) == ": ") return std::string(message.substr(end + 2));
+  }
+  return std::string(message);
+}
+
+/// Errors of Redis commands are tables since 7.0.
+std::string error_message(const Value& error) {
+  if (error.kind == Kind::kString) return without_place(error.text);
+  if (error.kind == Kind::kTable) {
+    for (const auto& [key, field] : error.fields) {
+      if (key.kind == Kind::kString && key.text == "err" && field.kind == Kind::kString) {
+        return without_place(field.text);
+      }
+    }
+  }
+  return text_of(error);
+}
+
+std::optional<Evaluation> parse_answer(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  Evaluation result;
+  const char form = text.front();
+  text.remove_prefix(1);
+  int depth = 0;
+  while (!text.empty()) {
+    text.remove_prefix(1);  // ';'
+    std::size_t end = 0;
+    for (; end < text.size() && (text[end] != ';' || depth > 0); ++end) {
+      if (text[end] == '{') ++depth;
+      if (text[end] == '}') --depth;
+    }
+    auto value = parse_told(text.substr(0, end));
+    if (!value) return std::nullopt;
+    result.values.push_back(*std::move(value));
+    text.remove_prefix(end);
+  }
+  if (form == 'R') return result;
+  if (result.values.empty()) return std::nullopt;
+  result.outcome = form == 'C' ? Outcome::kCompileError : Outcome::kError;
+  result.message = error_message(result.values.front());
+  result.values.clear();
+  return result;
+}
+
+/// What the server says without our help.
+Evaluation plain_answer(const std::vector<std::string>& items) {
+  for (std::string_view item : items) {
+    if (item.starts_with(kValue)) return {.values = {parse_printed(item.substr(kValue.size()))}};
+    if (item.starts_with(kError)) {
+      const auto text = item.substr(kError.size());
+      return {.outcome = Outcome::kError,
+              .message = without_place(text.substr(0, text.find_last_not_of(' ') + 1))};
+    }
+  }
+  return {};
+}
+
+/// None where it is not what our code answers.
+std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
+  for (std::string_view item : items) {
+    if (!item.starts_with(kValue)) continue;
+    const auto value = parse_printed(item.substr(kValue.size()));
+    return value.kind == Kind::kString || value.kind == Kind::kRaw ? parse_answer(value.text)
+                                                                   : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::set<std::string> names_in(std::string_view code) {
+  std::set<std::string> names;
+  const auto tokens = lex_lua(code);
+  if (!tokens) return names;
+  for (std::size_t i = 0; i < tokens->tokens.size(); ++i) {
+    const auto& token = tokens->tokens[i];
+    if (token.kind != LuaToken::Kind::kName) continue;
+    const bool is_field = i > 0 && (tokens->tokens[i - 1].is(".") || tokens->tokens[i - 1].is(":"));
+    if (!is_field) names.emplace(token.text);
+  }
+  return names;
+}
+
+bool may_be_endless(std::string_view code) {
+  constexpr std::array<std::string_view, 6> kWords{"while",    "repeat",     "for",
+                                                   "function", "loadstring", "load"};
+  const auto tokens = lex_lua(code);
+  return tokens &&
+         std::any_of(tokens->tokens.begin(), tokens->tokens.end(), [&](const auto& token) {
+           const bool is_word =
+               token.kind == LuaToken::Kind::kKeyword || token.kind == LuaToken::Kind::kName;
+           return is_word && std::find(kWords.begin(), kWords.end(), token.text) != kWords.end();
+         });
+}
+
+Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
+                    std::chrono::microseconds limit) {
+  const bool is_statement = begins_statement(code);
+  std::string text(kEncoder);
+  text.append("local p,c=").append(quoted(prelude)).append(",").append(quoted(code)).append(" ");
+  text.append(is_statement ? kCompileStatements : kCompileExpression).append(kRun);
+  std::string too_long;
+  try {
+    const auto message = session.ask({"eval", text}, limit);
+    if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
+    if (auto answer = answer_of(message.items)) return *std::move(answer);
+    return plain_answer(message.items);
+  } catch (const limiter::UsageError& error) {
+    too_long = error.what();
+  }
+  // As the server itself does it, then.
+  try {
+    std::string shorter(prelude);
+    if (!prelude.empty() && !is_statement) shorter += "return ";
+    const auto message = session.ask({"eval", shorter.append(code)}, limit);
+    if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
+    return plain_answer(message.items);
+  } catch (const limiter::UsageError&) {
+    return {.outcome = Outcome::kError, .message = too_long};
+  }
+}
+
+}  // namespace rlctl::ldb

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ldb/session.h"
+#include "ldb/value.h"
+
+namespace rlctl::ldb {
+
+/// What came of code that was run at a stop.
+struct Evaluation {
+  enum class Outcome {
+    kValues,
+    kCompileError,
+    kError,   ///< it raised one, or could not be sent
+    kCutOff,  ///< the session has ended over it
+  } outcome = Outcome::kValues;
+  std::vector<Value> values = {};  ///< all that an expression has, or `return` returned
+  std::string message = {};        ///< of the errors
+
+  bool operator==(const Evaluation&) const = default;
+};
+
+/// The names that stand in code, fields aside; none where it is not Lua as far as it can be taken
+/// apart.
+[[nodiscard]] std::set<std::string> names_in(std::string_view code);
+
+/// Whether code may run without an end by itself: it has a loop, or a function of its own, or takes
+/// code from a string.
+[[nodiscard]] bool may_be_endless(std::string_view code);
+
+/// Runs code, an expression or statements, at the stop at which a session is, in the server.
+/// `prelude` stands before it: "local a, b = 1, 2 ". It sees globals, and calls Redis. Values are
+/// exact, but where the server takes short commands only and this would be a long one: then there
+/// is one at most, and it may be approximate.
+[[nodiscard]] Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
+                                  std::chrono::microseconds limit);
+
+}  // namespace rlctl::ldb

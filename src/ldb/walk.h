@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ldb/call_log.h"
+#include "ldb/probes.h"
+#include "ldb/session.h"
+#include "ldb/source_lines.h"
+#include "ldb/trace.h"
+
+namespace rlctl::ldb {
+
+struct WalkOptions {
+  std::optional<std::chrono::microseconds> now = {};  ///< see ProbeOptions
+  Session::Limits limits = {};
+};
+
+/// A script on its way from one line of its source to the next: a session whose stops at probes are
+/// passed over, and whose messages are taken apart. What trace() and Debugger are made of.
+class Walk {
+ public:
+  /// What a probe told. All that came before the stop at which the walk is.
+  using OnReading = std::function<void(const ProbedScript&, const ProbeReading&)>;
+
+  Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnReading on_reading);
+  /// One that never began.
+  Walk(const Debuggee& debuggee, std::string refusal);
+
+  // All that moves returns true where the script stands at a line of its source, false where it has
+  // ended. Throw redis::Error, as Session does.
+
+  bool start();
+  bool step();
+  /// To a breakpoint of the server's, or redis.breakpoint(). What runs long is asked to stop by the
+  /// server itself now and then: it is let go on until `is_enough`.
+  bool run(const std::function<bool()>& is_enough);
+
+  /// Where it stands; 0 before the first line. Where it has ended, the last one.
+  [[nodiscard]] int line() const noexcept { return line_; }
+  /// Why it stands there.
+  [[nodiscard]] Stop::Reason reason() const noexcept { return reason_; }
+  /// What the script did since it was last asked.
+  [[nodiscard]] std::vector<Call> take_calls();
+  [[nodiscard]] std::vector<std::string> take_messages();
+  /// Calls Redis by the debugger's command. Throws limiter::UsageError, as Session::ask() does.
+  [[nodiscard]] Call call(const std::vector<std::string>& words);
+
+  /// How many functions have been entered; `most` where there are more, or it is not known.
+  [[nodiscard]] std::size_t depth(std::size_t most);
+  [[nodiscard]] bool ended() const noexcept { return !session_ || session_->ended(); }
+  [[nodiscard]] bool has_probes() const noexcept { return !script_.probes.empty(); }
+  [[nodiscard]] const ProbedScript& script() const noexcept { return script_; }
+  /// Only of one that began.
+  [[nodiscard]] Session& session() { return *session_; }
+
+  /// Once it has ended: what it came to. It has no lines, calls and hits.
+  [[nodiscard]] TraceResult result();
+
+ private:
+  bool prepare();
+  bool settle(Message message);
+  [[nodiscard]] bool is_repeated(int line) const;
+  void read(const Message& message);
+  void read_debug(std::string_view item);
+
+  const Debuggee& debuggee_;
+  ProbedScript script_;
+  std::optional<Session> session_;
+  std::string refusal_;
+  OnReading on_reading_;
+  ProbeReader reader_{script_};
+  CallLog calls_;
+  std::vector<std::string> messages_;
+  std::vector<std::string_view> source_ = source_lines(debuggee_.source);
+  int line_ = 0;
+  int text_line_ = 0;  ///< of the last stop
+  Stop::Reason reason_ = Stop::Reason::kStep;
+};
+
+/// Starts a script with probes, or wrapped, or as it is (where it has too many locals for them, or
+/// is too long for a forked session). The walk stands at the first line, or has ended. The debuggee
+/// must outlive it. Throws what `connect` throws, and what Session::start() does.
+[[nodiscard]] std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode,
+                                               const Connect& connect, const WalkOptions& options,
+                                               const Walk::OnReading& on_reading);
+
+}  // namespace rlctl::ldb

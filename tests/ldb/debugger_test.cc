@@ -1,0 +1,462 @@
+#include "ldb/debugger.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "redis/connection.h"
+#include "support/failure.h"
+#include "support/server.h"
+
+using namespace std::chrono_literals;
+using rlctl::ldb::Breakpoint;
+using rlctl::ldb::Debuggee;
+using rlctl::ldb::Debugger;
+using rlctl::ldb::Ending;
+using rlctl::ldb::Evaluation;
+using rlctl::ldb::Halt;
+using rlctl::ldb::Mode;
+using rlctl::limiter::UsageError;
+using rlctl::redis::Connection;
+using rlctl::redis::PrivateServer;
+using support::contains;
+using support::start_server;
+using Lines = std::vector<int>;
+using Outcome = Evaluation::Outcome;
+using Texts = std::vector<std::string>;
+using Why = Halt::Why;
+
+namespace {
+
+template <typename Call>
+std::string refusal_of(Call call) {
+  try {
+    call();
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+/// A script in a debugger on a server of its own, which asks long scripts to stop soon.
+class Bench {
+ public:
+  explicit Bench(std::string source, Mode mode = Mode::kSync)
+      : server_(start_server({"--lua-time-limit", "50"})),
+        debuggee_{.name = "test.lua",
+                  .source = std::move(source),
+                  .keys = {"k", "l"},
+                  .arguments = {"3", "x"}} {
+    if (!server_) return;
+    debugger.emplace(
+        debuggee_, mode, [this] { return connect(); },
+        Debugger::Options{
+            .may_hang = true, .wants_stop = [this] { return --polls_ <= 0; }, .evaluation = 500ms});
+    halt = debugger->start();
+  }
+
+  [[nodiscard]] Connection connect() const { return Connection::open(server_->url(), 5s); }
+  [[nodiscard]] explicit operator bool() const { return debugger.has_value(); }
+  Debugger* operator->() { return &*debugger; }
+  /// How often it is asked whether the script is to stop until that is so.
+  void stop_after(std::int64_t polls) { polls_ = polls; }
+  /// "1 2.5", or what is wrong.
+  [[nodiscard]] std::string eval(const std::string& code) {
+    return text_of(debugger->evaluate(code));
+  }
+  [[nodiscard]] std::string print(const std::string& expression) {
+    return text_of(debugger->print(expression));
+  }
+  [[nodiscard]] static std::string text_of(const Evaluation& evaluation) {
+    if (evaluation.outcome != Outcome::kValues) return "! " + evaluation.message;
+    std::string text;
+    for (const auto& value : evaluation.values) {
+      text += (text.empty() ? "" : " ") + rlctl::ldb::text_of(value);
+    }
+    return text;
+  }
+  /// "a=1 b=nil"
+  [[nodiscard]] static std::string text_of(const std::vector<rlctl::ldb::LocalChange>& locals) {
+    std::string text;
+    for (const auto& [local, value] : locals) {
+      text += (text.empty() ? "" : " ") + local.name + "=" + rlctl::ldb::text_of(value);
+    }
+    return text;
+  }
+
+ private:
+  std::optional<PrivateServer> server_;
+  Debuggee debuggee_;
+  std::int64_t polls_ = INT64_MAX;
+
+ public:
+  std::optional<Debugger> debugger;
+  Halt halt;
+};
+
+const char* const kLoop =
+    "local count = 0\n"                // 1
+    "local t = {a = {10, 20}}\n"       // 2
+    "for i = 1, 5 do\n"                // 3
+    "  count = count + i\n"            // 4
+    "  redis.call('INCR', KEYS[1])\n"  // 5
+    "end\n"                            // 6
+    "\n"                               // 7
+    "return count\n";                  // 8
+
+}  // namespace
+
+TEST_CASE("a debugger steps from line to line, and knows what each changed") {
+  for (const auto mode : {Mode::kSync, Mode::kForked}) {
+    Bench bench(
+        "local big = 1700000000123456\n"
+        "local got = redis.call('SET', KEYS[1], ARGV[1])\n"
+        "redis.debug('here')\n"
+        "return big + 1",
+        mode);
+    if (!bench) return;
+    CHECK(bench.halt.why == Why::kStarted);
+    CHECK(bench.halt.line == 1);
+    CHECK(bench->locals().empty());
+
+    auto halt = bench->step();
+    CHECK(halt.why == Why::kStepped);
+    CHECK(halt.line == 2);
+    CHECK(Bench::text_of(halt.changed) == "big=1700000000123456");
+
+    halt = bench->step();
+    REQUIRE(halt.calls.size() == 1);
+    CHECK(halt.calls[0].words == Texts{"SET", "k", "3"});
+    CHECK(halt.calls[0].reply == "\"+OK\"");
+    CHECK(Bench::text_of(bench->locals()) == "big=1700000000123456 got={ok = \"OK\"}");
+
+    halt = bench->step();
+    CHECK(halt.messages.size() == 1);
+    CHECK(halt.changed.empty());
+    halt = bench->step();
+    CHECK(halt.why == Why::kEnded);
+    CHECK_FALSE(bench->running());
+    CHECK(bench->result().ending == Ending::kReturned);
+    CHECK(bench->result().reply->integer() == 1700000000123457);
+  }
+}
+
+TEST_CASE("it goes on to breakpoints, and to the end where there is none") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  bench->add_breakpoint({.line = 5});
+  auto halt = bench->go_on();
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(halt.line == 5);
+  CHECK(Bench::text_of(bench->locals()) == "count=1 t={a = {10, 20}} i=1");
+  halt = bench->go_on();
+  CHECK(Bench::text_of(halt.changed) == "count=3 i=2");
+  REQUIRE(halt.calls.size() == 1);
+  CHECK(halt.calls[0].words == Texts{"INCR", "k"});
+  // Where the server does not stop what runs long, each line is looked at.
+  CHECK(halt.calls[0].is_silent == !halt.calls[0].reply);
+  CHECK(bench->remove_breakpoint(5));
+  CHECK_FALSE(bench->remove_breakpoint(5));
+  halt = bench->go_on();
+  CHECK(halt.why == Why::kEnded);
+  CHECK(bench->result().reply->integer() == 15);
+}
+
+TEST_CASE("a breakpoint is refused where nothing stops, with the nearest lines at which it does") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  CHECK(
+      contains(refusal_of([&] { bench->add_breakpoint({.line = 7}); }), "nothing stops at line 7"));
+  CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 7}); }), "and 8"));
+  CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 99}); }), "are 8"));
+  CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 0}); }), "are 1"));
+  CHECK(bench->breakpoints().empty());
+}
+
+TEST_CASE("a condition decides whether a breakpoint holds; an error in it stops, and is told") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  bench->add_breakpoint({.line = 4, .condition = "i == 3 and t.a[2] == 20"});
+  auto halt = bench->go_on();
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(halt.condition_error.empty());
+  CHECK(bench.print("i") == "3");
+  bench->add_breakpoint({.line = 4, .condition = "t.b.c == 1"});
+  halt = bench->go_on();
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(contains(halt.condition_error, "attempt to index field 'b'"));
+  CHECK(bench.print("i") == "4");
+  CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 4, .condition = "i =="}); }),
+                 "'i ==' is no expression"));
+  CHECK(bench->breakpoints().at(4).condition == "t.b.c == 1");
+}
+
+TEST_CASE("a watch stops where its value changes, and knows the one before") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  CHECK(Bench::text_of(bench->add_watch("count").last) == "nil");
+  (void)bench->add_watch("count > 2");
+  Lines lines;
+  Texts changes;
+  for (int i = 0; i < 4; ++i) {
+    const auto halt = bench->go_on();
+    REQUIRE(halt.why == Why::kWatch);
+    lines.push_back(halt.line);
+    std::string text;
+    for (const auto& change : halt.watches) {
+      text += change.watch.expression + ": " + Bench::text_of(change.before) + " > " +
+              Bench::text_of(change.watch.last) + ";";
+    }
+    changes.push_back(text);
+  }
+  CHECK(lines == Lines{2, 5, 5, 5});
+  CHECK(contains(changes[0], "count: nil > 0;"));
+  CHECK(contains(changes[0], "count > 2: ! attempt to compare"));
+  CHECK(changes[1] == "count: 0 > 1;");
+  CHECK(changes[2] == "count: 1 > 3;count > 2: false > true;");
+  CHECK(bench->remove_watch(1));
+  CHECK_FALSE(bench->remove_watch(1));
+  CHECK_THROWS_AS((void)bench->add_watch("count +"), UsageError);
+  // Out of its sight it is not there.
+  bench->clear_watches();
+  (void)bench->add_watch("i");
+  bench->add_breakpoint({.line = 8});
+  for (int i = 3; i <= 5; ++i) CHECK(bench->go_on().why == Why::kWatch);
+  CHECK(bench->line() == 8);
+  CHECK(Bench::text_of(bench->watches()[0].last) == "nil");
+  CHECK(bench->go_on().why == Why::kEnded);
+}
+
+TEST_CASE("what a name means is printed, exactly, and what is in it") {
+  Bench bench(
+      "local x = 1\n"
+      "local t = {a = {5, {b = 'c'}}, ['x y'] = 0.1 + 0.2, n = 1700000000123456}\n"
+      "local i, f = 2, function() return x end\n"
+      "do\n"
+      "  local x = 'inner'\n"
+      "  redis.call('PING')\n"
+      "end\n"
+      "return x");
+  if (!bench) return;
+  bench->add_breakpoint({.line = 6});
+  (void)bench->go_on();
+  CHECK(bench.print("x") == "\"inner\"");
+  CHECK(bench.print("t.a[2].b") == "\"c\"");
+  CHECK(bench.print("t.a[i]") == "{b = \"c\"}");
+  CHECK(bench.print("t['x y']") == "0.30000000000000004");
+  CHECK(bench.print("t.n") == "1700000000123456");
+  CHECK(bench.print("t.none") == "nil");
+  CHECK(contains(bench.print("t.none.more"), "attempt to index 't.none' (a nil value)"));
+  CHECK(bench.print("x .. #x") == "\"inner5\"");
+  CHECK(bench.print("t.n + 1, ARGV") == "1700000000123457 {\"3\", \"x\"}");
+  CHECK(bench.print("KEYS[2]") == "\"l\"");
+  CHECK(bench.print("f") == "function");
+  CHECK(contains(bench.print("nothing"), "nothing"));
+  CHECK(contains(bench.print("f()"), "'f' is a function that cannot be copied here"));
+}
+
+TEST_CASE("code is evaluated with the variables that it names, and has all its results") {
+  Bench bench(
+      "local n, s, inf, t = -1.5, 'a\\0\"\\n', 1/0, {1, 2, k = {true}}\n"
+      "return n");
+  if (!bench) return;
+  (void)bench->step();
+  CHECK(bench.eval("n, s, inf, -inf") == R"(-1.5 "a\000\"\n" inf -inf)");
+  CHECK(bench.eval("1, nil, false") == "1 nil false");
+  CHECK(bench.eval("t") == "{1, 2, k = {true}}");
+  CHECK(bench.eval("return #t, n * 2") == "2 -3");
+  CHECK(bench.eval("local x = n x = x + 1 return x") == "-0.5");
+  CHECK(bench.eval("if n < 0 then return 'below' end") == "\"below\"");
+  CHECK(bench.eval("redis.call('SET', 'made', 'here')") == "{ok = \"OK\"}");
+  CHECK(bench.eval("redis.call('GET', 'made') -- a comment") == "\"here\"");
+  CHECK(bench.eval("n = 5").empty());
+  CHECK(bench.print("n") == "-1.5");
+  CHECK(contains(bench.eval("n +"), "! unexpected symbol near"));
+  CHECK(contains(bench.eval("error('oops')"), "! oops"));
+  CHECK(contains(bench.eval("redis.call('INCR', 'made')"), "not an integer"));
+  CHECK(contains(bench.eval("setmetatable({}, 1)"), "bad argument"));
+  const std::string long_text(3000, 'x');
+  const auto answer = bench.eval("#'" + long_text + "'");
+  // Some servers take short commands only.
+  CAPTURE(answer);
+  CHECK((answer == "3000" || contains(answer, "1 KiB")));
+  CHECK(bench->running());
+  CHECK(bench->go_on().why == Why::kEnded);
+}
+
+TEST_CASE("an evaluation that does not end is cut off, and with it the session") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  const auto evaluation = bench->evaluate("while true do end");
+  CHECK(evaluation.outcome == Outcome::kCutOff);
+  CHECK(contains(evaluation.message, "no answer within 500ms"));
+  CHECK_FALSE(bench->running());
+  CHECK(bench->result().ending == Ending::kCutOff);
+  CHECK(bench->result().error_line == 1);
+}
+
+TEST_CASE("what might not end is refused where the server cannot be killed") {
+  const auto server = start_server();
+  if (!server) return;
+  const Debuggee debuggee{.name = "a.lua", .source = "local a = 1\nreturn a"};
+  Debugger debugger(debuggee, Mode::kForked, [&] { return Connection::open(server->url(), 5s); },
+                    {});
+  (void)debugger.start();
+  for (const std::string code : {"while true do end", "repeat until false",
+                                 "(function() return 1 end)()", "loadstring('x')()"}) {
+    CAPTURE(code);
+    CHECK(contains(Bench::text_of(debugger.evaluate(code)), "refused"));
+  }
+  CHECK(Bench::text_of(debugger.evaluate("1 + 1")) == "2");
+  CHECK(debugger.running());
+}
+
+TEST_CASE("next steps over what is called, unless there is a breakpoint in it") {
+  Bench bench(
+      "local function double(n)\n"  // 1
+      "  local m = n * 2\n"         // 2
+      "  return m\n"                // 3
+      "end\n"                       // 4
+      "local a = double(1)\n"       // 5
+      "local b = double(a)\n"       // 6
+      "return b");                  // 7
+  if (!bench) return;
+  Lines lines;
+  while (bench->running()) {
+    lines.push_back(bench->line());
+    (void)bench->next();
+  }
+  // Of a function's definition it is the `end` at which Lua stands.
+  CHECK(lines.size() == 4);
+  CHECK(lines.back() == 7);
+  CHECK(lines[lines.size() - 2] == 6);
+  (void)bench->start();
+  bench->add_breakpoint({.line = 3});
+  (void)bench->next();
+  const auto halt = bench->next();
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(halt.line == 3);
+  CHECK(Bench::text_of(bench->locals()) == "n=1 m=2");
+  const auto frames = bench->backtrace();
+  REQUIRE(frames.size() == 2);
+  CHECK(frames[0].line == 3);
+  CHECK(frames[1].line == 5);
+}
+
+TEST_CASE("Redis is called by hand; what fails is told") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  CHECK(bench->call({"SET", "made", "a b"}).reply == "\"+OK\"");
+  auto call = bench->call({"GET", "made"});
+  CHECK(call.words == Texts{"GET", "made"});
+  CHECK(call.reply == "\"a b\"");
+  call = bench->call({"INCR", "made"});
+  REQUIRE(call.error);
+  CHECK(contains(*call.error, "not an integer"));
+  CHECK(bench->call({"NOSUCH"}).error);
+  CHECK_THROWS_AS((void)bench->call({"SET", "made", ""}), UsageError);
+  CHECK(bench->running());
+}
+
+TEST_CASE("what runs long is stopped by the user, and goes on") {
+  Bench bench(
+      "local n, go = 0, true\n"
+      "while go do\n"
+      "  n = n + 1\n"
+      "end\n"
+      "return n");
+  if (!bench) return;
+  bench.stop_after(3);
+  auto halt = bench->go_on();
+  CHECK(halt.why == Why::kStopped);
+  CHECK(halt.line >= 2);
+  CHECK(halt.line <= 4);
+  CHECK(bench->running());
+  const auto* n = bench->find_local("n");
+  REQUIRE(n != nullptr);
+  const double before = n->value.number;
+  CHECK(before > 0);
+  bench.stop_after(3);
+  halt = bench->go_on();
+  CHECK(halt.why == Why::kStopped);
+  CHECK(bench->find_local("n")->value.number > before);
+  // The same where it is looked at after each line.
+  (void)bench->add_watch("go");
+  bench.stop_after(100);
+  CHECK(bench->go_on().why == Why::kStopped);
+}
+
+TEST_CASE("redis.breakpoint() stops") {
+  Bench bench("local a = 1\nredis.breakpoint()\na = 2\nreturn a");
+  if (!bench) return;
+  const auto halt = bench->go_on();
+  CHECK(halt.why == Why::kCalledFor);
+  CHECK(halt.line == 3);
+}
+
+TEST_CASE("it starts again, with its breakpoints and watches") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  bench->add_breakpoint({.line = 8});
+  (void)bench->add_watch("KEYS[1]");
+  CHECK(bench->go_on().line == 8);
+  CHECK(bench->go_on().why == Why::kEnded);
+  auto halt = bench->start();
+  CHECK(halt.why == Why::kStarted);
+  CHECK(halt.line == 1);
+  CHECK(Bench::text_of(bench->watches()[0].last) == "\"k\"");
+  CHECK(bench->go_on().line == 8);
+  // From the midst of it, too: what was left runs on to its end, where it is in the server.
+  CHECK(bench->start().line == 1);
+}
+
+TEST_CASE("an abort ends it; one that the script catches cuts it off") {
+  Bench bench(kLoop);
+  if (!bench) return;
+  CHECK(bench->abort_script().why == Why::kEnded);
+  CHECK(bench->result().ending == Ending::kAborted);
+}
+
+TEST_CASE("errors of the script are its end, and have a line") {
+  Bench bench("local a = 1\nlocal t\nreturn t.x");
+  if (!bench) return;
+  CHECK(bench->go_on().why == Why::kEnded);
+  CHECK(bench->result().ending == Ending::kRunTimeError);
+  CHECK(bench->result().error_line == 3);
+  Bench broken("local a = 1\nlocal = 2");
+  CHECK(broken.halt.why == Why::kEnded);
+  CHECK(broken->result().ending == Ending::kCompileError);
+  CHECK(broken->result().error_line == 2);
+}
+
+TEST_CASE("a script with too many locals for probes is debugged, with what the server knows") {
+  std::string source = "local function f()\n";
+  for (int i = 0; i < 200; ++i)
+    source += " local a" + std::to_string(i) + " = " + std::to_string(i) + "\n";
+  source += " return a199\nend\nreturn f()\n";
+  Bench bench(source);
+  if (!bench) return;
+  bench->add_breakpoint({.line = 202});
+  const auto halt = bench->go_on();
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(bench.print("a199") == "199");
+  CHECK(bench.eval("a198 + a199") == "397");
+}
+
+TEST_CASE("in a function, variables of those around it that it uses are seen") {
+  Bench bench(
+      "local out = 5\n"
+      "local function f(n)\n"
+      "  return n + out\n"
+      "end\n"
+      "return f(1)");
+  if (!bench) return;
+  bench->add_breakpoint({.line = 3});
+  (void)bench->go_on();
+  CHECK(Bench::text_of(bench->locals()) == "out=5 n=1");
+  CHECK(bench.eval("n + out") == "6");
+}
