@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -39,11 +44,16 @@ namespace {
 using ldb::Ending;
 
 /// "my.lua:12: WRONGTYPE Operation against ...", where nothing else tells it.
-void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result, std::string_view command) {
+void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
+                  const Invocation& invocation) {
   if (result.ending == Ending::kReturned) return;
+  const bool is_cut_off = result.ending == Ending::kCutOff;
   const auto line = result.error_line > 0 ? fmt::format(":{}", result.error_line) : "";
-  const auto how = result.ending == Ending::kCutOff ? "cut off: " : "";
-  warn(fmt::format("{}{}: {}{}", plan.debuggee.name, line, how, result.message), command);
+  write_stderr(render({.status = status_of(result),
+                       .code = is_cut_off ? "cut_off" : "script",
+                       .message = fmt::format("{}{}: {}{}", plan.debuggee.name, line,
+                                              is_cut_off ? "cut off: " : "", result.message)},
+                      invocation.command, invocation.json));
 }
 
 // ---- What is shown ----
@@ -120,6 +130,9 @@ class TraceView {
 
 // ---- The session ----
 
+/// Different calls that are looked through for keys.
+constexpr std::size_t kMostCalls = 1000;
+
 class DebugSession {
  public:
   DebugSession(const DebugPlan& plan, Invocation& invocation)
@@ -138,6 +151,7 @@ class DebugSession {
     std::optional<std::chrono::microseconds> now = {};
   };
   [[nodiscard]] Target next_target();
+  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target);
   [[nodiscard]] ldb::TraceResult trace(const Target& target,
                                        const std::function<void(const ldb::TracedLine&)>& on_line);
   [[nodiscard]] ExitStatus run_one();
@@ -148,6 +162,7 @@ class DebugSession {
   void prepare_coverage();
   void show_coverage(Destination& lcov);
   [[nodiscard]] std::string source_path() const;
+  void warn_of_expiry() const;
 
   const DebugPlan& plan_;
   Invocation& invocation_;
@@ -161,6 +176,7 @@ DebugSession::Target DebugSession::next_target() {
   auto connection = place_->connect();
   replay_->run_skipped(connection);
   auto call = replay_->next(connection);
+  if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
   return {.debuggee = std::move(call->debuggee), .now = call->now};
 }
 
@@ -180,12 +196,25 @@ ldb::TraceResult DebugSession::trace(const Target& target,
   return result;
 }
 
+/// What became of what a script did on someone's server. Nobody can end one that catches the error
+/// by which it is to end, or stands in a single long call.
+std::string kept_text(ldb::Mode mode, Ending ending) {
+  const bool is_cut_off = ending == Ending::kCutOff;
+  if (mode == ldb::Mode::kForked) {
+    return std::string("in a fork: nothing was kept") +
+           (is_cut_off ? "; the fork runs on where the script catches errors" : "");
+  }
+  return std::string("what was written is kept") +
+         (is_cut_off ? "; the script RUNS ON in the server: SCRIPT KILL ends it unless it has "
+                       "written, SHUTDOWN NOSAVE does always"
+                     : "");
+}
+
 void DebugSession::show(TraceView& view, const ldb::TraceResult& result, const KeyWatch* watch) {
   std::vector<KeyChange> keys;
   std::string kept;
   if (!place_->is_private()) {
-    kept = place_->mode() == ldb::Mode::kForked ? "in a fork: nothing was kept"
-                                                : "what was written is kept";
+    kept = kept_text(place_->mode(), result.ending);
   } else if (auto changes = changes_after(result, *watch)) {
     keys = std::move(*changes);
   } else {
@@ -210,6 +239,27 @@ std::optional<std::vector<KeyChange>> DebugSession::changes_after(const ldb::Tra
   }
 }
 
+/// Of keys that were not copied the script has seen nothing, which makes its answer another one.
+void DebugSession::warn_of_other_keys(const std::set<std::vector<std::string>>& calls,
+                                      const Target& target) {
+  if (plan_.quiet || place_->copied_from().empty()) return;
+  auto connection = place_->connect();
+  std::set<std::string> others;
+  for (const auto& words : calls) {
+    std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
+    command.insert(command.end(), words.begin(), words.end());
+    const auto keys = connection.call(redis::Arguments(command));
+    for (std::size_t i = 0; i < keys.size(); ++i) others.emplace(keys[i].text());
+  }
+  for (const auto& key : target.debuggee.keys) others.erase(key);
+  if (others.empty()) return;
+  const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
+  warn(fmt::format("warning: it uses {}{}, which is not among its KEYS and was not copied from {}: "
+                   "what is there it did not see; --attach shows it that",
+                   in_quotes(*others.begin()), more, place_->copied_from()),
+       invocation_.command);
+}
+
 ExitStatus DebugSession::run_one() {
   const auto target = next_target();
   std::optional<KeyWatch> watch;
@@ -218,15 +268,20 @@ ExitStatus DebugSession::run_one() {
     watch.emplace(connection, plan_, target.debuggee.keys, target.now);
   }
   TraceView view(invocation_, target.debuggee);
+  std::set<std::vector<std::string>> calls;
   const auto result = trace(target, [&](const ldb::TracedLine& line) {
     if (plan_.trace) view.line(line);
+    for (const auto& call : line.calls) {
+      if (!call.raw && calls.size() < kMostCalls) calls.insert(call.words);
+    }
   });
   const auto problem = problem_of(result);
   if (problem) throw ProblemError(*problem);
+  if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
   if (plan_.trace) {
     show(view, result, watch ? &*watch : nullptr);
   } else {
-    tell_failure(plan_, result, invocation_.command);
+    tell_failure(plan_, result, invocation_);
   }
   return status_of(result);
 }
@@ -241,7 +296,7 @@ ExitStatus DebugSession::run_all() {
     if (const auto problem = problem_of(result)) throw ProblemError(*problem);
     if (status == ExitStatus::kDone) {
       status = status_of(result);
-      tell_failure(plan_, result, invocation_.command);
+      tell_failure(plan_, result, invocation_);
     }
     // The server is busy with it.
     if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
@@ -305,7 +360,25 @@ void DebugSession::prepare_coverage() {
   }
 }
 
+/// A key that is to expire at a time of day does so by the server's clock.
+void DebugSession::warn_of_expiry() const {
+  constexpr std::array<std::string_view, 3> kAtTimes{"EXPIREAT", "EXAT", "PXAT"};
+  if (plan_.quiet || !(plan_.replay || plan_.now)) return;
+  std::string source = plan_.debuggee.source;
+  std::transform(source.begin(), source.end(), source.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  for (const auto word : kAtTimes) {
+    if (source.find(word) == source.npos) continue;
+    return warn(fmt::format("warning: {} has the word {}: a key that expires at a time does so by "
+                            "the server's clock, not by that of --now or --replay",
+                            plan_.debuggee.name, word),
+                invocation_.command);
+  }
+}
+
 ExitStatus DebugSession::run(Destination& lcov) {
+  warn_of_expiry();
   if (plan_.interactive) {
     const auto target = next_target();
     return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
@@ -351,28 +424,31 @@ const Command debug_command{
     .name = "debug",
     .summary = "run a limiter's script line by line, and show what each line did",
     .synopsis =
-        "[connection] debug SCRIPT KEY --limit LIMIT --trace [options]\n"
+        "[connection] debug SCRIPT KEY --limit LIMIT [--trace] [options]\n"
         "[connection] debug FILE.lua [KEY...] [--args WORDS] [options]\n"
-        "[connection] debug --policy NAME --trace [options] [ARGUMENT...]\n"
-        "debug SCRIPT --replay FILE [--skip NUMBER] --trace [options]",
+        "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
+        "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
     .about =
-        "Runs a bundled script, or anyone's, in the server's debugger: each line with\n"
-        "the calls it made, their replies, and the variables it changed. That happens on\n"
+        "Runs a bundled script, or anyone's, in the server's debugger: stepped by hand\n"
+        "('help' lists the commands), or with --trace all at once, each line with the\n"
+        "calls it made, their replies, and the variables it changed. That happens on\n"
         "a private server, to which the state of the script's keys is copied from the\n"
         "server that the connection names: there nothing is changed, and nobody waits.",
     .epilogue = R"(
 Exit status:
-  0  the script returned
-  1  it was cut off (--max-steps, or no stop in 5 seconds), or --sync was not allowed
+  0  the script returned, or was left by its user
+  1  it was cut off (--max-steps, or no stop in 5 seconds), or --sync was not
+     allowed
   2  wrong usage or input, or output that cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
   5  it raised an error, replied one, or does not compile
 
 Examples:
+  rlctl debug sliding-window-log login:ann --limit 5/60s
   rlctl debug sliding-window-log login:ann --limit 5/60s --trace
   rlctl debug my.lua 'hist:ann' --args '60 {limit}' --limit 5/60s --trace --json
-  rlctl debug my.lua --args '{now_ms}' --limit 5/60s --replay found.log --skip 3 --trace
+  rlctl debug my.lua --args '{now_ms}' --limit 5/60s --replay found.log --skip 3
   rlctl debug gcra --limit 10/s --replay found.log --coverage --lcov gcra.info
   rlctl debug --policy login alice --print-command
 )",

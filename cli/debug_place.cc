@@ -155,10 +155,15 @@ void DebugPlace::attach() {
                      "leave out one of them");
   }
   if (plan_.where == DebugWhere::kSync) {
-    return require_consent(plan_, connector_->name(), invocation_.interrupt);
+    require_consent(plan_, connector_->name(), invocation_.interrupt);
+    return say("running in " + connector_->name() +
+               " itself: it serves nobody else meanwhile, and what is written is kept");
   }
   const auto why = why_not_forked(connector_->url(), plan_.debuggee);
-  if (why.empty()) return;
+  if (why.empty()) {
+    return say("running in a fork of " + connector_->name() +
+               ": it serves on, and nothing that is written is kept");
+  }
   throw UsageError(
       "--attach: " + why,
       "leave out --attach: a private server with the same keys does it; or add --sync");
@@ -186,6 +191,7 @@ void DebugPlace::start_copy() {
     return say(fmt::format("no server answers at {}: running {}, which has no keys",
                            connector_->name(), private_text()));
   }
+  copied_from_ = connector_->name();
   auto target = connect();
   const auto copied = reading(
       [&] { return redis::copy_keys(*source.connection, target, each_once(plan_.debuggee.keys)); });

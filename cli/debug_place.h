@@ -50,6 +50,8 @@ class DebugPlace {
   [[nodiscard]] ldb::Mode mode() const noexcept;
   /// All its keys are ours.
   [[nodiscard]] bool is_private() const noexcept { return plan_.where == DebugWhere::kPrivate; }
+  /// The server that the keys were copied from, for messages; empty where none were.
+  [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
   /// For messages; holds no password.
   [[nodiscard]] std::string name() const;
 
@@ -62,6 +64,7 @@ class DebugPlace {
 
   const DebugPlan& plan_;
   Invocation& invocation_;
+  std::string copied_from_;
   std::unique_ptr<Connector> connector_;  ///< none with a log
   std::optional<redis::PrivateServer> server_;
   std::optional<redis::ServerVersion> version_;  ///< of the private server

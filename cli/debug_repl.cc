@@ -165,7 +165,11 @@ ExitStatus Repl::status() const {
 /// False where there are to be no more.
 bool Repl::answer(const std::string& line) {
   if (!key_) key_.emplace();
+  auto& out = invocation_.out.buffer();
+  const auto begin = out.size();
   const auto after = commands_.run(line);
+  // The terminal has shown ^C.
+  if (is_typed_ && key_->pressed()) out.insert(begin, "\n");
   if (after == AfterCommand::kEnded) show_end();
   if (after == AfterCommand::kRestart) begin_again();
   // Whatever it was to stop does not run any more.

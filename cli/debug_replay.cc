@@ -8,6 +8,7 @@
 
 #include "cli/burst_replay.h"
 #include "cli/burst_workplace.h"
+#include "cli/duration_text.h"
 #include "cli/problem.h"
 #include "ldb/probes.h"
 #include "limiter/algorithm.h"
@@ -142,6 +143,11 @@ std::optional<DebugReplay::Call> DebugReplay::next(redis::Connection& connection
   call.debuggee.keys = called_.keys;
   call.debuggee.arguments = called_.arguments;
   return call;
+}
+
+std::string DebugReplay::request_text() const {
+  return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
+                     instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
 }
 
 void DebugReplay::finish(redis::Connection& connection) {

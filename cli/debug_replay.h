@@ -37,6 +37,8 @@ class DebugReplay {
   };
   /// The next one, with the keys as old as they are then; none at the end.
   [[nodiscard]] std::optional<Call> next(redis::Connection& connection);
+  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the one that next() gave last.
+  [[nodiscard]] std::string request_text() const;
   /// It has run.
   void finish(redis::Connection& connection);
 

@@ -7,6 +7,7 @@
 #include "cli/debug_trace_words.h"
 #include "cli/escape.h"
 #include "cli/result.h"
+#include "ldb/error_text.h"
 #include "ldb/source_lines.h"
 #include "ldb/value.h"
 
@@ -47,7 +48,9 @@ void append_outcome(std::string& out, const ldb::TraceResult& result) {
   if (result.ending != ldb::Ending::kReturned) {
     error = result.message;
   } else if (result.reply) {
-    append_reply_text(value.emplace(), *result.reply);
+    std::string text;
+    append_reply_text(text, *result.reply);
+    value = ldb::with_source_lines(text, result.text_lines);
   }
   append_field(out, "value", value);
   append_field(out, "error", error);

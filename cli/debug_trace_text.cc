@@ -7,6 +7,7 @@
 
 #include "cli/debug_trace_words.h"
 #include "cli/escape.h"
+#include "ldb/error_text.h"
 #include "ldb/source_lines.h"
 #include "ldb/value.h"
 
@@ -74,7 +75,7 @@ std::string outcome_text(const ldb::TraceResult& result) {
     case Ending::kReturned: {
       std::string out;
       if (result.reply) append_reply_text(out, *result.reply);
-      return out;
+      return ldb::with_source_lines(out, result.text_lines);
     }
     case Ending::kCompileError:
       return fmt::format("does not compile{}{}: {}", place.empty() ? "" : ",", place,
@@ -100,10 +101,15 @@ TraceText::TraceText(std::string& out, const Look& look, const ldb::Debuggee& de
       debuggee_(debuggee),
       source_(ldb::source_lines(debuggee.source)) {}
 
-void TraceText::add(std::string line) {
-  if (cuts_ && display_width(line) > look_.columns) line = cut_to_width(line, look_.columns);
+void TraceText::add(std::string_view line) {
   out_ += line;
   out_ += '\n';
+}
+
+/// Of a source line there is the file; of values and replies only this.
+void TraceText::add_source(std::string_view line) {
+  if (!cuts_ || display_width(line) <= look_.columns) return add(line);
+  add(cut_to_width(line, look_.columns - 1) + (look_.utf8 ? "…" : ">"));
 }
 
 void TraceText::add_error(std::string_view message) {
@@ -115,7 +121,7 @@ void TraceText::add_call(const ldb::Call& call) {
   auto text = tone("|", Tone::kDim) + "   " + tone("redis>", Tone::kDim) + " " + command_text(call);
   const bool failed = call.error || (!call.reply && !call.is_silent);
   if (call.reply && !failed) text.append(kBlanks).append(escaped(*call.reply));
-  add(std::move(text));
+  add(text);
   if (failed) add_error(call.error.value_or("it was refused"));
 }
 
@@ -124,7 +130,7 @@ void TraceText::line(const ldb::TracedLine& line) {
   const auto index = static_cast<std::size_t>(line.line) - 1;
   const auto source = index < source_.size() ? source_text(source_[index]) : "";
   const auto place = fmt::format("{}:{}", escaped(debuggee_.name), line.line);
-  add(tone("+", Tone::kGood) + " " + tone(place, Tone::kDim) + "  " + source);
+  add_source(tone("+", Tone::kGood) + " " + tone(place, Tone::kDim) + "  " + source);
   for (const auto& call : line.calls) add_call(call);
   const auto bar = tone("|", Tone::kDim) + "   ";
   for (const auto& message : line.messages) {
@@ -146,9 +152,13 @@ void TraceText::result(const ldb::TraceResult& result, std::string_view changes)
   text +=
       fmt::format("    {}, {}", counted(result.lines, "line"), counted(result.calls, "redis call"));
   if (!changes.empty()) text.append("; ").append(changes);
-  add(std::move(text));
-  if (!result.exact)
-    add("~ without probes: numbers of variables have six digits, and upvalues are not shown");
+  add(text);
+  if (!result.exact) {
+    add("~ six digits of numbers, and no upvalues: the script cannot be prepared for more where "
+        "it");
+    add("  runs; a private server (without --attach) takes longer ones, see rlctl-debug(1), "
+        "LIMITS");
+  }
 }
 
 }  // namespace rlctl::cli

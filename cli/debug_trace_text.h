@@ -22,8 +22,8 @@ namespace rlctl::cli {
 /// blanks.
 class TraceText {
  public:
-  /// Appends to `out`; looks into `debuggee`. `cuts`: lines are cut to the columns there are, which
-  /// is for terminals.
+  /// Appends to `out`; looks into `debuggee`. `cuts`: lines of the source are cut to the columns
+  /// there are, which is for terminals.
   TraceText(std::string& out, const Look& look, const ldb::Debuggee& debuggee, bool cuts = false);
 
   void line(const ldb::TracedLine& line);
@@ -34,7 +34,8 @@ class TraceText {
   [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
-  void add(std::string line);
+  void add(std::string_view line);
+  void add_source(std::string_view line);
   void add_call(const ldb::Call& call);
   void add_error(std::string_view message);
 

@@ -63,6 +63,7 @@ class TypedLines final : public LineSource {
   std::unique_ptr<EditLine, EndEditor> editor_;
   std::pair<std::size_t, std::size_t> size_;
   Stopped stopped_ = Stopped::kNot;
+  bool is_warned_ = false;  ///< Ctrl-C came, and nothing was typed since
 };
 
 TypedLines::TypedLines(std::string prompt, std::string history_file, Complete complete,
@@ -119,7 +120,7 @@ bool TypedLines::wait_for_byte() {
   while (true) {
     std::array<pollfd, 4> polled{{{STDIN_FILENO, POLLIN, 0},
                                   {interrupt_.fd(), POLLIN, 0},
-                                  {key_.pressed() ? -1 : key_.fd(), POLLIN, 0},
+                                  {is_warned_ ? -1 : key_.fd(), POLLIN, 0},
                                   {suspension_.fd(), POLLIN, 0}}};
     const int ready = ::poll(polled.data(), polled.size(), -1);
     if (ready < 0 && errno != EINTR) stopped_ = Stopped::kEnded;
@@ -149,6 +150,7 @@ int TypedLines::read_character(wchar_t& character) {
       return 0;
     }
     key_.clear();
+    is_warned_ = false;
     constexpr auto kMore = static_cast<std::size_t>(-2), kBad = static_cast<std::size_t>(-1);
     const auto size = std::mbrtowc(&character, &byte, 1, &state);
     if (size == kMore) continue;
@@ -228,16 +230,21 @@ std::optional<std::string> TypedLines::next() {
   constexpr std::string_view kHint = "\n(once more, or 'quit', leaves)\n";
   while (true) {
     stopped_ = Stopped::kNot;
-    look_at_size();
+    // A line may have been read without a byte being waited for.
+    if (!key_.pressed()) is_warned_ = false;
     int count = 0;
     const char* typed = ::el_gets(editor_.get(), &count);
     if (typed != nullptr && count > 0) {
       std::string line(typed, static_cast<std::size_t>(count));
-      while (line.ends_with('\n') || line.ends_with('\r')) line.pop_back();
+      while (!line.empty() &&
+             std::string_view(" \r\n").find(line.back()) != std::string_view::npos) {
+        line.pop_back();
+      }
       remember(line);
       return line;
     }
     if (stopped_ == Stopped::kCancelled) {
+      is_warned_ = true;
       write_stderr(kHint);
       ::el_reset(editor_.get());
       continue;

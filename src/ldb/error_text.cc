@@ -117,6 +117,33 @@ Ending ending_of(std::string_view error_text, bool stopped, bool aborting) {
   return aborted ? Ending::kAborted : Ending::kRunTimeError;
 }
 
+std::string with_source_lines(std::string_view text, const std::vector<int>& lines) {
+  // A probe writes a colon as it does all that servers might quote.
+  constexpr std::array<std::string_view, 2> kPlaces{"user_script:", "user_script%3A"};
+  std::string out;
+  while (!text.empty()) {
+    const auto at = std::min(text.find(kScript), text.size());
+    out += text.substr(0, at);
+    text.remove_prefix(at);
+    const auto place = std::find_if(kPlaces.begin(), kPlaces.end(),
+                                    [&](auto start) { return text.starts_with(start); });
+    if (place == kPlaces.end()) {
+      out += text.substr(0, 1);
+      text.remove_prefix(std::min<std::size_t>(1, text.size()));
+      continue;
+    }
+    std::size_t number = 0;
+    const auto* digits = text.data() + place->size();
+    const auto [end, error] = std::from_chars(digits, text.data() + text.size(), number);
+    out += *place;
+    text.remove_prefix(place->size());
+    if (error != std::errc{} || number >= lines.size() || lines[number] == 0) continue;
+    out += std::to_string(lines[number]);
+    text.remove_prefix(static_cast<std::size_t>(end - digits));
+  }
+  return out;
+}
+
 ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places) {
   const std::string whole = redis::to_error(error_reply).what();
   std::string_view message = whole;

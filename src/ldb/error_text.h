@@ -3,7 +3,9 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "ldb/probes.h"
 #include "ldb/session.h"
 #include "redis/reply.h"
 
@@ -27,6 +29,10 @@ struct ErrorPlaces {
   int last_line = 0;  ///< where the script stopped last; of the source
   std::string_view source = {};
 };
+
+/// Puts the source's lines where a text of the server's, or of a probe's, names those of the script
+/// that ran: "user_script:7: ..." of an error that the script caught. `lines` as of ProbedScript.
+[[nodiscard]] std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
 [[nodiscard]] ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);
 

@@ -163,7 +163,10 @@ void ProbeWriter::append_calls(std::string& out, const Probe& probe, std::size_t
   do {
     const auto end = std::min(next + ProbePart::kMostValues, values.size());
     const char* more = end < values.size() ? "-" : "";
-    out += fmt::format("{}({}{},{}", name_, more, ++parts_, ProbePart::place_of(function, next));
+    // Not 0: Lua 5.1 keeps one constant for 0 and -0, the one that comes first.
+    const auto place = ProbePart::place_of(function, next);
+    out += fmt::format("{}({}{},{}", name_, more, ++parts_,
+                       place == 0 ? "false" : fmt::to_string(place));
     for (; next < end; ++next) out += ',' + values[next];
     out += ");";
   } while (next < values.size());

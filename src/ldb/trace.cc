@@ -121,6 +121,7 @@ TraceResult Run::trace(const Debuggee& debuggee, Mode mode, const Connect& conne
   auto outcome = walk_->result();
   result_.ending = outcome.ending;
   result_.reply = std::move(outcome.reply);
+  result_.text_lines = std::move(outcome.text_lines);
   result_.message = std::move(outcome.message);
   result_.error_line = outcome.error_line;
   return std::move(result_);

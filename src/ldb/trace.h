@@ -47,6 +47,8 @@ struct TracedLine {
 struct TraceResult {
   Ending ending = Ending::kReturned;
   std::optional<redis::Reply> reply = {};
+  /// As of ProbedScript: for with_source_lines(), where the reply holds an error's place.
+  std::vector<int> text_lines = {};
   /// Of kCompileError, kRunTimeError and kAborted: what a client is told, without SHA1 and place,
   /// and with the source's lines in it; of kRefused, kLost and kCutOff what happened. One line.
   std::string message = {};

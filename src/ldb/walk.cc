@@ -115,7 +115,8 @@ void Walk::read_debug(std::string_view item) {
 }
 
 void Walk::read(const Message& message) {
-  for (const auto& item : message.items) {
+  for (const auto& told : message.items) {
+    const auto item = with_source_lines(told, script_.lines);
     if (item.starts_with("<debug> line ")) {
       read_debug(item);
     } else {
@@ -159,6 +160,7 @@ TraceResult Walk::result() {
     return result;
   }
   result.ending = session_->ending();
+  result.text_lines = script_.lines;
   if (session_->reply()) result.reply = session_->take_reply();
   switch (result.ending) {
     case Ending::kCompileError:
@@ -195,6 +197,8 @@ ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
   const auto count = source_lines(debuggee.source).size();
   script->lines.clear();
   for (std::size_t i = 0; i <= count; ++i) script->lines.push_back(static_cast<int>(i));
+  // Where something is missing at the end, Lua names the line behind it.
+  script->lines.push_back(static_cast<int>(count));
   return *std::move(script);
 }
 

@@ -153,3 +153,55 @@ debug() { rlctl -u private: debug -q "$@"; }
   run -0 debug long.lua --args $'"a\\\\\\"\t\xff\x01"' --trace --json
   assert_equal "$(value <<<"$output")" 6
 }
+
+@test "a probe leaves the zero of a script its sign" {
+  printf 'local zero = -0.0\nreturn tostring(zero)\n' >zero.lua
+  run -0 debug ./zero.lua --trace
+  assert_line --regexp '^= "-0" '
+}
+
+@test "places in errors that a script catches are the lines of its file" {
+  printf 'local ok, e = pcall(function()\n  error("no")\nend)\nreturn e\n' >caught.lua
+  run -0 debug ./caught.lua --trace
+  assert_line '|   e: "user_script:2: no"'
+  assert_line --regexp '^= "user_script:2: no" '
+  run -0 debug ./caught.lua --trace --json
+  assert_equal "$(value <<<"$output")" '"user_script:2: no"'
+  printf 'local a = 1\nif a then\n  return 1\n' >open.lua
+  run -5 debug ./open.lua --trace
+  assert_line --regexp "^= does not compile, line 3: 'end' expected"
+}
+
+@test "a key that a script makes itself was not copied, and that is said" {
+  start_server
+  printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua
+  cli SET a:1 7
+  run -0 rlctl debug ./derived.lua a --trace
+  assert_output --partial "warning: it uses 'a:1', which is not among its KEYS and was not copied"
+  assert_line --regexp '^= nil '
+  run -0 rlctl debug ./derived.lua a --trace --attach
+  assert_output --partial 'running in a fork of'
+  assert_line --regexp '^= "7" '
+  run -0 rlctl debug ./derived.lua a a:1 --trace
+  refute_output --partial 'warning'
+}
+
+@test "a key that expires at a time of day is warned of where the clock is another one" {
+  printf "return redis.call('expireat', KEYS[1], 1)\n" >expires.lua
+  run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --now 1795155075000000 --trace
+  [[ $stderr == *'has the word EXPIREAT'* ]]
+  run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --trace
+  [[ $stderr != *EXPIREAT* ]]
+}
+
+@test "a failure without a trace is JSON where that is wanted" {
+  printf 'return redis.call("NOPE")\n' >fails.lua
+  run -5 --separate-stderr debug ./fails.lua --coverage --json
+  assert_equal "$(jq -r .error.code <<<"$stderr")" script
+}
+
+@test "a request of a log is told with its number, its time and its key" {
+  printf '%s\n' '1795155070 ann' '1795155071 bob' >requests.log
+  run -0 --separate-stderr rlctl debug fixed-window --limit 1/60s --replay requests.log --skip 1 --trace
+  [[ $stderr == *"debugging request 2 of 2, of 2026-11-20T06:11:11Z, for 'bob'"* ]]
+}

@@ -21,6 +21,8 @@ session() {
   local name=$1
   shift
   run -0 --separate-stderr debug "$@" --commands "$sessions/$name"
+  # What a call replied while the script ran freely is known where it is stepped instead (Valkey 9).
+  output=$(sed 's/^\(|   redis> .*[^ ]\)      .*/\1/' <<<"$output")
   if [[ ${RLCTL_TEST_RECORD-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
   diff -u "$sessions/$name.out" - <<<"$output"
   assert_equal "$stderr" ''
@@ -114,7 +116,7 @@ session() {
   run -0 debug gcra k --limit 5/60s <<<$'info keys\nc'
   assert_line "'k': no such key"
   assert_line '= {1, 4, 0, 12000000, 0, 0}'
-  assert_line --regexp "^  'k': not there → string, 1 of 5 used"
+  assert_line --regexp "^  'k': not there → string, (1|0\.[0-9]+) of 5 used"
 }
 
 @test "the requests of a log come first" {
@@ -161,6 +163,7 @@ session() {
 @test "Ctrl-C stops a script that runs on and on, and what follows is read" {
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
   printf 'continue\nprint n > 1000\nquit\n' >commands
+  : >out
   # It is in the midst of `continue` some time after its first words.
   run ends_by INT 'grep -q beginning out && sleep 0.7' bash -c \
     'exec rlctl -u private: debug -q endless.lua --commands commands >out 2>&1'

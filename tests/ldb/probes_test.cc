@@ -520,7 +520,7 @@ TEST_CASE("the source's lines are found again in the text") {
   CHECK(script.line_of(0) == 0);
   CHECK(script.line_of(-1) == 0);
   CHECK(script.line_of(9) == 0);
-  CHECK(script.text.ends_with("\n  __rl(2,0,a);\nreturn a -- d\n"));
+  CHECK(script.text.ends_with("\n  __rl(2,false,a);\nreturn a -- d\n"));
 }
 
 TEST_CASE("without probes each line is where it was") {

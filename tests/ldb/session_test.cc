@@ -295,7 +295,7 @@ TEST_CASE("what never ends within a command is cut off at its deadline") {
   CHECK(start(session, "return 1").stop);
   CHECK(session.ask({"eval", "while true do end"}).ended);
   CHECK(session.ending() == Ending::kCutOff);
-  CHECK(session.why() == "no stop within 300ms");
+  CHECK(session.why() == "no answer within 300ms");
 }
 
 TEST_CASE("a line that takes too long is cut off") {
@@ -306,7 +306,7 @@ TEST_CASE("a line that takes too long is cut off") {
   CHECK(session.step().stop);
   CHECK(session.step().ended);
   CHECK(session.ending() == Ending::kCutOff);
-  CHECK(session.why() == "no stop within 300ms");
+  CHECK(session.why() == "no answer within 300ms");
 }
 
 TEST_CASE("values are told whole, whatever bytes they have") {
