@@ -271,9 +271,9 @@ Finding Search::shrunk(const Candidate& found, bool clock_steps_back,
     };
     return std::all_of(tried.begin(), tried.end(), may_come) && shows(score(tried, answers));
   };
-  auto small =
-      shrink(trial_, {.schedule = std::move(absolute), .answers = found.answers}, still_shows, request_.base, request_.limit.window,
-             clock_steps_back, interrupt_.signal() != 0 ? 0 : request_.budget);
+  auto small = shrink(trial_, {.schedule = std::move(absolute), .answers = found.answers},
+                      still_shows, request_.base, request_.limit.window, clock_steps_back,
+                      interrupt_.signal() != 0 ? 0 : request_.budget);
   result_.asked += small.asked;
   Finding finding{.schedule = std::move(small.schedule), .answers = std::move(small.answers)};
   finding.score = score(finding.schedule, finding.answers);
@@ -290,13 +290,13 @@ SearchResult Search::run() {
 
   const auto worst = forward.best() != nullptr ? forward.best()->score.worst : 0;
   if (forward.best() != nullptr) {
-    result_.most = shrunk(*forward.best(), false,
-                          [&](const Score& score) { return score.worst >= worst; });
+    result_.most =
+        shrunk(*forward.best(), false, [&](const Score& score) { return score.worst >= worst; });
   }
   if (backward.best() != nullptr && backward.best()->score.worst > worst) {
     const auto more = backward.best()->score.worst;
-    result_.most_stepping_back = shrunk(*backward.best(), true,
-                                        [&](const Score& score) { return score.worst >= more; });
+    result_.most_stepping_back =
+        shrunk(*backward.best(), true, [&](const Score& score) { return score.worst >= more; });
   }
   if (forward.wrong()) {
     result_.wrongly_denied = shrunk(
@@ -311,8 +311,7 @@ bool is_confirmed(Trial& trial, const SearchResult& result) {
   const auto holds = [&trial](const Finding& finding) {
     return trial.confirms(finding.schedule, finding.answers);
   };
-  return holds(result.most) &&
-         (!result.most_stepping_back || holds(*result.most_stepping_back)) &&
+  return holds(result.most) && (!result.most_stepping_back || holds(*result.most_stepping_back)) &&
          (!result.wrongly_denied || holds(*result.wrongly_denied));
 }
 

@@ -310,7 +310,7 @@ refused() {
   refused '--replay is not for adversary: it finds when requests are to come' adversary --replay x.log
   refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
   assert_line --partial 'hint: a script is run by --script trusting.lua'
-  refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args {now_ms} {window_ms}
+  refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
   assert_line --partial 'hint: quote what --args takes'
 }
 

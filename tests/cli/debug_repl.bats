@@ -22,6 +22,7 @@ session() {
   shift
   run -0 --separate-stderr debug "$@" --commands "$sessions/$name"
   # What a call replied while the script ran freely is known where it is stepped instead (Valkey 9).
+  # shellcheck disable=SC2001
   output=$(sed 's/^\(|   redis> .*[^ ]\)      .*/\1/' <<<"$output")
   if [[ ${RLCTL_TEST_RECORD-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
   diff -u "$sessions/$name.out" - <<<"$output"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -110,12 +109,13 @@ std::string locals(int count) {
 
 /// The lines that are no more than "local a".
 std::vector<int> bare_declarations_of(const std::string& source) {
-  static const std::regex kBare(R"( *local [^=()]*)");
   std::istringstream lines(source);
   std::vector<int> found;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
-    if (std::regex_match(line, kBare)) found.push_back(number);
+    const auto begin = std::min(line.find_first_not_of(' '), line.size());
+    const bool is_bare = line.compare(begin, 6, "local ") == 0;
+    if (is_bare && line.find_first_of("=()") == line.npos) found.push_back(number);
   }
   return found;
 }

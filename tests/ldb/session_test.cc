@@ -306,7 +306,7 @@ TEST_CASE("a line that takes too long is cut off") {
   CHECK(session.step().stop);
   CHECK(session.step().ended);
   CHECK(session.ending() == Ending::kCutOff);
-  CHECK(session.why() == "no answer within 300ms");
+  CHECK(session.why() == "no stop within 300ms");
 }
 
 TEST_CASE("values are told whole, whatever bytes they have") {

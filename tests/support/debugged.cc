@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <regex>
 #include <utility>
 
 namespace rlctl::test {
@@ -35,8 +34,34 @@ int stopped_at(std::string_view item) {
   return std::stoi(std::string(item.substr(kStopped.size())));
 }
 
+namespace {
+
+void erase_while(std::string& text, std::size_t at, std::string_view letters) {
+  const auto end = text.find_first_not_of(letters, at);
+  text.erase(at, std::min(end, text.size()) - at);
+}
+
+/// Without where an error says that it comes from: "call to f_SHA1", "@user_script:12: ".
+std::string without_places(std::string text) {
+  constexpr std::string_view kCall = "call to f_";
+  for (auto at = text.find(kCall); at != text.npos; at = text.find(kCall, at)) {
+    text.erase(at, kCall.size());
+    erase_while(text, at, "0123456789abcdef");
+  }
+  for (const std::string_view chunk : {"user_script:", "rl_shim:"}) {
+    for (auto at = text.find(chunk); at != text.npos; at = text.find(chunk, at)) {
+      text.erase(at, chunk.size());
+      erase_while(text, at, " 0123456789");
+      erase_while(text, at, ": ");
+      if (at > 0 && text[at - 1] == '@') text.erase(--at, 1);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string to_text(redis::ReplyView reply) {
-  static const std::regex kPlace(R"((call to f_[0-9a-f]+|@?(user_script|rl_shim):\s*[0-9]+:?\s*))");
   switch (reply.type()) {
     case ReplyType::kNil:
       return "nil";
@@ -45,7 +70,7 @@ std::string to_text(redis::ReplyView reply) {
     case ReplyType::kStatus:
       return "+" + std::string(reply.text());
     case ReplyType::kError:
-      return "-" + std::regex_replace(std::string(redis::to_error(reply).what()), kPlace, "");
+      return "-" + without_places(redis::to_error(reply).what());
     case ReplyType::kString:
       return "'" + std::string(reply.text()) + "'";
     case ReplyType::kArray:
