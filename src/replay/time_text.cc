@@ -203,6 +203,7 @@ std::optional<std::string> without_exponent(std::string_view text) {
   constexpr int kMost = 30;
   const auto at = text.find_first_of("eE");
   if (at == text.npos || text.find_first_not_of("0123456789.") != at) return std::nullopt;
+  if (at == 0 || !is_digit(text[0])) return std::nullopt;
   auto power = text.substr(at + 1);
   if (power.starts_with('+')) power.remove_prefix(1);
   int places = 0;

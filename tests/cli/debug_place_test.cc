@@ -8,7 +8,6 @@
 #include "support/failure.h"
 
 using rlctl::cli::DebugPlan;
-using rlctl::cli::DebugWhere;
 using rlctl::cli::redis_cli_words;
 using rlctl::cli::why_not_forked;
 using rlctl::redis::Scheme;
@@ -45,7 +44,7 @@ TEST_CASE("redis-cli is told keys, then arguments behind a comma") {
   plan.debuggee.keys = {"a", "-n"};
   CHECK(redis_cli_words(plan, url, "f").size() == expected.size());
   plan.debuggee.keys = {"-n"};
-  CHECK_THROWS(redis_cli_words(plan, url, "f"));
+  CHECK_THROWS((void)redis_cli_words(plan, url, "f"));
   plan.debuggee.keys = {"a", ","};
-  CHECK_THROWS(redis_cli_words(plan, url, "f"));
+  CHECK_THROWS((void)redis_cli_words(plan, url, "f"));
 }

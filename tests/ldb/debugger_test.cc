@@ -13,7 +13,6 @@
 #include "support/server.h"
 
 using namespace std::chrono_literals;
-using rlctl::ldb::Breakpoint;
 using rlctl::ldb::Debuggee;
 using rlctl::ldb::Debugger;
 using rlctl::ldb::Ending;

@@ -434,9 +434,9 @@ TEST_CASE("numbers are written as servers since 7.2 do, whatever this one is") {
       {"1e%2B19", "1e+19"},
       {"-1.5e%2B22", "-1.5e+22"},
       {"4.9406564584124654e-324", "5e-324"}};
-  for (const auto& [told, written] : numbers) {
-    CAPTURE(told);
-    CHECK(reader.read("~rl:C;ECHO;#" + told).words == Strings{"ECHO", written});
+  for (const auto& number : numbers) {
+    CAPTURE(number.first);
+    CHECK(reader.read("~rl:C;ECHO;#" + number.first).words == Strings{"ECHO", number.second});
   }
 }
 
