@@ -197,8 +197,8 @@ ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
   const auto count = source_lines(debuggee.source).size();
   script->lines.clear();
   for (std::size_t i = 0; i <= count; ++i) script->lines.push_back(static_cast<int>(i));
-  // Where something is missing at the end, Lua names the line behind it.
-  script->lines.push_back(static_cast<int>(count));
+  // Where something is missing at the end, Lua names the line behind it, to Redis 6 one further on.
+  script->lines.insert(script->lines.end(), 2, static_cast<int>(count));
   return *std::move(script);
 }
 
