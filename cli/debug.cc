@@ -33,7 +33,6 @@
 #include "cli/problem.h"
 #include "cli/terminal.h"
 #include "ldb/coverable_lines.h"
-#include "ldb/probes.h"
 #include "ldb/trace.h"
 #include "redis/error.h"
 #include "redis/reply.h"
@@ -196,20 +195,6 @@ ldb::TraceResult DebugSession::trace(const Target& target,
   return result;
 }
 
-/// What became of what a script did on someone's server. Nobody can end one that catches the error
-/// by which it is to end, or stands in a single long call.
-std::string kept_text(ldb::Mode mode, Ending ending) {
-  const bool is_cut_off = ending == Ending::kCutOff;
-  if (mode == ldb::Mode::kForked) {
-    return std::string("in a fork: nothing was kept") +
-           (is_cut_off ? "; the fork runs on where the script catches errors" : "");
-  }
-  return std::string("what was written is kept") +
-         (is_cut_off ? "; the script RUNS ON in the server: SCRIPT KILL ends it unless it has "
-                       "written, SHUTDOWN NOSAVE does always"
-                     : "");
-}
-
 void DebugSession::show(TraceView& view, const ldb::TraceResult& result, const KeyWatch* watch) {
   std::vector<KeyChange> keys;
   std::string kept;
@@ -334,27 +319,13 @@ void DebugSession::show_coverage(Destination& lcov) {
   }
 }
 
-/// Of the form in which trace() will run it, or nearly so.
-std::vector<int> lines_to_reach(redis::Connection& connection, const std::string& source) {
-  for (const bool wrapped : {false, true}) {
-    const auto probed = ldb::add_probes(source, {.wrapped = wrapped});
-    if (!probed || probed->probes.empty()) break;
-    try {
-      return ldb::coverable_lines(connection, *probed);
-    } catch (const redis::Error& error) {
-      if (error.failure() != redis::Failure::kRejected) throw;
-    }
-  }
-  return ldb::coverable_lines(connection, source);
-}
-
 /// There is none of a script that does not compile; that is told when it is run.
 void DebugSession::prepare_coverage() {
   if (!plan_.coverage) return;
   auto connection = place_->connect();
   try {
     const auto& source = plan_.debuggee.source;
-    coverage_.emplace(source, lines_to_reach(connection, source));
+    coverage_.emplace(source, ldb::coverable_lines_as_run(connection, source));
   } catch (const redis::Error& error) {
     if (error.failure() != redis::Failure::kRejected) throw;
   }

@@ -34,4 +34,16 @@ ExitStatus status_of(const ldb::TraceResult& result) {
   return ExitStatus::kRejected;
 }
 
+std::string kept_text(ldb::Mode mode, Ending ending) {
+  const bool is_cut_off = ending == Ending::kCutOff;
+  if (mode == ldb::Mode::kForked) {
+    return std::string("in a fork: nothing was kept") +
+           (is_cut_off ? "; the fork runs on where the script catches errors" : "");
+  }
+  return std::string("what was written is kept") +
+         (is_cut_off ? "; the script RUNS ON in the server: SCRIPT KILL ends it unless it has "
+                       "written, SHUTDOWN NOSAVE does always"
+                     : "");
+}
+
 }  // namespace rlctl::cli

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "cli/problem.h"
+#include "ldb/session.h"
 #include "ldb/trace.h"
 
 namespace rlctl::cli {
@@ -11,5 +13,9 @@ namespace rlctl::cli {
 [[nodiscard]] std::optional<Problem> problem_of(const ldb::TraceResult& result);
 
 [[nodiscard]] ExitStatus status_of(const ldb::TraceResult& result);
+
+/// What became of what a script did on someone's server. Nobody can end one that catches the error
+/// by which it is to end, or stands in a single long call.
+[[nodiscard]] std::string kept_text(ldb::Mode mode, ldb::Ending ending);
 
 }  // namespace rlctl::cli

@@ -128,8 +128,7 @@ void Repl::begin_again() {
 /// Which keys were changed, where that can be known.
 void Repl::show_keys() {
   if (!place_.is_private()) {
-    view_.say(place_.mode() == ldb::Mode::kForked ? "in a fork: nothing was kept"
-                                                  : "what was written is kept");
+    view_.say(kept_text(place_.mode(), debugger_.result().ending));
     return;
   }
   auto connection = place_.connect();

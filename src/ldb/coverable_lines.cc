@@ -48,4 +48,17 @@ std::vector<int> coverable_lines(redis::Connection& connection, const ProbedScri
   return lines;
 }
 
+std::vector<int> coverable_lines_as_run(redis::Connection& connection, std::string_view source) {
+  for (const bool wrapped : {false, true}) {
+    const auto probed = add_probes(source, {.wrapped = wrapped});
+    if (!probed || probed->probes.empty()) break;
+    try {
+      return coverable_lines(connection, *probed);
+    } catch (const redis::Error& error) {
+      if (error.failure() != redis::Failure::kRejected) throw;
+    }
+  }
+  return coverable_lines(connection, source);
+}
+
 }  // namespace rlctl::ldb

@@ -22,4 +22,9 @@ namespace rlctl::ldb {
 [[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
                                                const ProbedScript& script);
 
+/// The same for a script in the form in which begin_walk() runs it where length does not matter:
+/// with probes, or wrapped, or as it is.
+[[nodiscard]] std::vector<int> coverable_lines_as_run(redis::Connection& connection,
+                                                      std::string_view source);
+
 }  // namespace rlctl::ldb

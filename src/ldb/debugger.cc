@@ -65,20 +65,13 @@ Debugger::Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options
 void Debugger::find_stop_lines() {
   if (!stop_lines_.empty()) return;
   auto connection = connect_();
-  const auto take = [&](const auto& text) {
-    try {
-      for (const int line : coverable_lines(connection, text)) stop_lines_.insert(line);
-    } catch (const redis::Error& error) {
-      // What is wrong is said when it is run.
-      if (error.failure() != redis::Failure::kRejected) throw;
-    }
-    return !stop_lines_.empty();
-  };
-  for (const bool wrapped : {false, true}) {
-    const auto script = add_probes(debuggee_.source, {.wrapped = wrapped, .now = options_.now});
-    if (script && !script->probes.empty() && take(*script)) return;
+  try {
+    const auto lines = coverable_lines_as_run(connection, debuggee_.source);
+    stop_lines_.insert(lines.begin(), lines.end());
+  } catch (const redis::Error& error) {
+    // What is wrong is said when it is run.
+    if (error.failure() != redis::Failure::kRejected) throw;
   }
-  (void)take(std::string_view(debuggee_.source));
 }
 
 /// Valkey 9 does not look at the time while a script runs.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "ldb/source_lines.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -60,11 +61,6 @@ std::optional<Place> place_behind(std::string_view text) {
 std::optional<Place> place_of(std::string_view text) {
   const auto before = place_before(text);
   return before ? before : place_behind(text);
-}
-
-int count_lines(std::string_view source) {
-  const auto ends = std::count(source.begin(), source.end(), '\n');
-  return static_cast<int>(ends) + (source.empty() || source.ends_with('\n') ? 0 : 1);
 }
 
 /// The source's line for a place that a message names.
@@ -157,7 +153,7 @@ ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& place
   take_place(error);
   if (compiling) {
     // To Redis 6, the script is the body of a function whose end is two lines further on.
-    error.line = std::min(error.line, count_lines(places.source));
+    error.line = std::min(error.line, static_cast<int>(source_lines(places.source).size()));
   } else if (error.line == 0) {
     error.line = places.last_line == 0 && places.source.starts_with("#!") ? 1 : places.last_line;
   }

@@ -43,10 +43,4 @@ void VirtualTtls::read_looks(redis::Connection& connection, milliseconds late) {
   }
 }
 
-std::vector<std::string> VirtualTtls::keys() const {
-  std::vector<std::string> keys;
-  for (const auto& [key, expires] : expire_at_) keys.push_back(key);
-  return keys;
-}
-
 }  // namespace rlctl::traffic

@@ -17,6 +17,9 @@ namespace rlctl::traffic {
 /// left is removed. (How much is left is known to some ms only, so that keys live somewhat too long
 /// rather than too short.)
 ///
+/// For who asks one request at a time and shows the TTLs themselves; KeyAging, which is for
+/// pipelines, keeps them an hour longer in between.
+///
 /// In halves, so that all of it shares a round trip with the requests:
 ///
 ///     ttls.append_ageing(connection, now);
@@ -35,9 +38,6 @@ class VirtualTtls {
   /// Take the replies. `late`: by how much TTLs may be told too short, since time passed.
   void read_ageing(redis::Connection& connection);
   void read_looks(redis::Connection& connection, std::chrono::milliseconds late);
-
-  /// All that are known.
-  [[nodiscard]] std::vector<std::string> keys() const;
 
  private:
   std::chrono::microseconds latest_{0};
