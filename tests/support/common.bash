@@ -64,6 +64,8 @@ if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   export RLCTL_URL=unix://$BATS_RUN_TMPDIR/no-server-was-started
   export RLCTL_CONFIG=/dev/null
   export LC_ALL=C.UTF-8 TZ=UTC
+  # script(1) runs it. Others, as dash, end by a Ctrl-C that was for the command they ran.
+  export SHELL=$BASH
   mkdir -p "$HOME"
   PATH=$RLCTL_BUILD/cli:$PATH
 fi
