@@ -27,7 +27,9 @@ void make_folders(const fs::path& folder) {
 bool write_to(const std::string& file, int flags, const std::string& text) {
   const redis::FileDescriptor out(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0600));
-  return out && ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  // It may have been there, for all to read.
+  return out && ::fchmod(out.get(), 0600) == 0 &&
+         ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 }  // namespace
