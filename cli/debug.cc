@@ -408,9 +408,10 @@ const Command debug_command{
     .epilogue = R"(
 Exit status:
   0  the script returned, or was left by its user
-  1  it was cut off (--max-steps, or no stop in 5 seconds), or --sync was not
-     allowed
-  2  wrong usage or input, or output that cannot be written
+  1  it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2), or
+     --sync was not allowed
+  2  wrong usage or input, a command that could not be done, or output that
+     cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
   5  it raised an error, replied one, or does not compile

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -41,8 +42,9 @@ std::vector<std::string> words_of(std::string_view rest) {
   return words;
 }
 
-std::optional<int> parse_number(std::string_view text) {
-  int number = 0;
+template <typename Number = int>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
@@ -59,6 +61,49 @@ void require_nothing(std::string_view rest) {
   throw limiter::UsageError("it takes nothing behind it, but there is " + in_quotes(rest));
 }
 
+/// "t.a" of "print 1 + t.a."; empty where there is no dot at the end of a line.
+std::string_view path_before_dot(std::string_view line) {
+  if (!line.ends_with('.')) return {};
+  line.remove_suffix(1);
+  const auto is_part = [](char c) {
+    return c == '.' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  auto begin = line.size();
+  while (begin > 0 && is_part(line[begin - 1])) --begin;
+  return line.substr(begin);
+}
+
+/// What does here what a word does in other debuggers.
+std::string_view hint_for(std::string_view word) {
+  struct Hint {
+    std::string_view word, hint;
+  };
+  constexpr std::string_view kRestart = "'restart' begins again, 'continue' goes on",
+                             kNoFrames =
+                                 "'trace' shows the functions that were entered, 'print' "
+                                 "the variables of this one",
+                             kUntil = "'break LINE', then 'continue'",
+                             kNoSet = "variables cannot be changed, 'eval' sees copies";
+  constexpr Hint kHints[] = {{"run", kRestart},
+                             {"start", kRestart},
+                             {"finish", kUntil},
+                             {"until", kUntil},
+                             {"advance", kUntil},
+                             {"tbreak", kUntil},
+                             {"up", kNoFrames},
+                             {"down", kNoFrames},
+                             {"frame", kNoFrames},
+                             {"delete", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
+                             {"clear", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
+                             {"display", "'watch EXPRESSION' stops where it changes"},
+                             {"set", kNoSet},
+                             {"jump", "lines are run in their order; 'restart' begins again"}};
+  for (const auto& [known, hint] : kHints) {
+    if (word == known) return hint;
+  }
+  return {};
+}
+
 /// Of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
 
@@ -70,14 +115,14 @@ struct DebugCommands::Row {
   std::string_view name, letter, arguments, summary;
   AfterCommand (DebugCommands::*run)(std::string_view rest);
   bool needs_script = false;  ///< one that has not ended
-  bool repeats = true;        ///< by an empty line
+  bool repeats = true;        ///< by an empty line: it looks or moves, and changes nothing
 };
 
 std::span<const DebugCommands::Row> DebugCommands::rows() {
   using Self = DebugCommands;
   static constexpr Row kRows[] = {
-      {"step", "s", "", "run this line", &Self::step, true},
-      {"next", "n", "", "run this line, and the functions that it calls", &Self::next, true},
+      {"step", "s", "[TIMES]", "run this line", &Self::step, true},
+      {"next", "n", "[TIMES]", "run this line, and the functions that it calls", &Self::next, true},
       {"continue", "c", "", "run to a breakpoint, to a change of what is watched, or to the end",
        &Self::go_on, true},
       {"list", "l", "[LINE [AROUND]]", "the source around this line, or another", &Self::list},
@@ -86,14 +131,16 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
        &Self::print, true},
       {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
        "stop at a line; at it where that is true; no more; nowhere; where it stops",
-       &Self::set_breakpoints},
+       &Self::set_breakpoints, false, false},
       {"watch", "", "[EXPRESSION | -NUMBER | 0]",
-       "stop where its value changes; no more; nothing is watched; what is", &Self::watch},
+       "stop where its value changes; no more; nothing is watched; what is", &Self::watch, false,
+       false},
       {"info", "i", "breakpoints|keys|locals|watches", "what there is of these", &Self::info},
       {"trace", "t", "", "the functions that were entered, the innermost first", &Self::trace,
        true},
-      {"eval", "e", "CODE", "run Lua code, which sees copies of the variables", &Self::eval, true},
-      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, true},
+      {"eval", "e", "CODE", "run Lua code, which sees copies of the variables", &Self::eval, true,
+       false},
+      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, true, false},
       {"maxlen", "m", "[BYTES]", "how much of a value is shown; 0: all of it", &Self::maxlen},
       {"abort", "a", "", "end the script by an error at this line", &Self::abort_script, true,
        false},
@@ -120,6 +167,7 @@ const DebugCommands::Row* DebugCommands::find(std::string_view word) {
 }
 
 AfterCommand DebugCommands::run(std::string_view line) {
+  was_wrong_ = false;
   auto rest = stripped(line);
   if (rest.starts_with('#')) return AfterCommand::kGoOn;
   const std::string repeated = last_;
@@ -132,14 +180,23 @@ AfterCommand DebugCommands::run(std::string_view line) {
   if (row != nullptr) return run_row(*row, arguments);
   std::vector<std::string_view> names;
   for (const auto& known : rows()) names.push_back(known.name);
-  view_.error("unknown command " + in_quotes(word) + limiter::did_you_mean(word, names) +
-              (names.empty() ? "" : "; 'help' lists them"));
+  const auto hint = hint_for(word);
+  const auto near = limiter::did_you_mean(word, names);
+  wrong("unknown command " + in_quotes(word) +
+        (!hint.empty()  ? ": " + std::string(hint)
+         : near.empty() ? "; 'help' lists them"
+                        : near));
   return AfterCommand::kGoOn;
+}
+
+void DebugCommands::wrong(std::string_view message) {
+  was_wrong_ = true;
+  view_.error(message);
 }
 
 AfterCommand DebugCommands::run_row(const Row& row, std::string_view rest) {
   if (row.needs_script && !debugger_.running()) {
-    view_.error("the script has ended; 'restart' begins again");
+    wrong("the script has ended; 'restart' begins again");
     return AfterCommand::kGoOn;
   }
   const bool was_running = debugger_.running();
@@ -147,7 +204,7 @@ AfterCommand DebugCommands::run_row(const Row& row, std::string_view rest) {
     const auto after = (this->*row.run)(rest);
     if (after != AfterCommand::kGoOn) return after;
   } catch (const limiter::UsageError& error) {
-    view_.error(fmt::format("{}: {}", row.name, error.what()));
+    wrong(fmt::format("{}: {}", row.name, error.what()));
   }
   return was_running && !debugger_.running() ? AfterCommand::kEnded : AfterCommand::kGoOn;
 }
@@ -159,14 +216,24 @@ AfterCommand DebugCommands::shown(const Halt& halt) {
   return AfterCommand::kGoOn;
 }
 
+/// So often, or until something else than that stops it.
+AfterCommand DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
+  int left = times.empty() ? 1 : parse_number(times).value_or(0);
+  if (left < 1) throw limiter::UsageError(in_quotes(times) + " is no number of TIMES");
+  for (bool goes_on = true; goes_on && left > 0; --left) {
+    const auto halt = (debugger_.*by)();
+    view_.halt(halt, debugger_.breakpoints());
+    goes_on = halt.why == Halt::Why::kStepped && !debugger_.wants_stop();
+  }
+  return AfterCommand::kGoOn;
+}
+
 AfterCommand DebugCommands::step(std::string_view rest) {
-  require_nothing(rest);
-  return shown(debugger_.step());
+  return move(rest, &ldb::Debugger::step);
 }
 
 AfterCommand DebugCommands::next(std::string_view rest) {
-  require_nothing(rest);
-  return shown(debugger_.next());
+  return move(rest, &ldb::Debugger::next);
 }
 
 AfterCommand DebugCommands::go_on(std::string_view rest) {
@@ -176,7 +243,11 @@ AfterCommand DebugCommands::go_on(std::string_view rest) {
 
 AfterCommand DebugCommands::abort_script(std::string_view rest) {
   require_nothing(rest);
-  return shown(debugger_.abort_script());
+  const auto halt = debugger_.abort_script();
+  if (debugger_.result().ending != ldb::Ending::kAborted) {
+    view_.error("the script caught the error that was to end it, and went on");
+  }
+  return shown(halt);
 }
 
 AfterCommand DebugCommands::restart(std::string_view rest) {
@@ -216,15 +287,24 @@ AfterCommand DebugCommands::whole(std::string_view rest) {
 AfterCommand DebugCommands::print(std::string_view rest) {
   if (rest.empty()) {
     show_locals();
-  } else {
-    view_.evaluation(debugger_.print(rest));
+    return AfterCommand::kGoOn;
   }
-  return AfterCommand::kGoOn;
+  return answer(rest, debugger_.print(rest));
 }
 
 AfterCommand DebugCommands::eval(std::string_view rest) {
   if (rest.empty()) throw limiter::UsageError("what? 'eval count + 1'");
-  view_.evaluation(debugger_.evaluate(rest));
+  return answer(rest, debugger_.evaluate(rest));
+}
+
+/// And says so where the code assigned to a variable of the script's.
+AfterCommand DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
+  view_.evaluation(evaluation);
+  const auto name = ldb::assigned_in(code);
+  const bool is_done = evaluation.outcome == ldb::Evaluation::Outcome::kValues;
+  if (is_done && !name.empty() && debugger_.declared_at(name) > 0) {
+    view_.say(fmt::format("that was a copy: '{}' of the script is what it was", name));
+  }
   return AfterCommand::kGoOn;
 }
 
@@ -302,7 +382,8 @@ AfterCommand DebugCommands::watch(std::string_view rest) {
     }
     view_.say(fmt::format("no watch {} any more", -*number));
   } else {
-    view_.watch(debugger_.add_watch(std::string(rest)));
+    const auto* watch = debugger_.add_watch(std::string(rest));
+    if (watch != nullptr) view_.watch(*watch, debugger_.running());
   }
   return AfterCommand::kGoOn;
 }
@@ -314,7 +395,7 @@ void DebugCommands::show_breakpoints() {
 
 void DebugCommands::show_watches() {
   if (debugger_.watches().empty()) view_.say("nothing is watched; 'watch EXPRESSION' does");
-  for (const auto& one : debugger_.watches()) view_.watch(one);
+  for (const auto& one : debugger_.watches()) view_.watch(one, debugger_.running());
 }
 
 // ---- info ----
@@ -332,7 +413,7 @@ AfterCommand DebugCommands::info(std::string_view rest) {
   if (topic == "watches") show_watches();
   const bool needs_script = topic == "locals" || topic == "keys";
   if (needs_script && !debugger_.running()) {
-    view_.error("the script has ended; 'restart' begins again");
+    wrong("the script has ended; 'restart' begins again");
   } else if (topic == "locals") {
     show_locals();
   } else if (topic == "keys") {
@@ -382,7 +463,8 @@ void DebugCommands::show_key(const std::string& key) {
     content = debugger_.call(words).reply.value_or("");
   }
   if (!debugger_.running()) return;
-  const auto ttl = parse_number(debugger_.call({"PTTL", key}).reply.value_or("")).value_or(-1);
+  const auto ttl =
+      parse_number<std::int64_t>(debugger_.call({"PTTL", key}).reply.value_or("")).value_or(-1);
   if (view_.maxlen() > 0 && content.size() > view_.maxlen()) {
     content.resize(view_.maxlen());
     content += " ...";
@@ -407,7 +489,7 @@ std::string DebugCommands::help() {
       out += fmt::format("{:{}}{}\n", left, kColumn, row.summary);
     }
   }
-  return out + "An empty line is the last one once more.\n";
+  return out + "An empty line is the last one once more, if that moved or looked.\n";
 }
 
 AfterCommand DebugCommands::help(std::string_view rest) {
@@ -450,6 +532,10 @@ std::vector<std::string> DebugCommands::complete(std::string_view line) const {
                                 row->name == "watch" || row->name == "break")) {
     for (const auto& local : debugger_.locals()) offer(local.local.name);
     for (const auto* global : {"KEYS", "ARGV", "redis"}) offer(global);
+    if (const auto path = path_before_dot(line.substr(0, begin)); !path.empty()) {
+      found.clear();
+      for (const auto& field : debugger_.fields_of(path)) offer(field);
+    }
     if (row->name == "break" && before.find("if") == before.npos) found = {"if"};
   } else if (row != nullptr && row->name == "redis") {
     for (const auto& key : keys_) offer(key);

@@ -32,6 +32,9 @@ class DebugCommands {
   /// as Debugger does.
   [[nodiscard]] AfterCommand run(std::string_view line);
 
+  /// Whether the last line asked for what there is not, or cannot be done then.
+  [[nodiscard]] bool was_wrong() const noexcept { return was_wrong_; }
+
   /// What the last word of a line may become: commands, variables, lines, topics.
   [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
 
@@ -46,6 +49,8 @@ class DebugCommands {
 
   [[nodiscard]] AfterCommand run_row(const Row& row, std::string_view rest);
   [[nodiscard]] AfterCommand shown(const ldb::Halt& halt);
+  AfterCommand move(std::string_view times, ldb::Halt (ldb::Debugger::*by)());
+  void wrong(std::string_view message);
   [[nodiscard]] AfterCommand still_there();
 
   AfterCommand step(std::string_view rest);
@@ -66,6 +71,7 @@ class DebugCommands {
   AfterCommand help(std::string_view rest);
   AfterCommand quit(std::string_view rest);
 
+  AfterCommand answer(std::string_view code, const ldb::Evaluation& evaluation);
   void break_at(const std::string& word);
   void show_breakpoints();
   void show_watches();
@@ -76,6 +82,7 @@ class DebugCommands {
   ldb::Debugger& debugger_;
   DebugView& view_;
   std::vector<std::string> keys_;
+  bool was_wrong_ = false;
   std::string last_;
 };
 

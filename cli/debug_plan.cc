@@ -170,6 +170,12 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options,
 /// KEYs as they are typed, unless --keys makes others of one.
 void require_key_operands(const DebugOptions& options, const traffic::ForeignLimiter& words,
                           Operands operands) {
+  // As redis-cli takes them.
+  if (operands.size() > 1 &&
+      std::find(operands.begin() + 1, operands.end(), ",") != operands.end()) {
+    throw UsageError("',' is no KEY: what is behind it are arguments",
+                     "give these as one string: --args 'WORD WORD'");
+  }
   const bool has_key = holds(words, kKey);
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/burst_workplace.h"
 #include "cli/debug_commands.h"
 #include "cli/debug_ending.h"
 #include "cli/debug_keys.h"
@@ -42,12 +45,15 @@ class Repl {
   [[nodiscard]] bool answer(const std::string& line);
   void show_end();
   void show_keys();
+  void show_leaving();
+  [[nodiscard]] ExitStatus status_of_commands() const;
   [[nodiscard]] ExitStatus status() const;
 
   const DebugPlan& plan_;
   Invocation& invocation_;
   DebugPlace& place_;
   const ldb::Debuggee& debuggee_;
+  bool stops_clock_;  ///< TIME answers `now_`, and not the script's arguments alone
   std::optional<std::chrono::microseconds> now_;
   bool is_typed_;
   std::optional<BreakKey> key_;
@@ -56,11 +62,23 @@ class Repl {
   DebugCommands commands_;
   std::vector<redis::DumpedKey> first_state_;  ///< of a private server
   std::optional<KeyWatch> key_watch_;
+  std::int64_t wrong_count_ = 0;  ///< commands that could not be done
+  std::int64_t first_wrong_ = 0;  ///< the line of the first of them
+  std::string wrong_line_;
 };
 
 bool reads_terminal(const DebugPlan& plan) {
   const bool is_input = plan.commands.empty() || plan.commands == "-";
   return is_input && is_terminal(STDIN_FILENO);
+}
+
+/// What the script takes for the time. Where nobody said, and the server is ours, it is that of the
+/// beginning, so that a run that begins again comes to the same.
+std::optional<std::chrono::microseconds> clock_of(
+    const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
+  if (now || !place.is_private()) return now;
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
 }
 
 /// Without a deadline of ours where we do not know the server's: Ctrl-C ends it.
@@ -76,7 +94,8 @@ Repl::Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
       invocation_(invocation),
       place_(place),
       debuggee_(debuggee),
-      now_(now),
+      stops_clock_(freezes_time(plan) || !now),
+      now_(clock_of(place, now)),
       is_typed_(reads_terminal(plan)),
       debugger_(
           debuggee, place.mode(), [this] { return place_.connect(); }, debugger_options()),
@@ -85,7 +104,7 @@ Repl::Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
 
 ldb::Debugger::Options Repl::debugger_options() {
   ldb::Debugger::Options options;
-  if (freezes_time(plan_)) options.now = now_;
+  if (stops_clock_) options.now = now_;
   options.may_hang = place_.is_private();
   options.wants_stop = [this] { return key_ && key_->pressed(); };
   options.limits = limits_at(place_);
@@ -119,6 +138,7 @@ void Repl::begin() {
 
 /// From the state of the first time, where that is ours to make.
 void Repl::begin_again() {
+  show_leaving();
   debugger_.leave();
   key_watch_.reset();
   place_.replace(first_state_);
@@ -151,6 +171,23 @@ void Repl::show_end() {
     return;
   }
   if (result.ending != Ending::kCompileError) show_keys();
+}
+
+/// What a file of commands, or a pipe, had in it that could not be done: nobody may have looked.
+ExitStatus Repl::status_of_commands() const {
+  if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
+  const auto file = plan_.commands.empty() || plan_.commands == "-" ? "" : " of " + plan_.commands;
+  warn(fmt::format("{} of the commands could not be done; the first is line {}{}: {}", wrong_count_,
+                   first_wrong_, file, in_quotes(wrong_line_)),
+       invocation_.command);
+  return ExitStatus::kUsage;
+}
+
+/// What becomes of a script that is left before its end.
+void Repl::show_leaving() {
+  if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
+  warn("the script runs on to its end in the server, and what it writes is kept",
+       invocation_.command);
 }
 
 ExitStatus Repl::status() const {
@@ -188,10 +225,23 @@ ExitStatus Repl::run() {
   begin();
   invocation_.out.flush();
   if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) return status();
-  while (auto line = lines->next()) {
-    if (!answer(*line)) break;
+  try {
+    for (std::int64_t number = 1; auto line = lines->next(); ++number) {
+      const bool goes_on = answer(*line);
+      if (commands_.was_wrong() && wrong_count_++ == 0) {
+        first_wrong_ = number;
+        wrong_line_ = *line;
+      }
+      if (!goes_on) break;
+    }
+  } catch (const redis::Error&) {
+    show_leaving();
+    throw;
   }
-  return status();
+  show_leaving();
+  const auto of_commands = status_of_commands();
+  const auto of_script = status();
+  return of_script == ExitStatus::kDone ? of_commands : of_script;
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ namespace rlctl::cli {
 /// Steps through a script by hand: commands are typed at a terminal, or read from where the plan
 /// says, or from standard input, and answered in their order on standard output.
 ///
+/// `now` is what the script takes for the time, in µs since 1970; none: what the server's clock
+/// says, and on a private server what it said at the beginning.
+///
 /// At a terminal Ctrl-C stops a script that runs; one more, or one more where none runs, ends all.
 /// Returns how the last run of the script ended, and kDone where the user left it before. Throws
 /// ProblemError where the server does not begin a session, and redis::Error(kInterrupted).

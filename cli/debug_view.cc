@@ -177,9 +177,9 @@ void DebugView::breakpoint(const ldb::Breakpoint& breakpoint) {
   out_ += text + '\n';
 }
 
-void DebugView::watch(const ldb::Watch& watch) {
-  out_ += fmt::format("watch {}: {}: {}\n", watch.number, escaped(watch.expression),
-                      short_text(watch.last));
+void DebugView::watch(const ldb::Watch& watch, bool has_value) {
+  out_ += fmt::format("watch {}: {}", watch.number, escaped(watch.expression));
+  out_ += has_value ? ": " + short_text(watch.last) + '\n' : "\n";
 }
 
 void DebugView::frame(const ldb::Frame& frame) {

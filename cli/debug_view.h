@@ -33,7 +33,8 @@ class DebugView {
   /// Lines of the source, those that there are.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
   void breakpoint(const ldb::Breakpoint& breakpoint);
-  void watch(const ldb::Watch& watch);
+  /// With the value that it has, where that is known.
+  void watch(const ldb::Watch& watch, bool has_value);
   void frame(const ldb::Frame& frame);
   void local(const ldb::LocalChange& local);
   void call(const ldb::Call& call);

@@ -88,7 +88,9 @@ TypedLines::TypedLines(std::string prompt, std::string history_file, Complete co
       complete_(std::move(complete)),
       key_(key),
       interrupt_(interrupt) {
+  // Where there is no locale that knows more than ASCII, what is typed is taken for UTF-8.
   std::setlocale(LC_CTYPE, "");
+  if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   editor_.reset(::el_init("rlctl", stdin, stdout, stderr));
   HistEvent event{};
   ::history(list_.get(), &event, H_SETSIZE, static_cast<int>(LineHistory::kMost));
@@ -141,8 +143,9 @@ bool TypedLines::wait_for_byte() {
     if (ready > 0 && polled[2].revents != 0) stopped_ = Stopped::kCancelled;
     if (stopped_ != Stopped::kNot) return false;
     if (ready > 0 && polled[3].revents != 0) {
-      // It was stopped, and the terminal was somebody else's.
+      // It was stopped, and the terminal was somebody else's; the editor believes it is as before.
       suspension_.clear();
+      ::el_set(editor_.get(), EL_PREP_TERM, 0);
       ::el_set(editor_.get(), EL_PREP_TERM, 1);
       ::el_set(editor_.get(), EL_REFRESH);
     }

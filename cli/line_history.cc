@@ -26,8 +26,8 @@ void make_folders(const fs::path& folder) {
 
 bool write_to(const std::string& file, int flags, const std::string& text) {
   const redis::FileDescriptor out(
-      ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, 0600));
-  // It may have been there, for all to read.
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600));
+  // It may have been there, for all to read. (A pipe that nobody reads is not opened.)
   return out && ::fchmod(out.get(), 0600) == 0 &&
          ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
@@ -39,6 +39,9 @@ LineHistory::LineHistory(std::string file) : file_(std::move(file)) {
 }
 
 void LineHistory::read() {
+  // Of a pipe one might wait for ever.
+  std::error_code unknown;
+  if (!fs::is_regular_file(file_, unknown)) return;
   std::ifstream in(file_);
   std::size_t count = 0;
   for (std::string line; std::getline(in, line); ++count) {

@@ -1,11 +1,15 @@
 #include "ldb/debugger.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <iterator>
 #include <stdexcept>
 
 #include "ldb/coverable_lines.h"
+#include "ldb/lua_scopes.h"
 #include "ldb/variable_path.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
@@ -37,19 +41,6 @@ bool is_true(const Evaluation& evaluation) {
   return value.kind != Value::Kind::kNil && (value.kind != Value::Kind::kBoolean || value.boolean);
 }
 
-std::string_view type_of(const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::kNil:
-      return "a nil value";
-    case Value::Kind::kBoolean:
-      return "a boolean value";
-    case Value::Kind::kNumber:
-      return "a number value";
-    default:
-      return "no table";
-  }
-}
-
 }  // namespace
 
 Debugger::Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options options)
@@ -63,11 +54,11 @@ Debugger::Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options
 
 /// As the text that will be sent has them; that is known only once the server has compiled it.
 void Debugger::find_stop_lines() {
-  if (!stop_lines_.empty()) return;
+  if (stop_lines_) return;
   auto connection = connect_();
   try {
     const auto lines = coverable_lines_as_run(connection, debuggee_.source);
-    stop_lines_.insert(lines.begin(), lines.end());
+    stop_lines_.emplace(lines.begin(), lines.end());
   } catch (const redis::Error& error) {
     // What is wrong is said when it is run.
     if (error.failure() != redis::Failure::kRejected) throw;
@@ -93,12 +84,7 @@ void Debugger::forget_run() {
   walk_.reset();
   sent_.clear();
   text_lines_.clear();
-  readings_.clear();
-  last_reading_.reset();
-  local_watch_.reset();
-  printed_ = {};
-  printed_items_.clear();
-  locals_.clear();
+  locals_ = {};
   since_ = {};
   has_result_ = false;
   result_ = {};
@@ -109,8 +95,7 @@ Halt Debugger::start() {
   find_stop_lines();
   walk_ = begin_walk(debuggee_, mode_, connect_, {.now = options_.now, .limits = options_.limits},
                      [this](const ProbedScript& script, const ProbeReading& reading) {
-                       readings_[script.probes[reading.probe].function] = reading;
-                       last_reading_ = reading;
+                       locals_.hear(script, reading);
                      });
   if (!moved(!walk_->ended())) return finished();
   const auto& lines = walk_->script().lines;
@@ -119,61 +104,16 @@ Halt Debugger::start() {
   }
   ask_about_server();
   for (auto& watch : watches_) {
-    if (running()) watch.last = evaluate_watch(watch.expression);
+    watch.last = evaluate_watch(watch.expression);
+    if (!running()) {
+      drop(watch);
+      return finished();
+    }
   }
-  return running() ? halt(Why::kStarted) : finished();
+  return halt(Why::kStarted);
 }
 
 // ---- Variables ----
-
-/// What is known here: told just before this line, or of the function that it is in, by the nearest
-/// probe before it.
-const ProbeReading* Debugger::reading_here() const {
-  const auto& probes = walk_->script().probes;
-  const int line = walk_->line();
-  if (last_reading_ && probes[last_reading_->probe].line == line) return &*last_reading_;
-  const Probe* nearest = nullptr;
-  for (const auto& probe : probes) {
-    if (probe.line <= line && (nearest == nullptr || probe.line >= nearest->line)) nearest = &probe;
-  }
-  if (nearest == nullptr) return nullptr;
-  const auto found = readings_.find(nearest->function);
-  return found == readings_.end() ? nullptr : &found->second;
-}
-
-void Debugger::read_locals() {
-  locals_.clear();
-  if (!walk_->has_probes()) {
-    printed_items_ = walk_->session().ask({"print"}).items;
-    locals_ = PrintedLocals().changes(printed_items_, 1, walk_->line());
-    return;
-  }
-  const auto* reading = reading_here();
-  if (reading == nullptr) return;
-  for (const auto& variable : reading->variables) {
-    locals_.push_back({walk_->script().locals[variable.local], variable.value});
-  }
-}
-
-std::vector<LocalChange> Debugger::changes_here() {
-  if (!walk_->has_probes()) {
-    constexpr std::size_t kDeepest = 1000;
-    const auto depth = has_functions_ ? walk_->depth(kDeepest) : 1;
-    return running() ? printed_.changes(printed_items_, depth, walk_->line())
-                     : std::vector<LocalChange>();
-  }
-  const auto* reading = reading_here();
-  if (reading == nullptr) return {};
-  if (!local_watch_) local_watch_.emplace(walk_->script());
-  return local_watch_->changes(*reading);
-}
-
-const VisibleLocal* Debugger::find_local(std::string_view name) const noexcept {
-  for (auto it = locals_.rbegin(); it != locals_.rend(); ++it) {
-    if (it->local.name == name) return &*it;
-  }
-  return nullptr;
-}
 
 int Debugger::declared_at(std::string_view name) const noexcept {
   if (!walk_) return 0;
@@ -193,7 +133,7 @@ void Debugger::gather() {
 /// What every move comes to.
 bool Debugger::moved(bool stands) {
   gather();
-  if (stands) read_locals();
+  if (stands) locals_.look(*walk_, walk_->reason() == Stop::Reason::kTimeout);
   return running();
 }
 
@@ -201,7 +141,7 @@ Halt Debugger::halt(Halt::Why why) {
   auto result = std::exchange(since_, {});
   result.why = why;
   result.line = walk_->line();
-  if (running()) result.changed = changes_here();
+  if (running()) result.changed = locals_.changes(*walk_);
   return result;
 }
 
@@ -223,14 +163,26 @@ void Debugger::require_running() const {
 
 // ---- Reasons to stand ----
 
+/// What is out of sight is as it was.
 void Debugger::look_at_watches() {
   for (auto& watch : watches_) {
+    if (is_out_of_sight(watch.expression)) continue;
     auto now = evaluate_watch(watch.expression);
-    if (!running()) return;
+    if (!running()) return drop(watch);
     if (now == watch.last) continue;
     auto before = std::exchange(watch.last, std::move(now));
     since_.watches.push_back({.watch = watch, .before = std::move(before)});
   }
+}
+
+/// What ended the session would do so again.
+void Debugger::drop(const Watch& watch) {
+  blame(fmt::format("watch {}", watch.number));
+  (void)remove_watch(watch.number);
+}
+
+void Debugger::blame(const std::string& what) {
+  result_.message += fmt::format(" to {}, which is removed", what);
 }
 
 /// Whether there is a breakpoint that holds here.
@@ -239,7 +191,12 @@ bool Debugger::breaks_here() {
   if (found == breakpoints_.end()) return false;
   const auto& condition = found->second.condition;
   if (condition.empty()) return true;
-  const auto evaluation = run_code(condition, true);
+  const auto evaluation = run_code(condition, false);
+  if (!running()) {
+    blame(fmt::format("the condition of the breakpoint at {}", found->first));
+    breakpoints_.erase(found);
+    return false;
+  }
   if (evaluation.outcome == Outcome::kValues) return is_true(evaluation);
   since_.condition_error = evaluation.message;
   return true;
@@ -263,19 +220,39 @@ std::optional<Halt> Debugger::reason_to_halt() {
 Halt Debugger::step() {
   require_running();
   if (!moved(walk_->step())) return finished();
-  look_at_watches();
-  if (!running()) return finished();
-  return halt(since_.watches.empty() ? Why::kStepped : Why::kWatch);
+  auto reason = reason_to_halt();
+  return reason ? *std::move(reason) : halt(Why::kStepped);
+}
+
+/// Without probes it is known only how many there are.
+std::vector<std::size_t> Debugger::functions_entered() {
+  std::vector<std::size_t> functions;
+  for (const auto& frame : backtrace()) {
+    functions.push_back(walk_->script().function_around(frame.line));
+  }
+  if (!functions.empty()) functions.front() = locals_.function();
+  std::reverse(functions.begin(), functions.end());
+  return functions;
+}
+
+/// Whether the innermost of them is executed again, or one around it. Coroutines have stacks of
+/// their own, at whose bottom the main function is not.
+bool Debugger::is_back_in(const std::vector<std::size_t>& functions) {
+  const auto now = functions_entered();
+  if (now.empty() || functions.empty()) return functions.empty();
+  if (!walk_->has_probes()) return now.size() <= functions.size();
+  const bool was_main = functions.front() == 0, is_main = now.front() == 0;
+  if (was_main != is_main) return is_main;
+  return now.size() <= functions.size() && now.back() == functions[now.size() - 1];
 }
 
 Halt Debugger::next() {
   require_running();
-  constexpr std::size_t kDeepest = 1000;
   if (!has_functions_) return step();
-  const auto depth = walk_->depth(kDeepest);
+  const auto functions = functions_entered();
   while (running()) {
     if (!moved(walk_->step())) break;
-    const bool is_back = walk_->depth(kDeepest) <= depth;
+    const bool is_back = is_back_in(functions);
     if (!running()) break;
     auto reason = reason_to_halt();
     if (reason) return *std::move(reason);
@@ -336,54 +313,42 @@ Halt Debugger::abort_script() {
 
 // ---- Code ----
 
-/// "local a,b=1,2 " of the variables that code names. `with_absent`: those of the script's that are
-/// not there, or not yet, are nil, unless there is something global of that name.
-std::string Debugger::prelude_for(std::string_view code, bool with_absent) const {
-  std::string names, values;
-  const auto add = [&](std::string_view name, std::string_view value) {
-    names.append(names.empty() ? "" : ",").append(name);
-    values.append(values.empty() ? "" : ",").append(value);
-  };
-  for (const auto& name : names_in(code)) {
-    std::string literal;
-    const auto* local = find_local(name);
-    if (local != nullptr && append_literal(literal, local->value)) {
-      add(name, literal);
-    } else if (local == nullptr && with_absent && declared_at(name) > 0) {
-      add(name, "rawget(_G,'" + name + "')");
-    }
-  }
-  return names.empty() ? "" : "local " + names + "=" + values + " ";
-}
-
-/// What an error may come from: variables of which there is no copy.
+/// What an error may come from.
 std::string Debugger::why_not_seen(std::string_view code) const {
+  auto why = locals_.why_not_copied(code);
   for (const auto& name : names_in(code)) {
-    std::string literal;
-    const auto* local = find_local(name);
-    if (local != nullptr && !append_literal(literal, local->value)) {
-      const bool is_cut = local->value.kind == Value::Kind::kTable;
-      return " ('" + name + "' is " + (is_cut ? "a table" : "a " + text_of(local->value)) +
-             " that cannot be copied here)";
-    }
     const int line = declared_at(name);
-    if (local == nullptr && line > 0) {
-      return " ('" + name + "' of line " + std::to_string(line) + " cannot be seen here)";
-    }
+    if (!why.empty() || line == 0 || locals_.find(name) != nullptr) continue;
+    why = fmt::format("'{}' of line {} cannot be seen here", name, line);
   }
-  return {};
+  return why.empty() ? why : " (" + why + ")";
 }
 
+/// The script's own is the shim's, which cannot be seen.
+std::string clock_for(std::chrono::microseconds now) {
+  constexpr std::string_view kRedis =
+      "local redis=(function(R,s,u)local function w(f)return function(c,...)"
+      "if type(c)=='string'and c:lower()=='time'and select('#',...)==0 then return{{s,u}}end "
+      "return f(c,...)end end return "
+      "setmetatable({{call=w(R.call),pcall=w(R.pcall)}},{{__index=R}})"
+      "end)(redis,'{}','{}') ";
+  const auto micros = now.count();
+  return fmt::format(kRedis, micros / 1'000'000, micros % 1'000'000);
+}
+
+/// `with_absent`: variables that are not there, or not yet, are nil.
 Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
   require_running();
   if (!options_.may_hang && may_be_endless(code)) {
     return {.outcome = Outcome::kError,
             .message =
-                "loops and functions are refused on a server that is not private: nothing "
-                "could stop them"};
+                "on a server that is not private loops, functions and rep() are refused: "
+                "nothing could stop them"};
   }
-  auto result =
-      ldb::evaluate(walk_->session(), prelude_for(code, with_absent), code, options_.evaluation);
+  auto copies = locals_.copies_for(
+      code, [&](std::string_view name) { return with_absent && declared_at(name) > 0; });
+  if (options_.now && names_in(code).contains("redis")) copies.insert(0, clock_for(*options_.now));
+  auto result = ldb::evaluate(walk_->session(), copies, code, options_.evaluation);
   note_end();
   if (result.outcome == Outcome::kError) result.message += why_not_seen(code);
   return result;
@@ -395,41 +360,62 @@ Evaluation Debugger::evaluate(std::string_view code) {
 
 Evaluation Debugger::print(std::string_view expression) {
   require_running();
-  const auto path = parse_path(expression);
-  const auto* root = path ? find_local(path->root) : nullptr;
-  if (root == nullptr) return run_code(expression, false);
-  auto value = root->value;
-  std::string so_far = path->root;
-  for (const auto& step : path->steps) {
-    const auto* variable = step.variable.empty() ? nullptr : find_local(step.variable);
-    if (!step.variable.empty() && variable == nullptr) return run_code(expression, false);
-    const auto& key = variable == nullptr ? step.key : variable->value;
-    auto field = field_of(value, key);
-    if (!field && (value.kind == Value::Kind::kTable)) {
-      return {.outcome = Outcome::kError,
-              .message = "not told: " + so_far + " is too large to be told as a whole"};
+  if (const auto path = parse_path(expression)) {
+    auto found = locals_.find(*path);
+    if (found.value) return {.values = {*std::move(found.value)}};
+    if (!found.why_not.empty()) {
+      return {.outcome = Outcome::kError, .message = "not told: " + found.why_not};
     }
-    if (!field && value.kind != Value::Kind::kString && value.kind != Value::Kind::kOpaque) {
-      return {.outcome = Outcome::kError,
-              .message = "attempt to index '" + so_far + "' (" + std::string(type_of(value)) + ")"};
-    }
-    if (!field) return run_code(expression, false);
-    so_far += step.key.kind == Value::Kind::kString ? "." + step.key.text : "[...]";
-    value = *std::move(field);
   }
-  return {.values = {std::move(value)}};
+  return run_code(expression, false);
 }
 
 /// Of a plain variable without a word to the server.
 Evaluation Debugger::evaluate_watch(const std::string& expression) {
   const auto path = parse_path(expression);
-  if (path && find_local(path->root) != nullptr) return print(expression);
+  if (path && locals_.find(path->root) != nullptr) return print(expression);
   if (path && declared_at(path->root) > 0) return {.values = {Value{}}};
   return run_code(expression, true);
 }
 
+/// Whether it names a variable that is not there, and nothing global that is called so.
+bool Debugger::is_out_of_sight(const std::string& expression) {
+  for (const auto& name : names_in(expression)) {
+    if (locals_.find(name) != nullptr || declared_at(name) == 0) continue;
+    auto [known, is_new] = is_global_.try_emplace(name, false);
+    if (is_new) known->second = is_true(run_code("rawget(_G,'" + name + "')~=nil", false));
+    if (!known->second) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> Debugger::fields_of(std::string_view path) const {
+  std::vector<std::string> names;
+  const auto parsed = parse_path(path);
+  const auto found = parsed ? locals_.find(*parsed) : VisibleLocals::Found();
+  if (!found.value) return names;
+  for (const auto& [key, value] : found.value->fields) {
+    if (key.kind == Value::Kind::kString && names_in(key.text).contains(key.text)) {
+      names.push_back(key.text);
+    }
+  }
+  return names;
+}
+
+/// TIME, where the script has a clock of its own.
+std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) const {
+  if (!options_.now || words.size() != 1) return std::nullopt;
+  std::string word = words[0];
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (word != "time") return std::nullopt;
+  const auto micros = options_.now->count();
+  return Call{.words = words,
+              .reply = fmt::format("[\"{}\",\"{}\"]", micros / 1'000'000, micros % 1'000'000)};
+}
+
 Call Debugger::call(const std::vector<std::string>& words) {
   require_running();
+  if (auto told = time_told(words)) return *std::move(told);
   auto call = walk_->call(words);
   note_end();
   return call;
@@ -461,19 +447,24 @@ std::vector<Frame> Debugger::backtrace() {
 // ---- Breakpoints and watches ----
 
 void Debugger::require_stop_line(int line) const {
-  if (stop_lines_.empty() || stop_lines_.contains(line)) return;
-  const auto after = stop_lines_.lower_bound(line);
+  if (!stop_lines_ || stop_lines_->empty() || stop_lines_->contains(line)) return;
+  const auto after = stop_lines_->lower_bound(line);
   std::string nearest;
-  if (after != stop_lines_.begin()) nearest = std::to_string(*std::prev(after));
-  if (after != stop_lines_.end()) {
+  if (after != stop_lines_->begin()) nearest = std::to_string(*std::prev(after));
+  if (after != stop_lines_->end()) {
     nearest += (nearest.empty() ? "" : " and ") + std::to_string(*after);
   }
-  throw limiter::UsageError("nothing stops at line " + std::to_string(line) +
-                            ": the nearest that do are " + nearest);
+  const bool one = nearest.find(' ') == nearest.npos;
+  throw limiter::UsageError(fmt::format("nothing stops at line {}: the nearest that {} {}", line,
+                                        one ? "does is" : "do are", nearest));
 }
 
+/// By the server where that can be asked.
 void Debugger::require_compiles(const std::string& expression) {
-  if (!running()) return;
+  if (!running()) {
+    if (find_scopes("return " + expression + "\n")) return;
+    throw limiter::UsageError("'" + expression + "' is no expression");
+  }
   // What is not called does not run.
   const auto evaluation = ldb::evaluate(
       walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
@@ -494,12 +485,17 @@ bool Debugger::remove_breakpoint(int line) {
   return breakpoints_.erase(line) > 0;
 }
 
-const Watch& Debugger::add_watch(std::string expression) {
+const Watch* Debugger::add_watch(std::string expression) {
   require_compiles(expression);
   Watch watch{.number = ++watch_count_, .expression = std::move(expression)};
-  if (running()) watch.last = evaluate_watch(watch.expression);
+  const bool was_running = running();
+  if (was_running) watch.last = evaluate_watch(watch.expression);
+  if (was_running && !running()) {
+    drop(watch);
+    return nullptr;
+  }
   watches_.push_back(std::move(watch));
-  return watches_.back();
+  return &watches_.back();
 }
 
 bool Debugger::remove_watch(std::int64_t number) {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "ldb/evaluation.h"
-#include "ldb/local_watch.h"
 #include "ldb/trace.h"
+#include "ldb/visible_locals.h"
 #include "ldb/walk.h"
 
 namespace rlctl::ldb {
@@ -30,11 +30,8 @@ struct Breakpoint {
 struct Watch {
   std::int64_t number = 0;
   std::string expression = {};
-  Evaluation last = {};  ///< what it was at the last stop
+  Evaluation last = {};  ///< what it was when all of its variables were in sight last
 };
-
-/// A variable that can be seen at a stop.
-using VisibleLocal = LocalChange;
 
 /// A function that has been entered and not left.
 struct Frame {
@@ -96,21 +93,22 @@ class Debugger {
 
   /// To the next line.
   [[nodiscard]] Halt step();
-  /// To the next line of this function, or of one that called it; a breakpoint, a change of what is
-  /// watched and the user stop it in between.
+  /// To the next line of this function, or of one that called it, not of a coroutine that these
+  /// resume; a breakpoint, a change of what is watched and the user stop it in between.
   [[nodiscard]] Halt next();
   /// To a breakpoint, a change of what is watched, or the end.
   [[nodiscard]] Halt go_on();
-  /// Ends it by an error at its line. Where the script caught that, it was cut off.
+  /// Ends it by an error at its line. A script that catches that goes on to its end without a stop:
+  /// then the result is another one than kAborted.
   [[nodiscard]] Halt abort_script();
 
-  /// What is known of variables. Of a line that begins with no statement it is what was known
-  /// before the statement that it belongs to.
-  [[nodiscard]] const std::vector<VisibleLocal>& locals() const noexcept { return locals_; }
-  /// The one that a name means; null where there is none.
-  [[nodiscard]] const VisibleLocal* find_local(std::string_view name) const noexcept;
+  /// What is known of variables.
+  [[nodiscard]] const std::vector<VisibleLocal>& locals() const noexcept { return locals_.all(); }
   /// Of the whole script; 0 where no variable of that name is declared anywhere.
   [[nodiscard]] int declared_at(std::string_view name) const noexcept;
+  /// The names of fields of what stands before a '.': of "t" or "t.a", variables and what is in
+  /// them. None of what cannot be seen.
+  [[nodiscard]] std::vector<std::string> fields_of(std::string_view path) const;
   /// Values are as the debugger of the server prints them, and there are no upvalues.
   [[nodiscard]] bool is_approximate() const noexcept { return walk_ && !walk_->has_probes(); }
 
@@ -126,34 +124,35 @@ class Debugger {
   // At any time.
 
   /// Replaces one at the same line. Throws limiter::UsageError where the script never stops at that
-  /// line, with the nearest ones at which it does, and for a condition that does not compile.
+  /// line, with the nearest ones at which it does, and for a condition that does not compile. One
+  /// that ends the session is removed.
   void add_breakpoint(Breakpoint breakpoint);
   /// False where there is none.
   bool remove_breakpoint(int line);
   [[nodiscard]] const std::map<int, Breakpoint>& breakpoints() const noexcept {
     return breakpoints_;
   }
-  /// Throws limiter::UsageError for an expression that does not compile.
-  const Watch& add_watch(std::string expression);
+  /// Throws limiter::UsageError for an expression that does not compile. Null where it ended the
+  /// session, as that removes it.
+  const Watch* add_watch(std::string expression);
   bool remove_watch(std::int64_t number);
   [[nodiscard]] const std::vector<Watch>& watches() const noexcept { return watches_; }
   void clear_breakpoints() { breakpoints_.clear(); }
   void clear_watches() { watches_.clear(); }
 
+  /// Whether the user wants it to stop.
+  [[nodiscard]] bool wants_stop() const { return options_.wants_stop && options_.wants_stop(); }
   [[nodiscard]] bool running() const noexcept { return walk_ && !walk_->ended(); }
   [[nodiscard]] int line() const noexcept { return walk_ ? walk_->line() : 0; }
   /// Once it has ended: what it came to. Lines, calls and hits are not counted.
   [[nodiscard]] const TraceResult& result() const noexcept { return result_; }
-  /// The lines of the source at which it can stop, in order.
-  [[nodiscard]] const std::set<int>& stop_lines() const noexcept { return stop_lines_; }
+  /// The lines of the source at which it can stop, in order; none where that is not known.
+  [[nodiscard]] std::set<int> stop_lines() const { return stop_lines_.value_or(std::set<int>()); }
 
  private:
   void find_stop_lines();
   void ask_about_server();
   void forget_run();
-  [[nodiscard]] const ProbeReading* reading_here() const;
-  void read_locals();
-  [[nodiscard]] std::vector<LocalChange> changes_here();
 
   [[nodiscard]] bool moved(bool stands);
   void gather();
@@ -163,17 +162,22 @@ class Debugger {
   [[nodiscard]] std::optional<Halt> reason_to_halt();
   void look_at_watches();
   [[nodiscard]] bool breaks_here();
-  [[nodiscard]] bool wants_stop() const { return options_.wants_stop && options_.wants_stop(); }
+  /// The functions that were entered, the outermost first.
+  [[nodiscard]] std::vector<std::size_t> functions_entered();
+  [[nodiscard]] bool is_back_in(const std::vector<std::size_t>& functions);
   [[nodiscard]] bool can_run_freely() const;
+  [[nodiscard]] std::optional<Call> time_told(const std::vector<std::string>& words) const;
   void send_breakpoints();
   void require_running() const;
   void require_stop_line(int line) const;
   void require_compiles(const std::string& expression);
 
-  [[nodiscard]] std::string prelude_for(std::string_view code, bool with_absent) const;
   [[nodiscard]] std::string why_not_seen(std::string_view code) const;
   [[nodiscard]] Evaluation run_code(std::string_view code, bool with_absent);
   [[nodiscard]] Evaluation evaluate_watch(const std::string& expression);
+  [[nodiscard]] bool is_out_of_sight(const std::string& expression);
+  void drop(const Watch& watch);
+  void blame(const std::string& what);
 
   const Debuggee& debuggee_;
   Mode mode_;
@@ -185,16 +189,12 @@ class Debugger {
   std::map<int, Breakpoint> breakpoints_;
   std::vector<Watch> watches_;
   std::int64_t watch_count_ = 0;
-  std::set<int> stop_lines_;
-  std::map<int, int> text_lines_;  ///< by the source's
-  std::set<int> sent_;             ///< breakpoints that the server has; of the text
+  std::optional<std::set<int>> stop_lines_;             ///< none: not known
+  std::map<std::string, bool, std::less<>> is_global_;  ///< of names that are locals' too
+  std::map<int, int> text_lines_;                       ///< by the source's
+  std::set<int> sent_;  ///< breakpoints that the server has; of the text
 
-  std::map<std::size_t, ProbeReading> readings_;  ///< the last one of each function
-  std::optional<ProbeReading> last_reading_;
-  std::optional<LocalWatch> local_watch_;
-  PrintedLocals printed_;
-  std::vector<std::string> printed_items_;  ///< where there are no probes
-  std::vector<VisibleLocal> locals_;
+  VisibleLocals locals_;
   Halt since_;  ///< what was done since it last stood
   bool has_result_ = false;
   TraceResult result_;

@@ -1,5 +1,7 @@
 #include "ldb/evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -38,15 +40,24 @@ constexpr std::string_view kValue = "<retval> ", kError = "<error> ";
 
 /// As Lua reads it, with blanks, at which a long command can be cut.
 std::string quoted(std::string_view text) {
-  constexpr std::size_t kPiece = 200;  // four bytes of text each at most
-  std::string out;
-  do {
-    const auto piece = text.substr(0, kPiece);
-    text.remove_prefix(piece.size());
-    if (!out.empty()) out += ".. ";
+  constexpr std::size_t kPiece = 800, kEscapedPiece = 200;  // four bytes each at most
+  const auto literal = [](std::string_view piece) {
+    std::string out;
     append_text(out, {.kind = Kind::kString, .text = std::string(piece)});
+    return out;
+  };
+  std::string pieces;
+  int count = 0;
+  do {
+    auto piece = literal(text.substr(0, kPiece));
+    const auto size = piece.size() > kPiece + 100 ? kEscapedPiece : kPiece;
+    if (size == kEscapedPiece) piece = literal(text.substr(0, size));
+    text.remove_prefix(std::min(size, text.size()));
+    pieces.append(count == 0 ? "" : ", ").append(piece);
+    ++count;
   } while (!text.empty());
-  return out;
+  // Not by "..", of which Lua takes no more than 200 in one expression.
+  return count == 1 ? pieces : "table.concat{" + pieces + "}";
 }
 
 bool begins_statement(std::string_view code) {
@@ -62,9 +73,9 @@ bool begins_statement(std::string_view code) {
          std::find(kWords.begin(), kWords.end(), first.text) != kWords.end();
 }
 
-/// "eval:1: unexpected symbol" without what it knows of the place.
+/// "eval:1: unexpected symbol" without what it knows of the place; Redis 6 has "=eval: 1: ..." too.
 std::string without_place(std::string_view message) {
-  for (const std::string_view chunk : {"eval:", "ldb_eval:"}) {
+  for (const std::string_view chunk : {"eval:", "ldb_eval:", "=eval: "}) {
     const auto at = message.find(chunk);
     if (at != 0) continue;
     auto end = chunk.size();
@@ -145,18 +156,34 @@ std::set<std::string> names_in(std::string_view code) {
   std::set<std::string> names;
   const auto tokens = lex_lua(code);
   if (!tokens) return names;
-  for (std::size_t i = 0; i < tokens->tokens.size(); ++i) {
+  int braces = 0;
+  for (std::size_t i = 0; i + 1 < tokens->tokens.size(); ++i) {  // the last one is the end
     const auto& token = tokens->tokens[i];
+    if (token.is("{")) ++braces;
+    if (token.is("}")) --braces;
     if (token.kind != LuaToken::Kind::kName) continue;
+    const bool is_key = braces > 0 && tokens->tokens[i + 1].is("=");
     const bool is_field = i > 0 && (tokens->tokens[i - 1].is(".") || tokens->tokens[i - 1].is(":"));
-    if (!is_field) names.emplace(token.text);
+    if (!is_field && !is_key) names.emplace(token.text);
   }
   return names;
 }
 
+std::string assigned_in(std::string_view code) {
+  const auto tokens = lex_lua(code);
+  if (!tokens || tokens->tokens.front().kind != LuaToken::Kind::kName) return {};
+  int depth = 0;
+  for (const auto& token : tokens->tokens) {
+    if (token.is("(") || token.is("{")) ++depth;
+    if (token.is(")") || token.is("}")) --depth;
+    if (depth == 0 && token.is("=")) return std::string(tokens->tokens.front().text);
+  }
+  return {};
+}
+
 bool may_be_endless(std::string_view code) {
-  constexpr std::array<std::string_view, 6> kWords{"while",    "repeat",     "for",
-                                                   "function", "loadstring", "load"};
+  constexpr std::array<std::string_view, 7> kWords{"while",      "repeat", "for", "function",
+                                                   "loadstring", "load",   "rep"};
   const auto tokens = lex_lua(code);
   return tokens &&
          std::any_of(tokens->tokens.begin(), tokens->tokens.end(), [&](const auto& token) {
@@ -172,14 +199,13 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
   std::string text(kEncoder);
   text.append("local p,c=").append(quoted(prelude)).append(",").append(quoted(code)).append(" ");
   text.append(is_statement ? kCompileStatements : kCompileExpression).append(kRun);
-  std::string too_long;
   try {
     const auto message = session.ask({"eval", text}, limit);
     if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
     if (auto answer = answer_of(message.items)) return *std::move(answer);
     return plain_answer(message.items);
-  } catch (const limiter::UsageError& error) {
-    too_long = error.what();
+  } catch (const limiter::UsageError&) {
+    // It is too long.
   }
   // As the server itself does it, then.
   try {
@@ -189,7 +215,10 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
     if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
     return plain_answer(message.items);
   } catch (const limiter::UsageError&) {
-    return {.outcome = Outcome::kError, .message = too_long};
+    return {.outcome = Outcome::kError,
+            .message = fmt::format("{} bytes of code{} are more than the debugger takes",
+                                   prelude.size() + code.size(),
+                                   prelude.empty() ? "" : " and copies of variables")};
   }
 }
 

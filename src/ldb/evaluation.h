@@ -28,8 +28,12 @@ struct Evaluation {
 /// apart.
 [[nodiscard]] std::set<std::string> names_in(std::string_view code);
 
-/// Whether code may run without an end by itself: it has a loop, or a function of its own, or takes
-/// code from a string.
+/// The variable that a statement assigns to, or to what is in it: "t" of "t.a = 1"; empty where it
+/// is none of that kind.
+[[nodiscard]] std::string assigned_in(std::string_view code);
+
+/// Whether code may run without an end by itself, or so long: it has a loop, or a function of its
+/// own, takes code from a string, or repeats one.
 [[nodiscard]] bool may_be_endless(std::string_view code);
 
 /// Runs code, an expression or statements, at the stop at which a session is, in the server.

@@ -6,13 +6,13 @@
 namespace rlctl::ldb {
 
 LocalWatch::Activation LocalWatch::owner_of(const ProbeReading::Variable& variable) const {
-  return {script_.locals[variable.local].function, variable.activation};
+  return {script_->locals[variable.local].function, variable.activation};
 }
 
 /// A variable that a probe of its function does not tell has gone, or is hidden by another of its
 /// name; the next round of a loop has a new one.
 void LocalWatch::forget_gone(const ProbeReading& reading) {
-  const auto function = script_.probes[reading.probe].function;
+  const auto function = script_->probes[reading.probe].function;
   std::int64_t activation = 0;
   for (const auto& variable : reading.variables) {
     if (owner_of(variable).first == function) activation = variable.activation;
@@ -20,9 +20,9 @@ void LocalWatch::forget_gone(const ProbeReading& reading) {
   const auto frame = frames_.find({function, activation});
   if (frame == frames_.end()) return;
   std::erase_if(frame->second, [&](const auto& known) {
-    const auto& name = script_.locals[known.first].name;
+    const auto& name = script_->locals[known.first].name;
     return std::none_of(reading.variables.begin(), reading.variables.end(), [&](const auto& told) {
-      return told.local == known.first || script_.locals[told.local].name == name;
+      return told.local == known.first || script_->locals[told.local].name == name;
     });
   });
 }
@@ -35,7 +35,7 @@ std::vector<LocalChange> LocalWatch::changes(const ProbeReading& reading) {
     const auto [known, is_new] = frame.try_emplace(variable.local, variable.value);
     if (!is_new && known->second == variable.value) continue;
     known->second = variable.value;
-    result.push_back({script_.locals[variable.local], variable.value});
+    result.push_back({script_->locals[variable.local], variable.value});
   }
   return result;
 }

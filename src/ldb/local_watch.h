@@ -17,7 +17,8 @@ namespace rlctl::ldb {
 /// Tells which local variables are new or different, from what probes tell.
 class LocalWatch {
  public:
-  explicit LocalWatch(const ProbedScript& script) : script_(script) {}
+  /// The script must outlive it.
+  explicit LocalWatch(const ProbedScript& script) : script_(&script) {}
 
   [[nodiscard]] std::vector<LocalChange> changes(const ProbeReading& reading);
 
@@ -29,7 +30,7 @@ class LocalWatch {
   [[nodiscard]] Activation owner_of(const ProbeReading::Variable& variable) const;
   void forget_gone(const ProbeReading& reading);
 
-  const ProbedScript& script_;
+  const ProbedScript* script_;
   std::map<Activation, Frame> frames_;
 };
 

@@ -493,11 +493,12 @@ void ScopeParser::parameters() {
 
 void ScopeParser::function_body(int line, bool has_self) {
   const auto function = scopes.functions.size();
-  scopes.functions.push_back({open().function});
+  scopes.functions.push_back({.parent = open().function, .first_line = line});
   open_.push_back({function, {}});
   if (has_self) declare("self", line);
   parameters();
   chunk(true);
+  scopes.functions[function].last_line = token().line;
   expect("end");
   open_.pop_back();
 }
@@ -506,7 +507,7 @@ void ScopeParser::run() {
   for (const auto& each : tokens_) {
     if (each.kind == Kind::kName) scopes.names.insert(each.text);
   }
-  scopes.functions.push_back({0, true});
+  scopes.functions.push_back({.takes_varargs = true});
   open_.push_back({0, {}});
   scopes.ends_in_return = chunk(true);
   if (next_ > 0) scopes.code_end = tokens_[next_ - 1].offset + tokens_[next_ - 1].text.size();

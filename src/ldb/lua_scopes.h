@@ -22,6 +22,8 @@ struct ScopedLocal {
 
 struct ScopedFunction {
   std::size_t parent = 0;       ///< of the main one: itself
+  int first_line = 0;           ///< that of `function`; of the main one 0
+  int last_line = 0;            ///< that of `end`; of the main one 0
   bool takes_varargs = false;   ///< the main one does
   bool uses_varargs = false;    ///< "..." stands in it
   std::size_t most_locals = 0;  ///< at one time, counted as Lua does

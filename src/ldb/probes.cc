@@ -259,9 +259,6 @@ bool ProbeWriter::run() {
   if (options_.wrapped && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
   choose_name();
   if (!choose_functions()) return false;
-  for (const auto& local : scopes_.locals) {
-    script.locals.push_back({std::string(local.name), local.line, local.function});
-  }
   insert_prefix();
   if (options_.probes) {
     choose_markers();
@@ -283,18 +280,33 @@ int ProbedScript::line_of(int line) const noexcept {
   return line > 0 && index < lines.size() ? lines[index] : 0;
 }
 
+std::size_t ProbedScript::function_around(int line) const noexcept {
+  std::size_t innermost = 0;
+  // Each stands behind those around it.
+  for (std::size_t i = 1; i < functions.size(); ++i) {
+    if (functions[i].first < line && line < functions[i].last) innermost = i;
+  }
+  return innermost;
+}
+
 std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptions& options) {
   const auto scopes = find_scopes(source);
   if (!scopes) return std::nullopt;
-  if (!options.probes && !options.now) {
-    ProbedScript script;
-    script.text = source;
-    script.lines = same_lines(scopes->line_offsets.size());
-    return script;
-  }
   ProbeWriter writer(source, *scopes, options);
-  if (!writer.run()) return std::nullopt;
-  return std::move(writer.script);
+  if (!options.probes && !options.now) {
+    writer.script.text = source;
+    writer.script.lines = same_lines(scopes->line_offsets.size());
+  } else if (!writer.run()) {
+    return std::nullopt;
+  }
+  auto& script = writer.script;
+  for (const auto& local : scopes->locals) {
+    script.locals.push_back({std::string(local.name), local.line, local.function});
+  }
+  for (const auto& function : scopes->functions) {
+    script.functions.push_back({function.first_line, function.last_line});
+  }
+  return std::move(script);
 }
 
 }  // namespace rlctl::ldb

@@ -23,6 +23,13 @@ struct Local {
   bool operator==(const Local&) const = default;
 };
 
+/// Which lines a function stands on.
+struct FunctionLines {
+  int first = 0;  ///< that of `function`
+  int last = 0;   ///< that of `end`
+  bool operator==(const FunctionLines&) const = default;
+};
+
 /// Where the values of locals are told: before a line that begins with a statement.
 struct Probe {
   int line = 0;                        ///< the line that it stands before
@@ -43,12 +50,16 @@ struct Probe {
 struct ProbedScript {
   std::string text = {};  ///< to be sent instead of the source
   std::vector<Local> locals = {};
+  std::vector<FunctionLines> functions = {};  ///< the main one first, with no lines
   std::vector<Probe> probes = {};
   /// [n]: the line of the source that line n of the text holds; 0 where it is ours. [0] is unused.
   std::vector<int> lines = {};
 
   /// The source's line for one of the text; 0 for one of ours, and for none.
   [[nodiscard]] int line_of(int line) const noexcept;
+  /// The innermost function of which a line of the source is neither the first nor the last one: on
+  /// these stand things of the function around it, too.
+  [[nodiscard]] std::size_t function_around(int line) const noexcept;
 };
 
 struct ProbeOptions {

@@ -67,8 +67,9 @@ class Session {
   struct Limits {
     /// For a stop after start() and step(), and for what commands answer.
     std::chrono::microseconds step{std::chrono::seconds(5)};
-    /// For a stop after run(), until which a server says by itself that there is none in sight.
-    std::chrono::microseconds run{std::chrono::seconds(7)};
+    /// For a stop after run(), until which a server says by itself that there is none in sight: a
+    /// good deal more than the time after which it looks, which is 5 s where nobody set another.
+    std::chrono::microseconds run{std::chrono::seconds(30)};
   };
 
   /// `connection` has sent nothing yet, but what it sends by itself.

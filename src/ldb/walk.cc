@@ -1,7 +1,6 @@
 #include "ldb/walk.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -62,17 +61,27 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   return goes_on;
 }
 
-/// Whether a stop where the last one was is none of the script's: the debugger makes one after each
-/// 100,000 of Lua's instructions. Only a loop comes back to its line without another one between,
-/// or a function to its own; others have a probe there.
-bool Walk::is_repeated(int line) const {
-  constexpr std::array<std::string_view, 5> kMayRepeat{"for", "while", "repeat", "until",
-                                                       "function"};
+/// Whether a line can be begun twice in turn, with no other one and no probe between: by a loop or
+/// a function that stands on it as a whole, or a loop in which there is nothing.
+bool Walk::may_repeat(int line) const {
   const auto index = static_cast<std::size_t>(line) - 1;
-  if (!has_probes() || index >= source_.size()) return false;
-  return std::none_of(kMayRepeat.begin(), kMayRepeat.end(), [&](auto word) {
-    return source_[index].find(word) != std::string_view::npos;
-  });
+  if (!has_probes() || index >= source_.size()) return true;
+  const auto has = [&](std::size_t at, std::string_view word) {
+    return source_[at].find(word) != std::string_view::npos;
+  };
+  if (has(index, "until")) return true;
+  const bool is_for = has(index, "for");
+  if (!is_for && !has(index, "while") && !has(index, "function")) return false;
+  if (has(index, "end")) return true;
+  if (!is_for) return false;
+  const auto next = std::find_if(script_.probes.begin(), script_.probes.end(),
+                                 [line](const auto& probe) { return probe.line > line; });
+  const auto body_end =
+      next == script_.probes.end() ? source_.size() : static_cast<std::size_t>(next->line) - 1;
+  for (auto at = index + 1; at < body_end; ++at) {
+    if (has(at, "end")) return true;
+  }
+  return false;
 }
 
 /// Steps on where the stop is at a line of ours, or none of the script's.
@@ -83,7 +92,8 @@ bool Walk::settle(Message message) {
     if (message.stop->reason != Stop::Reason::kStep) reason_ = message.stop->reason;
     const int line = script_.line_of(message.stop->line);
     const bool stays = std::exchange(text_line_, message.stop->line) == message.stop->line;
-    const bool is_extra = stays && reason_ == Stop::Reason::kStep && is_repeated(line);
+    // The debugger makes a stop of its own after each 100,000 of Lua's instructions.
+    const bool is_extra = stays && reason_ == Stop::Reason::kStep && line > 0 && !may_repeat(line);
     if (line > 0 && !is_extra) {
       line_ = line;
       return true;

@@ -66,7 +66,7 @@ class Walk {
  private:
   bool prepare();
   bool settle(Message message);
-  [[nodiscard]] bool is_repeated(int line) const;
+  [[nodiscard]] bool may_repeat(int line) const;
   void read(const Message& message);
   void read_debug(std::string_view item);
 

@@ -16,30 +16,31 @@ debug() { rlctl -u private: debug -q "$@"; }
 # No private server, and no folder of one, is left.
 nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 
-# session NAME SCRIPT WORD…: its answers are those of the file.
+# session STATUS NAME SCRIPT WORD…: its answers are those of the file.
 session() {
-  local name=$1
-  shift
-  run -0 --separate-stderr debug "$@" --commands "$sessions/$name"
+  local status=$1 name=$2
+  shift 2
+  run "-$status" --separate-stderr debug "$@" --commands "$sessions/$name"
   # What a call replied while the script ran freely is known where it is stepped instead (Valkey 9).
   # shellcheck disable=SC2001
   output=$(sed 's/^\(|   redis> .*[^ ]\)      .*/\1/' <<<"$output")
   if [[ ${RLCTL_TEST_RECORD-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
   diff -u "$sessions/$name.out" - <<<"$output"
-  assert_equal "$stderr" ''
   nothing_is_left
 }
 
 @test "every command has its answer" {
-  session every-command functions.lua lim --args 5
+  session 2 every-command functions.lua lim --args 5
+  assert_equal "$stderr" "rlctl: debug: 3 of the commands could not be done; the first is line 35 of $sessions/every-command: '-- no such command'"
 }
 
 @test "what is wrong with a command is its answer, and the session goes on" {
-  session wrong loop.lua lim
+  session 2 wrong loop.lua lim
+  assert_equal "$stderr" "rlctl: debug: 32 of the commands could not be done; the first is line 1 of $sessions/wrong: 'frobnicate'"
 }
 
 @test "from a pipe it is the same as from a file" {
-  run -0 bash -c 'rlctl -u private: debug -q loop.lua lim <"$1"' - "$sessions/wrong"
+  run -2 bash -c 'rlctl -u private: debug -q loop.lua lim <"$1" 2>/dev/null' - "$sessions/wrong"
   diff -u "$sessions/wrong.out" - <<<"$output"
 }
 
@@ -129,7 +130,7 @@ session() {
 @test "with --attach nothing is kept, and code that might not end is refused" {
   start_server
   run -0 rlctl debug -q loop.lua k --attach <<<$'eval while true do end\neval 1 + 1\nc\nrestart\nc'
-  assert_line --partial 'loops and functions are refused'
+  assert_line --partial 'loops, functions and rep() are refused'
   assert_line '= 2'
   assert_equal "$(grep -c 'in a fork: nothing was kept' <<<"$output")" 2
   assert_equal "$(cli EXISTS k)" 0
@@ -173,4 +174,90 @@ session() {
   assert_line --regexp '^\* endless.lua:[0-9], stopped$'
   assert_line '= true'
   nothing_is_left
+}
+
+@test "a command file with what cannot be done is status 2, and the first such line is named" {
+  printf '%s\n' '# a comment' 'break 4' 'brek 5' 'continue' 'break 99' >commands
+  run -2 --separate-stderr debug loop.lua k --commands commands
+  assert_line --partial 'loop.lua:4, breakpoint'
+  assert_equal "$stderr" "rlctl: debug: 2 of the commands could not be done; the first is line 3 of commands: 'brek 5'"
+  # What the script came to counts more.
+  printf 'local t\nreturn t.x\n' >wrong.lua
+  run -5 --separate-stderr debug wrong.lua <<<$'brek\nc'
+  assert_equal "$stderr" "rlctl: debug: 1 of the commands could not be done; the first is line 1: 'brek'"
+}
+
+@test "step and next go so many lines, and stop before that where there is a reason" {
+  run -0 debug loop.lua k <<<$'s 2\nbreak 5\nn 9'
+  assert_equal "$(grep '^\*' <<<"$output")" \
+    $'* loop.lua:1, at the beginning\n* loop.lua:2\n* loop.lua:3\n* loop.lua:4\n* loop.lua:5, breakpoint'
+}
+
+@test "an empty line does not repeat what changes something" {
+  run -0 debug loop.lua k <<<$'redis INCR n\n\n\nredis GET n\nwatch KEYS[1]\n\ninfo watches\ns\n'
+  assert_line '|   redis> GET n      "1"'
+  assert_equal "$(grep -c '^watch' <<<"$output")" 2
+}
+
+@test "the clock stands still, so that a run that begins again comes to the same" {
+  printf "local t = redis.call('TIME')\nreturn t[1] .. '.' .. t[2]\n" >clock.lua
+  run -0 debug clock.lua <<<$'redis TIME\nc\nrestart\neval redis.call("TIME")[1]\nc'
+  local told
+  told=$(sed -n 's/^|   redis> TIME      \["\(.*\)","\(.*\)"\]$/\1.\2/p' <<<"$output" | head -n 1)
+  assert_equal "$(grep -cF "= \"$told\"" <<<"$output")" 2
+  assert_line "= \"${told%.*}\""
+  (($(date +%s) - ${told%.*} < 60))
+  run -0 debug clock.lua --now 2026-01-01T00:00:00Z <<<$'redis TIME\neval redis.call("TIME")[1]\nc'
+  assert_line '|   redis> TIME      ["1767225600","0"]'
+  assert_line '= "1767225600"'
+  assert_line '= "1767225600.0"'
+}
+
+@test "info keys shows a TTL of months, and how a key is not shown as a whole" {
+  start_server
+  cli SET k x PX 9999999999999
+  run -0 rlctl debug -q loop.lua k <<<'info keys'
+  assert_line --regexp "^'k': string, \"x\", ttl [0-9]+d"
+}
+
+@test "an abort that the script catches is said" {
+  printf "local ok = pcall(function()\n  redis.call('INCR', KEYS[1])\nend)\nreturn 1\n" >caught.lua
+  run -0 debug caught.lua k <<<$'b 2\nc\nabort'
+  assert_line '!   the script caught the error that was to end it, and went on'
+  assert_line '= 1'
+}
+
+@test "what never ends as a condition is named, and does not come back" {
+  run -0 debug loop.lua k <<<$'b 4 if (function() while true do end end)()\nc\nrestart\nc'
+  assert_line --partial 'no answer within 2s to the condition of the breakpoint at 4, which is removed'
+  assert_line '= {6, 20}'
+}
+
+@test "with --attach --sync a script that is left runs on, which is said" {
+  start_server
+  printf "local a = 1\nredis.call('SET', KEYS[1], 5)\nreturn a\n" >write.lua
+  run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nquit'
+  assert_equal "$stderr" 'rlctl: debug: the script runs on to its end in the server, and what it writes is kept'
+  assert_equal "$(cli GET k)" 5
+  run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nabort'
+  assert_equal "$stderr" ''
+}
+
+@test "with --attach a continue of seconds is stopped by a signal, and the server goes on" {
+  start_server --lua-time-limit 200
+  printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
+  printf 'continue\nprint n > 1000\nquit\n' >commands
+  : >out
+  run ends_by INT 'grep -q beginning out && sleep 1 && redis-cli -s "$socket" PING >/dev/null' bash -c \
+    'exec rlctl debug -q endless.lua --attach --commands commands >out 2>&1'
+  assert_output 'exit 0'
+  run -0 cat out
+  assert_line --regexp '^\* endless.lua:[0-9], stopped$'
+  assert_line '= true'
+  assert_equal "$(cli PING)" PONG
+}
+
+@test "arguments as redis-cli takes them are refused" {
+  run -2 debug loop.lua k , 1000 5
+  assert_output --partial "',' is no KEY: what is behind it are arguments"
 }

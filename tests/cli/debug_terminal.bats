@@ -116,6 +116,58 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   nothing_is_left
 }
 
+@test "Ctrl-Z leaves it, and what is typed after fg is edited as before" {
+  : >screen
+  # An interactive shell, whose job it is.
+  # shellcheck disable=SC2094
+  {
+    until_shown 1 'bash-'
+    printf 'rlctl -u private: debug -q loop.lua k\r'
+    type_at_prompt 'p 2'
+    until_shown 1 'debug> p 2'
+    printf '\032'
+    until_shown 1 'Stopped'
+    printf 'fg\r'
+    until_shown 2 'debug> p 2'
+    printf '\1773\r'
+    until_shown 1 '= 3'
+    printf 'b \t'
+    until_shown 1 '1  2  3  4  5  8'
+    printf '5\r'
+    until_shown 1 'breakpoint at 5'
+    printf 'q\rexit\r'
+    sleep 0.5
+  } | TERM=xterm timeout 50 script -qefc 'bash --norc --noprofile -i' /dev/null >screen
+  run -0 plain_screen
+  assert_line '= 3'
+  assert_line '1  2  3  4  5  8'
+  assert_line --partial 'breakpoint at 5'
+  nothing_is_left
+}
+
+@test "what is typed is UTF-8, whatever the locale" {
+  local locale
+  for locale in C.UTF-8 C POSIX; do
+    typed=0
+    LC_ALL=$locale run -0 in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "q\r"' loop.lua k
+    run -0 plain_screen
+    assert_line '= true'
+  done
+}
+
+@test "fields are completed behind a dot" {
+  run -0 in_terminal 'type_at_prompt "s 2\r"; type_at_prompt "p t.\t[2]\r"; type_at_prompt "q\r"' loop.lua k
+  run -0 plain_screen
+  assert_line '= 20'
+}
+
+@test "a history that is no file is left alone" {
+  mkdir -p state/rlctl
+  mkfifo state/rlctl/history
+  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  assert [ -p state/rlctl/history ]
+}
+
 @test "SIGTERM ends it, and the terminal is as it was, as it is after a quit" {
   run -143 in_terminal 'type_at_prompt "ab"; sleep 0.2; pkill -TERM -P "$(<pid)"' loop.lua k
   assert_equal "$(<after)" "$(<before)"

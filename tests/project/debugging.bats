@@ -18,7 +18,8 @@ shown_session() {
     return
   fi
   for line in "${typed[@]}"; do printf '%%\n%s\n' "$line"; done >commands
-  eval "$1" <commands 2>&1 | while IFS= read -r line; do
+  # It says at the end that there were such.
+  eval "$1" <commands 2>&1 | grep -v 'of the commands could not be done' | while IFS= read -r line; do
     if [[ $line == "!   unknown command '%'"* ]]; then
       line="debug> ${typed[0]}"
       typed=("${typed[@]:1}")

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ldb/local_watch.h"
+#include "ldb/probes.h"
+#include "ldb/trace.h"
+#include "ldb/value.h"
+#include "ldb/variable_path.h"
+#include "ldb/walk.h"
+
+namespace rlctl::ldb {
+
+/// A variable that can be seen at a stop.
+using VisibleLocal = LocalChange;
+
+/// What is known of a script's variables where it stands, in one run of it: what probes told, or,
+/// where there are none, what the server's debugger prints.
+class VisibleLocals {
+ public:
+  /// What a probe told; each, in their order.
+  void hear(const ProbedScript& script, const ProbeReading& reading);
+
+  /// Where a walk has come to stand. `in_midst`: it was stopped in a line that goes on and on, and
+  /// values may be others than those that were told before the line: such a one is then what the
+  /// server prints, which may be approximate. The session may end over it.
+  void look(Walk& walk, bool in_midst);
+  /// What is new or different since this was asked last, at the last look.
+  [[nodiscard]] std::vector<LocalChange> changes(Walk& walk);
+
+  /// Of a line that begins with no statement it is what was known before the statement that it
+  /// belongs to.
+  [[nodiscard]] const std::vector<VisibleLocal>& all() const noexcept { return locals_; }
+  /// The one that a name means; null where there is none.
+  [[nodiscard]] const VisibleLocal* find(std::string_view name) const noexcept;
+  struct Found {
+    std::optional<Value> value = {};  ///< none: Lua may know it
+    std::string why_not = {};         ///< not even Lua would, from a copy
+  };
+  /// The value of a variable, or of what is in it.
+  [[nodiscard]] Found find(const VariablePath& path) const;
+  /// The function of the script's in which it stands.
+  [[nodiscard]] std::size_t function() const noexcept { return function_; }
+  /// Nothing is in sight any more.
+  void clear() noexcept { locals_.clear(); }
+
+  /// "local a,b=1,2 " of the variables that code names: copies of them. Those that `absent` takes,
+  /// of the names that are not in sight, are what is global of that name, or nil.
+  [[nodiscard]] std::string copies_for(std::string_view code,
+                                       const std::function<bool(std::string_view)>& absent) const;
+  /// Why code could not see a variable: there is no copy of it. Empty where that is not so.
+  [[nodiscard]] std::string why_not_copied(std::string_view code) const;
+
+ private:
+  [[nodiscard]] std::size_t function_at(const ProbedScript& script, int line) const;
+  [[nodiscard]] const ProbeReading* reading_here() const;
+  void take_printed(const std::vector<std::string>& items);
+
+  std::map<std::size_t, ProbeReading> readings_;  ///< the last one of each function
+  std::optional<ProbeReading> last_reading_;
+  std::optional<LocalWatch> watch_;
+  PrintedLocals printed_;
+  std::vector<std::string> printed_items_;  ///< where there are no probes
+  std::vector<VisibleLocal> locals_;
+  std::size_t function_ = 0;
+};
+
+}  // namespace rlctl::ldb
