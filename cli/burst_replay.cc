@@ -10,6 +10,7 @@
 #include "cli/duration_text.h"
 #include "cli/escape.h"
 #include "cli/progress.h"
+#include "cli/warning.h"
 #include "limiter/algorithm.h"
 #include "replay/byte_source.h"
 

@@ -10,6 +10,7 @@
 #include "cli/burst_replay.h"
 #include "cli/burst_workplace.h"
 #include "cli/latency.h"
+#include "cli/warning.h"
 #include "traffic/decider.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "cli/problem.h"
+#include "cli/warning.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 #include "redis/unlink.h"
@@ -134,10 +135,6 @@ void Workplace::unlink(std::span<const std::string> keys) {
   }
   auto connection = connector_.open_uninterrupted();
   redis::unlink_keys(connection, keys);
-}
-
-void warn(const std::string& message, std::string_view command) {
-  write_stderr(render({.message = message}, command, false));
 }
 
 }  // namespace rlctl::cli

@@ -73,7 +73,4 @@ class Cleaning {
   bool is_foreign_;
 };
 
-/// A warning on stderr, or what is to be known before something is written.
-void warn(const std::string& message, std::string_view command);
-
 }  // namespace rlctl::cli

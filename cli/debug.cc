@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/burst_workplace.h"
 #include "cli/command.h"
 #include "cli/debug_coverage.h"
 #include "cli/debug_ending.h"
@@ -32,6 +31,7 @@
 #include "cli/escape.h"
 #include "cli/problem.h"
 #include "cli/terminal.h"
+#include "cli/warning.h"
 #include "ldb/coverable_lines.h"
 #include "ldb/trace.h"
 #include "redis/error.h"

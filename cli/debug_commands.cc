@@ -104,6 +104,8 @@ std::string_view hint_for(std::string_view word) {
   return {};
 }
 
+constexpr std::string_view kEnded = "the script has ended; 'restart' begins again";
+
 /// Of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
 
@@ -140,7 +142,7 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
        true},
       {"eval", "e", "CODE", "run Lua code, which sees copies of the variables", &Self::eval, true,
        false},
-      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, true, false},
+      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, false, false},
       {"maxlen", "m", "[BYTES]", "how much of a value is shown; 0: all of it", &Self::maxlen},
       {"abort", "a", "", "end the script by an error at this line", &Self::abort_script, true,
        false},
@@ -196,7 +198,7 @@ void DebugCommands::wrong(std::string_view message) {
 
 AfterCommand DebugCommands::run_row(const Row& row, std::string_view rest) {
   if (row.needs_script && !debugger_.running()) {
-    wrong("the script has ended; 'restart' begins again");
+    wrong(kEnded);
     return AfterCommand::kGoOn;
   }
   const bool was_running = debugger_.running();
@@ -311,7 +313,7 @@ AfterCommand DebugCommands::answer(std::string_view code, const ldb::Evaluation&
 AfterCommand DebugCommands::redis(std::string_view rest) {
   const auto words = shell_words(rest);
   if (words.empty()) throw limiter::UsageError("which command? 'redis GET key'");
-  view_.call(debugger_.call(words));
+  if (const auto made = call(words)) view_.call(*made);
   return AfterCommand::kGoOn;
 }
 
@@ -411,13 +413,11 @@ AfterCommand DebugCommands::info(std::string_view rest) {
   }
   if (topic == "breakpoints") show_breakpoints();
   if (topic == "watches") show_watches();
-  const bool needs_script = topic == "locals" || topic == "keys";
-  if (needs_script && !debugger_.running()) {
-    wrong("the script has ended; 'restart' begins again");
-  } else if (topic == "locals") {
+  if (topic == "keys") show_keys();
+  if (topic == "locals" && debugger_.running()) {
     show_locals();
-  } else if (topic == "keys") {
-    show_keys();
+  } else if (topic == "locals") {
+    wrong(kEnded);
   }
   return AfterCommand::kGoOn;
 }
@@ -433,11 +433,23 @@ void DebugCommands::show_locals() {
 void DebugCommands::show_keys() {
   if (keys_.empty()) view_.say("the script has no KEYS");
   for (const auto& key : keys_) {
-    if (debugger_.running()) show_key(key);
+    show_key(key);
+    if (was_wrong_) return;
   }
 }
 
-/// By the debugger's own command: the server may answer nobody else.
+/// By the debugger's own command while a script runs: the server may answer nobody else.
+std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& words) {
+  if (debugger_.running()) {
+    auto made = debugger_.call(words);
+    if (debugger_.running()) return made;
+    return std::nullopt;
+  }
+  auto made = call_afterwards_ ? call_afterwards_(words) : std::nullopt;
+  if (!made) wrong(kEnded);
+  return made;
+}
+
 void DebugCommands::show_key(const std::string& key) {
   struct Reading {
     std::string_view type;
@@ -448,23 +460,26 @@ void DebugCommands::show_key(const std::string& key) {
                                               {"set", {"SMEMBERS"}, {}},
                                               {"zset", {"ZRANGE"}, {"0", "99", "WITHSCORES"}},
                                               {"hash", {"HGETALL"}, {}}};
-  const auto reply = debugger_.call({"TYPE", key}).reply.value_or("");
+  const auto asked = call({"TYPE", key});
+  if (!asked) return;
+  const auto reply = asked->reply.value_or("");
   const auto is_type = [&](std::string_view type) { return reply.find(type) != reply.npos; };
   const auto look = std::find_if(kReadings.begin(), kReadings.end(), [&](const Reading& one) {
     return is_type(fmt::format("+{}\"", one.type));
   });
-  if (!debugger_.running()) return;
   if (is_type("+none")) return view_.say(in_quotes(key) + ": no such key");
   std::string content = "its type cannot be shown";
   if (look != kReadings.end()) {
     auto words = look->before;
     words.push_back(key);
     words.insert(words.end(), look->behind.begin(), look->behind.end());
-    content = debugger_.call(words).reply.value_or("");
+    const auto made = call(words);
+    if (!made) return;
+    content = made->reply.value_or("");
   }
-  if (!debugger_.running()) return;
-  const auto ttl =
-      parse_number<std::int64_t>(debugger_.call({"PTTL", key}).reply.value_or("")).value_or(-1);
+  const auto told = call({"PTTL", key});
+  if (!told) return;
+  const auto ttl = parse_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
   if (view_.maxlen() > 0 && content.size() > view_.maxlen()) {
     content.resize(view_.maxlen());
     content += " ...";

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/debug_view.h"
@@ -23,9 +25,16 @@ enum class AfterCommand {
 /// A session of theirs is one of these.
 class DebugCommands {
  public:
+  /// Calls Redis where no script runs; none where there is no server for that.
+  using CallAfterwards = std::function<std::optional<ldb::Call>(const std::vector<std::string>&)>;
+
   /// Both must outlive it. `keys` are those of the script.
-  DebugCommands(ldb::Debugger& debugger, DebugView& view, std::vector<std::string> keys)
-      : debugger_(debugger), view_(view), keys_(std::move(keys)) {}
+  DebugCommands(ldb::Debugger& debugger, DebugView& view, std::vector<std::string> keys,
+                CallAfterwards call_afterwards = {})
+      : debugger_(debugger),
+        view_(view),
+        keys_(std::move(keys)),
+        call_afterwards_(std::move(call_afterwards)) {}
 
   /// A line as it was typed: what it asks for is done, and answered through the view; an empty one
   /// is the last one once more. Whatever is wrong with it is an answer, too. Throws redis::Error,
@@ -78,10 +87,12 @@ class DebugCommands {
   void show_locals();
   void show_keys();
   void show_key(const std::string& key);
+  [[nodiscard]] std::optional<ldb::Call> call(const std::vector<std::string>& words);
 
   ldb::Debugger& debugger_;
   DebugView& view_;
   std::vector<std::string> keys_;
+  CallAfterwards call_afterwards_;
   bool was_wrong_ = false;
   std::string last_;
 };

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/burst_workplace.h"
 #include "cli/confirm.h"
 #include "cli/problem.h"
+#include "cli/warning.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 

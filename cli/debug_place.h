@@ -45,6 +45,8 @@ class DebugPlace {
   /// Another private server like this one, which is killed, whatever it does; with these keys. Of
   /// no other place anything changes.
   void replace(const std::vector<redis::DumpedKey>& keys);
+  /// False where the private server was discarded.
+  [[nodiscard]] bool is_there() const noexcept { return !is_private() || server_.has_value(); }
   /// Kills the private server; only replace() is of use then.
   void discard() noexcept { server_.reset(); }
   [[nodiscard]] ldb::Mode mode() const noexcept;

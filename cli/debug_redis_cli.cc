@@ -16,11 +16,11 @@
 #include <system_error>
 
 #include "cli/burst_report.h"
-#include "cli/burst_workplace.h"
 #include "cli/connection_options.h"
 #include "cli/debug_place.h"
 #include "cli/environment.h"
 #include "cli/problem.h"
+#include "cli/warning.h"
 #include "redis/file_descriptor.h"
 #include "redis/text.h"
 

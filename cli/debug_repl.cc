@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/burst_workplace.h"
 #include "cli/debug_commands.h"
 #include "cli/debug_ending.h"
 #include "cli/debug_keys.h"
@@ -20,6 +19,8 @@
 #include "cli/line_source.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
+#include "cli/warning.h"
+#include "ldb/call_log.h"
 #include "ldb/debugger.h"
 #include "redis/error.h"
 
@@ -45,6 +46,7 @@ class Repl {
   [[nodiscard]] bool answer(const std::string& line);
   void show_end();
   void show_keys();
+  [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words);
   void show_leaving();
   [[nodiscard]] ExitStatus status_of_commands() const;
   [[nodiscard]] ExitStatus status() const;
@@ -100,7 +102,8 @@ Repl::Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
       debugger_(
           debuggee, place.mode(), [this] { return place_.connect(); }, debugger_options()),
       view_(invocation.out.buffer(), look_of(invocation.out.fd()), debuggee),
-      commands_(debugger_, view_, debuggee.keys) {}
+      commands_(debugger_, view_, debuggee.keys,
+                [this](const auto& words) { return call_afterwards(words); }) {}
 
 ldb::Debugger::Options Repl::debugger_options() {
   ldb::Debugger::Options options;
@@ -159,6 +162,20 @@ void Repl::show_keys() {
     changed = changed || change.changed;
   }
   if (!changed) view_.say("no key was changed");
+}
+
+/// Where the keys are as the script left them.
+std::optional<ldb::Call> Repl::call_afterwards(const std::vector<std::string>& words) {
+  if (!place_.is_private() || !place_.is_there()) return std::nullopt;
+  auto connection = place_.connect();
+  connection.set_timeout(std::chrono::seconds(2));
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  try {
+    return ldb::call_of(words, connection.call(views));
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kInterrupted) throw;
+    return ldb::Call{.words = words, .error = error.what()};
+  }
 }
 
 void Repl::show_end() {

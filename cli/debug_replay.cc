@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cli/burst_replay.h"
-#include "cli/burst_workplace.h"
 #include "cli/duration_text.h"
 #include "cli/problem.h"
+#include "cli/warning.h"
 #include "ldb/probes.h"
 #include "limiter/algorithm.h"
 #include "redis/error.h"

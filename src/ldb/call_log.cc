@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
+
+#include "ldb/value.h"
 
 namespace rlctl::ldb {
 namespace {
@@ -52,7 +55,44 @@ std::string array_text(const std::vector<std::string>& words) {
   return text + "]";
 }
 
+/// As the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
+void append_reply(std::string& out, redis::ReplyView reply) {
+  Value text{.kind = Value::Kind::kString};
+  switch (reply.type()) {
+    case redis::ReplyType::kInteger:
+      out += std::to_string(reply.integer());
+      return;
+    case redis::ReplyType::kNil:
+      out += "NULL";
+      return;
+    case redis::ReplyType::kArray:
+      for (std::size_t i = 0; i < reply.size(); ++i) {
+        out += i == 0 ? '[' : ',';
+        append_reply(out, reply[i]);
+      }
+      out += reply.size() == 0 ? "[]" : "]";
+      return;
+    case redis::ReplyType::kString:
+      text.text = reply.text();
+      break;
+    case redis::ReplyType::kStatus:
+      text.text = "+" + std::string(reply.text());
+      break;
+    case redis::ReplyType::kError:
+      text.text = "-" + std::string(reply.text());
+      break;
+  }
+  append_text(out, text);
+}
+
 }  // namespace
+
+Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
+  Call call{.words = words};
+  append_reply(call.reply.emplace(), reply);
+  if (reply.is_error()) call.error = plain_error(reply.text());
+  return call;
+}
 
 void CallLog::refuse_pending() {
   if (!pending_) return;

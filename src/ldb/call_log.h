@@ -7,8 +7,12 @@
 
 #include "ldb/probes.h"
 #include "ldb/trace.h"
+#include "redis/reply.h"
 
 namespace rlctl::ldb {
+
+/// A call of our own, as the debugger would have told of it.
+[[nodiscard]] Call call_of(const std::vector<std::string>& words, redis::ReplyView reply);
 
 /// Puts together what is told of Redis calls between two stops: the shim's exact words, which come
 /// first, and the debugger's <redis>, <reply> and <error>.

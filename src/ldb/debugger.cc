@@ -324,6 +324,23 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   return why.empty() ? why : " (" + why + ")";
 }
 
+bool is_time(std::string_view word) {
+  constexpr std::string_view kTime = "time";
+  return std::equal(word.begin(), word.end(), kTime.begin(), kTime.end(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == b;
+  });
+}
+
+/// There are servers to which each byte of code counts.
+bool may_ask_time(std::string_view code) {
+  constexpr std::size_t kSize = 4;
+  if (!names_in(code).contains("redis")) return false;
+  for (std::size_t i = 0; i + kSize <= code.size(); ++i) {
+    if (is_time(code.substr(i, kSize))) return true;
+  }
+  return false;
+}
+
 /// The script's own is the shim's, which cannot be seen.
 std::string clock_for(std::chrono::microseconds now) {
   constexpr std::string_view kRedis =
@@ -347,7 +364,7 @@ Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
   }
   auto copies = locals_.copies_for(
       code, [&](std::string_view name) { return with_absent && declared_at(name) > 0; });
-  if (options_.now && names_in(code).contains("redis")) copies.insert(0, clock_for(*options_.now));
+  if (options_.now && may_ask_time(code)) copies.insert(0, clock_for(*options_.now));
   auto result = ldb::evaluate(walk_->session(), copies, code, options_.evaluation);
   note_end();
   if (result.outcome == Outcome::kError) result.message += why_not_seen(code);
@@ -404,10 +421,7 @@ std::vector<std::string> Debugger::fields_of(std::string_view path) const {
 
 /// TIME, where the script has a clock of its own.
 std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) const {
-  if (!options_.now || words.size() != 1) return std::nullopt;
-  std::string word = words[0];
-  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (word != "time") return std::nullopt;
+  if (!options_.now || words.size() != 1 || !is_time(words[0])) return std::nullopt;
   const auto micros = options_.now->count();
   return Call{.words = words,
               .reply = fmt::format("[\"{}\",\"{}\"]", micros / 1'000'000, micros % 1'000'000)};

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "ldb/evaluation.h"
 #include "ldb/session.h"
 
@@ -32,6 +34,7 @@ void VisibleLocals::hear(const ProbedScript& script, const ProbeReading& reading
   if (!watch_) watch_.emplace(script);
   readings_[script.probes[reading.probe].function] = reading;
   last_reading_ = reading;
+  heard_ = true;
 }
 
 std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) const {
@@ -63,6 +66,8 @@ void VisibleLocals::take_printed(const std::vector<std::string>& items) {
 void VisibleLocals::look(Walk& walk, bool in_midst) {
   locals_.clear();
   function_ = function_at(walk.script(), walk.line());
+  const bool was_here = std::exchange(line_, walk.line()) == walk.line();
+  const bool is_told = std::exchange(heard_, false) || !was_here;
   if (!walk.has_probes()) {
     printed_items_ = walk.session().ask({"print"}).items;
     locals_ = PrintedLocals().changes(printed_items_, 1, walk.line());
@@ -73,7 +78,7 @@ void VisibleLocals::look(Walk& walk, bool in_midst) {
   for (const auto& variable : reading->variables) {
     locals_.push_back({walk.script().locals[variable.local], variable.value});
   }
-  if (in_midst) take_printed(walk.session().ask({"print"}).items);
+  if (in_midst || !is_told) take_printed(walk.session().ask({"print"}).items);
 }
 
 std::vector<LocalChange> VisibleLocals::changes(Walk& walk) {

@@ -27,9 +27,10 @@ class VisibleLocals {
   /// What a probe told; each, in their order.
   void hear(const ProbedScript& script, const ProbeReading& reading);
 
-  /// Where a walk has come to stand. `in_midst`: it was stopped in a line that goes on and on, and
-  /// values may be others than those that were told before the line: such a one is then what the
-  /// server prints, which may be approximate. The session may end over it.
+  /// Where a walk has come to stand; each such place. `in_midst`: it was stopped in a line that
+  /// goes on and on. There, and where it comes back to a line that nothing was told before, values
+  /// may be others than were told: such a one is then what the server prints, which may be
+  /// approximate. The session may end over it.
   void look(Walk& walk, bool in_midst);
   /// What is new or different since this was asked last, at the last look.
   [[nodiscard]] std::vector<LocalChange> changes(Walk& walk);
@@ -69,6 +70,8 @@ class VisibleLocals {
   std::vector<std::string> printed_items_;  ///< where there are no probes
   std::vector<VisibleLocal> locals_;
   std::size_t function_ = 0;
+  int line_ = 0;        ///< of the last look
+  bool heard_ = false;  ///< something since then
 };
 
 }  // namespace rlctl::ldb

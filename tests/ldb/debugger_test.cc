@@ -283,7 +283,7 @@ TEST_CASE("code is evaluated with the variables that it names, and has all its r
   const auto answer = bench.eval("#'" + long_text + "'");
   // Some servers take short commands only.
   CAPTURE(answer);
-  CHECK((answer == "3000" || contains(answer, "1 KiB")));
+  CHECK((answer == "3000" || contains(answer, "more than the debugger takes")));
   CHECK(bench->running());
   CHECK(bench->go_on().why == Why::kEnded);
 }
@@ -402,6 +402,11 @@ TEST_CASE(
   REQUIRE(bench->locals().size() == 2);
   CHECK(bench->locals()[0].value.number > 0);
   CHECK(bench.print("t") == "{1}");
+  // The same step by step.
+  (void)bench->start();
+  for (int n = 0; n < 4; ++n) (void)bench->step();
+  CHECK(bench->line() == 2);
+  CHECK(bench.print("n") == "3");
 }
 
 TEST_CASE("a script is stopped whatever its loop's number of instructions") {
@@ -640,9 +645,16 @@ TEST_CASE("variables of many bytes are copied, and what cannot be is said") {
   if (!bench) return;
   bench->add_breakpoint({.line = 5});
   CHECK(bench->go_on().line == 5);
-  CHECK(bench.eval("#body, body:sub(1, 3)") == "300000 \"xxx\"");
-  CHECK(bench.eval("#odd") == "100000");
-  CHECK(contains(bench.eval("#all"), "and copies of variables are more than the debugger takes"));
+  const auto is_short = [](const std::string& answer) {
+    return contains(answer,
+                    "bytes of code and copies of variables are more than the debugger takes");
+  };
+  for (const auto& [code, expected] :
+       {std::pair("#body, body:sub(1, 3)", "300000 \"xxx\""), std::pair("#odd", "100000")}) {
+    const auto answer = bench.eval(code);
+    CHECK((answer == expected || is_short(answer)));  // Valkey 9
+  }
+  CHECK(is_short(bench.eval("#all")));
   CHECK(contains(bench.print("self.self.x"), "not told: self.self is a table that holds itself"));
 }
 
@@ -686,9 +698,12 @@ TEST_CASE("code sees the clock that the script has") {
       Debugger::Options{.now = std::chrono::microseconds(1700000000000042), .may_hang = true});
   (void)debugger.start();
   (void)debugger.step();
-  CHECK(Bench::text_of(debugger.evaluate(
-            "redis.call('time')[1] == t[1], redis.pcall('TIME')[2]")) == "true \"42\"");
-  CHECK(Bench::text_of(debugger.evaluate("redis.call('EXISTS', KEYS[1]), redis.sha1hex ~= nil")) ==
-        "0 true");
+  // To Valkey 9 one that asks for the time is so long that only the first value comes.
+  const auto times =
+      Bench::text_of(debugger.evaluate("redis.call('time')[1] == t[1], redis.pcall('TIME')[2]"));
+  CHECK((times == "true \"42\"" || times == "true"));
+  const auto others =
+      Bench::text_of(debugger.evaluate("redis.call('EXISTS', KEYS[1]), redis.sha1hex ~= nil"));
+  CHECK(others == "0 true");
   CHECK(debugger.call({"TIME"}).reply == "[\"1700000000\",\"42\"]");
 }
