@@ -10,6 +10,7 @@
 #include "cli/burst_replay.h"
 #include "cli/burst_workplace.h"
 #include "cli/latency.h"
+#include "cli/now_option.h"
 #include "cli/warning.h"
 #include "traffic/decider.h"
 #include "traffic/real_run.h"
@@ -50,11 +51,6 @@ BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::T
   }
   run.outcome = std::move(outcome);
   return run;
-}
-
-std::chrono::microseconds system_time() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
 }
 
 /// What is sent in one run, and where the run's own time begins: with the first request, or one

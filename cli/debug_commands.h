@@ -60,7 +60,6 @@ class DebugCommands {
   [[nodiscard]] AfterCommand shown(const ldb::Halt& halt);
   AfterCommand move(std::string_view times, ldb::Halt (ldb::Debugger::*by)());
   void wrong(std::string_view message);
-  [[nodiscard]] AfterCommand still_there();
 
   AfterCommand step(std::string_view rest);
   AfterCommand next(std::string_view rest);

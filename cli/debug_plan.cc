@@ -191,11 +191,6 @@ void require_key_operands(const DebugOptions& options, const traffic::ForeignLim
   static_cast<void>(asked_keys(nullptr, operands));
 }
 
-microseconds system_time() {
-  return std::chrono::duration_cast<microseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
-
 std::string filled(const Template& text, const traffic::TemplateValues& values) {
   std::string out;
   text.append(out, values);

@@ -17,6 +17,7 @@
 #include "cli/environment.h"
 #include "cli/escape.h"
 #include "cli/line_source.h"
+#include "cli/now_option.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/warning.h"
@@ -78,9 +79,7 @@ bool reads_terminal(const DebugPlan& plan) {
 /// beginning, so that a run that begins again comes to the same.
 std::optional<std::chrono::microseconds> clock_of(
     const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
-  if (now || !place.is_private()) return now;
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
+  return now || !place.is_private() ? now : system_time();
 }
 
 /// Without a deadline of ours where we do not know the server's: Ctrl-C ends it.

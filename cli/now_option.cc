@@ -7,14 +7,19 @@
 #include "limiter/limit.h"
 
 namespace rlctl::cli {
+
+std::chrono::microseconds system_time() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
 namespace {
 
 /// In January 1970 no window of theirs ever moves.
 void refuse_seconds(std::chrono::microseconds now) {
   using std::chrono::microseconds;
   constexpr microseconds kYears = std::chrono::years{10};
-  const auto today =
-      std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
+  const auto today = system_time();
   for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
     if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
     throw UsageError("--now: '" + std::to_string(now.count()) + "' looks like " + name +

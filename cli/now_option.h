@@ -9,4 +9,7 @@ namespace rlctl::cli {
 /// `date +%s` is what people have at hand, and taken for µs it is a time in January 1970.
 [[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);
 
+/// Now, by this machine's clock, in µs since 1970.
+[[nodiscard]] std::chrono::microseconds system_time();
+
 }  // namespace rlctl::cli
