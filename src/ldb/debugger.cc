@@ -41,14 +41,36 @@ bool is_true(const Evaluation& evaluation) {
   return value.kind != Value::Kind::kNil && (value.kind != Value::Kind::kBoolean || value.boolean);
 }
 
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+/// There are servers to which each byte of code counts.
+bool may_ask_time(std::string_view code) {
+  return names_in(code).contains("redis") && lower_case(code).find("time") != std::string::npos;
+}
+
+/// `redis` for code, where TIME is stopped: the script's own is the shim's, which cannot be seen.
+std::string clock_for(std::chrono::microseconds now) {
+  constexpr std::string_view kRedis =
+      "local redis=(function(R,s,u)local function w(f)return function(c,...)"
+      "if type(c)=='string'and c:lower()=='time'and select('#',...)==0 then return{{s,u}}end "
+      "return f(c,...)end end return "
+      "setmetatable({{call=w(R.call),pcall=w(R.pcall)}},{{__index=R}})"
+      "end)(redis,'{}','{}') ";
+  const auto micros = now.count();
+  return fmt::format(kRedis, micros / 1'000'000, micros % 1'000'000);
+}
+
 }  // namespace
 
 Debugger::Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options options)
     : debuggee_(debuggee),
       mode_(mode),
       connect_(std::move(connect)),
-      options_(std::move(options)),
-      has_functions_(debuggee.source.find("function") != std::string::npos) {}
+      options_(std::move(options)) {}
 
 // ---- From the beginning ----
 
@@ -248,7 +270,7 @@ bool Debugger::is_back_in(const std::vector<std::size_t>& functions) {
 
 Halt Debugger::next() {
   require_running();
-  if (!has_functions_) return step();
+  if (!walk_->script().may_have_functions()) return step();
   const auto functions = functions_entered();
   while (running()) {
     if (!moved(walk_->step())) break;
@@ -324,35 +346,6 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   return why.empty() ? why : " (" + why + ")";
 }
 
-bool is_time(std::string_view word) {
-  constexpr std::string_view kTime = "time";
-  return std::equal(word.begin(), word.end(), kTime.begin(), kTime.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == b;
-  });
-}
-
-/// There are servers to which each byte of code counts.
-bool may_ask_time(std::string_view code) {
-  constexpr std::size_t kSize = 4;
-  if (!names_in(code).contains("redis")) return false;
-  for (std::size_t i = 0; i + kSize <= code.size(); ++i) {
-    if (is_time(code.substr(i, kSize))) return true;
-  }
-  return false;
-}
-
-/// The script's own is the shim's, which cannot be seen.
-std::string clock_for(std::chrono::microseconds now) {
-  constexpr std::string_view kRedis =
-      "local redis=(function(R,s,u)local function w(f)return function(c,...)"
-      "if type(c)=='string'and c:lower()=='time'and select('#',...)==0 then return{{s,u}}end "
-      "return f(c,...)end end return "
-      "setmetatable({{call=w(R.call),pcall=w(R.pcall)}},{{__index=R}})"
-      "end)(redis,'{}','{}') ";
-  const auto micros = now.count();
-  return fmt::format(kRedis, micros / 1'000'000, micros % 1'000'000);
-}
-
 /// `with_absent`: variables that are not there, or not yet, are nil.
 Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
   require_running();
@@ -421,7 +414,7 @@ std::vector<std::string> Debugger::fields_of(std::string_view path) const {
 
 /// TIME, where the script has a clock of its own.
 std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) const {
-  if (!options_.now || words.size() != 1 || !is_time(words[0])) return std::nullopt;
+  if (!options_.now || words.size() != 1 || lower_case(words[0]) != "time") return std::nullopt;
   const auto micros = options_.now->count();
   return Call{.words = words,
               .reply = fmt::format("[\"{}\",\"{}\"]", micros / 1'000'000, micros % 1'000'000)};

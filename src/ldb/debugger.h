@@ -183,7 +183,6 @@ class Debugger {
   Mode mode_;
   Connect connect_;
   Options options_;
-  bool has_functions_;
   bool stops_by_itself_ = true;  ///< the server, where a script runs long
   std::unique_ptr<Walk> walk_;
   std::map<int, Breakpoint> breakpoints_;

@@ -60,6 +60,8 @@ struct ProbedScript {
   /// The innermost function of which a line of the source is neither the first nor the last one: on
   /// these stand things of the function around it, too.
   [[nodiscard]] std::size_t function_around(int line) const noexcept;
+  /// False where it is known that the main function is the only one.
+  [[nodiscard]] bool may_have_functions() const noexcept { return functions.size() != 1; }
 };
 
 struct ProbeOptions {

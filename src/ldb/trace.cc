@@ -16,10 +16,7 @@ using OnLine = std::function<void(const TracedLine&)>;
 /// One run of a script, with probes in it or without.
 class Run {
  public:
-  Run(const Debuggee& debuggee, const TraceOptions& options, const OnLine& on_line)
-      : options_(options),
-        on_line_(on_line),
-        has_functions_(debuggee.source.find("function") != std::string::npos) {}
+  Run(const TraceOptions& options, const OnLine& on_line) : options_(options), on_line_(on_line) {}
 
   TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect);
 
@@ -36,7 +33,6 @@ class Run {
   std::unique_ptr<Walk> walk_;
   std::optional<LocalWatch> watch_;
   PrintedLocals printed_;
-  bool has_functions_;
   bool is_deep_ = false;
   std::vector<LocalChange> changed_;  ///< since the last line began
   std::optional<TracedLine> line_;    ///< what is being executed
@@ -52,7 +48,7 @@ void Run::add_changes(std::vector<LocalChange> changes) {
 /// How many functions have been entered; 1 where there are so many that it would take long to ask.
 std::size_t Run::depth() {
   constexpr std::size_t kDeep = 100;
-  if (!has_functions_ || is_deep_) return 1;
+  if (!walk_->script().may_have_functions() || is_deep_) return 1;
   const auto depth = walk_->depth(kDeep + 1);
   is_deep_ = depth > kDeep;
   return is_deep_ ? 1 : depth;
@@ -131,7 +127,7 @@ TraceResult Run::trace(const Debuggee& debuggee, Mode mode, const Connect& conne
 
 TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect,
                   const TraceOptions& options, const OnLine& on_line) {
-  return Run(debuggee, options, on_line).trace(debuggee, mode, connect);
+  return Run(options, on_line).trace(debuggee, mode, connect);
 }
 
 }  // namespace rlctl::ldb

@@ -84,8 +84,7 @@ void VisibleLocals::look(Walk& walk, bool in_midst) {
 std::vector<LocalChange> VisibleLocals::changes(Walk& walk) {
   if (!walk.has_probes()) {
     constexpr std::size_t kDeepest = 1000;
-    const bool has_functions = walk.script().functions.size() != 1;
-    const auto depth = has_functions ? walk.depth(kDeepest) : 1;
+    const auto depth = walk.script().may_have_functions() ? walk.depth(kDeepest) : 1;
     return walk.ended() ? std::vector<LocalChange>()
                         : printed_.changes(printed_items_, depth, walk.line());
   }
