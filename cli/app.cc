@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cli/output.h"
-#include "limiter/suggest.h"
+#include "base/suggest.h"
+#include "cli/term/output.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -37,7 +37,7 @@ const Command& find_command(const std::string& name) {
     names.push_back(command->name);
   }
   names.push_back(kHelpCommand);
-  throw UsageError("unknown command " + in_quotes(name) + limiter::did_you_mean(name, names));
+  throw UsageError("unknown command " + in_quotes(name) + did_you_mean(name, names));
 }
 
 void add_general_options(Options& options, GeneralOptions& target) {
@@ -148,8 +148,7 @@ ExitStatus App::run_help(std::span<const std::string> arguments, Output& out) {
 }
 
 ExitStatus App::report(const std::exception& error) {
-  const auto* failure = dynamic_cast<const redis::Error*>(&error);
-  if (failure != nullptr && failure->failure() == redis::Failure::kInterrupted && signals_) {
+  if (dynamic_cast<const Interrupted*>(&error) != nullptr && signals_) {
     die_by(signals_->interrupt().signal());
   }
   if (dynamic_cast<const OutputClosed*>(&error) != nullptr) die_by(SIGPIPE);

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "cli/command.h"
-#include "cli/problem.h"
-#include "cli/signals.h"
+#include "cli/failure.h"
+#include "cli/term/signals.h"
 
 namespace rlctl::cli {
 

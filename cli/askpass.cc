@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "cli/problem.h"
+#include "cli/failure.h"
 
 namespace rlctl::cli {
 namespace {
@@ -42,7 +42,7 @@ class SilentTerminal {
 
 }  // namespace
 
-std::string ask_password(std::string_view prompt, const redis::Interrupt& interrupt) {
+std::string ask_password(std::string_view prompt, const Interrupt& interrupt) {
   const SilentTerminal terminal;
   [[maybe_unused]] auto written = ::write(terminal.fd(), prompt.data(), prompt.size());
   std::string password;

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "cli/configuration.h"
-#include "cli/connection_options.h"
+#include "cli/connection.h"
+#include "cli/failure.h"
 #include "cli/options.h"
-#include "cli/output.h"
-#include "cli/problem.h"
-#include "redis/interrupt.h"
+#include "cli/term/output.h"
 
 namespace rlctl::cli {
 
@@ -22,7 +22,7 @@ struct Invocation {
   const ConnectionOptions& connection;
   ConfigurationSource& configuration;
   bool json = false;
-  const redis::Interrupt& interrupt;
+  const Interrupt& interrupt;
   Output& out;
 };
 

@@ -6,9 +6,9 @@
 #include <array>
 #include <cerrno>
 
-#include "cli/environment.h"
-#include "cli/problem.h"
-#include "redis/text.h"
+#include "base/text.h"
+#include "cli/failure.h"
+#include "cli/term/environment.h"
 
 namespace rlctl::cli {
 namespace {
@@ -64,7 +64,7 @@ ConfigurationSource::ConfigurationSource(const std::optional<std::string>& named
   }
   if (!exists(*file)) {
     throw UsageError(std::string(named ? "--config" : "RLCTL_CONFIG") + ": cannot read '" + *file +
-                     "': " + redis::errno_text(errno));
+                     "': " + errno_text(errno));
   }
   places_.push_back(*file);
 }

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/problem.h"
-#include "limiter/suggest.h"
+#include "base/suggest.h"
+#include "cli/failure.h"
 
 // The only file that knows CLI11. It keeps the options and binds the values; what is an option and
 // what is its value is decided before it, since version 2.1.2
@@ -109,8 +109,7 @@ struct Options::State {
     for (const auto& spec : specs) {
       if (!spec.help.empty()) names.push_back(long_name(spec));
     }
-    throw UsageError("unknown option " + in_quotes(name) + limiter::did_you_mean(name, names),
-                     hint);
+    throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
   }
 
   std::size_t read_option(std::span<const std::string> arguments, std::size_t at,

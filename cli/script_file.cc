@@ -7,22 +7,22 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "cli/problem.h"
-#include "redis/file_descriptor.h"
-#include "redis/text.h"
+#include "base/file_descriptor.h"
+#include "base/text.h"
+#include "cli/failure.h"
 
 namespace rlctl::cli {
 namespace {
 
 UsageError unreadable(std::string_view option, const std::string& path, int error) {
-  const auto message = "cannot read " + in_quotes(path) + ": " + redis::errno_text(error);
+  const auto message = "cannot read " + in_quotes(path) + ": " + errno_text(error);
   return UsageError(option.empty() ? message : std::string(option) + ": " + message);
 }
 
 }  // namespace
 
 std::string read_script_file(std::string_view option, const std::string& path) {
-  const redis::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0) throw unreadable(option, path, errno);
   std::string contents;
   std::array<char, 65536> piece{};

@@ -4,10 +4,10 @@
 
 #include <string_view>
 
-#include "cli/limit_options.h"
-#include "cli/problem.h"
+#include "base/shell.h"
+#include "cli/failure.h"
+#include "cli/limits.h"
 #include "cli/script_file.h"
-#include "cli/shell_words.h"
 
 namespace rlctl::cli {
 namespace {

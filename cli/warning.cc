@@ -1,7 +1,7 @@
 #include "cli/warning.h"
 
-#include "cli/output.h"
-#include "cli/problem.h"
+#include "cli/failure.h"
+#include "cli/term/output.h"
 
 namespace rlctl::cli {
 

@@ -5,6 +5,7 @@ set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
 
 add_library(rlctl_options INTERFACE)
 target_include_directories(rlctl_options INTERFACE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(rlctl_options INTERFACE fmt::fmt-header-only)
 target_compile_options(rlctl_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual

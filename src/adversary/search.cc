@@ -40,7 +40,7 @@ bool is_worse_than(const Candidate& one, const Candidate& other) {
 /// The search in one direction of time: never back, or back as well.
 class Hunt {
  public:
-  Hunt(Trial& trial, const SearchRequest& request, const redis::Interrupt& interrupt,
+  Hunt(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
        bool clock_steps_back, traffic::Random& random)
       : trial_(trial),
         request_(request),
@@ -82,7 +82,7 @@ class Hunt {
 
   Trial& trial_;
   const SearchRequest& request_;
-  const redis::Interrupt& interrupt_;
+  const Interrupt& interrupt_;
   bool clock_steps_back_;
   std::int64_t fills_;
   std::size_t most_requests_;
@@ -225,7 +225,7 @@ void Hunt::mend(Schedule& schedule) const {
 /// A search as a whole.
 class Search {
  public:
-  Search(Trial& trial, const SearchRequest& request, const redis::Interrupt& interrupt,
+  Search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
          const OnSearchProgress& on_progress)
       : trial_(trial),
         request_(request),
@@ -242,7 +242,7 @@ class Search {
 
   Trial& trial_;
   const SearchRequest& request_;
-  const redis::Interrupt& interrupt_;
+  const Interrupt& interrupt_;
   const OnSearchProgress& on_progress_;
   traffic::Random random_;
   SearchResult result_;
@@ -317,11 +317,11 @@ bool is_confirmed(Trial& trial, const SearchResult& result) {
 
 }  // namespace
 
-SearchResult search(Trial& trial, const SearchRequest& request, const redis::Interrupt& interrupt,
+SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress) {
   const auto fills = std::max<std::int64_t>(1, request.limit.limit / request.cost);
   if (request.budget / kLeastFills < fills) {
-    throw limiter::UsageError(fmt::format(
+    throw UsageError(fmt::format(
         "a budget of {} requests is too small for a limit that {} requests fill: give at least "
         "{}, or a smaller limit, which has the same flaws",
         request.budget, fills, kLeastFills * fills));

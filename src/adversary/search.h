@@ -7,8 +7,8 @@
 
 #include "adversary/schedule.h"
 #include "adversary/trial.h"
+#include "base/interrupt.h"
 #include "limiter/limit.h"
-#include "redis/interrupt.h"
 
 namespace rlctl::adversary {
 
@@ -55,9 +55,9 @@ using OnSearchProgress =
 /// lasts. Then makes them small. The same request gives the same result. Ends early, with what was
 /// found, where the interrupt is raised.
 ///
-/// Throws limiter::UsageError where the budget is too small for the limit, and what the trial does.
+/// Throws UsageError where the budget is too small for the limit, and what the trial does.
 [[nodiscard]] SearchResult search(Trial& trial, const SearchRequest& request,
-                                  const redis::Interrupt& interrupt,
+                                  const Interrupt& interrupt,
                                   const OnSearchProgress& on_progress = {});
 
 }  // namespace rlctl::adversary

@@ -34,8 +34,8 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, s
 
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
 
-limiter::UsageError keeps_state(std::string_view name, std::string_view where) {
-  return limiter::UsageError(fmt::format(
+UsageError keeps_state(std::string_view name, std::string_view where) {
+  return UsageError(fmt::format(
       "{} {}, so that what one schedule leaves is there in the next; leave out --url, --host, "
       "--port and --socket: on a private server each begins with an empty database",
       name, where));

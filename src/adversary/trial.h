@@ -34,7 +34,7 @@ class Trial {
 /// By the models in C++.
 class ModelTrial final : public Trial {
  public:
-  /// Throws limiter::UsageError where the algorithm cannot be asked with these limits.
+  /// Throws UsageError where the algorithm cannot be asked with these limits.
   ModelTrial(const traffic::Contestant& contestant, std::int64_t cost);
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
 
@@ -84,7 +84,7 @@ class ScriptTrial final : public Trial {
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
-  /// Leaves no keys behind unless it throws. Throws limiter::UsageError where schedules cannot be
+  /// Leaves no keys behind unless it throws. Throws UsageError where schedules cannot be
   /// kept apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
   /// By an empty database, where there may be one.

@@ -8,10 +8,11 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "base/error.h"
+#include "base/time.h"
 #include "ldb/coverable_lines.h"
 #include "ldb/lua_scopes.h"
 #include "ldb/variable_path.h"
-#include "limiter/limit.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -462,22 +463,22 @@ void Debugger::require_stop_line(int line) const {
     nearest += (nearest.empty() ? "" : " and ") + std::to_string(*after);
   }
   const bool one = nearest.find(' ') == nearest.npos;
-  throw limiter::UsageError(fmt::format("nothing stops at line {}: the nearest that {} {}", line,
-                                        one ? "does is" : "do are", nearest));
+  throw UsageError(fmt::format("nothing stops at line {}: the nearest that {} {}", line,
+                               one ? "does is" : "do are", nearest));
 }
 
 /// By the server where that can be asked.
 void Debugger::require_compiles(const std::string& expression) {
   if (!running()) {
     if (find_scopes("return " + expression + "\n")) return;
-    throw limiter::UsageError("'" + expression + "' is no expression");
+    throw UsageError("'" + expression + "' is no expression");
   }
   // What is not called does not run.
   const auto evaluation = ldb::evaluate(
       walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
   note_end();
   if (evaluation.outcome == Outcome::kCompileError) {
-    throw limiter::UsageError("'" + expression + "' is no expression: " + evaluation.message);
+    throw UsageError("'" + expression + "' is no expression: " + evaluation.message);
   }
 }
 

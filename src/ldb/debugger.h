@@ -84,7 +84,7 @@ class Debugger {
   Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options options);
 
   /// From the beginning; what ran before is left as ~Session leaves it. Throws what `connect` does
-  /// and, as all that moves, redis::Error(kInterrupted).
+  /// and, as all that moves, Interrupted.
   [[nodiscard]] Halt start();
   /// Leaves the script, as ~Session does.
   void leave() noexcept { walk_.reset(); }
@@ -116,14 +116,14 @@ class Debugger {
   [[nodiscard]] Evaluation evaluate(std::string_view code);
   /// The value of an expression: a variable, or what is in it, at once, and all else by evaluate().
   [[nodiscard]] Evaluation print(std::string_view expression);
-  /// Calls Redis. Throws limiter::UsageError for words that the debugger does not take.
+  /// Calls Redis. Throws UsageError for words that the debugger does not take.
   [[nodiscard]] Call call(const std::vector<std::string>& words);
   /// The innermost first.
   [[nodiscard]] std::vector<Frame> backtrace();
 
   // At any time.
 
-  /// Replaces one at the same line. Throws limiter::UsageError where the script never stops at that
+  /// Replaces one at the same line. Throws UsageError where the script never stops at that
   /// line, with the nearest ones at which it does, and for a condition that does not compile. One
   /// that ends the session is removed.
   void add_breakpoint(Breakpoint breakpoint);
@@ -132,7 +132,7 @@ class Debugger {
   [[nodiscard]] const std::map<int, Breakpoint>& breakpoints() const noexcept {
     return breakpoints_;
   }
-  /// Throws limiter::UsageError for an expression that does not compile. Null where it ended the
+  /// Throws UsageError for an expression that does not compile. Null where it ended the
   /// session, as that removes it.
   const Watch* add_watch(std::string expression);
   bool remove_watch(std::int64_t number);

@@ -9,8 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
+#include "base/time.h"
 #include "ldb/lua_lexer.h"
-#include "limiter/limit.h"
 
 namespace rlctl::ldb {
 namespace {
@@ -204,7 +205,7 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
     if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
     if (auto answer = answer_of(message.items)) return *std::move(answer);
     return plain_answer(message.items);
-  } catch (const limiter::UsageError&) {
+  } catch (const UsageError&) {
     // It is too long.
   }
   // As the server itself does it, then.
@@ -214,7 +215,7 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
     const auto message = session.ask({"eval", shorter.append(code)}, limit);
     if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
     return plain_answer(message.items);
-  } catch (const limiter::UsageError&) {
+  } catch (const UsageError&) {
     return {.outcome = Outcome::kError,
             .message = fmt::format("{} bytes of code{} are more than the debugger takes",
                                    prelude.size() + code.size(),

@@ -7,10 +7,11 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
 #include "ldb/error_text.h"
-#include "limiter/limit.h"
 #include "redis/error.h"
-#include "redis/text.h"
 
 namespace rlctl::ldb {
 namespace {
@@ -65,7 +66,7 @@ std::optional<Stop> parse_stop(std::string_view text) {
 }
 
 [[noreturn]] void fail_usage(const std::string& what) {
-  throw limiter::UsageError("the debugger takes no " + what);
+  throw UsageError("the debugger takes no " + what);
 }
 
 /// Appends a word of an eval in as many as it takes; the server joins them by a blank each.
@@ -151,7 +152,7 @@ Message Session::guarded(Talk talk) {
     if (!in_script)
       end(Ending::kLost, error.what());
     else
-      let_go((moves_ ? "no stop within " : "no answer within ") + redis::format_duration(limit_));
+      let_go((moves_ ? "no stop within " : "no answer within ") + format_duration(limit_));
     if (failure != Failure::kTimeout && failure != Failure::kUnreachable &&
         failure != Failure::kProtocol) {
       throw;

@@ -94,7 +94,7 @@ class Session {
   [[nodiscard]] Message run();
   /// A command of the debugger's by which the script does not move: {"print"}, {"maxlen", "0"}.
   /// The code of "eval" may be long: it is cut at blanks, where the server puts it together again.
-  /// Throws limiter::UsageError for what the server would end the session for, and it is not sent:
+  /// Throws UsageError for what the server would end the session for, and it is not sent:
   /// an empty word, one above 1024 bytes, more than 1024 of them or too many bytes altogether,
   /// which for Valkey 9 are 1024.
   /// `limit` is for its answer; none: that of a step.

@@ -49,7 +49,7 @@ class Walk {
   /// What the script did since it was last asked.
   [[nodiscard]] std::vector<Call> take_calls();
   [[nodiscard]] std::vector<std::string> take_messages();
-  /// Calls Redis by the debugger's command. Throws limiter::UsageError, as Session::ask() does.
+  /// Calls Redis by the debugger's command. Throws UsageError, as Session::ask() does.
   [[nodiscard]] Call call(const std::vector<std::string>& words);
 
   /// How many functions have been entered; `most` where there are more, or it is not known.

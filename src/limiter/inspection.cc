@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "limiter/contents.h"
 #include "limiter/inferred_window.h"
-#include "redis/text.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -258,7 +258,7 @@ Inspection inspect(redis::Connection& connection, const std::string& key,
   }
   if (result) return *std::move(result);
   throw redis::Error(redis::Failure::kNotNow,
-                     "'" + redis::escape(key) + "' changes faster than it can be read");
+                     "'" + escape(key) + "' changes faster than it can be read");
 }
 
 }  // namespace rlctl::limiter

@@ -3,122 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+
+#include "base/text.h"
 
 namespace rlctl::limiter {
 namespace {
 
 constexpr std::int64_t kMaxLimit = 1'000'000'000;
-constexpr microseconds kMaxWindow{100'000'000'000'000};
-constexpr std::string_view kUnitNames = "us, ms, s, m, h or d";
-
-struct Unit {
-  std::string_view name;
-  std::string_view also;  ///< a second spelling that people type
-  std::string_view full;  ///< and the whole word
-  microseconds length;
-};
-
-// Largest first: the order in which a duration may name them.
-constexpr std::array kUnits{
-    Unit{"d", "d", "day", std::chrono::days{1}},
-    Unit{"h", "hr", "hour", std::chrono::hours{1}},
-    Unit{"m", "min", "minute", std::chrono::minutes{1}},
-    Unit{"s", "sec", "second", std::chrono::seconds{1}},
-    Unit{"ms", "ms", "millisecond", std::chrono::milliseconds{1}},
-    Unit{"us", "us", "microsecond", microseconds{1}},
-};
-
-const Unit* find_unit(std::string_view name) {
-  const auto plural_of = [&](std::string_view word) {
-    return name.size() == word.size() + 1 && name.starts_with(word) && name.ends_with('s');
-  };
-  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
-    return name == u.name || name == u.also || name == u.full || plural_of(u.full) ||
-           (u.also != u.name && plural_of(u.also));
-  });
-  return unit == kUnits.end() ? nullptr : unit;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::string_view take_digits(std::string_view& text) {
-  const auto* end = std::find_if_not(text.begin(), text.end(), is_digit);
-  const auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  text.remove_prefix(digits.size());
-  return digits;
-}
-
-std::string_view take_word(std::string_view& text) {
-  const auto* end = std::find_if(text.begin(), text.end(), is_digit);
-  const auto word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
-  text.remove_prefix(word.size());
-  return word;
-}
-
-/// The value of decimal digits, or `most` + 1 where that is less: never overflows. Octal is no
-/// such thing here: 07 is 7.
-std::int64_t bounded_value(std::string_view digits, std::int64_t most) {
-  std::int64_t value = 0;
-  for (const char c : digits) {
-    if (value > (most - (c - '0')) / 10) return most + 1;
-    value = value * 10 + (c - '0');
-  }
-  return value;
-}
-
-[[noreturn]] void unknown_unit(std::string_view whole, std::string_view unit) {
-  if (unit.starts_with('.')) {
-    throw UsageError(fmt::format("'{}' has a fraction; use whole numbers: 1h30m, 500ms", whole));
-  }
-  throw UsageError(fmt::format("'{}' has unknown unit '{}'; use {}", whole, unit, kUnitNames));
-}
-
-/// `whole` is what the user wrote, for the message; `text` is the duration in it.
-microseconds parse_duration_in(std::string_view whole, std::string_view text) {
-  microseconds sum{0};
-  const Unit* last = nullptr;
-  if (text.empty()) {
-    throw UsageError(fmt::format("'{}' has no duration; write it like 60s or 1h30m", whole));
-  }
-  while (!text.empty()) {
-    const auto digits = take_digits(text);
-    const auto name = take_word(text);
-    if (digits.empty()) {
-      throw UsageError(
-          fmt::format("'{}' has '{}' where a number belongs; use decimal digits and "
-                      "a unit: 60s, 1h30m",
-                      whole, name));
-    }
-    if (name.empty()) {
-      throw UsageError(fmt::format("'{}' has no unit after {}; use {}", whole, digits, kUnitNames));
-    }
-    const Unit* unit = find_unit(name);
-    if (unit == nullptr) unknown_unit(whole, name);
-    if (last != nullptr && unit <= last) {
-      throw UsageError(
-          fmt::format("'{}' has its units out of order; largest first, each once", whole));
-    }
-    const auto most = (kMaxWindow - sum) / unit->length;
-    const auto count = bounded_value(digits, most);
-    if (count > most) {
-      throw UsageError(fmt::format("'{}' is too long; at most 100000000s is accepted", whole));
-    }
-    sum += count * unit->length;
-    last = unit;
-  }
-  return sum;
-}
-
 microseconds parse_window(std::string_view whole, std::string_view text) {
-  if (!text.empty() && !is_digit(text.front())) {  // "10/s": one of it
-    const Unit* unit = find_unit(text);
-    if (unit == nullptr) unknown_unit(whole, text);
-    return unit->length;
-  }
-  const auto window = parse_duration_in(whole, text);
+  const auto window = parse_period(whole, text);
   if (window == microseconds{0}) {
     throw UsageError(
         fmt::format("'{}' has an empty window; from 1us to 100000000s is accepted", whole));
@@ -143,14 +36,6 @@ std::int64_t parse_count(std::string_view whole, std::string_view text) {
   return value;
 }
 
-/// The largest unit in which `duration` is whole; the one after it where `skip` says so.
-std::string in_unit(microseconds duration, std::string_view skip = {}) {
-  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
-    return duration % u.length == microseconds{0} && u.name != skip;
-  });
-  return fmt::format("{}{}", duration / unit->length, unit->name);
-}
-
 }  // namespace
 
 Limit parse_limit(std::string_view text) {
@@ -171,31 +56,6 @@ std::string format_limit(const Limit& limit) {
   return fmt::format("{}/{}", limit.limit, window);
 }
 
-microseconds parse_duration(std::string_view text) {
-  return parse_duration_in(text, text);
-}
-
-std::string format_duration(microseconds duration) {
-  if (duration == microseconds{0}) return "0s";
-  // A minute keeps the name under which its key is stored.
-  return in_unit(duration, duration == std::chrono::minutes{1} ? "m" : "");
-}
-
-std::int64_t parse_whole(std::string_view text, std::string_view what) {
-  constexpr std::int64_t kMost = INT64_MAX - 1;
-  auto rest = text;
-  const bool negative = rest.starts_with('-');
-  if (negative) rest.remove_prefix(1);
-  const auto digits = take_digits(rest);
-  if (digits.empty() || !rest.empty()) {
-    throw UsageError(
-        fmt::format("{} must be a whole number in decimal digits, not '{}'", what, text));
-  }
-  const auto value = bounded_value(digits, kMost);
-  if (value > kMost) throw UsageError(fmt::format("{} is out of range: '{}'", what, text));
-  return negative ? -value : value;
-}
-
 bool has_hash_tag(std::string_view key) {
   const auto open = key.find('{');
   if (open == std::string_view::npos) return false;
@@ -207,7 +67,7 @@ std::string window_suffix(microseconds window) {
   if (window % std::chrono::seconds{1} == microseconds{0}) {
     return fmt::format("{}s", window / std::chrono::seconds{1});
   }
-  return in_unit(window);
+  return in_largest_unit(window);
 }
 
 bool can_carry_several_limits(std::string_view key) {

@@ -4,20 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+#include "base/time.h"
+
 namespace rlctl::limiter {
-
-using std::chrono::microseconds;
-
-/// A value that a person wrote and that cannot be used; what() names it and says what is accepted.
-class UsageError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// At most `limit` units in any (or each) `window`. Ranges as in the script contract:
 /// limit 1 to 1e9, window 1 µs to 1e14 µs, burst 1 to 1e9.
@@ -35,21 +29,6 @@ struct Limit {
 /// A spelling that parse_limit() reads back as the same, the window in one unit: "5/60s",
 /// "1000/90m"; whole millions as such: "1M/30d". The burst is not in it.
 [[nodiscard]] std::string format_limit(const Limit& limit);
-
-/// "60s", "1h30m", "250ms", "10us", "7d": whole numbers with units, largest first, each once.
-/// A number without a unit is an error, more than 1e14 µs too; 0s is not. Throws UsageError.
-[[nodiscard]] microseconds parse_duration(std::string_view text);
-/// In the largest unit in which it is whole: "90m", "1500ms", "2m"; but one minute is "60s".
-[[nodiscard]] std::string format_duration(microseconds duration);
-
-/// A whole number in decimal digits with an optional minus sign. Throws UsageError naming `what`.
-[[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
-
-/// An instant in µs since 1970: a whole number of µs, or ISO 8601 with a zone
-/// ("2026-11-20T06:11:15.155201Z", "2026-11-20T07:11+01:00"). 0 to 4e15. Throws UsageError.
-[[nodiscard]] microseconds parse_instant(std::string_view text);
-/// ISO 8601, UTC, six decimals.
-[[nodiscard]] std::string format_instant(microseconds instant);
 
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one for each
 /// window, "{key}:60s", in one Cluster slot (a key with a hash tag keeps it): whole seconds where

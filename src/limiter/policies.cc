@@ -10,10 +10,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "limiter/suggest.h"
+#include "base/file_descriptor.h"
+#include "base/suggest.h"
+#include "base/text.h"
 #include "redis/error.h"
-#include "redis/file_descriptor.h"
-#include "redis/text.h"
 #include "redis/transport.h"
 #include "redis/url.h"
 
@@ -113,7 +113,7 @@ std::string table_name(std::string_view policy) {
 std::string syntax_message(std::string_view description) {
   constexpr std::string_view kPrefix = "Error while parsing ";
   if (!description.starts_with(kPrefix)) {
-    return "bad TOML: " + redis::without_initial_capital(std::string(description));
+    return "bad TOML: " + without_initial_capital(std::string(description));
   }
   const auto rest = description.substr(kPrefix.size());
   auto message = std::string("bad TOML in ").append(rest);
@@ -401,8 +401,8 @@ bool Reader::fit_together(const toml::table& table, const std::string& name, con
 // --- Files ---------------------------------------------------------------------------------------
 
 [[noreturn]] void cannot_read(const std::string& file, int error) {
-  if (error == EINTR) throw redis::Error(redis::Failure::kInterrupted, "interrupted");
-  throw ConfigurationError({fmt::format("cannot read {}: {}", file, redis::errno_text(error))});
+  if (error == EINTR) throw Interrupted();
+  throw ConfigurationError({fmt::format("cannot read {}: {}", file, errno_text(error))});
 }
 
 std::string read_all(int fd, const std::string& file) {
@@ -442,7 +442,7 @@ Configuration parse_configuration(std::string_view text, const std::string& file
 }
 
 Configuration read_configuration(const std::string& file) {
-  const redis::FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  const FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) cannot_read(file, errno);
   auto configuration = parse_configuration(read_all(fd.get(), file), file);
   require_private(configuration, fd.get());

@@ -19,14 +19,11 @@ class ConfigurationError : public UsageError {
  public:
   /// At least one mistake.
   explicit ConfigurationError(std::vector<std::string> mistakes, std::string hint = {})
-      : UsageError(mistakes.front()), mistakes_(std::move(mistakes)), hint_(std::move(hint)) {}
+      : UsageError(mistakes.front(), std::move(hint)), mistakes_(std::move(mistakes)) {}
   [[nodiscard]] const std::vector<std::string>& mistakes() const noexcept { return mistakes_; }
-  /// What the user can do about it; may be empty.
-  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
 
  private:
   std::vector<std::string> mistakes_;
-  std::string hint_;
 };
 
 /// What a configuration file says; rlctl-config(5) is its manual. Everything in it has been checked
@@ -44,7 +41,7 @@ struct Configuration {
 
 /// Reads a file of at most 1 MiB. One whose URL holds a password must not be readable by others:
 /// neither by everybody nor by its group, except that the group may read what belongs to root.
-/// Throws ConfigurationError, and redis::Error(kInterrupted) where a signal came meanwhile.
+/// Throws ConfigurationError, and Interrupted where a signal came meanwhile.
 [[nodiscard]] Configuration read_configuration(const std::string& file);
 
 /// Null where there is none of that name.

@@ -1,5 +1,9 @@
 #include "redis/connection.h"
 
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
+
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
@@ -7,8 +11,6 @@
 #include <new>
 #include <utility>
 #include <vector>
-
-#include "redis/text.h"
 
 namespace rlctl::redis {
 
@@ -120,14 +122,19 @@ struct Connection::State {
   std::optional<Error> broken;
   // What every later call throws again.
   std::optional<Error> failure;
+  bool interrupted = false;
 };
 
 // Runs one public call; what it throws says what may have happened, and is the connection's end.
 template <typename Call>
 auto Connection::State::guarded(Call call) {
   if (failure) throw Error(*failure);
+  if (interrupted) throw Interrupted();
   try {
     return call();
+  } catch (const Interrupted&) {
+    interrupted = true;
+    throw;
   } catch (const Error& error) {
     failure = explain(error);
   }

@@ -18,7 +18,6 @@ enum class Failure {
   kRefused,      ///< the server says: not you (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,     ///< the server or the script says no (WRONGTYPE, READONLY, OOM, ERR ...)
   kProtocol,     ///< what came back is not RESP
-  kInterrupted,  ///< Interrupt was raised (Ctrl-C)
 };
 
 /// The one exception of this library. what() is one line for a person, lower case, without a

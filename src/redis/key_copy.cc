@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "redis/error.h"
 #include "redis/reply.h"
-#include "redis/text.h"
 
 namespace rlctl::redis {
 namespace {

@@ -18,8 +18,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "redis/error.h"
-#include "redis/text.h"
 
 namespace rlctl::redis {
 

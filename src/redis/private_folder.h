@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "redis/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace rlctl::redis {
 

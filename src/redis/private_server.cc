@@ -1,5 +1,7 @@
 #include "redis/private_server.h"
 
+#include "base/time.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -15,12 +17,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_descriptor.h"
+#include "base/text.h"
+#include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/file_descriptor.h"
 #include "redis/server_binary.h"
-#include "redis/text.h"
-#include "redis/wait.h"
 
 extern char** environ;
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/interrupt.h"
+#include "base/interrupt.h"
 #include "redis/private_folder.h"
 #include "redis/server_version.h"
 #include "redis/url.h"
@@ -25,7 +25,7 @@ class PrivateServer {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
     /// What it should be like, where several binaries are there; see find_server_binary().
     std::optional<ServerVersion> like = {};
-    /// Ends the waiting for its first answer, with Error(kInterrupted); not used after that.
+    /// Ends the waiting for its first answer, with Interrupted; not used after that.
     const Interrupt* interrupt = nullptr;
   };
 

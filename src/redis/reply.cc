@@ -8,7 +8,7 @@
 #include <string>
 #include <system_error>
 
-#include "redis/text.h"
+#include "base/text.h"
 
 namespace rlctl::redis {
 

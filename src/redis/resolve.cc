@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
-#include "redis/file_descriptor.h"
-#include "redis/text.h"
+#include "base/file_descriptor.h"
+#include "base/text.h"
 
 namespace rlctl::redis {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "redis/interrupt.h"
-#include "redis/wait.h"
+#include "base/interrupt.h"
+#include "base/wait.h"
 
 namespace rlctl::redis {
 
@@ -25,7 +25,7 @@ struct Resolved {
 using Lookup = int (*)(const char* host, const char* service, const addrinfo* wanted,
                        addrinfo** list);
 
-/// The addresses of a host; nothing past the deadline. Throws Error(kInterrupted) once `interrupt`,
+/// The addresses of a host; nothing past the deadline. Throws Interrupted once `interrupt`,
 /// which may be null, is raised.
 ///
 /// The system's resolver knows no deadline, so a name is looked up in a thread of its own, which is

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "redis/error.h"
-#include "redis/text.h"
 
 namespace rlctl::redis {
 namespace {

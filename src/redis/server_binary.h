@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "redis/interrupt.h"
+#include "base/interrupt.h"
 #include "redis/server_version.h"
 
 namespace rlctl::redis {

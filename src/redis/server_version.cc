@@ -14,10 +14,10 @@
 #include <csignal>
 #include <utility>
 
+#include "base/file_descriptor.h"
+#include "base/wait.h"
 #include "redis/error.h"
-#include "redis/file_descriptor.h"
 #include "redis/reply.h"
-#include "redis/wait.h"
 
 extern char** environ;
 

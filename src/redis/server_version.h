@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/interrupt.h"
 #include "redis/connection.h"
-#include "redis/interrupt.h"
 
 namespace rlctl::redis {
 
@@ -35,7 +35,7 @@ struct ServerVersion {
 
 /// Runs a binary with --version, under the name of a server: redis-check-rdb is one under that name
 /// only. None where it does not say so within `at_most`, after which it is killed. Throws
-/// Error(kInterrupted).
+/// Interrupted.
 [[nodiscard]] std::optional<ServerVersion> version_of_binary(const std::string& program,
                                                              std::chrono::milliseconds at_most,
                                                              const Interrupt* interrupt = nullptr);

@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/file_descriptor.h"
+#include "base/text.h"
+#include "base/wait.h"
 #include "redis/error.h"
-#include "redis/file_descriptor.h"
 #include "redis/resolve.h"
-#include "redis/text.h"
-#include "redis/wait.h"
 
 namespace rlctl::redis {
 

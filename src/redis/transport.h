@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "redis/interrupt.h"
+#include "base/interrupt.h"
+#include "base/wait.h"
 #include "redis/url.h"
-#include "redis/wait.h"
 
 namespace rlctl::redis {
 

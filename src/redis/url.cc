@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
 #include "redis/error.h"
-#include "redis/text.h"
 
 namespace rlctl::redis {
 

@@ -12,10 +12,10 @@
 #include <cstring>
 #include <utility>
 
-#include "redis/text.h"
-#include "redis/wait.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/wait.h"
 #include "replay/gzip_source.h"
-#include "replay/input_error.h"
 
 namespace rlctl::replay {
 namespace {
@@ -75,7 +75,7 @@ std::string input_name(const std::string& file) {
   return file == "-" ? "standard input" : file;
 }
 
-FileSource::FileSource(const std::string& file, const redis::Interrupt& interrupt)
+FileSource::FileSource(const std::string& file, const Interrupt& interrupt)
     : name_(input_name(file)), interrupt_(interrupt) {
   if (file == "-") {
     fd_ = STDIN_FILENO;
@@ -84,7 +84,7 @@ FileSource::FileSource(const std::string& file, const redis::Interrupt& interrup
     opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     fd_ = opened_.get();
     if (fd_ < 0) {
-      throw InputError(fmt::format("cannot open {}: {}", name_, redis::errno_text(errno)));
+      throw InputError(fmt::format("cannot open {}: {}", name_, errno_text(errno)));
     }
   }
   struct stat status {};
@@ -99,7 +99,7 @@ std::size_t FileSource::read(char* to, std::size_t size) {
   for (;;) {
     interrupt_.check();
     if (may_wait_) {
-      (void)redis::wait_for(fd_, POLLIN, &interrupt_, redis::kNoDeadline);
+      (void)wait_for(fd_, POLLIN, &interrupt_, kNoDeadline);
     }
     const auto count = ::read(fd_, to, size);
     if (count >= 0) {
@@ -107,7 +107,7 @@ std::size_t FileSource::read(char* to, std::size_t size) {
       return static_cast<std::size_t>(count);
     }
     if (errno == EINTR || errno == EAGAIN) continue;
-    throw InputError(fmt::format("cannot read {}: {}", name_, redis::errno_text(errno)));
+    throw InputError(fmt::format("cannot read {}: {}", name_, errno_text(errno)));
   }
 }
 
@@ -119,7 +119,7 @@ std::size_t MemorySource::read(char* to, std::size_t size) {
   return count;
 }
 
-std::unique_ptr<ByteSource> open_input(const std::string& file, const redis::Interrupt& interrupt) {
+std::unique_ptr<ByteSource> open_input(const std::string& file, const Interrupt& interrupt) {
   std::unique_ptr<ByteSource> source = std::make_unique<FileSource>(file, interrupt);
   std::string head(kLongestMagic, '\0');
   std::size_t size = 0;

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "redis/file_descriptor.h"
-#include "redis/interrupt.h"
+#include "base/file_descriptor.h"
+#include "base/interrupt.h"
 
 namespace rlctl::replay {
 
@@ -17,7 +17,7 @@ class ByteSource {
   virtual ~ByteSource() = default;
 
   /// As many as are there, at most `size`, which is at least 1; 0 at the end. May wait. Throws
-  /// InputError, and redis::Error(kInterrupted) on Ctrl-C.
+  /// InputError, and Interrupted on Ctrl-C.
   [[nodiscard]] virtual std::size_t read(char* to, std::size_t size) = 0;
   /// How much of the file has been read: its own bytes, before they are unpacked.
   [[nodiscard]] virtual std::int64_t file_bytes() const = 0;
@@ -28,15 +28,15 @@ class FileSource final : public ByteSource {
  public:
   /// `interrupt` must outlive it. "-" is standard input. Throws InputError where it cannot be
   /// opened.
-  FileSource(const std::string& file, const redis::Interrupt& interrupt);
+  FileSource(const std::string& file, const Interrupt& interrupt);
 
   std::size_t read(char* to, std::size_t size) override;
   std::int64_t file_bytes() const override { return file_bytes_; }
 
  private:
   std::string name_;
-  const redis::Interrupt& interrupt_;
-  redis::FileDescriptor opened_;  ///< none for standard input
+  const Interrupt& interrupt_;
+  FileDescriptor opened_;  ///< none for standard input
   int fd_ = -1;
   bool may_wait_ = true;
   std::int64_t file_bytes_ = 0;
@@ -61,6 +61,6 @@ class MemorySource final : public ByteSource {
 /// A file, unpacked where its first bytes say that it is gzip, whatever its name. Throws
 /// InputError, also for what is packed in another way.
 [[nodiscard]] std::unique_ptr<ByteSource> open_input(const std::string& file,
-                                                     const redis::Interrupt& interrupt);
+                                                     const Interrupt& interrupt);
 
 }  // namespace rlctl::replay

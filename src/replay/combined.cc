@@ -144,7 +144,7 @@ const KeyField& key_field(const FieldOptions& fields) {
     if (field.name == *fields.key) return field;
     names.append(names.empty() ? "" : ", ").append(field.name);
   }
-  throw limiter::UsageError(
+  throw UsageError(
       fmt::format("key field '{}' is not one of a combined log; it has: {}", *fields.key, names));
 }
 
@@ -205,12 +205,12 @@ LineKind CombinedParser::parse(LineReader&, LineReader::Line& line, Entry& entry
 
 std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields) {
   if (fields.time) {
-    throw limiter::UsageError(
+    throw UsageError(
         fmt::format("time field '{}' cannot be chosen: a combined log has its time in one place",
                     *fields.time));
   }
   if (fields.has_cost()) {
-    throw limiter::UsageError(
+    throw UsageError(
         fmt::format("cost field '{}' cannot be chosen: a combined log has no costs", *fields.cost));
   }
   return std::make_unique<CombinedParser>(key_field(fields));

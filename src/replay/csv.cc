@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "replay/field_names.h"
-#include "replay/input_error.h"
 #include "replay/time_text.h"
 
 namespace rlctl::replay {

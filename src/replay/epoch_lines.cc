@@ -48,7 +48,7 @@ class EpochParser final : public LineParser {
 std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields) {
   for (const auto& field : {fields.time, fields.key, fields.cost}) {
     if (!field || field->empty()) continue;
-    throw limiter::UsageError(fmt::format(
+    throw UsageError(fmt::format(
         "field '{}' cannot be chosen: the lines of an epoch log are 'time key [cost]'", *field));
   }
   return std::make_unique<EpochParser>();

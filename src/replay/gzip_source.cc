@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "replay/input_error.h"
+#include "base/error.h"
 
 namespace rlctl::replay {
 namespace {

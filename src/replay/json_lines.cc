@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/utf8.h"
 #include "replay/field_names.h"
 #include "replay/time_text.h"
-#include "replay/utf8.h"
 
 namespace rlctl::replay {
 namespace {

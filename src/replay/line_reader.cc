@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "replay/input_error.h"
+#include "base/error.h"
 
 namespace rlctl::replay {
 namespace {

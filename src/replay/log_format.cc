@@ -53,7 +53,7 @@ Fit fit_of(const LogFormat& format, std::string_view beginning, const FieldOptio
       if (kind == LineKind::kRequest) ++fit.requests;
       if (kind == LineKind::kOther) ++fit.other;
     }
-  } catch (const limiter::UsageError&) {
+  } catch (const UsageError&) {
     // It has no such fields, or not the header that it needs.
   }
   return fit;
@@ -94,7 +94,7 @@ LineKind LineParser::read(LineReader& lines, LineReader::Line& line, Entry& entr
   const auto kind = parse(lines, line, entry);
   if (kind != LineKind::kRequest) return kind;
   if (entry.at < microseconds{0} || entry.at > kLatest) {
-    return bad(fmt::format("its time is not from 1970 to {}", limiter::format_instant(kLatest)));
+    return bad(fmt::format("its time is not from 1970 to {}", format_instant(kLatest)));
   }
   if (entry.key.empty()) return bad("its key is empty");
   if (entry.key.size() > kMaxKey) {

@@ -76,7 +76,7 @@ class LineParser {
 struct LogFormat {
   std::string_view name;     ///< as it is typed
   std::string_view summary;  ///< a few words for --help
-  /// Throws limiter::UsageError where it has no such fields.
+  /// Throws UsageError where it has no such fields.
   std::unique_ptr<LineParser> (*make_parser)(const FieldOptions& fields) = nullptr;
 };
 

@@ -8,10 +8,10 @@
 #include <chrono>
 #include <utility>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "limiter/limit.h"
-#include "redis/text.h"
 #include "replay/byte_source.h"
-#include "replay/input_error.h"
 #include "replay/key_table.h"
 #include "replay/line_reader.h"
 #include "replay/recorded_traffic.h"
@@ -40,7 +40,7 @@ const LogFormat* chosen_format(const ReplayOptions& options) {
   if (!options.format) return nullptr;
   const auto* format = find_log_format(*options.format);
   if (format == nullptr) {
-    throw limiter::UsageError(
+    throw UsageError(
         fmt::format("unknown log format '{}'; there are: {}", *options.format, format_names()));
   }
   // For what it says of fields that it does not have, before anything is read.
@@ -61,9 +61,9 @@ std::string describe(const BadLine& bad) {
 /// Of all files in bytes, 0 where one of them has none. That one is missing is said before the
 /// others are read.
 std::int64_t total_bytes(const std::vector<std::string>& files) {
-  if (files.empty()) throw limiter::UsageError("no file to replay");
+  if (files.empty()) throw UsageError("no file to replay");
   if (std::count(files.begin(), files.end(), "-") > 1) {
-    throw limiter::UsageError("standard input can be read once only: '-' is there more than once");
+    throw UsageError("standard input can be read once only: '-' is there more than once");
   }
   std::int64_t total = 0;
   bool known = true;
@@ -72,7 +72,7 @@ std::int64_t total_bytes(const std::vector<std::string>& files) {
     if (file == "-") {
       known = false;
     } else if (::stat(file.c_str(), &status) != 0) {
-      throw InputError(fmt::format("cannot open {}: {}", file, redis::errno_text(errno)));
+      throw InputError(fmt::format("cannot open {}: {}", file, errno_text(errno)));
     } else if (S_ISREG(status.st_mode)) {
       total += status.st_size;
     } else {
@@ -95,8 +95,8 @@ void add(LineCounts& sum, const LineCounts& counts) {
 /// Fills a recording.
 class RecordingReader {
  public:
-  RecordingReader(Recording& recording, const ReplayOptions& options,
-                  const redis::Interrupt& interrupt, const OnProgress& on_progress)
+  RecordingReader(Recording& recording, const ReplayOptions& options, const Interrupt& interrupt,
+                  const OnProgress& on_progress)
       : recording_(recording),
         options_(options),
         interrupt_(interrupt),
@@ -239,7 +239,7 @@ class RecordingReader {
 
   Recording& recording_;
   const ReplayOptions& options_;
-  const redis::Interrupt& interrupt_;
+  const Interrupt& interrupt_;
   const OnProgress& on_progress_;
   const LogFormat* format_;
   std::int64_t total_bytes_;
@@ -247,7 +247,7 @@ class RecordingReader {
   Clock::time_point reported_{};
 };
 
-Recording::Recording(const ReplayOptions& options, const redis::Interrupt& interrupt,
+Recording::Recording(const ReplayOptions& options, const Interrupt& interrupt,
                      const OnProgress& on_progress)
     : keys_(std::make_shared<KeyTable>()), spool_(std::make_shared<Spool>()) {
   RecordingReader(*this, options, interrupt, on_progress).read_all();

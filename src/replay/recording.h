@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "redis/interrupt.h"
+#include "base/interrupt.h"
 #include "replay/log_format.h"
 #include "traffic/traffic.h"
 
@@ -53,12 +53,12 @@ class Spool;
 /// the names of the keys are in memory.
 class Recording {
  public:
-  /// Reads all of the files, each once. Throws limiter::UsageError for a format or a field that
+  /// Reads all of the files, each once. Throws UsageError for a format or a field that
   /// there is not; InputError for a file that cannot be read, in no format known, with a bad line
   /// where they are strict, and where there is no request in any of them;
-  /// redis::Error(kInterrupted) on Ctrl-C, within 100 ms. `on_progress` is called some times a
+  /// Interrupted on Ctrl-C, within 100 ms. `on_progress` is called some times a
   /// second.
-  Recording(const ReplayOptions& options, const redis::Interrupt& interrupt,
+  Recording(const ReplayOptions& options, const Interrupt& interrupt,
             const OnProgress& on_progress = {});
 
   /// In the order of their times; of one time, in that of the files and lines. As often as wanted,

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include "redis/text.h"
-#include "replay/input_error.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace rlctl::replay {
 namespace {
@@ -44,7 +44,7 @@ std::string temporary_folder() {
 
 [[noreturn]] void fail(std::string_view what, const std::string& folder, int error) {
   throw InputError(
-      fmt::format("cannot {} a temporary file in {}: {}", what, folder, redis::errno_text(error)),
+      fmt::format("cannot {} a temporary file in {}: {}", what, folder, errno_text(error)),
       "TMPDIR names the folder; a request takes 16 bytes");
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/file_descriptor.h"
+#include "base/file_descriptor.h"
 
 namespace rlctl::replay {
 
@@ -62,7 +62,7 @@ class Spool {
   std::size_t ordered_ = 0;     ///< of the buffer's records, how many are in order from its front
   std::size_t buffered_;
   std::string folder_;
-  redis::FileDescriptor file_;
+  FileDescriptor file_;
   std::vector<Run> runs_;
   std::int64_t written_ = 0, written_last_us_ = 0;
   std::int64_t size_ = 0, first_us_ = 0, last_us_ = 0;

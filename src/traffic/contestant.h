@@ -21,7 +21,7 @@ struct Contestant {
 
 /// The algorithm's, or the foreign limiter's own.
 [[nodiscard]] std::string_view name_of(const Contestant& contestant);
-/// Throws limiter::UsageError where it cannot be asked with these limits.
+/// Throws UsageError where it cannot be asked with these limits.
 void require_usable(const Contestant& contestant);
 
 }  // namespace rlctl::traffic

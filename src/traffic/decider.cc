@@ -23,8 +23,8 @@ constexpr std::size_t kAhead = 8;
 
 ModelDecider::ModelDecider(const Contestant& contestant) : contestant_(contestant) {
   if (contestant_.foreign) {
-    throw limiter::UsageError("there is no model of " + std::string(name_of(contestant_)) +
-                              ": a script runs on a server");
+    throw UsageError("there is no model of " + std::string(name_of(contestant_)) +
+                     ": a script runs on a server");
   }
   require_usable(contestant_);
 }
@@ -123,7 +123,7 @@ void ScriptDecider::skip_answers() noexcept {
   try {
     is_aging_.clear();
     while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
-  } catch (const redis::Error&) {
+  } catch (const std::exception&) {
     return;
   }
 }
@@ -154,9 +154,9 @@ void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision
 void ScriptDecider::watch_time(std::size_t asked) {
   const auto scripts = static_cast<std::int64_t>(asked) + std::exchange(agings_, 0);
   if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
-  throw limiter::UsageError(std::string(script_.name()) +
-                            " calls TIME: it goes by the server's clock, not by the virtual one; "
-                            "use --clock real, with a pattern or a log");
+  throw UsageError(std::string(script_.name()) +
+                   " calls TIME: it goes by the server's clock, not by the virtual one; "
+                   "use --clock real, with a pattern or a log");
 }
 
 std::optional<double> ScriptDecider::bytes_per_key() {

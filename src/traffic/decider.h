@@ -36,7 +36,7 @@ class Decider {
 /// windows hold.
 class ModelDecider final : public Decider {
  public:
-  /// Throws limiter::UsageError where the algorithm cannot be asked with these limits, and for a
+  /// Throws UsageError where the algorithm cannot be asked with these limits, and for a
   /// foreign limiter, which has no model.
   explicit ModelDecider(const Contestant& contestant);
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
@@ -56,7 +56,7 @@ class ModelDecider final : public Decider {
 /// step back, no time passes meanwhile.)
 class ScriptDecider final : public Decider {
  public:
-  /// What it refers to must outlive it. Loads the script. Throws limiter::UsageError for one that
+  /// What it refers to must outlive it. Loads the script. Throws UsageError for one that
   /// is known not to go by `now`.
   ScriptDecider(redis::Connection& connection, Script& script);
   /// Time passes for the TTLs of the keys that requests name, where the script may decide by them;
@@ -65,7 +65,7 @@ class ScriptDecider final : public Decider {
   /// From now on their keys end so much later, or earlier.
   void set_ttl_slack(std::chrono::microseconds slack);
   /// What Script::parse() throws is thrown, with the question, once all that were on their way are
-  /// read, so that the connection can be used after it. Throws limiter::UsageError where the script
+  /// read, so that the connection can be used after it. Throws UsageError where the script
   /// was seen to ask the server for the time: its decisions are not about these arrivals.
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
   /// Only what is the same whenever the same traffic comes.

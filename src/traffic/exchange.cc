@@ -17,7 +17,7 @@ constexpr int kAnswersAtOnce = 32;
 /// After so many times that many the other connections have their turn.
 constexpr int kReadsAtOnce = 16;
 
-double as_seconds(redis::Clock::duration duration) {
+double as_seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
@@ -249,13 +249,13 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
     if (readable) receive(number, on_answers);
   }
   hand_on();
-  if (ready.size() < redis::Poller::kAtOnce) time_out_silent(now);
+  if (ready.size() < Poller::kAtOnce) time_out_silent(now);
   tell_progress(now);
   if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
 }
 
 void Exchange::await_all() {
-  while (awaited_ > 0) turn(redis::kNoDeadline);
+  while (awaited_ > 0) turn(kNoDeadline);
   hand_on();
 }
 

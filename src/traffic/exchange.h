@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/poller.h"
 #include "limiter/decision.h"
 #include "redis/error.h"
-#include "redis/poller.h"
 #include "traffic/numbered_queue.h"
 #include "traffic/outcome.h"
 #include "traffic/real_clock.h"
@@ -95,7 +95,7 @@ class Exchange {
   const RealRun& run_;
   const std::chrono::microseconds timeout_;
   RealClock clock_;
-  redis::Poller poller_;
+  Poller poller_;
   std::vector<Client> clients_;
   std::vector<std::size_t> to_send_;
   std::vector<std::size_t> to_read_;  ///< whose connection may hold answers that were not taken

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "redis/error.h"
-#include "redis/text.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -55,7 +55,7 @@ redis::Error error_of(redis::ReplyView reply, std::string_view name) {
 
 std::string quoted_words(std::span<const std::string_view> words) {
   std::string out;
-  for (const auto word : words) out += " '" + redis::escape(word, kMostShown) + "'";
+  for (const auto word : words) out += " '" + escape(word, kMostShown) + "'";
   return words.empty() ? " none" : out;
 }
 
@@ -69,7 +69,7 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
 
 void require_virtual_clock(const ForeignLimiter& limiter) {
   if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
-  throw limiter::UsageError(
+  throw UsageError(
       limiter.name +
       " is not told the time, neither by its keys nor by its arguments: it goes by the server's "
       "clock, for which no virtual time passes, or lives by the TTLs of its keys");

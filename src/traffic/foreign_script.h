@@ -24,9 +24,9 @@ struct ForeignLimiter {
   ReplyReading reading = {};
 };
 
-/// Throws limiter::UsageError where it cannot be asked with this limit.
+/// Throws UsageError where it cannot be asked with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
-/// Throws limiter::UsageError where neither its keys nor its arguments tell it when a request
+/// Throws UsageError where neither its keys nor its arguments tell it when a request
 /// comes: then it goes by the server's clock or lives by the TTLs of its keys, and nobody knows
 /// which.
 void require_virtual_clock(const ForeignLimiter& limiter);
@@ -42,7 +42,7 @@ void require_virtual_clock(const ForeignLimiter& limiter);
 class ForeignScript final : public Script {
  public:
   /// What it refers to must outlive it. Its templates are filled with this limit. Throws
-  /// limiter::UsageError as require_usable() does.
+  /// UsageError as require_usable() does.
   ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
                 std::string prefix);
 

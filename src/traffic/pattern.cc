@@ -14,8 +14,6 @@
 namespace rlctl::traffic {
 namespace {
 
-using limiter::UsageError;
-
 __extension__ typedef __int128 Wide;
 
 constexpr microseconds kLatest{4'000'000'000'000'000};  // the largest `now` of the scripts

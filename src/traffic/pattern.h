@@ -53,7 +53,7 @@ struct Pattern {
 [[nodiscard]] PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
                                          microseconds earliest);
 
-/// Throws limiter::UsageError where the request means nothing for this pattern: a rate where it
+/// Throws UsageError where the request means nothing for this pattern: a rate where it
 /// takes none, a duration or number of requests of 0, a cost below 1, a traffic that would last
 /// beyond the times of the contract.
 [[nodiscard]] std::unique_ptr<Traffic> make_traffic(const Pattern& pattern,

@@ -2,12 +2,12 @@
 
 #include <chrono>
 
-#include "redis/wait.h"
+#include "base/wait.h"
 
 namespace rlctl::traffic {
 
 /// An instant to the ns, of the steady clock.
-using Instant = redis::Clock::time_point;
+using Instant = Clock::time_point;
 
 /// The time of day as the system had it when this was made, and steady from then on: no adjustment
 /// of the system's clock moves it.
@@ -18,7 +18,7 @@ class RealClock {
         origin_since_1970_(std::chrono::floor<std::chrono::microseconds>(
             std::chrono::system_clock::now().time_since_epoch())) {}
 
-  [[nodiscard]] static Instant now() { return redis::Clock::now(); }
+  [[nodiscard]] static Instant now() { return Clock::now(); }
   /// Rounded down.
   [[nodiscard]] std::chrono::microseconds since_1970(Instant instant) const {
     return origin_since_1970_ + std::chrono::floor<std::chrono::microseconds>(instant - origin_);

@@ -112,7 +112,7 @@ Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
                      std::optional<std::chrono::microseconds> duration) {
   Exchange exchange(run);
   Flood flood(traffic, exchange, pipeline);
-  const auto end = duration ? RealClock::now() + *duration : redis::kNoDeadline;
+  const auto end = duration ? RealClock::now() + *duration : kNoDeadline;
   return finish_after(exchange, [&] { flood.run(run.connections.size(), end); });
 }
 

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
-#include "redis/interrupt.h"
 #include "traffic/outcome.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
@@ -37,7 +37,7 @@ struct RealRun {
   /// How long a connection may be silent while an answer is awaited on it, and how long all that is
   /// on its way may take once the run has been interrupted, or ended by an error.
   std::chrono::microseconds timeout{0};
-  const redis::Interrupt* interrupt = nullptr;
+  const Interrupt* interrupt = nullptr;
   /// In the order of sending, once all before it have been answered.
   OnDecision on_decision = {};
   OnRealProgress on_progress = {};  ///< ten times a second or so

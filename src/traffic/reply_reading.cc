@@ -9,16 +9,15 @@
 #include <system_error>
 #include <vector>
 
+#include "base/suggest.h"
+#include "base/text.h"
 #include "limiter/limit.h"
-#include "limiter/suggest.h"
 #include "redis/error.h"
-#include "redis/text.h"
 
 namespace rlctl::traffic {
 namespace {
 
 using limiter::Decision;
-using limiter::UsageError;
 using redis::ReplyType;
 using std::chrono::microseconds;
 
@@ -134,16 +133,15 @@ AllowedWhen parse_allowed_when(std::string_view name) {
     if (row.name == name) return row.value;
     names.push_back(row.name);
   }
-  throw UsageError(fmt::format("a script allows when its reply is {}, not '{}'{}",
-                               limiter::one_of(names), redis::escape(name),
-                               limiter::did_you_mean(name, names)));
+  throw UsageError(fmt::format("a script allows when its reply is {}, not '{}'{}", one_of(names),
+                               escape(name), did_you_mean(name, names)));
 }
 
 microseconds parse_delay_unit(std::string_view name) {
   if (name == "s") return std::chrono::seconds(1);
   if (name == "ms") return std::chrono::milliseconds(1);
   if (name == "us") return microseconds(1);
-  throw UsageError(fmt::format("a wait is counted in s, ms or us, not '{}'", redis::escape(name)));
+  throw UsageError(fmt::format("a wait is counted in s, ms or us, not '{}'", escape(name)));
 }
 
 void require_usable(const ReplyReading& reading) {
@@ -184,7 +182,7 @@ std::string reply_text(redis::ReplyView reply) {
       return out + (reply.size() > kMostElements ? ", ...]" : "]");
     }
     default:
-      return "'" + redis::escape(reply.text(), kMostBytes) + "'";
+      return "'" + escape(reply.text(), kMostBytes) + "'";
   }
 }
 

@@ -32,9 +32,9 @@ struct AllowedWhenRow {
 
 /// Every one, the default first.
 [[nodiscard]] std::span<const AllowedWhenRow> allowed_when_rows();
-/// Throws limiter::UsageError.
+/// Throws UsageError.
 [[nodiscard]] AllowedWhen parse_allowed_when(std::string_view name);
-/// "s", "ms" or "us". Throws limiter::UsageError.
+/// "s", "ms" or "us". Throws UsageError.
 [[nodiscard]] std::chrono::microseconds parse_delay_unit(std::string_view name);
 
 /// How someone's reply becomes a decision.
@@ -45,7 +45,7 @@ struct ReplyReading {
   std::optional<std::chrono::microseconds> delay_unit = {};
 };
 
-/// Throws limiter::UsageError where a reply so read cannot be a wait.
+/// Throws UsageError where a reply so read cannot be a wait.
 void require_usable(const ReplyReading& reading);
 
 /// What a reply, no error, says of a request under this limit. `remaining` is

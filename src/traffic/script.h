@@ -26,7 +26,7 @@ class Script {
 
   /// As it is called in a message: an algorithm's name, or a file's.
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Throws limiter::UsageError where it is known beforehand that it does not go by a virtual
+  /// Throws UsageError where it is known beforehand that it does not go by a virtual
   /// clock.
   virtual void require_virtual_clock() const {}
   /// Whether it may turn out to ask the server for the time.
@@ -62,7 +62,7 @@ class Script {
 /// sets them.
 class BundledScript final : public Script {
  public:
-  /// What it refers to must outlive it. Throws limiter::UsageError where the algorithm cannot be
+  /// What it refers to must outlive it. Throws UsageError where the algorithm cannot be
   /// asked with these limits.
   BundledScript(const Contestant& contestant, const Traffic& traffic, std::string prefix);
 
@@ -84,7 +84,7 @@ class BundledScript final : public Script {
 };
 
 /// The script of a contestant, one of rlctl's own or not. What it refers to must outlive it. Throws
-/// limiter::UsageError where it cannot be asked with its limits.
+/// UsageError where it cannot be asked with its limits.
 [[nodiscard]] std::unique_ptr<Script> make_script(const Contestant& contestant,
                                                   const Traffic& traffic, std::string prefix);
 

@@ -23,7 +23,7 @@ constexpr double kExpectedTries = 34;
 class Suggesting {
  public:
   Suggesting(const MakeTraffic& make_traffic, const Contestant& contestant,
-             const DeniedShare& share, const redis::Interrupt& interrupt,
+             const DeniedShare& share, const Interrupt& interrupt,
              const OnSuggestionProgress& on_progress)
       : make_traffic_(make_traffic),
         contestant_(contestant),
@@ -51,7 +51,7 @@ class Suggesting {
   const MakeTraffic& make_traffic_;
   const Contestant& contestant_;
   const DeniedShare& share_;
-  const redis::Interrupt& interrupt_;
+  const Interrupt& interrupt_;
   const OnSuggestionProgress& on_progress_;
   std::int64_t least_, most_;  ///< limits that the contestant can be asked with
   std::map<std::int64_t, LimitTried> tried_;
@@ -62,7 +62,7 @@ bool Suggesting::is_usable(std::int64_t limit) const {
   contestant.limits.front().limit = limit;
   try {
     require_usable(contestant);
-  } catch (const limiter::UsageError&) {
+  } catch (const UsageError&) {
     return false;
   }
   return true;
@@ -170,11 +170,11 @@ double LimitTried::share(bool of_keys) const {
 }
 
 Suggestion suggest_limit(const MakeTraffic& make_traffic, const Contestant& contestant,
-                         const DeniedShare& share, const redis::Interrupt& interrupt,
+                         const DeniedShare& share, const Interrupt& interrupt,
                          const OnSuggestionProgress& on_progress) {
   require_usable(contestant);
   if (contestant.limits.size() != 1) {
-    throw limiter::UsageError("a limit can be suggested for one window, not for several");
+    throw UsageError("a limit can be suggested for one window, not for several");
   }
   return Suggesting(make_traffic, contestant, share, interrupt, on_progress).run();
 }

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "redis/interrupt.h"
+#include "base/interrupt.h"
 #include "traffic/contestant.h"
 #include "traffic/traffic.h"
 
@@ -42,11 +42,11 @@ using OnSuggestionProgress = std::function<void(double share, std::int64_t limit
 /// such a share of a traffic. It is tried, not estimated: by the models, once for each limit that
 /// is tried, some 30 times in all. None of the four limits below it would do; a still smaller one
 /// could only where a larger limit happens to deny more, which is rare. Throws redis::Error where
-/// the interrupt is raised, and limiter::UsageError where the contestant has several limits or one
+/// the interrupt is raised, and UsageError where the contestant has several limits or one
 /// that it cannot be asked with.
 [[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic,
                                        const Contestant& contestant, const DeniedShare& share,
-                                       const redis::Interrupt& interrupt,
+                                       const Interrupt& interrupt,
                                        const OnSuggestionProgress& on_progress = {});
 
 }  // namespace rlctl::traffic

@@ -7,13 +7,12 @@
 #include <iterator>
 #include <optional>
 
-#include "limiter/suggest.h"
-#include "redis/text.h"
+#include "base/suggest.h"
+#include "base/text.h"
 
 namespace rlctl::traffic {
 namespace {
 
-using limiter::UsageError;
 using std::chrono::microseconds;
 using namespace std::chrono_literals;
 
@@ -132,7 +131,7 @@ const Placeholder& find_placeholder(std::string_view name, std::string_view text
   throw UsageError(fmt::format(
       "'{}' holds {{{}}}, which stands for nothing{}; there is {}; '{{{{}}' is a brace that "
       "begins no name",
-      redis::escape(text), name, limiter::did_you_mean(name, names), limiter::one_of(names)));
+      escape(text), name, did_you_mean(name, names), one_of(names)));
 }
 
 }  // namespace
@@ -211,7 +210,7 @@ void Template::require_usable(const limiter::Limit& limit) const {
     throw UsageError(
         fmt::format("a window of {} is no whole number for {{{}}}; write {{window}}, "
                     "{{window_ms}} or {{window_us}}",
-                    limiter::format_duration(limit.window), placeholder->name));
+                    format_duration(limit.window), placeholder->name));
   }
 }
 

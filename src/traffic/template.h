@@ -41,7 +41,7 @@ struct Placeholder {
 /// they are: "{user:{key}}", "{{key}}:log". "{{}" is a brace that begins no placeholder: "{{}tag}".
 class Template {
  public:
-  /// Throws limiter::UsageError for a word in braces that is no placeholder.
+  /// Throws UsageError for a word in braces that is no placeholder.
   explicit Template(std::string_view text);
 
   void append(std::string& out, const TemplateValues& values) const;
@@ -55,7 +55,7 @@ class Template {
   [[nodiscard]] bool tells_limit() const;
   /// Whether it holds this placeholder.
   [[nodiscard]] bool holds(std::string_view placeholder) const;
-  /// Throws limiter::UsageError where a window of this length cannot be written in the unit asked
+  /// Throws UsageError where a window of this length cannot be written in the unit asked
   /// for: {window_s} of 1500ms.
   void require_usable(const limiter::Limit& limit) const;
 

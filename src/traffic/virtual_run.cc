@@ -18,8 +18,7 @@ bool finishes(Call call) {
   try {
     call();
     return true;
-  } catch (const redis::Error& error) {
-    if (error.failure() != redis::Failure::kInterrupted) throw;
+  } catch (const Interrupted&) {
     return false;
   }
 }
@@ -34,7 +33,7 @@ std::size_t fill(Traffic& traffic, std::span<Arrival> arrivals) {
 }  // namespace
 
 Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
-                      const redis::Interrupt& interrupt, const OnDecision& on_decision,
+                      const Interrupt& interrupt, const OnDecision& on_decision,
                       const OnProgress& on_progress) {
   OutcomeRecorder recorder(limits, on_decision);
   bool is_interrupted = false;

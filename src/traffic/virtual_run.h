@@ -2,8 +2,8 @@
 
 #include <vector>
 
+#include "base/interrupt.h"
 #include "limiter/limit.h"
-#include "redis/interrupt.h"
 #include "traffic/decider.h"
 #include "traffic/outcome.h"
 #include "traffic/traffic.h"
@@ -15,8 +15,7 @@ namespace rlctl::traffic {
 /// however fast the machine is. Ends early, without an exception, where `interrupt` is raised.
 [[nodiscard]] Outcome run_virtually(Traffic& traffic, Decider& decider,
                                     const std::vector<limiter::Limit>& limits,
-                                    const redis::Interrupt& interrupt,
-                                    const OnDecision& on_decision = {},
+                                    const Interrupt& interrupt, const OnDecision& on_decision = {},
                                     const OnProgress& on_progress = {});
 
 }  // namespace rlctl::traffic

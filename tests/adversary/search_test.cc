@@ -12,8 +12,8 @@
 using namespace std::chrono_literals;
 using namespace rlctl::adversary;
 using namespace rlctl::test;
-using rlctl::limiter::UsageError;
-using rlctl::redis::Interrupt;
+using rlctl::Interrupt;
+using rlctl::UsageError;
 using rlctl::traffic::Arrival;
 using rlctl::traffic::BundledScript;
 

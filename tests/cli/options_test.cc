@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/problem.h"
+#include "cli/failure.h"
 
 namespace rlctl::cli {
 namespace {

@@ -13,13 +13,13 @@
 #include "support/server.h"
 
 using namespace std::chrono_literals;
+using rlctl::UsageError;
 using rlctl::ldb::Debuggee;
 using rlctl::ldb::Debugger;
 using rlctl::ldb::Ending;
 using rlctl::ldb::Evaluation;
 using rlctl::ldb::Halt;
 using rlctl::ldb::Mode;
-using rlctl::limiter::UsageError;
 using rlctl::redis::Connection;
 using rlctl::redis::PrivateServer;
 using support::contains;

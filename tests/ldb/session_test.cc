@@ -20,6 +20,7 @@
 #include "support/server.h"
 
 using namespace std::chrono_literals;
+using rlctl::UsageError;
 using rlctl::ldb::Debuggee;
 using rlctl::ldb::Ending;
 using rlctl::ldb::fits_forked;
@@ -27,7 +28,6 @@ using rlctl::ldb::Message;
 using rlctl::ldb::Mode;
 using rlctl::ldb::Session;
 using rlctl::ldb::Stop;
-using rlctl::limiter::UsageError;
 using rlctl::redis::Connection;
 using rlctl::redis::Failure;
 using rlctl::redis::PrivateServer;

@@ -7,6 +7,8 @@
 
 #include "support/limiters.h"
 
+using rlctl::UsageError;
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using rlctl::test::algorithm;

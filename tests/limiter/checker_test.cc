@@ -9,6 +9,8 @@
 #include "redis/connection.h"
 #include "support/limiters.h"
 
+using rlctl::Deadline;
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -25,7 +27,7 @@ class CannedTransport final : public redis::Transport {
   CannedTransport(std::deque<std::string> replies, std::string& sent)
       : replies_(std::move(replies)), sent_(sent) {}
 
-  std::size_t read(char* buffer, std::size_t size, redis::Deadline) override {
+  std::size_t read(char* buffer, std::size_t size, Deadline) override {
     return read_available(buffer, size);
   }
   std::size_t read_available(char* buffer, std::size_t size) override {
@@ -39,7 +41,7 @@ class CannedTransport final : public redis::Transport {
     sent_ += bytes;
     return bytes.size();
   }
-  void wait(redis::Deadline) override {}
+  void wait(Deadline) override {}
   [[nodiscard]] const std::string& name() const noexcept override { return name_; }
   [[nodiscard]] int fd() const noexcept override { return -1; }
 

@@ -9,6 +9,7 @@
 
 #include "support/random.h"
 
+using std::chrono::microseconds;
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using rlctl::test::Random;

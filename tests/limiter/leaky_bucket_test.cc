@@ -3,6 +3,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+using rlctl::UsageError;
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;

@@ -3,6 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include "base/text.h"
+
+using rlctl::format_duration;
+using rlctl::parse_duration;
+using rlctl::parse_whole;
+using rlctl::UsageError;
+using std::chrono::microseconds;
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;

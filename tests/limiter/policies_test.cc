@@ -9,6 +9,8 @@
 
 #include "support/random.h"
 
+using rlctl::UsageError;
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 

@@ -6,6 +6,8 @@
 
 #include "limiter/limit.h"
 
+using rlctl::UsageError;
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 

@@ -45,8 +45,10 @@ spoil() {
   spoil cli/main.cc '#include <toml++/toml.h>' 'toml++ is for'
 }
 
-@test "the whole of nlohmann-json in a header is found" {
-  spoil src/redis/good.h '#include <nlohmann/json.hpp>' 'a header takes'
+@test "a command that includes another command's file is found" {
+  mkdir -p cli/check cli/reset
+  printf '#pragma once\n' >cli/reset/reset.h
+  spoil cli/check/check.cc '#include "cli/reset/reset.h"' 'cli/check must not include cli/reset'
 }
 
 @test "nlohmann-json and zlib outside their files are found" {

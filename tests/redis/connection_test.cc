@@ -17,8 +17,8 @@
 
 using namespace std::chrono_literals;
 using namespace std::string_literals;
+using rlctl::Deadline;
 using rlctl::redis::Connection;
-using rlctl::redis::Deadline;
 using rlctl::redis::display;
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
@@ -325,7 +325,7 @@ TEST_CASE("who waits with a poll of his own can end it as reading would") {
 }
 
 TEST_CASE("the time-out bounds the whole reply, however steadily it trickles") {
-  const auto started = rlctl::redis::Clock::now();
+  const auto started = rlctl::Clock::now();
   const auto error = ping_error([](Peer& peer) {
     peer.read_until("PING\r\n");
     peer.write("$1000\r\n");
@@ -335,7 +335,7 @@ TEST_CASE("the time-out bounds the whole reply, however steadily it trickles") {
     }
   });
   CHECK(error.failure() == Failure::kTimeout);
-  CHECK(rlctl::redis::Clock::now() - started < 2s);
+  CHECK(rlctl::Clock::now() - started < 2s);
 }
 
 TEST_CASE("a server that hangs up in the middle of a reply is unreachable") {

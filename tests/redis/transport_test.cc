@@ -1,4 +1,5 @@
 #include "redis/transport.h"
+#include "base/error.h"
 
 #include <doctest/doctest.h>
 #include <sys/socket.h>
@@ -10,18 +11,20 @@
 #include <thread>
 #include <vector>
 
+#include "base/file_descriptor.h"
 #include "redis/error.h"
-#include "redis/file_descriptor.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"
 
+using rlctl::Interrupted;
+
 using namespace std::chrono_literals;
-using rlctl::redis::Clock;
+using rlctl::Clock;
+using rlctl::Interrupt;
+using rlctl::kNoDeadline;
 using rlctl::redis::connect;
 using rlctl::redis::display;
 using rlctl::redis::Failure;
-using rlctl::redis::Interrupt;
-using rlctl::redis::kNoDeadline;
 using rlctl::redis::parse_url;
 using rlctl::redis::Scheme;
 using rlctl::redis::Url;
@@ -172,11 +175,8 @@ TEST_CASE("a raised interrupt ends every wait") {
     interrupt.raise(SIGINT);
   });
   std::array<char, 8> buffer;
-  const auto error =
-      error_of([&] { (void)transport->read(buffer.data(), buffer.size(), kNoDeadline); });
+  CHECK_THROWS_AS((void)transport->read(buffer.data(), buffer.size(), kNoDeadline), Interrupted);
   later.join();
-  CHECK(error.failure() == Failure::kInterrupted);
-  CHECK(error_of([&] { (void)transport->write_some("x"); }).failure() == Failure::kInterrupted);
-  CHECK(error_of([&] { (void)connect(server.url(), in(5s), &interrupt); }).failure() ==
-        Failure::kInterrupted);
+  CHECK_THROWS_AS((void)transport->write_some("x"), Interrupted);
+  CHECK_THROWS_AS((void)connect(server.url(), in(5s), &interrupt), Interrupted);
 }

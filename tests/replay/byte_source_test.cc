@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
+#include "base/error.h"
 #include "redis/error.h"
-#include "replay/input_error.h"
 #include "support/failure.h"
 #include "support/recordings.h"
 
@@ -29,7 +29,7 @@ std::string packed(const Logs& logs, const std::string& content) {
 }
 
 std::string read_all(const std::string& file) {
-  const redis::Interrupt interrupt;
+  const Interrupt interrupt;
   const auto source = open_input(file, interrupt);
   std::string all;
   char some[1000];
@@ -117,7 +117,7 @@ TEST_CASE("what other programs packed is refused, and how to unpack it said") {
 
 TEST_CASE("what cannot be opened is an error that says why") {
   const Logs logs;
-  const redis::Interrupt interrupt;
+  const Interrupt interrupt;
   const auto missing = (logs.path() / "missing").string();
   CHECK_THROWS_WITH_AS((void)open_input(missing, interrupt),
                        ("cannot open " + missing + ": no such file or directory").c_str(),
@@ -157,14 +157,13 @@ TEST_CASE("a pipe is read to its end, and Ctrl-C ends the waiting for it") {
   CHECK(read_all(pipe) == "slowly\nwritten\n");
   writer.join();
 
-  redis::Interrupt interrupt;
+  Interrupt interrupt;
   std::thread raiser([&] {
     std::this_thread::sleep_for(50ms);
     interrupt.raise(SIGINT);
   });
   const auto begin = std::chrono::steady_clock::now();
-  const auto error = support::error_of([&] { (void)open_input(pipe, interrupt); });
-  CHECK(error.failure() == redis::Failure::kInterrupted);
+  CHECK_THROWS_AS((void)open_input(pipe, interrupt), Interrupted);
   CHECK(std::chrono::steady_clock::now() - begin < 5s);
   raiser.join();
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "limiter/limit.h"
-#include "replay/input_error.h"
 #include "support/recordings.h"
 
 namespace rlctl::replay {
@@ -19,8 +19,8 @@ using test::record;
 std::string rendered(const Recording& recording) {
   std::string out;
   for (const auto& came : test::all_of(recording)) {
-    out += limiter::format_instant(microseconds{came.at_us}) + ' ' + std::to_string(came.cost) +
-           ' ' + came.key + '\n';
+    out += format_instant(microseconds{came.at_us}) + ' ' + std::to_string(came.cost) + ' ' +
+           came.key + '\n';
   }
   const auto& counts = recording.counts();
   out += std::string(recording.files().at(0).format->name) + ": ";

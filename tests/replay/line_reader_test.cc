@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/input_error.h"
+#include "base/error.h"
 #include "support/random.h"
 
 namespace rlctl::replay {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "redis/error.h"
-#include "replay/input_error.h"
 #include "support/failure.h"
 #include "support/random.h"
 #include "support/recordings.h"
@@ -35,7 +35,7 @@ Refusal refusal(std::string_view content, ReplayOptions options = {}) {
   options.files = {logs.write("log", content)};
   try {
     (void)record(options);
-  } catch (const limiter::UsageError& error) {
+  } catch (const UsageError& error) {
     std::string message = error.what();
     const auto folder = logs.path().string() + "/";
     for (auto at = message.find(folder); at != message.npos; at = message.find(folder)) {
@@ -318,8 +318,8 @@ TEST_CASE("files that are missing are named before anything is read, and standar
                        InputError);
   CHECK_THROWS_WITH_AS((void)record({.files = {"-", pipe, "-"}}),
                        "standard input can be read once only: '-' is there more than once",
-                       limiter::UsageError);
-  CHECK_THROWS_WITH_AS((void)record({.files = {}}), "no file to replay", limiter::UsageError);
+                       UsageError);
+  CHECK_THROWS_WITH_AS((void)record({.files = {}}), "no file to replay", UsageError);
 }
 
 TEST_CASE("a traffic may outlive its recording, and several be read at a time") {
@@ -366,7 +366,7 @@ TEST_CASE("progress is told, and Ctrl-C ends the reading") {
   for (int i = 0; i < 300'000; ++i) log += std::to_string(i) + " a\n";
   const auto file = logs.write("log", log);
   const auto size = static_cast<std::int64_t>(log.size());
-  redis::Interrupt interrupt;
+  Interrupt interrupt;
   std::int64_t last = 0;
   const OnProgress follow = [&](std::int64_t done, std::int64_t total) {
     CHECK(done >= last);
@@ -378,8 +378,8 @@ TEST_CASE("progress is told, and Ctrl-C ends the reading") {
   CHECK(last > 0);
 
   const OnProgress end = [&](std::int64_t, std::int64_t) { interrupt.raise(SIGINT); };
-  const auto error = support::error_of([&] { (void)Recording({.files = {file}}, interrupt, end); });
-  CHECK(error.failure() == redis::Failure::kInterrupted);
+  const auto read = [&] { (void)Recording({.files = {file}}, interrupt, end); };
+  CHECK_THROWS_AS(read(), Interrupted);
 }
 
 TEST_CASE("the largest cost is known") {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/input_error.h"
+#include "base/error.h"
 #include "support/random.h"
 #include "support/temp_folder.h"
 

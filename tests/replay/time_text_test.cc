@@ -198,7 +198,7 @@ TEST_CASE("an instant that rlctl wrote is read as the same") {
   test::Random random;
   for (int i = 0; i < 2'000; ++i) {
     const microseconds at{random.uniform(0, 4'000'000'000'000'000)};
-    CHECK(read(limiter::format_instant(at)) == at);
+    CHECK(read(format_instant(at)) == at);
     CHECK(read(std::to_string(at.count()), EpochUnit::kMicroseconds) == at);
   }
 }

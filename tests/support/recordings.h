@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "redis/interrupt.h"
+#include "base/interrupt.h"
 #include "replay/recording.h"
 #include "support/temp_folder.h"
 
@@ -54,7 +54,7 @@ class Logs {
 };
 
 inline replay::Recording record(const replay::ReplayOptions& options) {
-  const redis::Interrupt interrupt;
+  const Interrupt interrupt;
   return replay::Recording(options, interrupt);
 }
 

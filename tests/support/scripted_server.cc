@@ -12,7 +12,7 @@
 
 namespace support {
 
-using rlctl::redis::FileDescriptor;
+using rlctl::FileDescriptor;
 using rlctl::redis::Scheme;
 using rlctl::redis::Url;
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <thread>
 
-#include "redis/file_descriptor.h"
+#include "base/file_descriptor.h"
 #include "redis/url.h"
 #include "support/temp_folder.h"
 
@@ -43,11 +43,11 @@ class ScriptedServer {
  private:
   TempFolder folder_;
   rlctl::redis::Url url_;
-  rlctl::redis::FileDescriptor listener_;
+  rlctl::FileDescriptor listener_;
   std::thread thread_;
 };
 
 /// Listens where `url` says and puts the port the system chose into it where that is 0.
-[[nodiscard]] rlctl::redis::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 16);
+[[nodiscard]] rlctl::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 16);
 
 }  // namespace support

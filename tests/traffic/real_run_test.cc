@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/wait.h"
 #include "redis/private_server.h"
-#include "redis/wait.h"
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "traffic/decider.h"
@@ -21,11 +21,11 @@
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
-using rlctl::redis::Clock;
+using rlctl::Clock;
+using rlctl::Interrupt;
 using rlctl::redis::Connection;
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
-using rlctl::redis::Interrupt;
 using rlctl::redis::PrivateServer;
 using support::contains;
 using support::error_of;

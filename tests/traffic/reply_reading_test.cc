@@ -12,9 +12,9 @@
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
+using rlctl::UsageError;
 using rlctl::limiter::kNever;
 using rlctl::limiter::kNotTold;
-using rlctl::limiter::UsageError;
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
 

@@ -13,8 +13,8 @@
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
-using rlctl::limiter::UsageError;
-using rlctl::redis::Interrupt;
+using rlctl::Interrupt;
+using rlctl::UsageError;
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
+using rlctl::UsageError;
 using rlctl::limiter::Limit;
-using rlctl::limiter::UsageError;
 using std::chrono::microseconds;
 
 namespace {

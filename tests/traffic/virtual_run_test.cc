@@ -16,11 +16,11 @@
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
-using rlctl::limiter::UsageError;
+using rlctl::Interrupt;
+using rlctl::UsageError;
 using rlctl::redis::Connection;
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
-using rlctl::redis::Interrupt;
 using rlctl::redis::PrivateServer;
 
 namespace {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/replay.h"
+#include "cli/script_options.h"
+
+namespace rlctl::cli {
+
+/// What follows `rlctl burst`, as it was typed.
+struct BurstOptions {
+  std::vector<std::string> limits = {}, algorithms = {}, assertions = {};
+  std::vector<std::string> keys = {};  ///< a number is how many; else it is a key of the script
+  ScriptOptions script = {};           ///< without its keys; see script_options()
+  ReplayArguments replay = {};
+  std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;
+  std::optional<std::string> clock, clients, pipeline;
+  std::optional<std::string> budget, write;
+  std::optional<std::string> svg, csv, jsonl;
+  bool model = false, quiet = false;
+};
+
+/// Those of --keys that are numbers: the last one says how many keys the traffic is for.
+[[nodiscard]] std::optional<std::string> key_count(const BurstOptions& options);
+/// --script and what belongs to it, with those of --keys that are no numbers.
+[[nodiscard]] ScriptOptions script_options(const BurstOptions& options);
+
+void add_burst_options(Options& options, BurstOptions& target);
+/// The sections of --help that list the patterns, the algorithms and more.
+[[nodiscard]] std::string burst_notes();
+
+}  // namespace rlctl::cli

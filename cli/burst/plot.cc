@@ -1,0 +1,256 @@
+#include "cli/burst/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "base/escape.h"
+#include "base/time.h"
+#include "cli/burst/scale.h"
+#include "cli/term/style.h"
+#include "cli/term/text_block.h"
+#include "cli/term/time_axis.h"
+
+namespace rlctl::cli {
+namespace {
+
+using Bins = std::vector<traffic::Timeline::Bin>;
+
+/// The glyphs of a picture, in UTF-8 or in ASCII.
+struct Glyphs {
+  std::array<std::string_view, 9> heights;  ///< how much of a cell is filled
+  std::array<std::string_view, 9> denied;   ///< how many
+  std::string_view none;                    ///< at a time at which nothing came
+  std::string_view side, line, crossing, corner, tick, end, times;
+};
+constexpr Glyphs kUtf8{.heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+                       .denied = {"·", "░", "░", "░", "▒", "▒", "▒", "▓", "▓"},
+                       .none = "·",
+                       .side = "│",
+                       .line = "─",
+                       .crossing = "├",
+                       .corner = "└",
+                       .tick = "┴",
+                       .end = "┘",
+                       .times = "×"};
+constexpr Glyphs kAscii{.heights = {" ", "_", "_", ".", "-", "=", "+", "*", "#"},
+                        .denied = {".", "x", "x", "x", "x", "X", "X", "X", "X"},
+                        .none = ".",
+                        .side = "|",
+                        .line = "-",
+                        .crossing = "+",
+                        .corner = "+",
+                        .tick = "+",
+                        .end = "+",
+                        .times = "x"};
+constexpr std::int64_t kLevels = 8;
+
+constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
+constexpr std::string_view kLimit = " limit";
+/// Wider pictures than this say no more.
+constexpr std::size_t kMostColumns = 200;
+constexpr std::size_t kFewestColumns = 10;
+/// Rows of a chart up to the limit, and above it at most.
+constexpr int kRows = 2, kRowsOfMany = 1, kMostRowsAbove = 12;
+constexpr std::size_t kMany = 3;
+
+/// Filled eighths of a row that reaches from `bottom` to `top`: any of it shows.
+std::size_t level_in(double value, double bottom, double top) {
+  const auto share = (value - bottom) / (top - bottom);
+  return static_cast<std::size_t>(
+      std::clamp(std::ceil(share * kLevels - 1e-9), 0.0, static_cast<double>(kLevels)));
+}
+
+class Plot {
+ public:
+  Plot(std::string& out, const BurstReport& report, const Look& look);
+
+  void append();
+
+ private:
+  [[nodiscard]] std::string broken_text(const BurstRun& run) const;
+  void append_run(const BurstRun& run);
+  void append_chart(const std::vector<std::int64_t>& within);
+  void append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
+                        std::string_view label, Tone tone);
+  void append_limit();
+  void append_counts(const Bins& bins);
+  void append_axis();
+  void append_notes();
+
+  void line(std::string_view label, std::string_view side, const std::string& text);
+  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+    return toned(text, tone, look_.colour);
+  }
+
+  std::string& out_;
+  const BurstReport& report_;
+  const Look& look_;
+  const Glyphs& glyphs_;
+  BurstScale scale_;
+  std::size_t gutter_ = kAllowed.size();
+  TimeAxis axis_;
+  std::int64_t highest_ = 1;  ///< of all columns, what came in one
+  int rows_ = kRows;
+};
+
+Plot::Plot(std::string& out, const BurstReport& report, const Look& look)
+    : out_(out),
+      report_(report),
+      look_(look),
+      glyphs_(look.utf8 ? kUtf8 : kAscii),
+      scale_(scale_of(report)) {
+  gutter_ = std::max(gutter_, std::to_string(std::max(scale_.limit, scale_.most)).size());
+  const auto taken = gutter_ + 2;
+  const auto columns =
+      look.columns > taken + kFewestColumns ? look.columns - taken : kFewestColumns;
+  axis_ = axis_of(scale_, std::min(columns, kMostColumns));
+  for (const auto& run : report.runs) {
+    for (const auto& bin : columns_of(run, axis_)) {
+      highest_ = std::max({highest_, bin.allowed, bin.denied});
+    }
+  }
+  if (report.runs.size() >= kMany) rows_ = kRowsOfMany;
+}
+
+void Plot::append() {
+  for (const auto& run : report_.runs) {
+    if (&run != &report_.runs.front()) out_ += '\n';
+    append_run(run);
+  }
+  append_axis();
+  append_notes();
+}
+
+void Plot::line(std::string_view label, std::string_view side, const std::string& text) {
+  pad(out_, display_width(label), gutter_);
+  out_.append(tone(label, Tone::kDim)).append(" ").append(tone(side, Tone::kDim));
+  out_.append(text).append("\n");
+}
+
+/// By how much a limit was broken; of which key, where there are several and room to say so.
+std::string Plot::broken_text(const BurstRun& run) const {
+  const auto& worst = run.outcome.measured.worst;
+  const auto text = [&](std::string_view of_key) {
+    return fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio), glyphs_.times, of_key,
+                       span_text(worst.span));
+  };
+  std::string of_key = " of key ";
+  escape_message(of_key, run.worst_key);
+  const auto with_key = text(of_key);
+  const bool says_key = traffic_keys(report_) > 1 && display_width(with_key) + 2 <= look_.columns;
+  return says_key ? with_key : text("");
+}
+
+void Plot::append_run(const BurstRun& run) {
+  const auto& worst = run.outcome.measured.worst;
+  const bool broken = worst.ratio > 1;
+  const auto verdict = broken ? broken_text(run) : std::string("never above the limit");
+  std::string name;
+  escape_message(name, run.name);
+  const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
+  out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
+  out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
+  append_chart(within_window_of(run, axis_, scale_));
+  append_counts(columns_of(run, axis_));
+}
+
+/// What was allowed within the last window, in rows of a height that is a part of the limit.
+void Plot::append_chart(const std::vector<std::int64_t>& within) {
+  if (within.empty()) return;
+  const auto limit = static_cast<double>(scale_.limit);
+  const auto height = limit / rows_;
+  const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
+  const int above =
+      std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
+  for (int row = above; row > 0; --row) {
+    const auto bottom = limit + (row - 1) * height;
+    // A limiter that lets far too much pass does not make the picture as long as that.
+    const auto top = row == kMostRowsAbove ? std::max(most, bottom + height) : bottom + height;
+    append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
+                     Tone::kBad);
+  }
+  append_limit();
+  for (int row = rows_; row > 0; --row) {
+    append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain);
+  }
+}
+
+void Plot::append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
+                            std::string_view label, Tone row_tone) {
+  std::string text;
+  for (const auto count : within) {
+    text += glyphs_.heights[level_in(static_cast<double>(count), bottom, top)];
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  line(label, glyphs_.side, tone(text, row_tone));
+}
+
+void Plot::append_limit() {
+  std::string text;
+  for (std::size_t i = kLimit.size(); i < axis_.columns; ++i) text += glyphs_.line;
+  line(std::to_string(scale_.limit), glyphs_.crossing, tone(text.append(kLimit), Tone::kWarning));
+}
+
+void Plot::append_counts(const Bins& bins) {
+  std::string allowed, denied;
+  const auto level = [this](std::int64_t count) {
+    return level_in(static_cast<double>(count), 0, static_cast<double>(highest_));
+  };
+  for (const auto& bin : bins) {
+    allowed += bin.allowed == 0 ? glyphs_.none : glyphs_.heights[level(bin.allowed)];
+    denied += glyphs_.denied[level(bin.denied)];
+  }
+  line(kAllowed, glyphs_.side, tone(allowed, Tone::kGood));
+  line(kDenied, glyphs_.side, tone(denied, Tone::kBad));
+}
+
+void Plot::append_axis() {
+  const auto ticks = ticks_of(axis_, scale_.window);
+  std::vector<std::string_view> marks(axis_.columns, glyphs_.line);
+  std::string labels;
+  std::size_t used = 0;
+  for (const auto& tick : ticks) {
+    const bool first = &tick == &ticks.front(), last = &tick == &ticks.back();
+    const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
+    if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
+    const auto width = tick.text.size();
+    const auto before = first ? 0 : last ? width - 1 : width / 2;
+    const auto begin = column >= before ? column - before : 0;
+    const auto behind = last ? 0 : ticks.back().text.size() + 2;
+    if (!first && (begin < used + 2 || begin + width + behind > axis_.columns)) continue;
+    pad(labels, used, begin);
+    labels += tick.text;
+    used = begin + width;
+  }
+  std::string axis;
+  for (const auto mark : marks) axis += mark;
+  line("", glyphs_.corner, tone(axis, Tone::kDim));
+  line("", " ", labels);
+}
+
+void Plot::append_notes() {
+  TextBlock block(out_, look_);
+  const auto keys = traffic_keys(report_);
+  if (scale_.has_chart) {
+    block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
+              keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
+                                     report_.limits.front().limit)
+                       : "against the limit");
+  }
+  block.row("rows", "requests",
+            fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
+}
+
+}  // namespace
+
+void append_burst_plot(std::string& out, const BurstReport& report, const Look& look) {
+  const auto sent_nothing = [](const BurstRun& run) { return run.outcome.measured.sent == 0; };
+  if (std::all_of(report.runs.begin(), report.runs.end(), sent_nothing)) return;
+  Plot(out, report, look).append();
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,132 @@
+#include "cli/burst/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/escape.h"
+#include "base/time.h"
+#include "cli/burst/latency.h"
+#include "cli/term/style.h"
+#include "cli/term/terminal.h"
+
+namespace rlctl::cli {
+namespace {
+
+using traffic::RealProgress;
+
+/// Something the line says; of lower ranks it is left out first.
+struct Part {
+  int rank;
+  std::string text;
+};
+
+std::string joined(const std::vector<Part>& parts) {
+  std::string line;
+  for (const auto& part : parts) line.append(line.empty() ? "" : "  ").append(part.text);
+  return line;
+}
+
+std::string fitting(std::vector<Part> parts, std::size_t columns) {
+  const auto by_rank = [](const Part& one, const Part& other) { return one.rank < other.rank; };
+  while (parts.size() > 1 && display_width(joined(parts)) > columns) {
+    parts.erase(std::min_element(parts.begin(), parts.end(), by_rank));
+  }
+  return joined(parts);
+}
+
+/// How long the run is going to take in all: as planned, or by the share of requests that is sent.
+double seconds_in_all(const RunInProgress& run, const RealProgress& progress) {
+  if (run.seconds) return std::max(*run.seconds, progress.seconds);
+  if (progress.sent == 0) return progress.seconds;
+  const auto share = static_cast<double>(progress.sent) / static_cast<double>(run.requests);
+  return progress.seconds / std::min(share, 1.0);
+}
+
+std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progress) {
+  std::vector<Part> parts;
+  if (run.of > 1) parts.push_back({9, fmt::format("{}/{}", run.number + 1, run.of)});
+  std::string name;
+  escape_message(name, run.name);
+  parts.push_back({1, std::move(name)});
+  if (progress.until_first.count() > 0) {
+    const auto left = std::chrono::ceil<std::chrono::seconds>(progress.until_first);
+    parts.push_back({10, fmt::format("waiting {} s for the edge of a window", left.count())});
+    parts.push_back({0, "Ctrl-C stops"});
+    return parts;
+  }
+  const auto all = seconds_in_all(run, progress);
+  const auto& timing = *progress.timing;
+  parts.push_back({10, fmt::format("{:.1f}/{:.1f}s", progress.seconds, all)});
+  parts.push_back({4, run.is_closed_loop ? rate_text(timing.achieved_per_second)
+                                         : rate_text(timing.offered_per_second) + " offered"});
+  parts.push_back({6, fmt::format("{} allowed", progress.allowed)});
+  parts.push_back({5, fmt::format("{} denied", progress.denied)});
+  if (const auto p99 = waited_for(timing).percentile(kP99)) {
+    parts.push_back({3, "p99 " + latency_text(*p99)});
+  }
+  const auto runs_left = static_cast<double>(run.of - run.number - 1);
+  parts.push_back(
+      {8, fmt::format("eta {:.0f}s", std::ceil(all * (1 + runs_left) - progress.seconds))});
+  parts.push_back({0, "Ctrl-C stops"});
+  return parts;
+}
+
+/// How long a run takes where the traffic says it by its time, and not by its requests.
+std::optional<double> planned_seconds(const BurstPlan& plan,
+                                      const std::optional<std::chrono::microseconds>& length) {
+  if (!plan.pattern) {
+    const auto& planned = plan.real->is_closed_loop() ? plan.real->duration : length;
+    if (!planned) return std::nullopt;
+    return std::chrono::duration<double>(*planned).count();
+  }
+  const auto& duration = plan.real->is_closed_loop() ? plan.real->duration : plan.request.duration;
+  const bool ends_by_requests = plan.request.requests && !plan.real->duration;
+  if (ends_by_requests || plan.pattern->rate.empty()) return std::nullopt;
+  constexpr int kWindows = 3;  // what a pattern lasts for unless it is told
+  return std::chrono::duration<double>(duration.value_or(kWindows * plan.request.limit.window))
+      .count();
+}
+
+}  // namespace
+
+std::string real_progress_text(const RunInProgress& run, const RealProgress& progress,
+                               std::size_t columns) {
+  return fitting(parts_of(run, progress), columns);
+}
+
+void BurstProgress::update(std::size_t number, std::int64_t done, std::int64_t size) {
+  const auto runs = static_cast<double>(plan_.contestants.size());
+  const auto all = static_cast<double>(std::max<std::int64_t>(size, 1));
+  const auto share = std::min(static_cast<double>(done) / all, 1.0);
+  progress_.update((static_cast<double>(number) + share) / runs,
+                   fmt::format("{:.0f} requests", runs * static_cast<double>(size)));
+}
+
+void BurstProgress::update(std::size_t number, std::string_view name, std::int64_t size,
+                           const RealProgress& progress) {
+  if (!progress_.enabled()) return;
+  const RunInProgress run{.name = name,
+                          .number = number,
+                          .of = plan_.contestants.size(),
+                          .seconds = planned_seconds(plan_, length_),
+                          .requests = std::max<std::int64_t>(size, 1),
+                          .is_closed_loop = plan_.real->is_closed_loop()};
+  // The last column stays free, see Progress.
+  progress_.update(real_progress_text(run, progress, terminal_width(STDERR_FILENO) - 1));
+}
+
+void BurstProgress::suggest(std::size_t number, std::string_view name, double share,
+                            std::int64_t limit) {
+  if (!progress_.enabled()) return;
+  const auto all = static_cast<double>(plan_.contestants.size());
+  std::string shown;
+  escape_message(shown, name);
+  progress_.update(fmt::format("{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",
+                               100 * (static_cast<double>(number) + share) / all, shown, limit));
+}
+
+}  // namespace rlctl::cli

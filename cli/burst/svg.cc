@@ -1,0 +1,318 @@
+#include "cli/burst/svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+
+#include "base/escape.h"
+#include "base/time.h"
+#include "cli/burst/scale.h"
+#include "cli/term/style.h"
+#include "cli/term/time_axis.h"
+
+namespace rlctl::cli {
+namespace {
+
+using Bins = std::vector<traffic::Timeline::Bin>;
+
+// Everything in px, which a viewer scales. The style has no variables: not every viewer knows them.
+constexpr double kWidth = 800, kLeft = 76, kRight = 780;
+constexpr double kHeader = 88;  ///< title, what was asked, legend
+constexpr double kName = 26;    ///< of an algorithm, above its panel
+constexpr double kChart = 110, kGap = 10, kCounts = 44, kBelow = 22;
+constexpr double kAxis = 44, kCaptionLine = 17;
+constexpr std::size_t kMostColumns = 120;
+constexpr std::size_t kCaptionLetters = 92;
+constexpr std::size_t kNameLetters = 44;  // beside the verdict
+/// Over the highest bar.
+constexpr double kHeadroom = 1.08;
+
+constexpr std::string_view kStyle = R"svg(<style>
+  .paper { fill: #ffffff; }
+  text { font-family: system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
+         font-size: 13px; fill: #1c2024; }
+  .title { font-size: 18px; font-weight: 600; }
+  .name { font-weight: 600; }
+  .soft { fill: #5b6470; font-size: 12px; }
+  .command { fill: #5b6470; font-family: ui-monospace, "DejaVu Sans Mono", monospace;
+             font-size: 12px; white-space: pre; }
+  .over { fill: #b93a0b; font-weight: 600; }
+  .end { text-anchor: end; }
+  .middle { text-anchor: middle; }
+  .grid { stroke: #d5dae0; fill: none; }
+  .allowed { fill: #1f6fb4; }
+  .denied { fill: url(#hatch); stroke: #c2410c; stroke-width: 0.75; }
+  .hatching { stroke: #c2410c; stroke-width: 1.6; }
+  .within { fill: none; stroke: #1f6fb4; stroke-width: 2; stroke-linejoin: round; }
+  .area { fill: #1f6fb4; fill-opacity: 0.15; }
+  .limit { stroke: #c2410c; stroke-width: 1.5; stroke-dasharray: 6 4; fill: none; }
+  @media (prefers-color-scheme: dark) {
+    .paper { fill: #15191e; }
+    text { fill: #e8ebee; }
+    .soft, .command { fill: #a0a9b3; }
+    .over { fill: #ff9256; }
+    .grid { stroke: #3a424b; }
+    .allowed { fill: #62aef0; }
+    .denied, .hatching, .limit { stroke: #ff9256; }
+    .within { stroke: #62aef0; }
+    .area { fill: #62aef0; fill-opacity: 0.2; }
+  }
+</style>
+<defs>
+  <pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse"
+           patternTransform="rotate(45)"><path class="hatching" d="M0 0V4"/></pattern>
+</defs>
+)svg";
+
+/// What is text in XML. Control bytes, which XML has no place for, are escaped before.
+std::string xml(std::string_view text) {
+  std::string safe, out;
+  escape_message(safe, text);
+  for (const char c : safe) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const BurstReport& report);
+
+  [[nodiscard]] std::string draw();
+
+ private:
+  template <typename... Arguments>
+  void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+  }
+  void text(double x, double y, std::string_view classes, std::string_view content);
+  void open();
+  void header();
+  void legend(double y);
+  void panel(const BurstRun& run, double top);
+  void chart(const BurstRun& run, double top);
+  void counts(const BurstRun& run, double top);
+  void edges(double top, double bottom);
+  void axis(double y);
+  void caption(double y);
+
+  [[nodiscard]] double x_of(double column) const {
+    return kLeft + (kRight - kLeft) * column / static_cast<double>(axis_.columns);
+  }
+  [[nodiscard]] std::string title() const;
+
+  const BurstReport& report_;
+  BurstScale scale_;
+  TimeAxis axis_;
+  std::vector<Tick> ticks_;
+  std::vector<std::string> caption_;
+  double most_within_ = 1, most_at_once_ = 1;
+  double chart_height_ = 0;  ///< with what is below it; 0 where there is no chart
+  double panel_height_ = 0;
+  double height_ = 0;
+  std::string out_;
+};
+
+Drawing::Drawing(const BurstReport& report)
+    : report_(report),
+      scale_(scale_of(report)),
+      axis_(axis_of(scale_, kMostColumns)),
+      ticks_(ticks_of(axis_, scale_.window)),
+      caption_(command_lines(report.command, kCaptionLetters)),
+      most_within_(static_cast<double>(scale_.limit)) {
+  for (const auto& run : report.runs) {
+    for (const auto count : within_window_of(run, axis_, scale_)) {
+      most_within_ = std::max(most_within_, static_cast<double>(count));
+    }
+    for (const auto& bin : columns_of(run, axis_)) {
+      most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
+    }
+  }
+  chart_height_ = scale_.has_chart ? kChart + kGap : 0;
+  panel_height_ = kName + chart_height_ + kCounts + kBelow;
+  height_ = kHeader + panel_height_ * static_cast<double>(report.runs.size()) + kAxis +
+            kCaptionLine * static_cast<double>(caption_.size()) + 12;
+}
+
+std::string Drawing::draw() {
+  open();
+  header();
+  double y = kHeader;
+  for (const auto& run : report_.runs) {
+    panel(run, y);
+    y += panel_height_;
+  }
+  axis(y - kBelow);
+  caption(y + kAxis - 8);
+  out_ += "</svg>\n";
+  return std::move(out_);
+}
+
+void Drawing::text(double x, double y, std::string_view classes, std::string_view content) {
+  print("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, classes, xml(content));
+}
+
+std::string Drawing::title() const {
+  const auto& limit = report_.limits.front();
+  return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
+                     period_text(limit.window));
+}
+
+void Drawing::open() {
+  print(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-labelledby=\"title\">\n",
+      kWidth, height_);
+  print("<title id=\"title\">{}</title>\n", xml(title()));
+  out_ += kStyle;
+  print("<rect class=\"paper\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kWidth, height_);
+}
+
+void Drawing::header() {
+  const auto& request = report_.request;
+  text(20, 28, "title", title());
+  if (report_.real) text(kRight, 28, "soft end", "real time, " + clock_text(*report_.real));
+  std::string about(traffic_text(report_));
+  if (report_.pattern) about += fmt::format("; seed {}", request.seed);
+  if (report_.recording) {
+    about += fmt::format("; {} requests", report_.recording->counts().requests);
+  }
+  if (const auto keys = traffic_keys(report_); keys > 1) {
+    about += fmt::format(", {} keys together", keys);
+  }
+  if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+  if (!report_.real) about += ", virtual time";
+  if (report_.interrupted) about += ", interrupted";
+  text(20, 48, "soft", about);
+  legend(70);
+}
+
+void Drawing::legend(double y) {
+  if (scale_.has_chart) {
+    print("<path class=\"within\" d=\"M20 {0:.1f}H44\"/>\n", y - 4);
+    text(50, y, "soft", "allowed within the last " + period_text(scale_.window));
+    print("<path class=\"limit\" d=\"M250 {0:.1f}H274\"/>\n", y - 4);
+    text(280, y, "soft", "limit");
+  }
+  print("<rect class=\"allowed\" x=\"340\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
+  text(360, y, "soft", "allowed");
+  print("<rect class=\"denied\" x=\"430\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
+  text(450, y, "soft", "denied");
+  text(kRight, y, "soft end", "bars: requests in " + column_text(axis_));
+}
+
+void Drawing::panel(const BurstRun& run, double top) {
+  const auto& measured = run.outcome.measured;
+  const auto& worst = measured.worst;
+  text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
+  const auto verdict = worst.allowed == 0
+                           ? std::string("nothing allowed")
+                           : fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
+                                         span_text(worst.span), ratio_text(worst.ratio));
+  text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);
+  const auto chart_top = top + kName;
+  const auto counts_top = chart_top + chart_height_;
+  edges(chart_top, counts_top + kCounts);
+  if (scale_.has_chart) chart(run, chart_top);
+  counts(run, counts_top);
+}
+
+void Drawing::edges(double top, double bottom) {
+  for (const auto& tick : ticks_) {
+    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), top, bottom);
+  }
+}
+
+void Drawing::chart(const BurstRun& run, double top) {
+  const auto bottom = top + kChart;
+  const auto y_of = [&](double units) {
+    return bottom - kChart * units / (most_within_ * kHeadroom);
+  };
+  const auto within = within_window_of(run, axis_, scale_);
+  std::string line;
+  double x = kLeft;
+  for (std::size_t i = 0; i < within.size(); ++i) {
+    const auto y = y_of(static_cast<double>(within[i]));
+    x = x_of(static_cast<double>(i + 1));
+    line += fmt::format("L{:.1f} {:.1f}", x, y);
+  }
+  if (!line.empty()) {
+    const auto start = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
+    print("<path class=\"area\" d=\"{}{}V{:.1f}Z\"/>\n", start, line, bottom);
+    print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
+  }
+  print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+  const auto limit = static_cast<double>(scale_.limit);
+  print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
+  text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(scale_.limit));
+  text(kLeft - 8, bottom + 4, "soft end", "0");
+  if (most_within_ > limit * 1.25) {
+    text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
+  }
+}
+
+void Drawing::counts(const BurstRun& run, double top) {
+  const auto bottom = top + kCounts;
+  const auto bins = columns_of(run, axis_);
+  const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
+    if (count == 0) return;
+    const auto height = kCounts * count / most_at_once_;
+    const auto left = x_of(static_cast<double>(column));
+    const auto width = (x_of(static_cast<double>(column + 1)) - left) * 0.86;
+    print("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
+          kind, left, bottom - kCounts * from / most_at_once_ - height, width, height);
+  };
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    const auto allowed = static_cast<double>(bins[i].allowed);
+    bar("allowed", i, 0, allowed);
+    bar("denied", i, allowed, static_cast<double>(bins[i].denied));
+  }
+  print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+  text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
+}
+
+void Drawing::axis(double y) {
+  for (const auto& tick : ticks_) {
+    const bool last = &tick == &ticks_.back();
+    const std::string_view place = &tick == &ticks_.front() ? "" : last ? " end" : " middle";
+    text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
+  }
+  text((kLeft + kRight) / 2, y + 36, "soft middle",
+       axis_.is_about_edge ? "time from the edge of a window"
+       : report_.recording ? "time from the first request"
+       : report_.real      ? "time from the beginning"
+                           : "time from the beginning of a window");
+}
+
+void Drawing::caption(double y) {
+  for (const auto& line : caption_) {
+    text(20, y += kCaptionLine, "command", line);
+  }
+}
+
+}  // namespace
+
+std::string burst_svg(const BurstReport& report) {
+  return Drawing(report).draw();
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/burst/report.h"
+#include "cli/term/terminal.h"
+
+namespace rlctl::cli {
+
+/// A command as it may be pasted into a shell, in as many lines as it takes.
+void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
+
+/// Appends a report as people read it: what was asked, a table, the picture, and the command that
+/// repeats it.
+void append_burst_text(std::string& out, const BurstReport& report, const Look& look);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,140 @@
+#include "cli/burst/workplace.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+
+#include "cli/failure.h"
+#include "cli/warning.h"
+#include "redis/error.h"
+#include "redis/scan.h"
+#include "redis/unlink.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kPrivatePrefix = "burst:";
+/// Files that are open besides the connections.
+constexpr rlim_t kOtherFiles = 32;
+
+/// The same tag in every key, so that all are in one Cluster slot.
+std::string random_prefix() {
+  std::random_device random;
+  return fmt::format("rlctl-burst:{{{:08x}{:08x}}}:", random(), random());
+}
+
+ConnectionOptions with_default_server(ConnectionOptions options) {
+  if (!options.url && !options.host && !options.port && !options.socket) options.url = "private:";
+  return options;
+}
+
+/// Each connection is an open file, of which a process has fewer than it may have.
+void make_room_for(std::size_t clients) {
+  const auto needed = static_cast<rlim_t>(clients) + kOtherFiles;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0 || needed <= files.rlim_cur) return;
+  if (needed > files.rlim_max) {
+    throw UsageError(fmt::format("--clients {} are more than this process may have open files, {}",
+                                 clients, files.rlim_max),
+                     "use fewer, or raise the limit: ulimit -Hn");
+  }
+  files.rlim_cur = needed;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/// A server that has too many clients says so in its first answer, and hangs up.
+void require_answer(redis::Connection& connection, std::size_t number, std::size_t count) {
+  const auto problem_of = [&](const redis::Error& error) {
+    if (number == 0) return ProblemError(describe(error));
+    auto problem = describe(error);
+    problem.message =
+        fmt::format("the server takes {} of {} clients: {}", number, count, problem.message);
+    problem.hint = "use fewer --clients, or raise the server's maxclients";
+    return ProblemError(problem);
+  };
+  try {
+    const auto reply = connection.read();
+    // One who may not ask that is connected all the same.
+    const bool failed = reply.is_error() && redis::error_code(reply.text()) != "NOPERM";
+    if (failed) throw redis::to_error(reply);
+  } catch (const redis::Error& error) {
+    throw problem_of(error);
+  }
+}
+
+}  // namespace
+
+Workplace::Workplace(Invocation& invocation)
+    : invocation_(invocation),
+      connector_(with_default_server(invocation.connection), invocation.configuration,
+                 invocation.interrupt),
+      prefix_(connector_.is_private() ? kPrivatePrefix : random_prefix()) {}
+
+void Workplace::open(std::size_t count) {
+  make_room_for(count);
+  while (connections_.size() < count) {
+    invocation_.interrupt.check();
+    connections_.push_back(connector_.open_uninterrupted());
+    if (count == 1) return;  // the first request finds out
+    auto& connection = connections_.back();
+    connection.append({"PING"});
+    require_answer(connection, connections_.size() - 1, count);
+  }
+}
+
+std::span<redis::Connection> Workplace::connections(std::size_t count) {
+  if (connections_.size() < count) open(count);
+  if (!connector_.is_private() && !last_words_) {
+    warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
+    last_words_.emplace(
+        render({.message = "keys under '" + prefix_ + "' may be left, which lapse by themselves"},
+               invocation_.command, false));
+  }
+  return connections_;
+}
+
+void Workplace::remove(const std::vector<std::string>& keys) noexcept {
+  if (keys.empty()) return;
+  try {
+    unlink(keys);
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void Workplace::remove_all() noexcept {
+  if (connector_.is_private()) return;
+  try {
+    auto connection = connector_.open_uninterrupted();
+    redis::Scan scan(connection, redis::escape_glob(prefix_) + "*");
+    while (!scan.done()) unlink(scan.next());
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void Workplace::warn_of_rest(const std::exception& error) {
+  if (connector_.is_private()) return;  // it ends with this process
+  warn("warning: cannot remove the keys under '" + prefix_ +
+           "', which lapse by themselves: " + describe(error).message,
+       invocation_.command);
+}
+
+/// On one that is there, since the server may take no more of them; but after an error these are of
+/// no use.
+void Workplace::unlink(std::span<const std::string> keys) {
+  try {
+    const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
+    if (is_idle) return redis::unlink_keys(connections_.front(), keys);
+  } catch (const redis::Error& error) {
+    if (error.failure() == redis::Failure::kRejected) throw;
+    if (error.failure() == redis::Failure::kRefused) throw;
+  }
+  auto connection = connector_.open_uninterrupted();
+  redis::unlink_keys(connection, keys);
+}
+
+}  // namespace rlctl::cli

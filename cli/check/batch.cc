@@ -1,0 +1,443 @@
+#include "cli/check/batch.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/line_reader.h"
+#include "cli/check/answer.h"
+#include "cli/check/ask.h"
+#include "cli/check/batch_link.h"
+#include "cli/check/pending_lines.h"
+#include "cli/term/progress.h"
+#include "limiter/check.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+using Clock = Clock;
+
+constexpr std::size_t kFlushAt = std::size_t{1} << 16;
+/// A server that knows no script after so many SCRIPT LOADs never will.
+constexpr int kMaxLoads = 3;
+
+class Batch {
+ public:
+  Batch(const CheckPlan& plan, const std::string& file, Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        input_(file),
+        connector_(invocation.connection, invocation.configuration, invocation.interrupt),
+        link_(connector_, *plan.limiter.algorithm),
+        format_(plan.limiter, invocation.json),
+        progress_(input_.total_bytes() > 0 && ::isatty(STDOUT_FILENO) == 0 &&
+                  ::isatty(STDERR_FILENO) == 1) {
+    request_.limits = plan.limiter.limits;
+    request_.now = plan.now;
+  }
+
+  ExitStatus run();
+
+ private:
+  bool take_lines();
+  void take(const LineReader::Line& line);
+  void read_line(const LineReader::Line& line, Pending& pending) const;
+  void ask(Pending& pending);
+  void send();
+  void take_replies();
+  Pending& replied();
+  void on_reply(const redis::Reply& reply);
+  void finish(Pending& pending);
+  void settle();
+  void ask_again();
+  [[nodiscard]] Problem unanswered(const redis::Error& error) const;
+  void lose_connection(const redis::Error& error);
+  void emit_answers();
+  ExitStatus emit(Pending& pending);
+  void complain(const Pending& pending);
+  void wait(bool may_block);
+  bool poll_once(bool may_block);
+  [[nodiscard]] int wait_ms() const;
+  void check_timeout();
+  void fill_input();
+  [[nodiscard]] bool may_take() const { return !pending_.full() && !settling_; }
+
+  const CheckPlan& plan_;
+  Invocation& invocation_;
+  LineReader input_;
+  Connector connector_;
+  BatchLink link_;
+  ResultFormat format_;
+  Progress progress_;
+  PendingLines pending_;
+  std::size_t next_reply_ = 0;  ///< no line before this index waits for a reply
+  bool settling_ = false;       ///< nothing new is asked until settle() has run
+  int loads_in_vain_ = 0;       ///< since a reply was not NOSCRIPT
+  bool readable_ = false;       ///< poll() says so of the connection
+  Clock::time_point last_progress_{};
+  limiter::Request request_;    ///< reused for every line
+  std::string last_complaint_;  ///< about the server, until it answers
+  ExitStatus worst_ = ExitStatus::kDone;
+  std::exception_ptr input_failure_;
+};
+
+ExitStatus Batch::run() {
+  while (true) {
+    // Replies first: that an idle connection has ended must be seen before something is asked.
+    take_replies();
+    if (settling_ && link_.outstanding() == 0) settle();
+    emit_answers();
+    const bool input_is_used_up = take_lines();
+    send();
+    emit_answers();
+    if (pending_.empty() && input_.ended()) break;
+    progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
+    wait(input_is_used_up || !may_take());
+  }
+  progress_.clear();
+  invocation_.out.flush();
+  if (input_failure_) std::rethrow_exception(input_failure_);
+  return worst_;
+}
+
+/// True where more must be read before there is another line.
+bool Batch::take_lines() {
+  while (may_take()) {
+    const auto line = input_.next();
+    if (!line) return true;
+    const bool blank = line->text.find_first_not_of(" \t") == std::string_view::npos;
+    if (!blank && !line->text.starts_with('#')) take(*line);
+  }
+  return false;
+}
+
+void Batch::take(const LineReader::Line& line) {
+  // The text is kept as the key and once more for each limit; a message about it repeats it too.
+  const auto* policy = plan_.limiter.policy;
+  const auto key_size = line.text.size() + (policy == nullptr ? 0 : policy->key.size());
+  Pending& pending = pending_.push(key_size * (1 + plan_.limiter.limits.size()));
+  pending.line = line.number;
+  pending.state = Pending::State::kFailed;
+  try {
+    read_line(line, pending);
+  } catch (const UsageError& error) {
+    pending.problem = describe(error);
+    return;
+  }
+  if (!link_.ensure()) {
+    pending.problem = link_.problem();
+    return;
+  }
+  if (link_.outstanding() == 0) last_progress_ = Clock::now();
+  ask(pending);
+}
+
+/// KEY or KEY<TAB>COST; a key that has a tab in it needs its cost. Throws UsageError.
+void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
+  if (line.too_long) {
+    throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) + " bytes");
+  }
+  const auto tab = line.text.rfind('\t');
+  pending.key = line.text.substr(0, tab);
+  pending.cost = plan_.cost;
+  if (tab != std::string_view::npos) {
+    const auto text = line.text.substr(tab + 1);
+    const auto* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, pending.cost);
+    if (parsed.ec != std::errc() || parsed.ptr != end) {
+      throw UsageError("cost " + in_quotes(text) + " is not a whole number");
+    }
+    if (plan_.peek && pending.cost < 0) {
+      throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
+    }
+    limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
+  }
+  if (pending.key.empty()) throw UsageError("the key is empty");
+  if (const auto* policy = plan_.limiter.policy) {
+    pending.key = limiter::fill(*policy, std::span(&pending.key, 1));
+  }
+  if (plan_.limiter.limits.size() == 1) {
+    pending.redis_keys.resize(1);
+    pending.redis_keys[0] = pending.key;
+  } else {
+    pending.redis_keys = limiter::redis_keys(pending.key, plan_.limiter.limits);
+  }
+}
+
+void Batch::ask(Pending& pending) {
+  pending.state = Pending::State::kAsked;
+  pending.unknown_script = false;
+  pending.looks.clear();
+  pending.problem.message.clear();
+  pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
+  // Swapped in and out, so that no key is copied.
+  request_.keys.swap(pending.redis_keys);
+  request_.cost = pending.cost;
+  if (plan_.peek) {
+    link_.checker().append_looks(request_);
+  } else {
+    link_.checker().append(request_);
+  }
+  request_.keys.swap(pending.redis_keys);
+}
+
+void Batch::send() {
+  if (!link_.is_open() || !link_.connection().has_unsent()) return;
+  try {
+    link_.connection().send_some();
+  } catch (const redis::Error& error) {
+    lose_connection(error);
+  }
+}
+
+void Batch::take_replies() {
+  if (!link_.is_open() || !readable_) return;
+  try {
+    while (const auto reply = link_.connection().try_read()) on_reply(*reply);
+  } catch (const redis::Error& error) {
+    lose_connection(error);
+  }
+}
+
+/// The line to which the next reply belongs.
+Pending& Batch::replied() {
+  while (next_reply_ < pending_.size() && pending_[next_reply_].state != Pending::State::kAsked) {
+    ++next_reply_;
+  }
+  if (next_reply_ < pending_.size()) return pending_[next_reply_];
+  throw redis::Error(redis::Failure::kProtocol, "the server sent an answer to nothing");
+}
+
+void Batch::on_reply(const redis::Reply& reply) {
+  Pending& pending = replied();
+  last_progress_ = Clock::now();
+  link_.answered();
+  --pending.replies_to_come;
+  const bool unknown_script = limiter::is_unknown_script(reply);
+  if (unknown_script && loads_in_vain_ < kMaxLoads) {
+    pending.unknown_script = true;
+    settling_ = true;
+  } else {
+    if (!unknown_script) loads_in_vain_ = 0;
+    try {
+      pending.decision = limiter::Checker::parse(reply);
+      if (plan_.peek) pending.looks.push_back(pending.decision);
+    } catch (const redis::Error& error) {
+      pending.problem = describe(error);
+    }
+  }
+  if (pending.replies_to_come > 0) return;
+  finish(pending);
+}
+
+/// All replies to the line have come.
+void Batch::finish(Pending& pending) {
+  if (pending.unknown_script) {
+    pending.state = Pending::State::kAskAgain;
+  } else if (pending.problem.message.empty()) {
+    pending.state = Pending::State::kAnswered;
+    if (plan_.peek) pending.decision = merge_looks(pending.looks, pending.cost);
+  } else if (pending.problem.code == "WRONGTYPE") {
+    pending.state = Pending::State::kExplain;
+    settling_ = true;
+  } else {
+    pending.state = Pending::State::kFailed;
+  }
+}
+
+/// What can only be done while no reply is outstanding.
+void Batch::settle() {
+  settling_ = false;
+  bool unknown_script = false;
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    Pending& pending = pending_[i];
+    if (pending.state == Pending::State::kAskAgain) unknown_script = true;
+    if (pending.state != Pending::State::kExplain) continue;
+    pending.problem = explain_wrong_type(std::move(pending.problem), *plan_.limiter.algorithm,
+                                         pending.redis_keys, link_.connection());
+    pending.state = Pending::State::kFailed;
+  }
+  if (unknown_script) ask_again();
+  last_progress_ = Clock::now();
+}
+
+/// Loads the script and asks again what the server did not know how to answer, in order.
+void Batch::ask_again() {
+  ++loads_in_vain_;
+  std::optional<Problem> problem;
+  try {
+    link_.checker().load();
+  } catch (const redis::Error& error) {
+    problem = describe(error);
+    // The server's own "no" leaves the connection usable.
+    if (error.code().empty()) link_.drop(*problem);
+  }
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    Pending& pending = pending_[i];
+    if (pending.state != Pending::State::kAskAgain) continue;
+    if (problem) {
+      pending.state = Pending::State::kFailed;
+      pending.problem = *problem;
+    } else {
+      ask(pending);
+    }
+  }
+  next_reply_ = 0;
+}
+
+/// What is wrong with a line that was sent before the connection ended so.
+Problem Batch::unanswered(const redis::Error& error) const {
+  Problem problem = describe(error);
+  if (plan_.peek) return without_doubt(problem);
+  // AUTH or SELECT was refused, and what travelled behind it may have run all the same. The
+  // connection has that in its hint, which a line of text has no place for.
+  const bool ran_without_setup = !error.code().empty() && !error.hint().empty();
+  if (!ran_without_setup) return may_have_been_counted(problem);
+  problem.message += kMayHaveBeenCounted;
+  problem.hint.clear();
+  return problem;
+}
+
+void Batch::lose_connection(const redis::Error& error) {
+  const Problem problem = describe(error);
+  const Problem in_doubt = unanswered(error);
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    Pending& pending = pending_[i];
+    if (pending.state == Pending::State::kAsked) {
+      pending.problem = in_doubt;
+    } else if (pending.state == Pending::State::kAskAgain) {
+      pending.problem = problem;
+    } else if (pending.state != Pending::State::kExplain) {
+      continue;
+    }
+    pending.state = Pending::State::kFailed;
+  }
+  link_.drop(problem);
+  settling_ = false;
+  next_reply_ = 0;
+}
+
+void Batch::emit_answers() {
+  while (!pending_.empty()) {
+    Pending& pending = pending_[0];
+    if (pending.state != Pending::State::kAnswered && pending.state != Pending::State::kFailed) {
+      return;
+    }
+    worst_ = std::max(worst_, emit(pending));
+    pending_.pop();
+    if (next_reply_ > 0) --next_reply_;
+    if (invocation_.out.buffer().size() >= kFlushAt) invocation_.out.flush();
+  }
+}
+
+ExitStatus Batch::emit(Pending& pending) {
+  Result result{.key = pending.key,
+                .redis_keys = pending.redis_keys,
+                .cost = pending.cost,
+                .decision = pending.decision,
+                .peek = plan_.peek};
+  if (pending.state == Pending::State::kFailed) {
+    complain(pending);
+    if (!plan_.on_error.covers(pending.problem)) {
+      if (!plan_.quiet) {
+        format_.append_error(invocation_.out.buffer(), pending.line, pending.problem);
+      }
+      return pending.problem.status;
+    }
+    result.decision = {.allowed = plan_.on_error.allows()};
+    result.on_error = &pending.problem;
+  } else if (!last_complaint_.empty()) {
+    last_complaint_.clear();
+  }
+  if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
+  return result.decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+/// On stderr: each bad line, but what is wrong with the server only once until it answers again.
+/// Nothing where the results are JSON, which say all of it.
+void Batch::complain(const Pending& pending) {
+  if (invocation_.json && !plan_.quiet) return;
+  Problem problem = pending.problem;
+  if (problem.status == ExitStatus::kUsage) {
+    problem.hint.clear();
+  } else if (problem.message == last_complaint_) {
+    return;
+  } else {
+    last_complaint_ = problem.message;
+  }
+  problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;
+  problem.of_command = true;
+  problem.usage_advice = false;
+  progress_.clear();
+  invocation_.out.flush();  // so that a terminal shows both in order
+  write_stderr(plan_.on_error.covers(problem)
+                   ? plan_.on_error.warning(problem, invocation_.command)
+                   : render(problem, invocation_.command, invocation_.json));
+}
+
+/// Until there is something to do. What has been answered is out before that takes any time.
+void Batch::wait(bool may_block) {
+  const bool unflushed = invocation_.out.pending();
+  if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
+  invocation_.out.flush();
+  poll_once(true);
+}
+
+bool Batch::poll_once(bool may_block) {
+  const bool open = link_.is_open();
+  const bool unsent = open && link_.connection().has_unsent();
+  pollfd fds[] = {{may_take() && !input_.end_of_file() ? input_.fd() : -1, POLLIN, 0},
+                  {open ? link_.connection().fd() : -1,
+                   static_cast<short>(unsent ? POLLIN | POLLOUT : POLLIN), 0},
+                  {invocation_.interrupt.fd(), POLLIN, 0}};
+  const int ready = ::poll(fds, 3, may_block ? wait_ms() : 0);
+  invocation_.interrupt.check();
+  readable_ = ready > 0 && (fds[1].revents & ~POLLOUT) != 0;
+  if (ready > 0 && fds[0].revents != 0) fill_input();
+  if (ready <= 0 && may_block) check_timeout();
+  return ready > 0;
+}
+
+int Batch::wait_ms() const {
+  if (link_.outstanding() == 0) return -1;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(last_progress_ + link_.timeout() - Clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
+}
+
+void Batch::check_timeout() {
+  if (link_.outstanding() == 0 || Clock::now() < last_progress_ + link_.timeout()) return;
+  lose_connection({redis::Failure::kTimeout, "no answer from " + connector_.name() + " within " +
+                                                 format_duration(link_.timeout())});
+}
+
+void Batch::fill_input() {
+  try {
+    input_.fill();
+  } catch (const InputError&) {
+    input_failure_ = std::current_exception();  // thrown when what is under way is answered
+  }
+}
+
+}  // namespace
+
+ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation& invocation) {
+  Batch batch(plan, file, invocation);
+  try {
+    return batch.run();
+  } catch (const Interrupted&) {  // Ctrl-C: what is answered has been counted; this cannot block
+    invocation.out.flush();
+    throw;
+  }
+}
+
+}  // namespace rlctl::cli

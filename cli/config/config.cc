@@ -1,0 +1,284 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/suggest.h"
+#include "cli/command.h"
+#include "cli/limits.h"
+#include "limiter/policies.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// There is no file; which is no mistake, but nothing to show either.
+[[noreturn]] void throw_no_file(const ConfigurationSource& source) {
+  throw ProblemError({.status = ExitStatus::kDenied,
+                      .code = "not_found",
+                      .message = "there is no configuration file",
+                      .hint = looked_for(source)});
+}
+
+// --- check ---------------------------------------------------------------------------------------
+
+/// Each mistake as an error of its own.
+void write_mistakes(const limiter::ConfigurationError& error, bool json) {
+  Problem problem = describe(error);
+  if (error.mistakes().size() > 1) problem.hint.clear();
+  std::string out;
+  for (const auto& mistake : error.mistakes()) {
+    problem.message = mistake;
+    out += render(problem, {}, json);
+  }
+  write_stderr(out);
+}
+
+ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation) {
+  auto& out = invocation.out.buffer();
+  const auto path = invocation.configuration.path();
+  if (!path) throw_no_file(invocation.configuration);
+  std::size_t policies = 0;
+  try {
+    policies = invocation.configuration.get().policies.size();
+  } catch (const limiter::ConfigurationError& error) {
+    write_mistakes(error, invocation.json);
+    return ExitStatus::kUsage;
+  }
+  if (invocation.json) {
+    out += "{\"file\":";
+    append_json_string(out, *path);
+    out += ",\"policies\":" + std::to_string(policies) + "}\n";
+    return ExitStatus::kDone;
+  }
+  escape_message(out, *path);
+  out += ": " + std::to_string(policies) + (policies == 1 ? " policy" : " policies") +
+         ", no mistakes\n";
+  return ExitStatus::kDone;
+}
+
+// --- show ----------------------------------------------------------------------------------------
+
+/// The policies of these names, all where there are none.
+std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
+                                           ConfigurationSource& source) {
+  std::vector<const limiter::Policy*> policies;
+  for (const auto& name : names) policies.push_back(&source.policy(name));
+  if (!names.empty()) return policies;
+  for (const auto& policy : source.get().policies) policies.push_back(&policy);
+  return policies;
+}
+
+/// One burst for all limits, or that of each.
+std::string bursts_of(const limiter::Policy& policy) {
+  std::string out;
+  for (const auto& limit : policy.limits) {
+    const auto burst = limiter::effective_burst(*policy.algorithm, limit);
+    if (!burst) return "-";
+    if (!out.empty() && limit.burst) continue;  // the policy's own, the same for all
+    out.append(out.empty() ? "" : ",").append(std::to_string(*burst));
+  }
+  return out;
+}
+
+std::string limits_of(const limiter::Policy& policy) {
+  std::string out;
+  for (const auto& limit : policy.limits) {
+    out.append(out.empty() ? "" : ",").append(limiter::format_limit(limit));
+  }
+  return out;
+}
+
+using Row = std::vector<std::string>;
+
+/// Of escaped text: characters, each of them taken for one column wide.
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+/// Columns as wide as what stands in them; of the last one nothing is filled up.
+void append_rows(std::string& out, const std::vector<Row>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i]));
+    }
+  }
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += row[i];
+      if (i + 1 < row.size()) out.append(widths[i] - display_width(row[i]) + 2, ' ');
+    }
+    out += '\n';
+  }
+}
+
+std::string one_word(std::string_view text) {
+  std::string out;
+  escape_text(out, text);
+  return out;
+}
+
+void show_text(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
+               Invocation& invocation) {
+  const auto origin = [](Origin from) {
+    return std::string("(").append(origin_name(from)).append(")");
+  };
+  const auto& file = invocation.configuration.get().file;
+  auto& out = invocation.out.buffer();
+  append_rows(out, {{"file", file.empty() ? "none" : one_word(file)},
+                    {"url", one_word(redis::display(settings.url)), origin(settings.url_from)},
+                    {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}});
+  if (policies.empty()) return;
+  std::vector<Row> rows{{"policy", "key", "algorithm", "limit", "burst"}};
+  for (const auto* policy : policies) {
+    rows.push_back({one_word(policy->name), one_word(policy->key),
+                    std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy)});
+  }
+  out += '\n';
+  append_rows(out, rows);
+}
+
+void append_policy_json(std::string& out, const limiter::Policy& policy) {
+  out += "{\"name\":";
+  append_json_string(out, policy.name);
+  out += ",\"key\":";
+  append_json_string(out, policy.key);
+  out += ",\"algorithm\":";
+  append_json_string(out, policy.algorithm->name);
+  out += ",\"limits\":[";
+  for (const auto& limit : policy.limits) {
+    if (&limit != &policy.limits.front()) out += ',';
+    out += '{';
+    append_limit_fields(out, *policy.algorithm, limit);
+    out += '}';
+  }
+  out += "],\"line\":" + std::to_string(policy.line) + "}";
+}
+
+void show_json(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
+               Invocation& invocation) {
+  const auto& file = invocation.configuration.get().file;
+  auto& out = invocation.out.buffer();
+  out += "{\"file\":";
+  if (file.empty()) {
+    out += "null";
+  } else {
+    append_json_string(out, file);
+  }
+  out += ",\"url\":";
+  append_json_string(out, redis::display(settings.url));
+  out.append(",\"url_from\":\"").append(origin_name(settings.url_from));
+  out += "\",\"timeout_us\":" + std::to_string(settings.timeout.count());
+  out.append(",\"timeout_from\":\"").append(origin_name(settings.timeout_from));
+  out += "\",\"policies\":[";
+  for (const auto* policy : policies) {
+    if (policy != policies.front()) out += ',';
+    append_policy_json(out, *policy);
+  }
+  out += "]}\n";
+}
+
+ExitStatus run_config_show(std::span<const std::string> names, Invocation& invocation) {
+  const auto policies = chosen(names, invocation.configuration);
+  const auto settings = resolve_connection(invocation.connection, invocation.configuration);
+  if (invocation.json) {
+    show_json(settings, policies, invocation);
+  } else {
+    show_text(settings, policies, invocation);
+  }
+  return ExitStatus::kDone;
+}
+
+// --- path ----------------------------------------------------------------------------------------
+
+ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation) {
+  auto& out = invocation.out.buffer();
+  const auto path = invocation.configuration.path();
+  if (!path) throw_no_file(invocation.configuration);
+  if (invocation.json) {
+    out += "{\"file\":";
+    append_json_string(out, *path);
+    out += "}\n";
+  } else {
+    out += *path + "\n";  // for $(rlctl config path): as it is
+  }
+  return ExitStatus::kDone;
+}
+
+// -------------------------------------------------------------------------------------------------
+
+struct Subcommand {
+  std::string_view name;
+  bool takes_names = false;
+  ExitStatus (*run)(std::span<const std::string> names, Invocation& invocation) = nullptr;
+};
+
+constexpr std::array kSubcommands{Subcommand{"check", false, run_config_check},
+                                  Subcommand{"show", true, run_config_show},
+                                  Subcommand{"path", false, run_config_path}};
+
+const Subcommand& find_subcommand(std::span<const std::string> operands) {
+  std::vector<std::string_view> names;
+  for (const auto& subcommand : kSubcommands) {
+    if (!operands.empty() && subcommand.name == operands[0]) return subcommand;
+    names.push_back(subcommand.name);
+  }
+  if (operands.empty()) {
+    throw UsageError("what to do is missing: " + one_of(names), "rlctl config check");
+  }
+  const auto meant = did_you_mean(operands[0], names);
+  throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
+                   (meant.empty() ? "; it is one of " + one_of(names) : meant));
+}
+
+ExitStatus run_config(Invocation& invocation) {
+  const std::span<const std::string> operands = invocation.operands;
+  const auto& subcommand = find_subcommand(operands);
+  const auto names = operands.subspan(1);
+  if (!subcommand.takes_names && !names.empty()) {
+    throw UsageError(
+        std::string(subcommand.name) + " takes no more: " + in_quotes(names[0]) + " is too much",
+        "--config FILE names the file");
+  }
+  return subcommand.run(names, invocation);
+}
+
+Action add_config(Options&) {
+  return run_config;
+}
+
+}  // namespace
+
+const Command config_command{
+    .name = "config",
+    .summary = "check the configuration file, and show what it says",
+    .synopsis =
+        "[--config FILE] config check\n"
+        "[--config FILE] config show [POLICY...]\n"
+        "[--config FILE] config path",
+    .about =
+        "check names every mistake in the configuration file, show prints what is\n"
+        "in effect and where it comes from, path says which file that is. No server\n"
+        "is asked. rlctl-config(5) says what stands in the file.",
+    .epilogue = R"(
+Exit status:
+  0  done, no mistakes
+  1  there is no configuration file
+  2  there is a mistake in it, it cannot be read, or wrong usage
+
+Examples:
+  rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
+  rlctl config show login --json
+)",
+    .add = add_config};
+
+}  // namespace rlctl::cli

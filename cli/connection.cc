@@ -1,0 +1,200 @@
+#include "cli/connection.h"
+
+#include <climits>
+#include <string_view>
+
+#include "cli/askpass.h"
+#include "cli/failure.h"
+#include "cli/term/environment.h"
+#include "limiter/limit.h"
+#include "redis/error.h"
+#include "redis/transport.h"
+
+namespace rlctl::cli {
+namespace {
+
+constexpr std::string_view kDefaultTimeout = "1s";
+
+int parse_number(const std::string& text, std::string_view name, int least, int most) {
+  const auto value = parse_whole(text, name);
+  if (value < least || value > most) {
+    throw UsageError(std::string(name) + " must be from " + std::to_string(least) + " to " +
+                     std::to_string(most) + ", not '" + text + "'");
+  }
+  return static_cast<int>(value);
+}
+
+redis::Error not_built(const std::string& what) {
+  return {redis::Failure::kUnsupported, what + " is not built into this version"};
+}
+
+void refuse_unsupported(const ConnectionOptions& options) {
+  if (options.password) {
+    throw UsageError(
+        "a password on the command line can be read by every user of this machine",
+        "use --askpass, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL");
+  }
+  const auto refuse = [](std::string_view name) { throw not_built(std::string(name) + ": TLS"); };
+  if (options.tls) refuse("--tls");
+  if (options.cacert) refuse("--cacert");
+  if (options.cert) refuse("--cert");
+  if (options.key) refuse("--key");
+  if (options.sni) refuse("--sni");
+  if (options.insecure) refuse("--insecure");
+}
+
+/// The URL to begin with.
+void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
+             ConfigurationSource& configuration) {
+  settings.url_from = Origin::kOption;
+  if (options.url) {
+    settings.url = redis::parse_url(*options.url);
+    return;
+  }
+  const auto from_environment = environment("RLCTL_URL");
+  if (!from_environment) {
+    const auto& from_file = configuration.get().url;
+    settings.url_from = from_file ? Origin::kFile : Origin::kDefault;
+    if (from_file) settings.url = redis::parse_url(*from_file);
+    return;
+  }
+  settings.url_from = Origin::kEnvironment;
+  try {
+    settings.url = redis::parse_url(*from_environment);
+  } catch (const redis::Error& error) {
+    throw redis::Error(error.failure(), std::string("RLCTL_URL: ") + error.what(), error.code(),
+                       error.hint());
+  }
+}
+
+void set_address(redis::Url& url, const ConnectionOptions& options) {
+  if (options.socket) {
+    if (options.host || options.port) {
+      throw UsageError("--socket and --host or --port name two servers; give one");
+    }
+    url.scheme = redis::Scheme::kUnix;
+    url.path = *options.socket;
+    if (url.path.empty()) throw UsageError("--socket is empty");
+    return;
+  }
+  if (!options.host && !options.port) return;
+  if (url.scheme == redis::Scheme::kUnix || url.scheme == redis::Scheme::kPrivate) {
+    url.scheme = redis::Scheme::kTcp;  // with the default for what is not given
+  }
+  if (options.host) url.host = *options.host;
+  if (url.host.empty()) throw UsageError("--host is empty");
+  if (options.port) url.port = parse_number(*options.port, "--port", 1, 65535);
+}
+
+std::chrono::microseconds parse_timeout(const std::string& text) {
+  std::chrono::microseconds timeout{};
+  try {
+    timeout = parse_duration(text);
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--timeout: ") + error.what());
+  }
+  if (timeout.count() == 0) throw UsageError("--timeout: '" + text + "' leaves no time to answer");
+  return timeout;
+}
+
+void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
+                 ConfigurationSource& configuration) {
+  if (options.timeout) {
+    settings.timeout = parse_timeout(*options.timeout);
+    settings.timeout_from = Origin::kOption;
+    return;
+  }
+  const auto& from_file = configuration.get().timeout;
+  settings.timeout = parse_timeout(from_file.value_or(std::string(kDefaultTimeout)));
+  settings.timeout_from = from_file ? Origin::kFile : Origin::kDefault;
+}
+
+void set_password(ConnectionSettings& settings) {
+  auto& url = settings.url;
+  if (url.scheme == redis::Scheme::kPrivate) return;  // it has none
+  if (!url.password.empty() && settings.url_from != Origin::kFile) return;
+  if (const auto password = environment("REDISCLI_AUTH")) url.password = *password;
+}
+
+bool changes_url(const ConnectionOptions& options) {
+  return options.host || options.port || options.socket || options.database || options.user;
+}
+
+}  // namespace
+
+void add_connection_options(Options& options, ConnectionOptions& target) {
+  options.group("Connection");
+  options.value("-u,--url", "URL", target.url,
+                "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for a "
+                "server of its own (default: $RLCTL_URL, else the configuration's, else "
+                "redis://127.0.0.1:6379)");
+  options.value("-H,--host", "HOST", target.host, "server's name or address");
+  options.value("-p,--port", "PORT", target.port, "server's port");
+  options.value("-s,--socket", "PATH", target.socket, "server's unix socket");
+  options.value("-n,--db", "NUMBER", target.database, "database");
+  options.value("--user", "NAME", target.user, "ACL user");
+  options.flag("--askpass", target.askpass,
+               "ask for the password on the terminal (default: $REDISCLI_AUTH)");
+  options.value("-a,--pass", "PASSWORD", target.password, "");
+  options.flag("--tls", target.tls,
+               "TLS; this and what belongs to it is not built into this version");
+  options.value("--cacert", "FILE", target.cacert, "TLS: authorities to trust");
+  options.value("--cert", "FILE", target.cert, "TLS: certificate of the client");
+  options.value("--key", "FILE", target.key, "TLS: its private key");
+  options.value("--sni", "NAME", target.sni, "TLS: server's name");
+  options.flag("--insecure", target.insecure, "TLS: do not verify the server");
+  options.value("--timeout", "TIME", target.timeout,
+                "for connecting, and for each answer (default: the configuration's, else 1s)");
+}
+
+ConnectionSettings resolve_connection(const ConnectionOptions& options,
+                                      ConfigurationSource& configuration) {
+  refuse_unsupported(options);
+  ConnectionSettings settings;
+  auto& url = settings.url;
+  set_url(settings, options, configuration);
+  set_address(url, options);
+  redis::require_supported(url);
+  if (options.database) url.database = parse_number(*options.database, "--db", 0, INT_MAX);
+  if (options.user) url.user = *options.user;
+  set_password(settings);
+  if (changes_url(options)) settings.url_from = Origin::kOption;
+  set_timeout(settings, options, configuration);
+  return settings;
+}
+
+Connector::Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
+                     const Interrupt& interrupt)
+    : interrupt_(interrupt) {
+  const auto settings = resolve_connection(options, configuration);
+  url_ = settings.url;
+  url_from_ = settings.url_from;
+  timeout_ = settings.timeout;
+  if (options.askpass) url_.password = ask_password("Password: ", interrupt);
+}
+
+redis::Connection Connector::open(const Interrupt* interrupt) {
+  if (url_.scheme == redis::Scheme::kPrivate && !private_server_) {
+    redis::PrivateServer::Options options;
+    options.interrupt = &interrupt_;
+    private_server_ = std::make_unique<redis::PrivateServer>(options);
+  }
+  redis::Url url = url_;
+  if (private_server_) {
+    url = private_server_->url();
+    url.database = url_.database;
+  }
+  try {
+    return redis::Connection::open(url, timeout_, interrupt);
+  } catch (const redis::Error& error) {
+    Problem problem = describe(error);
+    // "rlctl: cannot connect to ...": it has nothing to do with the command.
+    problem.of_command = false;
+    if (error.failure() == redis::Failure::kUnreachable && url_ == redis::Url{}) {
+      problem.hint = "RLCTL_URL or --url names another server; -u private: starts one to try";
+    }
+    throw ProblemError(problem);
+  }
+}
+
+}  // namespace rlctl::cli

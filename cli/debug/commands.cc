@@ -1,0 +1,561 @@
+#include "cli/debug/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <set>
+#include <system_error>
+
+#include "base/shell.h"
+#include "base/suggest.h"
+#include "base/time.h"
+#include "cli/failure.h"
+#include "limiter/limit.h"
+
+namespace rlctl::cli {
+namespace {
+
+using ldb::Halt;
+
+constexpr std::string_view kBlanks = " \t";
+
+std::string_view stripped(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+/// Takes the first word off.
+std::string_view take_word(std::string_view& rest) {
+  rest = stripped(rest);
+  const auto word = rest.substr(0, rest.find_first_of(kBlanks));
+  rest = stripped(rest.substr(word.size()));
+  return word;
+}
+
+std::vector<std::string> words_of(std::string_view rest) {
+  std::vector<std::string> words;
+  while (!stripped(rest).empty()) words.emplace_back(take_word(rest));
+  return words;
+}
+
+template <typename Number = int>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+int line_number(std::string_view text) {
+  const auto number = parse_number(text);
+  if (number && *number >= 0) return *number;
+  throw UsageError(in_quotes(text) + " is no line");
+}
+
+void require_nothing(std::string_view rest) {
+  if (rest.empty()) return;
+  throw UsageError("it takes nothing behind it, but there is " + in_quotes(rest));
+}
+
+/// "t.a" of "print 1 + t.a."; empty where there is no dot at the end of a line.
+std::string_view path_before_dot(std::string_view line) {
+  if (!line.ends_with('.')) return {};
+  line.remove_suffix(1);
+  const auto is_part = [](char c) {
+    return c == '.' || c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+  };
+  auto begin = line.size();
+  while (begin > 0 && is_part(line[begin - 1])) --begin;
+  return line.substr(begin);
+}
+
+/// What does here what a word does in other debuggers.
+std::string_view hint_for(std::string_view word) {
+  struct Hint {
+    std::string_view word, hint;
+  };
+  constexpr std::string_view kRestart = "'restart' begins again, 'continue' goes on",
+                             kNoFrames =
+                                 "'trace' shows the functions that were entered, 'print' "
+                                 "the variables of this one",
+                             kUntil = "'break LINE', then 'continue'",
+                             kNoSet = "variables cannot be changed, 'eval' sees copies";
+  constexpr Hint kHints[] = {{"run", kRestart},
+                             {"start", kRestart},
+                             {"finish", kUntil},
+                             {"until", kUntil},
+                             {"advance", kUntil},
+                             {"tbreak", kUntil},
+                             {"up", kNoFrames},
+                             {"down", kNoFrames},
+                             {"frame", kNoFrames},
+                             {"delete", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
+                             {"clear", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
+                             {"display", "'watch EXPRESSION' stops where it changes"},
+                             {"set", kNoSet},
+                             {"jump", "lines are run in their order; 'restart' begins again"}};
+  for (const auto& [known, hint] : kHints) {
+    if (word == known) return hint;
+  }
+  return {};
+}
+
+constexpr std::string_view kEnded = "the script has ended; 'restart' begins again";
+
+/// Of `info`.
+constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
+
+}  // namespace
+
+// ---- The table ----
+
+struct DebugCommands::Row {
+  std::string_view name, letter, arguments, summary;
+  AfterCommand (DebugCommands::*run)(std::string_view rest);
+  bool needs_script = false;  ///< one that has not ended
+  bool repeats = true;        ///< by an empty line: it looks or moves, and changes nothing
+};
+
+std::span<const DebugCommands::Row> DebugCommands::rows() {
+  using Self = DebugCommands;
+  static constexpr Row kRows[] = {
+      {"step", "s", "[TIMES]", "run this line", &Self::step, true},
+      {"next", "n", "[TIMES]", "run this line, and the functions that it calls", &Self::next, true},
+      {"continue", "c", "", "run to a breakpoint, to a change of what is watched, or to the end",
+       &Self::go_on, true},
+      {"list", "l", "[LINE [AROUND]]", "the source around this line, or another", &Self::list},
+      {"whole", "w", "", "all of the source", &Self::whole},
+      {"print", "p", "[EXPRESSION]", "all variables, or the value of t.a[2], count + 1",
+       &Self::print, true},
+      {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
+       "stop at a line; at it where that is true; no more; nowhere; where it stops",
+       &Self::set_breakpoints, false, false},
+      {"watch", "", "[EXPRESSION | -NUMBER | 0]",
+       "stop where its value changes; no more; nothing is watched; what is", &Self::watch, false,
+       false},
+      {"info", "i", "breakpoints|keys|locals|watches", "what there is of these", &Self::info},
+      {"trace", "t", "", "the functions that were entered, the innermost first", &Self::trace,
+       true},
+      {"eval", "e", "CODE", "run Lua code, which sees copies of the variables", &Self::eval, true,
+       false},
+      {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, false, false},
+      {"maxlen", "m", "[BYTES]", "how much of a value is shown; 0: all of it", &Self::maxlen},
+      {"abort", "a", "", "end the script by an error at this line", &Self::abort_script, true,
+       false},
+      {"restart", "", "", "begin again, from the same state", &Self::restart, false, false},
+      {"help", "h", "[COMMAND]", "this", &Self::help},
+      {"quit", "q", "", "leave", &Self::quit, false, false},
+  };
+  return kRows;
+}
+
+const DebugCommands::Row* DebugCommands::find(std::string_view word) {
+  struct Other {
+    std::string_view word, name;
+  };
+  constexpr Other kOthers[] = {
+      {"exit", "quit"}, {"backtrace", "trace"}, {"bt", "trace"}, {"where", "trace"}, {"?", "help"}};
+  for (const auto& other : kOthers) {
+    if (word == other.word) word = other.name;
+  }
+  for (const auto& row : rows()) {
+    if (word == row.name || (!row.letter.empty() && word == row.letter)) return &row;
+  }
+  return nullptr;
+}
+
+AfterCommand DebugCommands::run(std::string_view line) {
+  was_wrong_ = false;
+  auto rest = stripped(line);
+  if (rest.starts_with('#')) return AfterCommand::kGoOn;
+  const std::string repeated = last_;
+  if (rest.empty()) rest = repeated;
+  if (rest.empty()) return AfterCommand::kGoOn;
+  std::string_view arguments = rest;
+  const auto word = take_word(arguments);
+  const auto* row = find(word);
+  last_ = row != nullptr && row->repeats ? std::string(rest) : "";
+  if (row != nullptr) return run_row(*row, arguments);
+  std::vector<std::string_view> names;
+  for (const auto& known : rows()) names.push_back(known.name);
+  const auto hint = hint_for(word);
+  const auto near = did_you_mean(word, names);
+  wrong("unknown command " + in_quotes(word) +
+        (!hint.empty()  ? ": " + std::string(hint)
+         : near.empty() ? "; 'help' lists them"
+                        : near));
+  return AfterCommand::kGoOn;
+}
+
+void DebugCommands::wrong(std::string_view message) {
+  was_wrong_ = true;
+  view_.error(message);
+}
+
+AfterCommand DebugCommands::run_row(const Row& row, std::string_view rest) {
+  if (row.needs_script && !debugger_.running()) {
+    wrong(kEnded);
+    return AfterCommand::kGoOn;
+  }
+  const bool was_running = debugger_.running();
+  try {
+    const auto after = (this->*row.run)(rest);
+    if (after != AfterCommand::kGoOn) return after;
+  } catch (const UsageError& error) {
+    wrong(fmt::format("{}: {}", row.name, error.what()));
+  }
+  return was_running && !debugger_.running() ? AfterCommand::kEnded : AfterCommand::kGoOn;
+}
+
+// ---- Moving ----
+
+AfterCommand DebugCommands::shown(const Halt& halt) {
+  view_.halt(halt, debugger_.breakpoints());
+  return AfterCommand::kGoOn;
+}
+
+/// So often, or until something else than that stops it.
+AfterCommand DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
+  int left = times.empty() ? 1 : parse_number(times).value_or(0);
+  if (left < 1) throw UsageError(in_quotes(times) + " is no number of TIMES");
+  for (bool goes_on = true; goes_on && left > 0; --left) {
+    const auto halt = (debugger_.*by)();
+    view_.halt(halt, debugger_.breakpoints());
+    goes_on = halt.why == Halt::Why::kStepped && !debugger_.wants_stop();
+  }
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::step(std::string_view rest) {
+  return move(rest, &ldb::Debugger::step);
+}
+
+AfterCommand DebugCommands::next(std::string_view rest) {
+  return move(rest, &ldb::Debugger::next);
+}
+
+AfterCommand DebugCommands::go_on(std::string_view rest) {
+  require_nothing(rest);
+  return shown(debugger_.go_on());
+}
+
+AfterCommand DebugCommands::abort_script(std::string_view rest) {
+  require_nothing(rest);
+  const auto halt = debugger_.abort_script();
+  if (debugger_.result().ending != ldb::Ending::kAborted) {
+    view_.error("the script caught the error that was to end it, and went on");
+  }
+  return shown(halt);
+}
+
+AfterCommand DebugCommands::restart(std::string_view rest) {
+  require_nothing(rest);
+  return AfterCommand::kRestart;
+}
+
+AfterCommand DebugCommands::quit(std::string_view rest) {
+  require_nothing(rest);
+  return AfterCommand::kQuit;
+}
+
+// ---- Looking ----
+
+AfterCommand DebugCommands::list(std::string_view rest) {
+  constexpr int kAround = 5;
+  const auto words = words_of(rest);
+  if (words.size() > 2) throw UsageError("it takes a LINE and how many AROUND it");
+  int line = words.empty() ? 0 : line_number(words[0]);
+  const int around = words.size() < 2 ? kAround : std::min(line_number(words[1]), 1'000'000);
+  if (line > view_.line_count()) {
+    throw UsageError(fmt::format("there are {} lines", view_.line_count()));
+  }
+  if (line == 0) line = std::max(debugger_.line(), 1);
+  view_.source(line - around, line + around, debugger_.running() ? debugger_.line() : 0,
+               debugger_.breakpoints());
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::whole(std::string_view rest) {
+  require_nothing(rest);
+  view_.source(1, view_.line_count(), debugger_.running() ? debugger_.line() : 0,
+               debugger_.breakpoints());
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::print(std::string_view rest) {
+  if (rest.empty()) {
+    show_locals();
+    return AfterCommand::kGoOn;
+  }
+  return answer(rest, debugger_.print(rest));
+}
+
+AfterCommand DebugCommands::eval(std::string_view rest) {
+  if (rest.empty()) throw UsageError("what? 'eval count + 1'");
+  return answer(rest, debugger_.evaluate(rest));
+}
+
+/// And says so where the code assigned to a variable of the script's.
+AfterCommand DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
+  view_.evaluation(evaluation);
+  const auto name = ldb::assigned_in(code);
+  const bool is_done = evaluation.outcome == ldb::Evaluation::Outcome::kValues;
+  if (is_done && !name.empty() && debugger_.declared_at(name) > 0) {
+    view_.say(fmt::format("that was a copy: '{}' of the script is what it was", name));
+  }
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::redis(std::string_view rest) {
+  const auto words = shell_words(rest);
+  if (words.empty()) throw UsageError("which command? 'redis GET key'");
+  if (const auto made = call(words)) view_.call(*made);
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::trace(std::string_view rest) {
+  require_nothing(rest);
+  for (const auto& frame : debugger_.backtrace()) view_.frame(frame);
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::maxlen(std::string_view rest) {
+  if (!rest.empty()) {
+    const auto size = parse_number(rest);
+    if (!size || *size < 0) {
+      throw UsageError(in_quotes(rest) + " is no number of bytes; 0 is for all");
+    }
+    const auto bytes = static_cast<std::size_t>(*size);
+    view_.set_maxlen(bytes == 0 ? 0 : std::max(bytes, DebugView::kShortest));
+  }
+  view_.say(view_.maxlen() == 0 ? "values are shown whole"
+                                : fmt::format("{} bytes of a value are shown", view_.maxlen()));
+  return AfterCommand::kGoOn;
+}
+
+// ---- Breakpoints and watches ----
+
+void DebugCommands::break_at(const std::string& word) {
+  const auto number = parse_number(word);
+  if (!number) throw UsageError(in_quotes(word) + " is no line");
+  if (*number == 0) {
+    debugger_.clear_breakpoints();
+    view_.say("no breakpoints are left");
+  } else if (*number < 0) {
+    if (!debugger_.remove_breakpoint(-*number)) {
+      throw UsageError(fmt::format("there is no breakpoint at {}", -*number));
+    }
+    view_.say(fmt::format("no breakpoint at {} any more", -*number));
+  } else {
+    debugger_.add_breakpoint({.line = *number});
+    view_.breakpoint(debugger_.breakpoints().at(*number));
+  }
+}
+
+AfterCommand DebugCommands::set_breakpoints(std::string_view rest) {
+  const auto words = words_of(rest);
+  if (words.empty()) show_breakpoints();
+  if (words.size() > 1 && words[1] == "if") {
+    take_word(rest);
+    take_word(rest);
+    if (rest.empty()) throw UsageError("if what? 'break 12 if count > 3'");
+    const int line = line_number(words[0]);
+    debugger_.add_breakpoint({.line = line, .condition = std::string(rest)});
+    view_.breakpoint(debugger_.breakpoints().at(line));
+    return AfterCommand::kGoOn;
+  }
+  for (const auto& word : words) break_at(word);
+  return AfterCommand::kGoOn;
+}
+
+AfterCommand DebugCommands::watch(std::string_view rest) {
+  if (rest.empty()) {
+    show_watches();
+  } else if (rest == "0") {
+    debugger_.clear_watches();
+    view_.say("nothing is watched any more");
+  } else if (const auto number = parse_number(rest); number && *number < 0) {
+    if (!debugger_.remove_watch(-*number)) {
+      throw UsageError(fmt::format("there is no watch {}", -*number));
+    }
+    view_.say(fmt::format("no watch {} any more", -*number));
+  } else {
+    const auto* watch = debugger_.add_watch(std::string(rest));
+    if (watch != nullptr) view_.watch(*watch, debugger_.running());
+  }
+  return AfterCommand::kGoOn;
+}
+
+void DebugCommands::show_breakpoints() {
+  if (debugger_.breakpoints().empty()) view_.say("no breakpoints; 'break LINE' makes one");
+  for (const auto& [line, breakpoint] : debugger_.breakpoints()) view_.breakpoint(breakpoint);
+}
+
+void DebugCommands::show_watches() {
+  if (debugger_.watches().empty()) view_.say("nothing is watched; 'watch EXPRESSION' does");
+  for (const auto& one : debugger_.watches()) view_.watch(one, debugger_.running());
+}
+
+// ---- info ----
+
+AfterCommand DebugCommands::info(std::string_view rest) {
+  std::string_view topic;
+  for (const auto known : kTopics) {
+    if (!rest.empty() && known.starts_with(rest)) topic = known;
+  }
+  if (topic.empty()) {
+    throw UsageError((rest.empty() ? "of what? " : in_quotes(rest) + " is not ") +
+                     std::string("one of ") + one_of(kTopics));
+  }
+  if (topic == "breakpoints") show_breakpoints();
+  if (topic == "watches") show_watches();
+  if (topic == "keys") show_keys();
+  if (topic == "locals" && debugger_.running()) {
+    show_locals();
+  } else if (topic == "locals") {
+    wrong(kEnded);
+  }
+  return AfterCommand::kGoOn;
+}
+
+void DebugCommands::show_locals() {
+  if (debugger_.locals().empty()) view_.say("no variables here");
+  for (const auto& local : debugger_.locals()) view_.local(local);
+  if (debugger_.is_approximate() && !debugger_.locals().empty()) {
+    view_.say("~ numbers have six digits, and upvalues are not shown");
+  }
+}
+
+void DebugCommands::show_keys() {
+  if (keys_.empty()) view_.say("the script has no KEYS");
+  for (const auto& key : keys_) {
+    show_key(key);
+    if (was_wrong_) return;
+  }
+}
+
+/// By the debugger's own command while a script runs: the server may answer nobody else.
+std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& words) {
+  if (debugger_.running()) {
+    auto made = debugger_.call(words);
+    if (debugger_.running()) return made;
+    return std::nullopt;
+  }
+  auto made = call_afterwards_ ? call_afterwards_(words) : std::nullopt;
+  if (!made) wrong(kEnded);
+  return made;
+}
+
+void DebugCommands::show_key(const std::string& key) {
+  struct Reading {
+    std::string_view type;
+    std::vector<std::string> before, behind;  ///< the key
+  };
+  static const std::vector<Reading> kReadings{{"string", {"GET"}, {}},
+                                              {"list", {"LRANGE"}, {"0", "99"}},
+                                              {"set", {"SMEMBERS"}, {}},
+                                              {"zset", {"ZRANGE"}, {"0", "99", "WITHSCORES"}},
+                                              {"hash", {"HGETALL"}, {}}};
+  const auto asked = call({"TYPE", key});
+  if (!asked) return;
+  const auto reply = asked->reply.value_or("");
+  const auto is_type = [&](std::string_view type) { return reply.find(type) != reply.npos; };
+  const auto look = std::find_if(kReadings.begin(), kReadings.end(), [&](const Reading& one) {
+    return is_type(fmt::format("+{}\"", one.type));
+  });
+  if (is_type("+none")) return view_.say(in_quotes(key) + ": no such key");
+  std::string content = "its type cannot be shown";
+  if (look != kReadings.end()) {
+    auto words = look->before;
+    words.push_back(key);
+    words.insert(words.end(), look->behind.begin(), look->behind.end());
+    const auto made = call(words);
+    if (!made) return;
+    content = made->reply.value_or("");
+  }
+  const auto told = call({"PTTL", key});
+  if (!told) return;
+  const auto ttl = parse_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
+  if (view_.maxlen() > 0 && content.size() > view_.maxlen()) {
+    content.resize(view_.maxlen());
+    content += " ...";
+  }
+  view_.say(fmt::format("{}: {}{}, {}", in_quotes(key),
+                        look == kReadings.end() ? "" : std::string(look->type) + ", ", content,
+                        ttl < 0 ? "no ttl" : "ttl " + ttl_text(std::chrono::milliseconds(ttl))));
+}
+
+// ---- Help and completion ----
+
+std::string DebugCommands::help() {
+  constexpr std::size_t kColumn = 36;
+  std::string out;
+  for (const auto& row : rows()) {
+    std::string left(row.name);
+    if (!row.letter.empty()) left.append(", ").append(row.letter);
+    if (!row.arguments.empty()) left.append(" ").append(row.arguments);
+    if (left.size() + 2 > kColumn) {
+      out += fmt::format("{}\n{:{}}{}\n", left, "", kColumn, row.summary);
+    } else {
+      out += fmt::format("{:{}}{}\n", left, kColumn, row.summary);
+    }
+  }
+  return out + "An empty line is the last one once more, if that moved or looked.\n";
+}
+
+AfterCommand DebugCommands::help(std::string_view rest) {
+  std::string_view text;
+  std::string all;
+  if (rest.empty()) {
+    all = help();
+    text = all;
+    while (!text.empty()) {
+      const auto line = text.substr(0, text.find('\n'));
+      view_.say(line);
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+    }
+    return AfterCommand::kGoOn;
+  }
+  const auto* row = find(rest);
+  if (row == nullptr) throw UsageError("there is no command " + in_quotes(rest));
+  view_.say(fmt::format("{}{}{}{}{}: {}", row->name, row->letter.empty() ? "" : ", ", row->letter,
+                        row->arguments.empty() ? "" : " ", row->arguments, row->summary));
+  return AfterCommand::kGoOn;
+}
+
+std::vector<std::string> DebugCommands::complete(std::string_view line) const {
+  const auto begin = line.find_last_of(" \t(){}[]+-*/%^#<>=~,;.") + 1;
+  const auto prefix = line.substr(begin);
+  auto before = line.substr(0, begin);
+  std::set<std::string> found;
+  const auto offer = [&](std::string_view word) {
+    if (word.starts_with(prefix)) found.emplace(word);
+  };
+  const auto command = take_word(before);
+  const auto* row = find(command);
+  if (command.empty() || (row != nullptr && row->name == "help")) {
+    for (const auto& known : rows()) offer(known.name);
+  } else if (row != nullptr && row->name == "info") {
+    for (const auto topic : kTopics) offer(topic);
+  } else if (row != nullptr && (row->name == "list" || (row->name == "break" && before.empty()))) {
+    for (const int stop : debugger_.stop_lines()) offer(std::to_string(stop));
+  } else if (row != nullptr && (row->name == "print" || row->name == "eval" ||
+                                row->name == "watch" || row->name == "break")) {
+    for (const auto& local : debugger_.locals()) offer(local.local.name);
+    for (const auto* global : {"KEYS", "ARGV", "redis"}) offer(global);
+    if (const auto path = path_before_dot(line.substr(0, begin)); !path.empty()) {
+      found.clear();
+      for (const auto& field : debugger_.fields_of(path)) offer(field);
+    }
+    if (row->name == "break" && before.find("if") == before.npos) found = {"if"};
+  } else if (row != nullptr && row->name == "redis") {
+    for (const auto& key : keys_) offer(key);
+  }
+  return {found.begin(), found.end()};
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,83 @@
+#include "cli/debug/coverage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "cli/term/style.h"
+#include "ldb/source_lines.h"
+
+namespace rlctl::cli {
+namespace {
+
+std::string count_text(std::int64_t hits) {
+  return hits == 0 ? "***0" : fmt::format("{}x", hits);
+}
+
+}  // namespace
+
+Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
+    : lines_(ldb::source_lines(source)) {
+  for (const int line : coverable) hits_[line] = 0;
+}
+
+void Coverage::add(const std::map<int, std::int64_t>& hits) {
+  ++runs_;
+  for (const auto& [line, count] : hits) {
+    const auto found = hits_.find(line);
+    if (found != hits_.end()) found->second += count;
+  }
+}
+
+std::int64_t Coverage::reached() const noexcept {
+  return std::count_if(hits_.begin(), hits_.end(),
+                       [](const auto& line) { return line.second > 0; });
+}
+
+std::string Coverage::summary() const {
+  const auto all = static_cast<std::int64_t>(hits_.size());
+  if (all == 0) return "no lines that can be reached";
+  // Rounded down, so that 100 % is all of them.
+  const auto permille = reached() * 1000 / all;
+  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, all == 1 ? "" : "s",
+                         permille / 10, permille % 10);
+  if (runs_ != 1) out += fmt::format(" by {} requests", runs_);
+  return out;
+}
+
+void Coverage::append_text(std::string& out, const Look& look) const {
+  std::size_t width = count_text(0).size();
+  for (const auto& [line, hits] : hits_) width = std::max(width, count_text(hits).size());
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const auto found = hits_.find(static_cast<int>(i) + 1);
+    const auto count = found == hits_.end() ? std::string() : count_text(found->second);
+    auto line = fmt::format("{:>{}}  ", count, width + 2);
+    escape_message(line, lines_[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    const bool is_missed = found != hits_.end() && found->second == 0;
+    out += is_missed ? toned(line, Tone::kBad, look.colour) : line;
+    out += '\n';
+  }
+  out += summary() + '\n';
+}
+
+void Coverage::append_json(std::string& out) const {
+  for (const auto& [line, hits] : hits_) {
+    out += fmt::format("{{\"event\":\"coverage\",\"line\":{},\"hits\":{},\"source\":", line, hits);
+    const auto index = static_cast<std::size_t>(line) - 1;
+    append_json_string(out, index < lines_.size() ? lines_[index] : std::string_view());
+    out += "}\n";
+  }
+  out += fmt::format("{{\"event\":\"coverage_total\",\"runs\":{},\"lines\":{},\"reached\":{}}}\n",
+                     runs_, hits_.size(), reached());
+}
+
+void Coverage::append_lcov(std::string& out, std::string_view path) const {
+  out.append("TN:\nSF:").append(path).append("\n");
+  for (const auto& [line, hits] : hits_) out += fmt::format("DA:{},{}\n", line, hits);
+  out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,386 @@
+#include "cli/debug/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/shell.h"
+#include "base/suggest.h"
+#include "cli/failure.h"
+#include "cli/limits.h"
+#include "cli/option_values.h"
+#include "cli/script_file.h"
+#include "limiter/check.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+using Operands = std::span<const std::string>;
+using traffic::Template;
+
+constexpr std::string_view kExample = "rlctl debug sliding-window-log KEY --limit 5/60s --trace";
+constexpr std::string_view kKey = "key", kCost = "cost";
+
+// ---- Which script ----
+
+bool is_path(std::string_view script) {
+  return script.find('/') != script.npos || script.ends_with(".lua");
+}
+
+const limiter::Algorithm& bundled_script(const std::string& name) {
+  if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
+  const auto names = limiter::list_names(nullptr);
+  throw UsageError("no bundled script " + in_quotes(name) + did_you_mean(name, names),
+                   "there is " + one_of(names) + "; a file's name has a / in it, or ends in .lua");
+}
+
+void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
+  plan.algorithm = &algorithm;
+  plan.debuggee.name = std::string(algorithm.name) + ".lua";
+  plan.debuggee.source = algorithm.script;
+}
+
+/// The first operand; what follows it is left.
+Operands set_script(DebugPlan& plan, Operands operands) {
+  if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
+  const auto& script = operands.front();
+  if (script.empty()) throw UsageError("SCRIPT is empty", "is the variable set?");
+  if (!is_path(script)) {
+    set_bundled(plan, bundled_script(script));
+  } else {
+    plan.path = script;
+    plan.debuggee.name = script_name(script);
+    plan.debuggee.source = read_script_file("", script);
+  }
+  return operands.subspan(1);
+}
+
+// ---- As `check` asks ----
+
+std::int64_t parse_cost(const DebugOptions& options) {
+  return options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
+}
+
+void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
+                   const limiter::Request& request) {
+  limiter::CheckCommand command(algorithm);
+  // EVALSHA, the script's SHA1, and how many keys there are.
+  constexpr std::size_t kBefore = 3;
+  const auto words = command.of(request).subspan(kBefore);
+  debuggee.keys = request.keys;
+  for (const auto word : words.subspan(request.keys.size())) debuggee.arguments.emplace_back(word);
+}
+
+std::string only_key(const DebugPlan& plan, const Limiter& limiter, Operands operands) {
+  if (limiter.policy != nullptr) {
+    if (operands.size() > limiter::argument_count(*limiter.policy)) {
+      throw UsageError(takes_arguments(*limiter.policy) + but_given(operands));
+    }
+  } else if (operands.empty()) {
+    throw UsageError("no KEY is given",
+                     fmt::format("rlctl debug {} KEY --limit 5/60s", plan.algorithm->name));
+  } else if (operands.size() > 1) {
+    throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
+                         ": the second is " + in_quotes(operands[1]),
+                     "several --limit make several keys of one");
+  }
+  return asked_keys(&limiter, operands).front();
+}
+
+/// A limiter, its key, and what it costs.
+void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation,
+               Operands operands) {
+  LimitOptions limit_options{.limits = options.limits, .burst = options.burst};
+  if (options.policy) {
+    limit_options.policy = options.policy;
+  } else {
+    limit_options.algorithm = std::string(plan.algorithm->name);
+  }
+  const auto cost = parse_cost(options);
+  const auto limiter = resolve_limiter(limit_options, cost, invocation.configuration);
+  set_bundled(plan, *limiter.algorithm);
+  plan.limits = limiter.limits;
+  if (plan.replay) return;
+  const auto key = only_key(plan, limiter, operands);
+  set_arguments(plan.debuggee, *limiter.algorithm,
+                {.keys = limiter::redis_keys(key, plan.limits),
+                 .limits = plan.limits,
+                 .cost = cost,
+                 .now = plan.now});
+}
+
+// ---- In words of the user's ----
+
+/// What stands in braces in --keys and --args; any of them.
+template <typename Test>
+bool any_of(const traffic::ForeignLimiter& words, Test test) {
+  return std::any_of(words.keys.begin(), words.keys.end(), test) ||
+         std::any_of(words.arguments.begin(), words.arguments.end(), test);
+}
+bool holds(const traffic::ForeignLimiter& words, std::string_view placeholder) {
+  return any_of(words, [placeholder](const Template& text) { return text.holds(placeholder); });
+}
+
+traffic::ForeignLimiter parse_words(const DebugOptions& options, const DebugPlan& plan) {
+  traffic::ForeignLimiter words{.name = plan.debuggee.name, .source = plan.debuggee.source};
+  auto keys = options.keys;
+  if (keys.empty() && plan.replay) keys.emplace_back("{key}");
+  parsed("--keys", [&] {
+    for (const auto& key : keys) words.keys.emplace_back(key);
+  });
+  parsed("--args", [&] {
+    for (const auto& word : shell_words(options.arguments.value_or(""))) {
+      words.arguments.emplace_back(word);
+    }
+  });
+  return words;
+}
+
+/// The one --limit that templates are filled with.
+void set_template_limit(DebugPlan& plan, const DebugOptions& options,
+                        const traffic::ForeignLimiter& words) {
+  const bool is_told = any_of(words, [](const Template& text) { return text.tells_limit(); });
+  if (options.limits.size() > 1) {
+    throw UsageError("a script that is called with --keys and --args takes one --limit",
+                     "say more in --args");
+  }
+  if (options.limits.empty()) {
+    if (options.burst) throw UsageError("--burst says nothing without --limit");
+    if (is_told) throw UsageError("--limit is missing: --keys or --args hold something of it");
+    return;
+  }
+  if (!is_told) {
+    throw UsageError("--limit says nothing: neither --keys nor --args hold {limit} or {window}",
+                     "--args '{limit} {window_ms}', as the script wants it");
+  }
+  auto limit =
+      parsed("--limit", [&] { return limiter::parse_limit(masked(options.limits.front())); });
+  if (options.burst) limit.burst = parse_whole(masked(*options.burst), "--burst");
+  parsed("--args", [&] { traffic::require_usable(words, limit); });
+  plan.limits = {limit};
+}
+
+/// KEYs as they are typed, unless --keys makes others of one.
+void require_key_operands(const DebugOptions& options, const traffic::ForeignLimiter& words,
+                          Operands operands) {
+  // As redis-cli takes them.
+  if (operands.size() > 1 &&
+      std::find(operands.begin() + 1, operands.end(), ",") != operands.end()) {
+    throw UsageError("',' is no KEY: what is behind it are arguments",
+                     "give these as one string: --args 'WORD WORD'");
+  }
+  const bool has_key = holds(words, kKey);
+  if (has_key && operands.size() != 1) {
+    throw UsageError(operands.empty()
+                         ? "no KEY is given, but --keys or --args hold {key}"
+                         : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
+                     "write the keys in --keys");
+  }
+  if (!options.keys.empty() && !has_key && !operands.empty()) {
+    throw UsageError("KEY " + in_quotes(operands.front()) +
+                         " says nothing: there is --keys, which does not hold {key}",
+                     "give one of them");
+  }
+  static_cast<void>(asked_keys(nullptr, operands));
+}
+
+std::string filled(const Template& text, const traffic::TemplateValues& values) {
+  std::string out;
+  text.append(out, values);
+  return out;
+}
+
+void fill(DebugPlan& plan, const DebugOptions& options, const traffic::ForeignLimiter& words,
+          Operands operands) {
+  require_key_operands(options, words, operands);
+  traffic::TemplateValues values{.cost = parse_cost(options),
+                                 .now = plan.now.value_or(system_time())};
+  if (operands.size() == 1) values.key = operands.front();
+  if (!plan.limits.empty()) values.limit = plan.limits.front();
+  for (const auto& key : words.keys) plan.debuggee.keys.push_back(filled(key, values));
+  if (options.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
+  for (const auto& word : words.arguments) {
+    plan.debuggee.arguments.push_back(filled(word, values));
+  }
+}
+
+void set_words(DebugPlan& plan, const DebugOptions& options, Operands operands) {
+  auto words = parse_words(options, plan);
+  set_template_limit(plan, options, words);
+  if (options.cost && !holds(words, kCost)) {
+    throw UsageError("--cost says nothing: neither --keys nor --args hold {cost}");
+  }
+  if (!plan.replay) fill(plan, options, words, operands);
+  plan.words = std::make_shared<const traffic::ForeignLimiter>(std::move(words));
+}
+
+// ---- What is called, and how ----
+
+/// What a log says itself.
+void refuse_with_log(const DebugOptions& options, Operands operands) {
+  const auto refuse = [](std::string_view what, std::string_view says, std::string hint) {
+    throw UsageError(fmt::format("{}: with --replay the log says {}", what, says), std::move(hint));
+  };
+  if (!operands.empty()) {
+    refuse("KEY " + in_quotes(operands.front()), "which keys are asked for",
+           "leave it out; --key-field names where it does");
+  }
+  if (options.now) refuse("--now", "when requests come", "leave it out");
+  if (options.cost) refuse("--cost", "what requests cost", "--cost-field names where it does");
+  if (options.attach) {
+    throw UsageError("--replay runs on a private server, which has no keys, and not with --attach",
+                     "leave one of them out");
+  }
+}
+
+void set_replay(DebugPlan& plan, const DebugOptions& options) {
+  if (options.replay.given()) {
+    plan.replay = parse_replay(options.replay, {});
+  } else {
+    static_cast<void>(parse_replay(options.replay, {}));  // what belongs to it is refused
+    if (options.skip) {
+      throw UsageError("--skip is about a log, but there is no --replay",
+                       "name its file: --replay FILE");
+    }
+  }
+  if (options.skip) plan.skip = parse_between(*options.skip, "--skip", 0, INT64_MAX - 1);
+  plan.is_whole_replay = plan.replay && plan.coverage && !options.skip;
+  if (plan.is_whole_replay && plan.trace) {
+    throw UsageError("--trace is of one request, --coverage without --skip of all",
+                     "--skip NUMBER says which: the one after so many");
+  }
+}
+
+void require_own_contract(const DebugPlan& plan) {
+  if (limiter::counts_requests(*plan.algorithm)) return;
+  throw UsageError(
+      fmt::format("{} is not called with --limit: it needs --args", plan.algorithm->name),
+      fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
+}
+
+void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation) {
+  Operands operands = invocation.operands;
+  const bool has_words = !options.keys.empty() || options.arguments;
+  if (options.policy) {
+    if (has_words) {
+      throw UsageError("--policy and --keys or --args exclude each other: a policy has its own");
+    }
+    if (plan.replay) refuse_with_log(options, operands);
+    return set_check(plan, options, invocation, operands);
+  }
+  operands = set_script(plan, operands);
+  if (plan.replay) refuse_with_log(options, operands);
+  if (plan.algorithm == nullptr || has_words) return set_words(plan, options, operands);
+  require_own_contract(plan);
+  set_check(plan, options, invocation, operands);
+}
+
+// ---- Where, and what is shown ----
+
+void set_place(DebugPlan& plan, const DebugOptions& options) {
+  const bool is_classic = options.redis_cli || options.print_command;
+  if (options.sync && !options.attach && !is_classic) {
+    throw UsageError("--sync is about --attach: a private server is nobody else's",
+                     "add --attach, or leave it out");
+  }
+  if (options.yes && !options.sync) {
+    throw UsageError("--yes answers what --sync asks, and there is no --sync", "leave it out");
+  }
+  if (options.sync) {
+    plan.where = DebugWhere::kSync;
+  } else if (options.attach || is_classic) {
+    plan.where = DebugWhere::kForked;
+  }
+}
+
+void refuse_with_redis_cli(const DebugOptions& options, bool json) {
+  const std::string_view form = options.redis_cli ? "--redis-cli" : "--print-command";
+  const auto refuse = [form](bool given, std::string_view option) {
+    if (given) throw UsageError(fmt::format("{} and {} exclude each other", form, option));
+  };
+  if (options.redis_cli) refuse(options.print_command, "--print-command");
+  refuse(options.trace, "--trace");
+  refuse(options.coverage, "--coverage");
+  refuse(options.max_steps.has_value(), "--max-steps");
+  refuse(options.commands.has_value(), "--commands");
+  refuse(options.replay.given(), "--replay");
+  refuse(json, "--json");
+}
+
+void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
+  const auto refuse = [](bool given, std::string_view option) {
+    if (!given) return;
+    throw UsageError(fmt::format("{} says nothing where a script is stepped by hand", option),
+                     "add --trace, or leave it out");
+  };
+  refuse(json, "--json");
+  refuse(options.max_steps.has_value(), "--max-steps");
+  if (!options.commands) return;
+  if (options.commands->empty()) throw UsageError("--commands: no file is named");
+  plan.commands = *options.commands;
+}
+
+/// Standard input can be read as one thing.
+void require_one_input(const DebugPlan& plan) {
+  if (!plan.interactive || !plan.replay) return;
+  const bool log_is_input = std::any_of(plan.replay->files.begin(), plan.replay->files.end(),
+                                        [](const auto& file) { return file == "-"; });
+  if (!log_is_input || (!plan.commands.empty() && plan.commands != "-")) return;
+  throw UsageError("--replay - reads standard input, from which the commands come",
+                   "name the log's file, or those of the commands with --commands");
+}
+
+void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
+  if (plan.redis_cli || plan.print_command) return refuse_with_redis_cli(options, json);
+  plan.interactive = !plan.trace && !plan.coverage;
+  if (plan.interactive) return set_by_hand(plan, options, json);
+  if (options.commands) {
+    throw UsageError("--commands is for stepping by hand, and not with --trace or --coverage",
+                     "leave one of them out");
+  }
+  if (options.max_steps) {
+    plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, 1'000'000'000);
+  }
+}
+
+/// redis-cli sends the script as it is.
+void require_own_clock(const DebugPlan& plan) {
+  if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
+  const auto& source = plan.debuggee.source;
+  if (source.find("TIME") == source.npos && source.find("time") == source.npos) return;
+  throw UsageError("--now cannot be what the server's clock tells the script under redis-cli",
+                   "leave --now out, or use --trace");
+}
+
+}  // namespace
+
+bool freezes_time(const DebugPlan& plan) {
+  return plan.words != nullptr && (plan.now || plan.replay);
+}
+
+DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation) {
+  DebugPlan plan{.trace = options.trace,
+                 .coverage = options.coverage,
+                 .redis_cli = options.redis_cli,
+                 .print_command = options.print_command,
+                 .quiet = options.quiet,
+                 .is_sure = options.yes};
+  set_place(plan, options);
+  set_form(plan, options, invocation.json);
+  if (options.lcov && !options.coverage) {
+    throw UsageError("--lcov is a form of --coverage, which is not asked for", "add --coverage");
+  }
+  if (options.now) plan.now = parse_now(*options.now);
+  set_replay(plan, options);
+  require_one_input(plan);
+  set_call(plan, options, invocation);
+  require_own_clock(plan);
+  return plan;
+}
+
+}  // namespace rlctl::cli

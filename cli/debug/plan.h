@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/debug/options.h"
+#include "ldb/session.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "replay/recording.h"
+#include "traffic/foreign_script.h"
+
+namespace rlctl::cli {
+
+/// Where a script is debugged.
+enum class DebugWhere {
+  kPrivate,  ///< on a server of this process's own
+  kForked,   ///< in a fork of the server that the connection's options name
+  kSync,     ///< in that server itself
+};
+
+/// What `rlctl debug` is to do.
+struct DebugPlan {
+  /// What is debugged; with a log without keys and arguments, which its requests have.
+  ldb::Debuggee debuggee = {};
+  std::string path = {};                          ///< of the script; empty where it is bundled
+  const limiter::Algorithm* algorithm = nullptr;  ///< the bundled one; null: a file
+  /// At least one where it is called as `check` calls it.
+  std::vector<limiter::Limit> limits = {};
+  /// How a log's requests become keys and arguments; null: as `check` makes them.
+  std::shared_ptr<const traffic::ForeignLimiter> words = {};
+  std::optional<std::chrono::microseconds> now = {};
+  std::optional<replay::ReplayOptions> replay = {};
+  std::int64_t skip = 0;         ///< requests of the log before the one that is debugged
+  bool is_whole_replay = false;  ///< all of the log's requests are
+
+  DebugWhere where = DebugWhere::kPrivate;
+  bool trace = false, coverage = false, redis_cli = false, print_command = false;
+  /// Stepped by hand: what is none of the forms above.
+  bool interactive = false;
+  std::string commands = {};  ///< the file they are read from; empty: a terminal, or what is there
+  bool quiet = false;
+  bool is_sure = false;  ///< --yes
+  std::int64_t max_steps = 100'000;
+};
+
+/// Is `now` what TIME tells the script, since nothing else does? Those that are called as `check`
+/// calls them get it as an argument.
+[[nodiscard]] bool freezes_time(const DebugPlan& plan);
+
+/// What the options mean together with the operands; reads the script. Throws UsageError where that
+/// cannot be run, so that nothing is started for it, and what reading the configuration throws.
+[[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
+
+}  // namespace rlctl::cli

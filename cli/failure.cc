@@ -1,0 +1,134 @@
+#include "cli/failure.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/escape.h"
+#include "base/json.h"
+#include "limiter/policies.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct FailureRow {
+  redis::Failure failure;
+  ExitStatus status;
+  std::string_view code;  ///< where no server gave one
+  bool usage_advice;
+};
+
+constexpr FailureRow kFailures[] = {
+    {redis::Failure::kUsage, ExitStatus::kUsage, "usage", true},
+    {redis::Failure::kUnsupported, ExitStatus::kUsage, "unsupported", false},
+    {redis::Failure::kUnreachable, ExitStatus::kUnreachable, "unreachable", false},
+    {redis::Failure::kTimeout, ExitStatus::kUnreachable, "timeout", false},
+    {redis::Failure::kNotNow, ExitStatus::kUnreachable, "not_now", false},
+    {redis::Failure::kRefused, ExitStatus::kRefused, "refused", false},
+    {redis::Failure::kRejected, ExitStatus::kRejected, "rejected", false},
+    {redis::Failure::kProtocol, ExitStatus::kUnreachable, "protocol", false},
+};
+
+Problem describe_redis(const redis::Error& error) {
+  Problem problem{.message = error.what(), .hint = error.hint()};
+  for (const FailureRow& row : kFailures) {
+    if (row.failure != error.failure()) continue;
+    problem.status = row.status;
+    problem.code = error.code().empty() ? row.code : error.code();
+    problem.usage_advice = row.usage_advice;
+  }
+  return problem;
+}
+
+/// The first mistake, which says where it is, and how many follow.
+Problem describe_configuration(const limiter::ConfigurationError& error) {
+  Problem problem{
+      .code = "configuration", .message = error.what(), .hint = error.hint(), .of_command = false};
+  if (const auto more = error.mistakes().size() - 1; more > 0) {
+    problem.hint = "and " + std::to_string(more) + " more; 'rlctl config check' shows them all";
+  }
+  return problem;
+}
+
+Problem describe_unmasked(const std::exception& error) {
+  if (const auto* e = dynamic_cast<const ProblemError*>(&error)) return e->problem();
+  if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
+  if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
+    return describe_configuration(*e);
+  }
+  Problem problem{.code = "internal", .message = error.what()};
+  if (const auto* e = dynamic_cast<const HintedError*>(&error)) problem.hint = e->hint();
+  if (dynamic_cast<const UsageError*>(&error) != nullptr) {
+    problem.code = "usage";
+    problem.usage_advice = true;
+  } else if (dynamic_cast<const InputError*>(&error) != nullptr) {
+    problem.code = "input";
+  } else if (dynamic_cast<const OutputError*>(&error) != nullptr) {
+    problem.code = "output";
+  } else if (dynamic_cast<const Interrupted*>(&error) != nullptr) {
+    // Ends as the signal does; the status only stands in for it where that is ignored.
+    problem.status = ExitStatus::kUnreachable;
+    problem.code = "interrupted";
+  }
+  return problem;
+}
+
+}  // namespace
+
+Problem describe(const std::exception& error) {
+  Problem problem = describe_unmasked(error);
+  problem.message = masked(std::move(problem.message));
+  return problem;
+}
+
+Problem without_doubt(Problem problem) {
+  if (problem.hint == redis::kMayHaveRun || problem.hint == redis::kMayHaveRunElsewhere) {
+    problem.hint.clear();
+  }
+  return problem;
+}
+
+std::string render(const Problem& problem, std::string_view command, bool json) {
+  Problem shown = problem;
+  shown.message = masked(shown.message);
+  std::string out;
+  if (json) {
+    out = "{\"error\":";
+    append_problem_json(out, shown);
+    out += "}\n";
+    return out;
+  }
+  out = "rlctl: ";
+  if (shown.of_command && !command.empty()) out.append(command).append(": ");
+  escape_message(out, shown.message);
+  out += '\n';
+  if (!shown.hint.empty()) {
+    out += "  hint: ";
+    escape_message(out, shown.hint);
+    out += '\n';
+  }
+  if (shown.usage_advice) {
+    out += "Try 'rlctl ";
+    if (!command.empty()) out.append(command).append(" ");
+    out += "--help'.\n";
+  }
+  return out;
+}
+
+void append_problem_json(std::string& out, const Problem& problem) {
+  out += "{\"code\":";
+  append_json_string(out, problem.code);
+  out += ",\"message\":";
+  append_json_string(out, problem.message);
+  out += ",\"hint\":";
+  if (problem.hint.empty()) {
+    out += "null";
+  } else {
+    append_json_string(out, problem.hint);
+  }
+  out += '}';
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,446 @@
+#include "cli/inspect/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/escape.h"
+#include "base/time.h"
+#include "cli/term/bars.h"
+#include "cli/term/text_block.h"
+
+namespace rlctl::cli {
+namespace {
+
+using limiter::Inspection;
+using limiter::Keeping;
+using std::chrono::microseconds;
+
+constexpr std::size_t kMostGauge = 40;
+constexpr std::size_t kMostBars = 200;
+/// From this share of the limit on, it is nearly reached.
+constexpr double kNearly = 0.8;
+
+/// What is said of the state of one algorithm besides what is said of all. Those that are not here
+/// have entries or leases, or nothing more to say.
+struct Words {
+  std::string_view name;
+  std::string_view reset;  ///< what reset_after is the time until: "empty in"
+  void (*append)(TextBlock& block, const Inspection& inspection);
+};
+
+void append_window(TextBlock& block, const Inspection& inspection);
+void append_estimate(TextBlock& block, const Inspection& inspection);
+void append_tokens(TextBlock& block, const Inspection& inspection);
+void append_arrival(TextBlock& block, const Inspection& inspection);
+void append_queue(TextBlock& block, const Inspection& inspection);
+
+constexpr std::array kWords{
+    Words{"fixed-window", "empty in", append_window},
+    Words{"sliding-window-counter", "empty in", append_estimate},
+    Words{"token-bucket", "full in", append_tokens},
+    Words{"gcra", "full in", append_arrival},
+    Words{"leaky-bucket", "no wait in", append_queue},
+    Words{"foreign-counter", "resets in", nullptr},
+};
+
+Words words_of(const Inspection& inspection) {
+  for (const auto& words : kWords) {
+    if (words.name == inspection.state.form->name) return words;
+  }
+  return {.name = {}, .reset = "empty in", .append = nullptr};
+}
+
+bool is_queue(const Inspection& inspection) {
+  return inspection.state.form->name == "leaky-bucket";
+}
+
+double as_double(microseconds duration) {
+  return static_cast<double>(duration.count());
+}
+
+std::string escaped(std::string_view data) {
+  std::string out;
+  escape_text(out, data);
+  return out;
+}
+
+/// 12 s, but 8.572 s: as a period only where that is no long number.
+std::string interval_text(microseconds interval) {
+  const bool whole = interval % std::chrono::milliseconds{100} == microseconds{0};
+  return whole ? period_text(interval) : wait_text(interval);
+}
+
+std::string_view tilde(const Inspection& inspection) {
+  return inspection.window_is_inferred ? "~" : "";
+}
+
+/// 3.25 for 3.25, 3 for 3.0; rounded down, so that 0.9996 is no whole token.
+std::string amount_text(double amount) {
+  std::string text = fmt::format("{:.3f}", std::floor(amount * 1000 + 1e-6) / 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// How many of cost 1 are allowed at once from empty: a queue lets the first go besides.
+std::optional<std::int64_t> capacity(const Inspection& inspection) {
+  if (!inspection.burst) return inspection.limit;
+  return *inspection.burst + (is_queue(inspection) ? 1 : 0);
+}
+
+/// The time of one unit.
+std::optional<microseconds> interval(const Inspection& inspection) {
+  if (!inspection.limit || !inspection.window) return std::nullopt;
+  return microseconds{
+      std::llround(as_double(*inspection.window) / static_cast<double>(*inspection.limit))};
+}
+
+// --- what every key has ---
+
+std::string ttl_part(const TextBlock& block, const Inspection& inspection) {
+  if (inspection.ttl) return "ttl " + ttl_text(*inspection.ttl);
+  if (!inspection.is_limiter()) return "no ttl";
+  // Only what others keep needs the TTL to be right again.
+  return inspection.state.form->is_foreign() ? block.tone("no ttl: never resets", Tone::kBad)
+                                             : block.tone("no ttl: stays for ever", Tone::kWarning);
+}
+
+void append_key(TextBlock& block, const Inspection& inspection) {
+  std::string about = inspection.content.type;
+  if (inspection.bytes) about += fmt::format(", {} bytes", *inspection.bytes);
+  about += ", " + ttl_part(block, inspection);
+  block.row("key", escaped(inspection.key), about);
+}
+
+std::string limit_part(const Inspection& inspection) {
+  if (inspection.state.form->keeping == Keeping::kLeases) {
+    return inspection.limit ? fmt::format("limit {} at once", *inspection.limit)
+                            : "limit not known: --limit 3/1s says 3";
+  }
+  if (!inspection.limit) {
+    std::string text = "limit not known: --limit says it";
+    if (inspection.window) {
+      text = fmt::format("window {}{}, limit not known: --limit says it", tilde(inspection),
+                         period_text(*inspection.window));
+    }
+    return text;
+  }
+  std::string text = fmt::format("limit {}", *inspection.limit);
+  if (inspection.window) {
+    text += fmt::format(" per {}{}", tilde(inspection), period_text(*inspection.window));
+  }
+  if (inspection.burst) text += fmt::format(", burst {}", *inspection.burst);
+  return text;
+}
+
+void append_algorithm(TextBlock& block, const Inspection& inspection) {
+  const auto& state = inspection.state;
+  block.row("algorithm", state.form->name, limit_part(inspection));
+  if (state.form->is_foreign()) {
+    block.note(block.tone(state.form->summary, Tone::kDim));
+  } else if (!state.certain) {
+    block.note(block.tone("may be another program's: a script's has a TTL, and times of today",
+                          Tone::kWarning));
+  }
+}
+
+Tone tone_of_use(const Inspection& inspection) {
+  const auto most = capacity(inspection);
+  if (!most || !inspection.remaining || !inspection.used) return Tone::kPlain;
+  if (*inspection.remaining == 0) return Tone::kBad;
+  const auto share = static_cast<double>(*inspection.used) / static_cast<double>(*most);
+  return share >= kNearly ? Tone::kWarning : Tone::kGood;
+}
+
+std::string outlook(const Inspection& inspection) {
+  std::vector<std::string> parts;
+  const auto mark = tilde(inspection);
+  if (inspection.next_free == limiter::kNever) {
+    parts.emplace_back("next free never");
+  } else if (inspection.next_free && inspection.next_free->count() > 0) {
+    parts.push_back(fmt::format("next free in {}{}", mark, wait_text(*inspection.next_free)));
+  } else if (inspection.remaining) {
+    parts.push_back(fmt::format("{}{} remaining", mark, *inspection.remaining));
+  }
+  if (inspection.reset_after && inspection.reset_after->count() > 0) {
+    parts.push_back(fmt::format("{} {}{}", words_of(inspection).reset, mark,
+                                wait_text(*inspection.reset_after)));
+  } else if (inspection.reset_after) {
+    parts.emplace_back("as if unused");
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void append_use(TextBlock& block, const Inspection& inspection) {
+  if (!inspection.used) return block.row("used", "not known", "--limit says the window");
+  const auto most = capacity(inspection);
+  std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
+  if (most) used += fmt::format(" of {}", *most);
+  block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));
+}
+
+void append_gauge(TextBlock& block, const Inspection& inspection, double share) {
+  constexpr std::size_t kPercent = 7;
+  if (block.room() <= kPercent) return;
+  const auto columns = std::min(block.room() - kPercent, kMostGauge);
+  const auto gauge = gauge_text(share, columns, block.look().utf8);
+  block.row("", fmt::format("{} {:3.0f} %", block.tone(gauge, tone_of_use(inspection)),
+                            std::floor(std::clamp(share, 0.0, 9.99) * 100)));
+}
+
+void append_gauge_of_use(TextBlock& block, const Inspection& inspection) {
+  const auto most = capacity(inspection);
+  if (!most || !inspection.used) return;
+  const auto used = inspection.used_exact.value_or(static_cast<double>(*inspection.used));
+  append_gauge(block, inspection, used / static_cast<double>(*most));
+}
+
+void append_clock(TextBlock& block, const Inspection& inspection) {
+  if (inspection.now == inspection.server_now) return;
+  const bool behind = inspection.now < inspection.server_now;
+  block.row("now", instant_text(inspection.now),
+            fmt::format("{} {} the server's clock",
+                        wait_text(std::chrono::abs(inspection.now - inspection.server_now)),
+                        behind ? "behind" : "ahead of"));
+}
+
+// --- windows ---
+
+/// When a window begins, and when it ends.
+void append_frame(TextBlock& block, const Inspection& inspection, microseconds begin,
+                  microseconds end) {
+  const auto now = inspection.now;
+  block.row("window", "from " + instant_text(begin), when_text(begin, now));
+  block.row("", "to   " + instant_text(end), when_text(end, now));
+  if (end <= now) block.note(block.tone("it has ended: its count is no more", Tone::kDim));
+  if (begin > now) {
+    block.note(
+        block.tone("it is to come: a clock was ahead, or this one is behind", Tone::kWarning));
+  }
+}
+
+void append_window(TextBlock& block, const Inspection& inspection) {
+  append_gauge_of_use(block, inspection);
+  const auto& count = inspection.state.counts.front();
+  append_frame(block, inspection, count.at, count.at + inspection.state.limit->window);
+}
+
+void append_estimate(TextBlock& block, const Inspection& inspection) {
+  append_gauge_of_use(block, inspection);
+  auto previous = inspection.state.counts.front();
+  auto current = inspection.state.counts.back();
+  const auto window = current.at - previous.at;
+  // The script moves its windows on when it writes; until then a reader does.
+  const auto moves = std::clamp<std::int64_t>((inspection.now - current.at) / window, 0, 2);
+  for (auto i = moves; i > 0; --i) {
+    previous = current;
+    current = {.at = current.at + window, .units = 0};
+  }
+  const auto elapsed = std::clamp(inspection.now - current.at, microseconds{0}, window);
+  const auto share = as_double(window - elapsed) / as_double(window);
+  append_frame(block, inspection, current.at, current.at + window);
+  block.row("this one", fmt::format("{}", current.units));
+  block.row("previous", fmt::format("{}", previous.units),
+            previous.units > 0 ? fmt::format("{} % of it counts", amount_text(share * 100)) : "");
+  if (inspection.used_exact) {
+    block.row("estimate", amount_text(*inspection.used_exact), "rounded up: used");
+  }
+}
+
+// --- buckets and queues ---
+
+std::string rate_part(const Inspection& inspection) {
+  const auto one = interval(inspection);
+  return one ? fmt::format("one every {}", interval_text(*one)) : std::string();
+}
+
+void append_level(TextBlock& block, const Inspection& inspection) {
+  append_gauge_of_use(block, inspection);
+  if (!inspection.burst || !inspection.used_exact) return;
+  const auto burst = static_cast<double>(*inspection.burst);
+  const auto level = burst - *inspection.used_exact;
+  // A burst that has been lowered may be owed more than it has.
+  block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),
+            rate_part(inspection));
+}
+
+void append_tokens(TextBlock& block, const Inspection& inspection) {
+  append_level(block, inspection);
+  if (!inspection.state.time) return;
+  block.row("counted", instant_text(*inspection.state.time),
+            when_text(*inspection.state.time, inspection.now));
+}
+
+void append_arrival(TextBlock& block, const Inspection& inspection) {
+  append_level(block, inspection);
+  if (!inspection.state.time) return;
+  block.row("tat", instant_text(*inspection.state.time),
+            when_text(*inspection.state.time, inspection.now));
+}
+
+/// The departures of those who wait lie one interval apart; one interval after the last of them
+/// nobody has to wait.
+void append_queue(TextBlock& block, const Inspection& inspection) {
+  append_gauge_of_use(block, inspection);
+  const auto one = interval(inspection);
+  if (!one || !inspection.used || !inspection.reset_after) return;
+  const auto waiting = std::max<std::int64_t>(0, *inspection.used - 1);
+  std::string about;
+  if (waiting > 0) {
+    const auto each = as_double(*inspection.window) / static_cast<double>(*inspection.limit);
+    const auto before = [&](std::int64_t intervals) {
+      const auto ahead = static_cast<double>(intervals) * each;
+      return *inspection.reset_after - microseconds{std::llround(ahead)};
+    };
+    about = "next departs in " + wait_text(before(waiting));
+    if (waiting > 1) about += ", the last in " + wait_text(before(1));
+  }
+  block.row("waiting", fmt::format("{}", waiting), about);
+  block.row("rate", fmt::format("{} per {}", *inspection.limit, period_text(*inspection.window)),
+            rate_part(inspection));
+  if (inspection.state.time) {
+    block.row("last", instant_text(*inspection.state.time),
+              when_text(*inspection.state.time, inspection.now));
+  }
+}
+
+// --- entries and leases ---
+
+/// Whether the entry counts no more, counts, or is to come.
+Tone tone_of_entry(const Inspection& inspection, microseconds at) {
+  if (at > inspection.now) return Tone::kWarning;
+  if (inspection.window && inspection.now - at >= *inspection.window) return Tone::kDim;
+  return Tone::kPlain;
+}
+
+std::string leaves_text(const Inspection& inspection, microseconds at) {
+  if (!inspection.window) return {};
+  const auto end = at + *inspection.window;
+  if (end > inspection.now) {
+    return fmt::format("leaves in {}{}", tilde(inspection), wait_text(end - inspection.now));
+  }
+  return fmt::format("left {}{} ago", tilde(inspection), age_text(inspection.now - end));
+}
+
+std::string entry_time(const TextBlock& block, const limiter::InspectedEntry& entry) {
+  std::string text = format_instant(entry.at);
+  if (entry.count > 1) text += fmt::format("  {}{}", block.look().utf8 ? "×" : "x", entry.count);
+  return text;
+}
+
+void append_entries(TextBlock& block, const Inspection& inspection) {
+  std::int64_t shown = 0;
+  for (const auto& entry : inspection.entries) shown += entry.count;
+  const auto more = inspection.stored - shown;
+  block.row("entries", fmt::format("{}{}", inspection.stored,
+                                   inspection.entries.empty() ? "" : ", oldest first"));
+  if (inspection.expired > 0) {
+    block.item(block.tone(fmt::format("{} {} left the window and {} not pruned yet",
+                                      inspection.expired, inspection.expired == 1 ? "has" : "have",
+                                      inspection.expired == 1 ? "is" : "are"),
+                          Tone::kDim));
+  }
+  if (more > 0 && shown > 0)
+    block.item(block.tone(fmt::format("{} more, older", more), Tone::kDim));
+  std::vector<std::vector<std::string>> lines;
+  lines.reserve(inspection.entries.size());
+  for (const auto& entry : inspection.entries) {
+    const auto tone = tone_of_entry(inspection, entry.at);
+    lines.push_back({block.tone(entry_time(block, entry), tone),
+                     block.tone(when_text(entry.at, inspection.now), tone),
+                     block.tone(leaves_text(inspection, entry.at), tone),
+                     {}});
+  }
+  block.table(lines);
+}
+
+void append_bars(TextBlock& block, const Inspection& inspection) {
+  if (inspection.bars.empty() || !inspection.window) return;
+  const auto highest = *std::max_element(inspection.bars.begin(), inspection.bars.end());
+  const auto label = fmt::format("last {}{}", tilde(inspection), period_text(*inspection.window));
+  const bool beside = label.size() < TextBlock::kLabel;
+  if (!beside) block.row(label, "");
+  block.row(beside ? label : "", bars_text(inspection.bars, block.look().utf8));
+  const auto one = *inspection.window / static_cast<std::int64_t>(inspection.bars.size());
+  block.note(block.tone(
+      fmt::format("one bar is {}, the highest {}",
+                  one < std::chrono::seconds{1} || one.count() % 1'000'000 != 0 ? wait_text(one)
+                                                                                : period_text(one),
+                  highest),
+      Tone::kDim));
+}
+
+void append_leases(TextBlock& block, const Inspection& inspection) {
+  append_gauge_of_use(block, inspection);
+  const auto shown = static_cast<std::int64_t>(inspection.entries.size());
+  const auto more = inspection.stored - shown;
+  block.row("leases", fmt::format("{}{}", inspection.stored, shown > 0 ? ", by their end" : ""));
+  if (inspection.expired > 0) {
+    block.item(block.tone(fmt::format("{} {} lapsed and {} not removed yet", inspection.expired,
+                                      inspection.expired == 1 ? "has" : "have",
+                                      inspection.expired == 1 ? "is" : "are"),
+                          Tone::kDim));
+  }
+  if (more > 0 && shown > 0) {
+    block.item(block.tone(fmt::format("{} more, which lapse before these", more), Tone::kDim));
+  }
+  std::vector<std::vector<std::string>> lines;
+  lines.reserve(inspection.entries.size());
+  for (const auto& lease : inspection.entries) {
+    const bool lapsed = lease.at <= inspection.now;
+    const auto tone = lapsed ? Tone::kDim : Tone::kPlain;
+    const auto left = lapsed ? "lapsed " + age_text(inspection.now - lease.at) + " ago"
+                             : "lapses in " + wait_text(lease.at - inspection.now);
+    lines.push_back({block.tone(format_instant(lease.at), tone), block.tone(left, tone),
+                     block.tone(escaped(lease.holder), tone)});
+  }
+  block.table(lines);
+}
+
+void append_absent(std::string& out, const Inspection& inspection, std::string_view server) {
+  escape_text(out, inspection.key);
+  out += ": nothing is stored";
+  if (!server.empty()) escape_message(out.append(" in "), server);
+  out += "; as if unused";
+  if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
+  out += '\n';
+}
+
+}  // namespace
+
+void append_inspection_text(std::string& out, const Inspection& inspection, const Look& look,
+                            std::string_view server) {
+  if (!inspection.exists()) return append_absent(out, inspection, server);
+  TextBlock block(out, look);
+  append_key(block, inspection);
+  if (!inspection.is_limiter()) {
+    return block.note(block.tone("no state of a limiter's script", Tone::kWarning));
+  }
+  append_algorithm(block, inspection);
+  append_use(block, inspection);
+  append_clock(block, inspection);
+  if (const auto append = words_of(inspection).append) append(block, inspection);
+  const auto keeping = inspection.state.form->keeping;
+  if (keeping == Keeping::kLeases) append_leases(block, inspection);
+  if (keeping == Keeping::kTimes || keeping == Keeping::kScores) {
+    append_entries(block, inspection);
+    append_bars(block, inspection);
+  }
+  if (inspection.changed_while_read) {
+    block.note(block.tone("it was written to while it was read: figures are near, not exact",
+                          Tone::kWarning));
+  }
+}
+
+std::size_t columns_for_bars(const Look& look) noexcept {
+  const std::size_t room = look.columns > TextBlock::kLabel ? look.columns - TextBlock::kLabel : 1;
+  return std::min(room, kMostBars);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,126 @@
+#include "cli/inspect/watch.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/escape.h"
+#include "base/time.h"
+#include "base/wait.h"
+#include "cli/limits.h"
+#include "cli/term/screen.h"
+#include "cli/term/style.h"
+#include "cli/term/terminal.h"
+#include "limiter/limit.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr microseconds kLeast{100'000};
+
+/// The problem where another attempt may help; else throws it on.
+Problem passing_problem(const std::exception& error) {
+  if (dynamic_cast<const Interrupted*>(&error) != nullptr) throw;
+  Problem problem = describe(error);
+  if (problem.status != ExitStatus::kUnreachable) throw;
+  return problem;
+}
+
+/// Shows one text after another.
+class Watching {
+ public:
+  Watching(const Watch& how, Invocation& invocation) : how_(how), invocation_(invocation) {
+    if (how.redraws && may_draw(invocation.out.fd())) screen_.emplace(invocation.out);
+  }
+
+  void show(std::string text) {
+    lost_ = false;
+    text_ = std::move(text);
+    if (screen_) {
+      draw("every " + format_duration(how_.interval) + ", " + clock() + "; Ctrl-C ends",
+           Tone::kDim);
+    } else {
+      if (!first_ && !invocation_.json) invocation_.out.write("\n");
+      first_ = false;
+      invocation_.out.write(text_);
+      invocation_.out.flush();
+    }
+  }
+
+  /// Until it is time for the next text, or for the same anew.
+  void wait(Deadline next) {
+    if (screen_) {
+      screen_->wait(invocation_.interrupt, next);
+    } else {
+      wait_for(-1, 0, &invocation_.interrupt, next);
+    }
+  }
+
+  void show(const Problem& problem) {
+    if (screen_) {
+      std::string message;  // last, where it may be cut
+      escape_message(message, problem.message);
+      draw("no answer at " + clock() + ", trying again: " + message, Tone::kBad);
+    } else if (!lost_) {
+      write_stderr(render(problem, invocation_.command, invocation_.json));
+    }
+    lost_ = true;
+  }
+
+ private:
+  void draw(const std::string& header, Tone tone) {
+    screen_->draw(toned(header, tone, may_colour(invocation_.out.fd())), text_);
+  }
+
+  static std::string clock() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return instant_text(std::chrono::floor<std::chrono::seconds>(now));
+  }
+
+  const Watch& how_;
+  Invocation& invocation_;
+  std::optional<Screen> screen_;
+  std::string text_;
+  bool lost_ = false;
+  bool first_ = true;
+};
+
+}  // namespace
+
+microseconds parse_watch(const OptionalValue& option) {
+  if (!option.value) return Watch{}.interval;
+  const auto interval = parsed("--watch", [&] { return parse_duration(masked(*option.value)); });
+  if (interval < kLeast) {
+    throw UsageError("--watch: " + in_quotes(*option.value) + " is too often; at least " +
+                     format_duration(kLeast) + " is accepted");
+  }
+  return interval;
+}
+
+void watch(const Watch& how, Invocation& invocation, const std::function<std::string()>& read) {
+  std::string first = read();
+  Watching watching(how, invocation);
+  watching.show(std::move(first));
+  for (auto next = Clock::now();;) {
+    // What takes longer than the interval is not made up for.
+    next = std::max(next + how.interval, Clock::now());
+    watching.wait(next);
+    next = std::min(next, Clock::now());
+    std::optional<Problem> problem;
+    std::string text;
+    try {
+      text = read();
+    } catch (const std::exception& error) {
+      problem = passing_problem(error);
+    }
+    if (problem) {
+      watching.show(*problem);
+    } else {
+      watching.show(std::move(text));
+    }
+  }
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/configuration.h"
+#include "cli/failure.h"
+#include "cli/options.h"
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+
+namespace rlctl::cli {
+
+/// --limit, --algorithm and --burst, or --policy, as every command that has to do with limits takes
+/// them.
+struct LimitOptions {
+  std::vector<std::string> limits = {};
+  std::optional<std::string> algorithm = {}, burst = {}, policy = {};
+};
+
+void add_limit_options(Options& options, LimitOptions& target);
+/// The section of --help that lists what --algorithm takes.
+[[nodiscard]] std::string algorithm_help();
+/// The same for a command with another default, or with none where this is empty.
+[[nodiscard]] std::string list_algorithms(std::string_view default_name);
+
+/// What they say: one algorithm, and at least one limit.
+struct Limiter {
+  const limiter::Algorithm* algorithm = nullptr;
+  std::vector<limiter::Limit> limits = {};
+  const limiter::Policy* policy = nullptr;  ///< where --policy names one; the configuration's
+};
+
+/// Throws UsageError unless algorithm, limits and cost fit together, so that nothing is asked that
+/// a script would only refuse; for --policy also what reading the configuration throws.
+[[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
+                                      ConfigurationSource& configuration);
+
+/// The same where a limit need not be given: none without --limit and --policy. --algorithm or
+/// --burst alone is a UsageError.
+[[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
+                                                              ConfigurationSource& configuration);
+
+/// The keys that operands mean: themselves, or with a policy its template filled with as many of
+/// them as it takes, one key after the other. `limiter` may be null. None without operands, except
+/// for a policy without arguments, which is one key. Throws UsageError on an empty operand and on a
+/// wrong number of them.
+[[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
+                                                  std::span<const std::string> operands);
+
+/// "policy 'login' (key login:%s) takes 1 argument", the beginning of a complaint.
+[[nodiscard]] std::string takes_arguments(const limiter::Policy& policy);
+/// ", not 2: 'a', 'b'", its end.
+[[nodiscard]] std::string but_given(std::span<const std::string> operands);
+
+/// "limit":5,"window_us":60000000,"burst":null
+void append_limit_fields(std::string& out, const limiter::Algorithm& algorithm,
+                         const limiter::Limit& limit);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,283 @@
+#include <histedit.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cwchar>
+#include <memory>
+#include <utility>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#include "base/escape.h"
+#include "cli/term/line_history.h"
+#include "cli/term/line_source.h"
+#include "cli/term/output.h"
+#include "cli/term/terminal.h"
+
+// What line_source.h says of typed_lines(): by libedit, which is included nowhere else.
+
+namespace rlctl::cli {
+namespace {
+
+struct EndEditor {
+  void operator()(EditLine* editor) const noexcept { ::el_end(editor); }
+};
+struct EndHistory {
+  void operator()(History* history) const noexcept { ::history_end(history); }
+};
+
+using Function = unsigned char (*)(EditLine*, int);
+
+/// Makes a function known to EL_BIND. The editor copies both texts and never frees them, which is
+/// not to be reported as a leak of ours.
+void add_function(EditLine* editor, const char* name, const char* help, Function function) {
+#if defined(__SANITIZE_ADDRESS__)
+  const __lsan::ScopedDisabler not_ours;
+#endif
+  ::el_set(editor, EL_ADDFN, name, help, function);
+}
+
+class TypedLines final : public LineSource {
+ public:
+  TypedLines(std::string prompt, std::string history_file, Complete complete, BreakKey& key,
+             const Interrupt& interrupt);
+
+  std::optional<std::string> next() override;
+
+ private:
+  /// Why the editor was given no character.
+  enum class Stopped { kNot, kCancelled, kEnded };
+
+  static TypedLines& of(EditLine* editor);
+  static char* prompt_of(EditLine* editor) { return of(editor).prompt_.data(); }
+  static int read_character(EditLine* editor, wchar_t* character);
+  static unsigned char complete_word(EditLine* editor, int character);
+
+  int read_character(wchar_t& character);
+  bool wait_for_byte();
+  void look_at_size();
+  unsigned char complete_word();
+  void show(const std::vector<std::string>& words) const;
+  void remember(const std::string& line);
+
+  std::string prompt_;
+  LineHistory history_;
+  Complete complete_;
+  BreakKey& key_;
+  const Interrupt& interrupt_;
+  Suspension suspension_{STDOUT_FILENO, "", ""};
+  ResizeSignal resize_signal_;
+  std::unique_ptr<History, EndHistory> list_{::history_init()};
+  std::unique_ptr<EditLine, EndEditor> editor_;
+  std::pair<std::size_t, std::size_t> size_;
+  Stopped stopped_ = Stopped::kNot;
+  bool is_warned_ = false;  ///< Ctrl-C came, and nothing was typed since
+};
+
+TypedLines::TypedLines(std::string prompt, std::string history_file, Complete complete,
+                       BreakKey& key, const Interrupt& interrupt)
+    : prompt_(std::move(prompt)),
+      history_(std::move(history_file)),
+      complete_(std::move(complete)),
+      key_(key),
+      interrupt_(interrupt) {
+  // Where there is no locale that knows more than ASCII, what is typed is taken for UTF-8.
+  std::setlocale(LC_CTYPE, "");
+  if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
+  editor_.reset(::el_init("rlctl", stdin, stdout, stderr));
+  HistEvent event{};
+  ::history(list_.get(), &event, H_SETSIZE, static_cast<int>(LineHistory::kMost));
+  for (const auto& line : history_.lines()) {
+    ::history(list_.get(), &event, H_ENTER, line.c_str());
+  }
+  auto* editor = editor_.get();
+  ::el_set(editor, EL_CLIENTDATA, this);
+  ::el_set(editor, EL_PROMPT, &TypedLines::prompt_of);
+  ::el_set(editor, EL_EDITOR, "emacs");
+  ::el_set(editor, EL_SIGNAL, 0);
+  ::el_set(editor, EL_HIST, ::history, list_.get());
+  using ReadCharacter = int (*)(EditLine*, wchar_t*);
+  ::el_set(editor, EL_GETCFN, static_cast<ReadCharacter>(&TypedLines::read_character));
+  add_function(editor, "rlctl-complete", "complete the word", &TypedLines::complete_word);
+  ::el_set(editor, EL_BIND, "^I", "rlctl-complete", nullptr);
+  ::el_set(editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  size_ = {terminal_width(STDOUT_FILENO), terminal_height(STDOUT_FILENO)};
+}
+
+TypedLines& TypedLines::of(EditLine* editor) {
+  void* data = nullptr;
+  ::el_get(editor, EL_CLIENTDATA, &data);
+  return *static_cast<TypedLines*>(data);
+}
+
+// ---- Characters ----
+
+int TypedLines::read_character(EditLine* editor, wchar_t* character) {
+  return of(editor).read_character(*character);
+}
+
+void TypedLines::look_at_size() {
+  const std::pair now{terminal_width(STDOUT_FILENO), terminal_height(STDOUT_FILENO)};
+  if (std::exchange(size_, now) == now) return;
+  ::el_resize(editor_.get());
+  ::el_set(editor_.get(), EL_REFRESH);
+}
+
+/// False where there is to be none: see stopped_.
+bool TypedLines::wait_for_byte() {
+  while (true) {
+    std::array<pollfd, 4> polled{{{STDIN_FILENO, POLLIN, 0},
+                                  {interrupt_.fd(), POLLIN, 0},
+                                  {is_warned_ ? -1 : key_.fd(), POLLIN, 0},
+                                  {suspension_.fd(), POLLIN, 0}}};
+    const int ready = ::poll(polled.data(), polled.size(), -1);
+    if (ready < 0 && errno != EINTR) stopped_ = Stopped::kEnded;
+    if (interrupt_.signal() != 0) stopped_ = Stopped::kEnded;
+    if (ready > 0 && polled[2].revents != 0) stopped_ = Stopped::kCancelled;
+    if (stopped_ != Stopped::kNot) return false;
+    if (ready > 0 && polled[3].revents != 0) {
+      // It was stopped, and the terminal was somebody else's; the editor believes it is as before.
+      suspension_.clear();
+      ::el_set(editor_.get(), EL_PREP_TERM, 0);
+      ::el_set(editor_.get(), EL_PREP_TERM, 1);
+      ::el_set(editor_.get(), EL_REFRESH);
+    }
+    look_at_size();
+    if (ready > 0 && polled[0].revents != 0) return true;
+  }
+}
+
+int TypedLines::read_character(wchar_t& character) {
+  std::mbstate_t state{};
+  while (true) {
+    if (!wait_for_byte()) return -1;
+    char byte = 0;
+    const auto count = ::read(STDIN_FILENO, &byte, 1);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0) {
+      stopped_ = Stopped::kEnded;
+      return 0;
+    }
+    key_.clear();
+    is_warned_ = false;
+    constexpr auto kMore = static_cast<std::size_t>(-2), kBad = static_cast<std::size_t>(-1);
+    const auto size = std::mbrtowc(&character, &byte, 1, &state);
+    if (size == kMore) continue;
+    if (size == kBad) {
+      state = {};
+      continue;
+    }
+    return 1;
+  }
+}
+
+// ---- Completion ----
+
+unsigned char TypedLines::complete_word(EditLine* editor, int /*character*/) {
+  return of(editor).complete_word();
+}
+
+std::string common_beginning(const std::vector<std::string>& words) {
+  std::string common = words.front();
+  for (const auto& word : words) {
+    const auto [end, ignored] =
+        std::mismatch(common.begin(), common.end(), word.begin(), word.end());
+    common.erase(end, common.end());
+  }
+  return common;
+}
+
+/// Below the line, in columns.
+void TypedLines::show(const std::vector<std::string>& words) const {
+  std::size_t width = 0;
+  for (const auto& word : words) width = std::max(width, word.size() + 2);
+  const auto columns = std::max(size_.first / width, std::size_t{1});
+  std::string text = "\n";
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    escape_message(text, words[i]);
+    const bool ends_line = (i + 1) % columns == 0 || i + 1 == words.size();
+    text += ends_line ? "\n" : std::string(width - words[i].size(), ' ');
+  }
+  Output out(STDOUT_FILENO, interrupt_);
+  out.write(text);
+  out.flush();
+}
+
+unsigned char TypedLines::complete_word() {
+  const LineInfo* info = ::el_line(editor_.get());
+  const std::string_view line(info->buffer, static_cast<std::size_t>(info->cursor - info->buffer));
+  const auto words = complete_(line);
+  if (words.empty()) return CC_REFRESH_BEEP;
+  const auto common = common_beginning(words);
+  // How much of it is there already: the longest end of the line that it begins with.
+  auto typed = std::min(common.size(), line.size());
+  while (typed > 0 && line.substr(line.size() - typed) != common.substr(0, typed)) --typed;
+  auto more = common.substr(typed);
+  if (words.size() == 1) more += ' ';
+  if (!more.empty()) {
+    ::el_insertstr(editor_.get(), more.c_str());
+    return CC_REFRESH;
+  }
+  try {
+    show(words);
+  } catch (const std::exception&) {
+    stopped_ = Stopped::kEnded;  // nobody reads it, or Ctrl-C came
+    return CC_EOF;
+  }
+  return CC_REDISPLAY;
+}
+
+// ---- Lines ----
+
+void TypedLines::remember(const std::string& line) {
+  if (!history_.add(line)) return;
+  HistEvent event{};
+  ::history(list_.get(), &event, H_ENTER, line.c_str());
+}
+
+std::optional<std::string> TypedLines::next() {
+  constexpr std::string_view kHint = "\n(once more, or 'quit', leaves)\n";
+  while (true) {
+    stopped_ = Stopped::kNot;
+    // A line may have been read without a byte being waited for.
+    if (!key_.pressed()) is_warned_ = false;
+    int count = 0;
+    const char* typed = ::el_gets(editor_.get(), &count);
+    if (typed != nullptr && count > 0) {
+      std::string line(typed, static_cast<std::size_t>(count));
+      while (!line.empty() &&
+             std::string_view(" \r\n").find(line.back()) != std::string_view::npos) {
+        line.pop_back();
+      }
+      remember(line);
+      return line;
+    }
+    if (stopped_ == Stopped::kCancelled) {
+      is_warned_ = true;
+      write_stderr(kHint);
+      ::el_reset(editor_.get());
+      continue;
+    }
+    write_stderr("\n");
+    interrupt_.check();
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<LineSource> typed_lines(std::string prompt, std::string history_file,
+                                        Complete complete, BreakKey& key,
+                                        const Interrupt& interrupt) {
+  return std::make_unique<TypedLines>(std::move(prompt), std::move(history_file),
+                                      std::move(complete), key, interrupt);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,83 @@
+#include "cli/term/output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// What a pipe takes at once when poll() says there is room: not more, or the write would block.
+/// Whole lines where that is possible, so that those of several processes do not mix.
+std::size_t size_of_piece(std::string_view text) {
+  if (text.size() <= PIPE_BUF) return text.size();
+  const auto newline = text.substr(0, PIPE_BUF).rfind('\n');
+  return newline == text.npos ? PIPE_BUF : newline + 1;
+}
+
+OutputError cannot_write(int error) {
+  return OutputError("cannot write to standard output: " + errno_text(error));
+}
+
+}  // namespace
+
+void Output::require_open() const {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) throw cannot_write(EBADF);
+}
+
+void Output::flush() {
+  std::size_t written = 0;
+  try {
+    while (written < buffer_.size()) {
+      wait_for_room();
+      written += write_some(std::string_view(buffer_).substr(written));
+    }
+  } catch (...) {
+    buffer_.erase(0, written);  // so that a later flush() does not write it again
+    throw;
+  }
+  buffer_.clear();
+}
+
+/// A signal ends the waiting only: what goes out without it has been counted and is still said.
+void Output::wait_for_room() const {
+  pollfd fds[] = {{fd_, POLLOUT, 0}, {interrupt_.fd(), POLLIN, 0}};
+  while (::poll(fds, 2, -1) <= 0 || fds[0].revents == 0) interrupt_.check();
+}
+
+std::size_t Output::write_some(std::string_view text) {
+  const auto count = ::write(fd_, text.data(), size_of_piece(text));
+  if (count >= 0) return static_cast<std::size_t>(count);
+  const int error = errno;
+  if (error == EINTR || error == EAGAIN || error == EWOULDBLOCK) return 0;
+  buffer_.clear();
+  if (error == EPIPE) throw OutputClosed();
+  throw cannot_write(error);
+}
+
+void write_stderr(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto count = ::write(STDERR_FILENO, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void guard_standard_descriptors() noexcept {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is fd itself. Opened the wrong way round: using it fails, as it would
+    // have; a closed standard input is not an empty one.
+    [[maybe_unused]] const int opened = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace rlctl::cli

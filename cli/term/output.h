@@ -1,0 +1,50 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "base/interrupt.h"
+
+namespace rlctl::cli {
+
+/// Nobody reads our output any more (`| head -1`): main() ends the process by SIGPIPE.
+class OutputClosed : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "standard output is closed"; }
+};
+
+/// Standard output. What is written is kept until flush(), and nothing is lost in silence: flush()
+/// throws OutputClosed, OutputError (a full disk) or Interrupted. Once interrupted,
+/// it writes what goes out without blocking, and throws where that is not all.
+class Output {
+ public:
+  Output(int fd, const Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
+
+  /// To append to.
+  [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
+  void write(std::string_view text) { buffer_ += text; }
+  void flush();
+  /// Throws what flush() would throw where nothing can ever be written, since it was closed from
+  /// the start: for who does what cannot be undone.
+  void require_open() const;
+  [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  void wait_for_room() const;
+  std::size_t write_some(std::string_view text);
+
+  int fd_;
+  const Interrupt& interrupt_;
+  std::string buffer_;
+};
+
+/// To stderr, whole, by one write where the system does so. Failing there cannot be reported.
+void write_stderr(std::string_view text) noexcept;
+
+/// Opens /dev/null where 0, 1 or 2 is closed, so that no socket gets such a number; reading and
+/// writing there stay errors.
+void guard_standard_descriptors() noexcept;
+
+}  // namespace rlctl::cli

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/term/style.h"
+#include "cli/term/terminal.h"
+
+namespace rlctl::cli {
+
+/// Facts as people read them: a label, what it is, and what there is to say about that, in columns:
+///
+///     used       5 of 5                 next free in 12.041 s, empty in 59.310 s
+///
+/// Where a line would be wider than the terminal, its last part moves below; it is broken after
+/// commas, else at blanks. Nothing is cut: a single word may be too wide, as keys are. Texts may be
+/// toned(), and what is data in them has been escaped.
+class TextBlock {
+ public:
+  TextBlock(std::string& out, const Look& look) : out_(out), look_(look) {}
+
+  /// How far labels reach.
+  static constexpr std::size_t kLabel = 11;
+  /// Columns for what stands behind labels.
+  [[nodiscard]] std::size_t room() const noexcept;
+  [[nodiscard]] const Look& look() const noexcept { return look_; }
+  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+    return toned(text, tone, look_.colour);
+  }
+
+  void row(std::string_view label, std::string_view main, std::string_view about = {});
+  /// A sentence behind no label.
+  void note(std::string_view text) { row({}, {}, text); }
+  /// A line of a list, under the label.
+  void item(std::string_view text);
+  /// Lines of a list, each of the same number of cells, in columns: the first and the last to the
+  /// left, those between to the right. Where that is too wide, the cells behind the first stand
+  /// below it. Cells may be empty.
+  void table(const std::vector<std::vector<std::string>>& lines);
+
+ private:
+  void append_wrapped(std::string_view text, std::size_t indent);
+  void stack(const std::vector<std::string>& cells);
+
+  std::string& out_;
+  const Look& look_;
+};
+
+}  // namespace rlctl::cli

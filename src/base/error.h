@@ -1,0 +1,59 @@
+#pragma once
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rlctl {
+
+/// A failure with something to say about what the user can do. what() is one line, raw: whoever
+/// prints it escapes it. hint() may be empty.
+class HintedError : public std::runtime_error {
+ public:
+  explicit HintedError(const std::string& message, std::string hint = {})
+      : std::runtime_error(message), hint_(std::move(hint)) {}
+  [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
+
+ private:
+  std::string hint_;
+};
+
+/// A value that a person wrote and that cannot be used; what() names the value and says what is
+/// accepted.
+class UsageError : public HintedError {
+ public:
+  using HintedError::HintedError;
+};
+
+/// A file that cannot be read, or does not hold what it should, although the command line itself is
+/// correct. what() names the file.
+class InputError : public HintedError {
+ public:
+  using HintedError::HintedError;
+};
+
+/// Output that cannot be written: a full disk, a missing folder. what() names the file.
+class OutputError : public HintedError {
+ public:
+  using HintedError::HintedError;
+};
+
+/// An Interrupt was raised (Ctrl-C).
+class Interrupted : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
+};
+
+/// Calls a parser and puts the option's name before what it complains about.
+template <typename Parse>
+auto parsed(std::string_view option, Parse parse) {
+  try {
+    return parse();
+  } catch (const UsageError& error) {
+    throw UsageError(std::string(option).append(": ").append(error.what()), error.hint());
+  }
+}
+
+}  // namespace rlctl

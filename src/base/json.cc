@@ -1,0 +1,126 @@
+#include "base/json.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+#include "base/escape.h"
+#include "base/text.h"
+
+namespace rlctl {
+namespace {
+
+void append_escaped_ascii(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      break;
+  }
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte < 0x20) {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+  } else {
+    out += c;
+  }
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const auto length = utf8_length(text);
+    if (length == 1) {
+      append_escaped_ascii(out, text.front());
+    } else if (length > 1) {
+      out += text.substr(0, length);
+    } else {
+      fmt::format_to(std::back_inserter(out), "\\\\x{:02x}",
+                     static_cast<unsigned char>(text.front()));
+    }
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  out += '"';
+}
+
+void JsonWriter::separate() {
+  if (!is_first_) out_ += ',';
+  is_first_ = false;
+}
+
+JsonWriter& JsonWriter::open(char bracket) {
+  separate();
+  out_ += bracket;
+  is_first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::close(char bracket) {
+  out_ += bracket;
+  is_first_ = false;
+  return *this;
+}
+
+JsonWriter& JsonWriter::name(std::string_view name) {
+  separate();
+  append_json_string(out_, name);
+  out_ += ':';
+  is_first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  separate();
+  append_json_string(out_, text);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(bool truth) {
+  return raw(truth ? "true" : "false");
+}
+
+JsonWriter& JsonWriter::value(double number) {
+  if (!std::isfinite(number)) return null();
+  separate();
+  fmt::format_to(std::back_inserter(out_), "{}", number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::null() {
+  return raw("null");
+}
+
+JsonWriter& JsonWriter::raw(std::string_view json) {
+  separate();
+  out_ += json;
+  return *this;
+}
+
+JsonWriter& JsonWriter::integer(std::int64_t number) {
+  separate();
+  append_number(out_, number);
+  return *this;
+}
+
+}  // namespace rlctl

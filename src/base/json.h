@@ -1,0 +1,69 @@
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rlctl {
+
+/// A JSON string with its quotes. JSON has no bytes: bytes that are not UTF-8 become the text \xNN.
+void append_json_string(std::string& out, std::string_view text);
+
+/// Appends JSON to a string, compact, on one line. Commas are its business; whoever uses it closes
+/// what it opens.
+///
+///     JsonWriter json(out);
+///     json.begin_object().field("key", key).field("limit", 5).end_object();
+class JsonWriter {
+ public:
+  /// `out` must outlive it. Its contents stay.
+  explicit JsonWriter(std::string& out) : out_(out) {}
+
+  JsonWriter& begin_object() { return open('{'); }
+  JsonWriter& end_object() { return close('}'); }
+  JsonWriter& begin_array() { return open('['); }
+  JsonWriter& end_array() { return close(']'); }
+
+  /// The name of a field; its value comes next.
+  JsonWriter& name(std::string_view name);
+
+  JsonWriter& value(std::string_view text);
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(bool truth);
+  template <std::integral Integer>
+  requires(!std::same_as<Integer, bool>) JsonWriter& value(Integer number) {
+    return integer(static_cast<std::int64_t>(number));
+  }
+  /// The shortest digits that read back as the same number; what JSON cannot say (an infinity) is
+  /// null.
+  JsonWriter& value(double number);
+  /// As a whole number; fields of it end in _us.
+  JsonWriter& value(std::chrono::microseconds duration) { return integer(duration.count()); }
+  JsonWriter& null();
+  /// Null where there is none.
+  template <typename Value>
+  JsonWriter& value(const std::optional<Value>& optional) {
+    return optional ? value(*optional) : null();
+  }
+  /// JSON that was written before.
+  JsonWriter& raw(std::string_view json);
+
+  template <typename Value>
+  JsonWriter& field(std::string_view name, const Value& value) {
+    return this->name(name).value(value);
+  }
+
+ private:
+  JsonWriter& open(char bracket);
+  JsonWriter& close(char bracket);
+  JsonWriter& integer(std::int64_t number);
+  void separate();
+
+  std::string& out_;
+  bool is_first_ = true;  ///< of an array or object, or behind a name: no comma
+};
+
+}  // namespace rlctl

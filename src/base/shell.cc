@@ -1,0 +1,133 @@
+#include "base/shell.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/escape.h"
+#include "base/text.h"
+
+namespace rlctl {
+namespace {
+
+constexpr std::string_view kNeedNoQuotes =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%";
+
+/// As bash, zsh and ksh take it, where a terminal would act on what stands in it.
+std::string quoted_with_escapes(const std::string& word) {
+  std::string out;
+  for (const char c : word) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  std::string shown = "$'";
+  escape_message(shown, out);
+  return shown + "'";
+}
+
+bool needs_escapes(const std::string& word) {
+  std::string shown;
+  escape_message(shown, word);
+  return shown != word;
+}
+
+class WordSplitter {
+ public:
+  explicit WordSplitter(std::string_view text) : text_(text), rest_(text) {}
+
+  std::vector<std::string> split() {
+    while (!rest_.empty()) {
+      const char c = take();
+      if (kBlanks.find(c) != kBlanks.npos) {
+        end_word();
+      } else if (c == '\'' || c == '"') {
+        take_quoted(c);
+      } else if (c == '\\') {
+        take_escaped();
+      } else {
+        word() += c;
+      }
+    }
+    end_word();
+    return std::move(words_);
+  }
+
+ private:
+  static constexpr std::string_view kBlanks = " \t\r\n";
+  static constexpr std::string_view kEscapedInQuotes = "$`\"\\";
+
+  char take() {
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    return c;
+  }
+  /// Of which there is one from the first quote on: '' is a word.
+  std::string& word() {
+    if (!word_) word_.emplace();
+    return *word_;
+  }
+  void end_word() {
+    if (word_) words_.push_back(std::move(*word_));
+    word_.reset();
+  }
+
+  /// A backslash before a line end joins two lines.
+  void take_escaped() {
+    if (rest_.empty()) {
+      throw UsageError(in_quotes(text_) + " ends in a backslash with nothing behind it");
+    }
+    if (const char c = take(); c != '\n') word() += c;
+  }
+
+  void take_quoted(char quote) {
+    word();
+    while (!rest_.empty()) {
+      const char c = take();
+      if (c == quote) return;
+      const bool escapes =
+          quote == '"' && c == '\\' && !rest_.empty() &&
+          (rest_.front() == '\n' || kEscapedInQuotes.find(rest_.front()) != kEscapedInQuotes.npos);
+      if (escapes) {
+        take_escaped();
+      } else {
+        word() += c;
+      }
+    }
+    throw UsageError(in_quotes(text_) + " has a quote that is not closed: " + quote);
+  }
+
+  std::string_view text_, rest_;
+  std::vector<std::string> words_;
+  std::optional<std::string> word_;
+};
+
+}  // namespace
+
+std::vector<std::string> shell_words(std::string_view text) {
+  return WordSplitter(text).split();
+}
+
+std::string shell_quoted(const std::string& word) {
+  if (needs_escapes(word)) return quoted_with_escapes(word);
+  if (!word.empty() && word.find_first_not_of(kNeedNoQuotes) == word.npos) return word;
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
+std::string command_line(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) {
+    if (!out.empty()) out += ' ';
+    out += shell_quoted(word);
+  }
+  return out;
+}
+
+}  // namespace rlctl

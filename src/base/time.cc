@@ -1,0 +1,367 @@
+#include "base/time.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace rlctl {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// ---- Durations as they are typed ----
+
+constexpr std::string_view kUnitNames = "us, ms, s, m, h or d";
+
+struct Unit {
+  std::string_view name;
+  std::string_view also;  ///< a second spelling that people type
+  std::string_view full;  ///< and the whole word
+  microseconds length;
+};
+
+// Largest first: the order in which a duration may name them.
+constexpr std::array kUnits{
+    Unit{"d", "d", "day", std::chrono::days{1}},
+    Unit{"h", "hr", "hour", std::chrono::hours{1}},
+    Unit{"m", "min", "minute", std::chrono::minutes{1}},
+    Unit{"s", "sec", "second", std::chrono::seconds{1}},
+    Unit{"ms", "ms", "millisecond", std::chrono::milliseconds{1}},
+    Unit{"us", "us", "microsecond", microseconds{1}},
+};
+
+const Unit* find_unit(std::string_view name) {
+  const auto plural_of = [&](std::string_view word) {
+    return name.size() == word.size() + 1 && name.starts_with(word) && name.ends_with('s');
+  };
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
+    return name == u.name || name == u.also || name == u.full || plural_of(u.full) ||
+           (u.also != u.name && plural_of(u.also));
+  });
+  return unit == kUnits.end() ? nullptr : unit;
+}
+
+std::string_view take_word(std::string_view& text) {
+  const auto* end = std::find_if(text.begin(), text.end(), is_digit);
+  const auto word = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+[[noreturn]] void unknown_unit(std::string_view whole, std::string_view unit) {
+  if (unit.starts_with('.')) {
+    throw UsageError(fmt::format("'{}' has a fraction; use whole numbers: 1h30m, 500ms", whole));
+  }
+  throw UsageError(fmt::format("'{}' has unknown unit '{}'; use {}", whole, unit, kUnitNames));
+}
+
+/// `whole` is what the user wrote, for the message; `text` is the duration in it.
+microseconds parse_duration_in(std::string_view whole, std::string_view text) {
+  microseconds sum{0};
+  const Unit* last = nullptr;
+  if (text.empty()) {
+    throw UsageError(fmt::format("'{}' has no duration; write it like 60s or 1h30m", whole));
+  }
+  while (!text.empty()) {
+    const auto digits = take_digits(text);
+    const auto name = take_word(text);
+    if (digits.empty()) {
+      throw UsageError(
+          fmt::format("'{}' has '{}' where a number belongs; use decimal digits and "
+                      "a unit: 60s, 1h30m",
+                      whole, name));
+    }
+    if (name.empty()) {
+      throw UsageError(fmt::format("'{}' has no unit after {}; use {}", whole, digits, kUnitNames));
+    }
+    const Unit* unit = find_unit(name);
+    if (unit == nullptr) unknown_unit(whole, name);
+    if (last != nullptr && unit <= last) {
+      throw UsageError(
+          fmt::format("'{}' has its units out of order; largest first, each once", whole));
+    }
+    const auto most = (kLongestDuration - sum) / unit->length;
+    const auto count = bounded_value(digits, most);
+    if (count > most) {
+      throw UsageError(fmt::format("'{}' is too long; at most 100000000s is accepted", whole));
+    }
+    sum += count * unit->length;
+    last = unit;
+  }
+  return sum;
+}
+
+/// The largest unit in which `duration` is whole; the one after it where `skip` says so.
+std::string in_unit(microseconds duration, std::string_view skip = {}) {
+  const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
+    return duration % u.length == microseconds{0} && u.name != skip;
+  });
+  return fmt::format("{}{}", duration / unit->length, unit->name);
+}
+
+// ---- Instants ----
+
+/// Reads a text from its front; every step says whether it found what it was asked for.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : rest_(text) {}
+
+  bool literal(char c) {
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  /// Exactly `digits` decimal digits.
+  bool number(std::size_t digits, int& value) {
+    if (rest_.size() < digits) return false;
+    value = 0;
+    for (std::size_t i = 0; i < digits; ++i) {
+      if (rest_[i] < '0' || rest_[i] > '9') return false;
+      value = value * 10 + (rest_[i] - '0');
+    }
+    rest_.remove_prefix(digits);
+    return true;
+  }
+
+  /// One to six digits behind the point, in µs.
+  bool fraction(int& us) {
+    us = 0;
+    int scale = 1'000'000;
+    int digit = 0;
+    while (scale > 1 && number(1, digit)) {
+      scale /= 10;
+      us += digit * scale;
+    }
+    return scale < 1'000'000;
+  }
+
+  [[nodiscard]] bool at_digit() const {
+    return !rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9';
+  }
+  [[nodiscard]] bool done() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+[[noreturn]] void not_an_instant(std::string_view text, std::string_view why) {
+  throw UsageError(
+      fmt::format("'{}' {}; write whole microseconds since 1970, or ISO 8601 with a zone such as "
+                  "2026-11-20T06:11:15.155201Z",
+                  text, why));
+}
+
+std::chrono::sys_days scan_date(Scanner& scanner, std::string_view text) {
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  if (!(scanner.number(4, year) && scanner.literal('-') && scanner.number(2, month) &&
+        scanner.literal('-') && scanner.number(2, day))) {
+    not_an_instant(text, "is not a time");
+  }
+  const std::chrono::year_month_day date{std::chrono::year{year},
+                                         std::chrono::month{static_cast<unsigned>(month)},
+                                         std::chrono::day{static_cast<unsigned>(day)}};
+  if (!date.ok()) not_an_instant(text, "has a day that no calendar has");
+  return date;
+}
+
+microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  int us = 0;
+  if (!(scanner.number(2, hour) && scanner.literal(':') && scanner.number(2, minute))) {
+    not_an_instant(text, "has no time of day");
+  }
+  if (scanner.literal(':')) {
+    if (!scanner.number(2, second)) not_an_instant(text, "has no seconds after ':'");
+    if (scanner.literal('.') && !scanner.fraction(us)) {
+      not_an_instant(text, "has no digits after '.'");
+    }
+    if (scanner.at_digit()) not_an_instant(text, "has more than six decimals");
+  }
+  if (hour > 23 || minute > 59 || second > 59) {
+    not_an_instant(text, "has a time of day that no clock shows");
+  }
+  return std::chrono::hours{hour} + std::chrono::minutes{minute} + std::chrono::seconds{second} +
+         microseconds{us};
+}
+
+/// Z, +01:00, +0100 or +01.
+std::chrono::minutes scan_zone(Scanner& scanner, std::string_view text) {
+  if (scanner.literal('Z')) return {};
+  const bool east = scanner.literal('+');
+  if (!east && !scanner.literal('-')) not_an_instant(text, "has no zone");
+  int hours = 0;
+  int minutes = 0;
+  bool read = scanner.number(2, hours);
+  if (read && !scanner.done()) {
+    scanner.literal(':');
+    read = scanner.number(2, minutes);
+  }
+  if (!read || hours > 23 || minutes > 59) not_an_instant(text, "has no such zone");
+  const auto offset = std::chrono::hours{hours} + std::chrono::minutes{minutes};
+  return east ? offset : -offset;
+}
+
+microseconds parse_iso(std::string_view text) {
+  Scanner scanner(text);
+  const auto date = scan_date(scanner, text);
+  if (!scanner.literal('T') && !scanner.literal(' ')) not_an_instant(text, "has no time of day");
+  const auto time = scan_time_of_day(scanner, text);
+  const auto zone = scan_zone(scanner, text);
+  if (!scanner.done()) not_an_instant(text, "goes on after its zone");
+  return date.time_since_epoch() + time - zone;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// ---- Times as people read them ----
+
+constexpr milliseconds kAllDigitsBelow{10};
+constexpr minutes kSecondsBelow{10};
+constexpr seconds kMinutesFrom = std::chrono::days{1};
+
+/// 600 s and more.
+std::string long_text(seconds duration) {
+  const auto total = duration.count();
+  const auto minute = total / 60 % 60;
+  const auto hour = total / 3600 % 24;
+  if (duration >= kMinutesFrom) return fmt::format("{}d{}h{}m", total / 86400, hour, minute);
+  if (hour > 0) return fmt::format("{}h{}m{}s", hour, minute, total % 60);
+  return fmt::format("{}m{}s", minute, total % 60);
+}
+
+std::string thousandths(std::int64_t thousandths, std::string_view unit) {
+  return fmt::format("{}.{:03} {}", thousandths / 1000, thousandths % 1000, unit);
+}
+
+}  // namespace
+
+microseconds parse_duration(std::string_view text) {
+  return parse_duration_in(text, text);
+}
+
+std::string format_duration(microseconds duration) {
+  if (duration == microseconds{0}) return "0s";
+  // A minute keeps the name under which its key is stored.
+  return in_unit(duration, duration == std::chrono::minutes{1} ? "m" : "");
+}
+
+microseconds parse_period(std::string_view whole, std::string_view text) {
+  if (text.empty() || is_digit(text.front())) return parse_duration_in(whole, text);
+  const Unit* unit = find_unit(text);
+  if (unit == nullptr) unknown_unit(whole, text);
+  return unit->length;
+}
+
+std::string in_largest_unit(microseconds duration) {
+  return in_unit(duration);
+}
+
+microseconds system_time() {
+  return std::chrono::duration_cast<microseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+}
+
+microseconds parse_instant(std::string_view text) {
+  const auto instant =
+      is_number(text) ? microseconds{parse_whole(text, "the time")} : parse_iso(text);
+  if (instant < microseconds{0} || instant > kLatestInstant) {
+    throw UsageError(fmt::format("'{}' is out of range; from 1970 to {} ({} us) is accepted", text,
+                                 format_instant(kLatestInstant), kLatestInstant.count()));
+  }
+  return instant;
+}
+
+std::string format_instant(microseconds instant) {
+  const auto day = std::chrono::floor<std::chrono::days>(instant);
+  const std::chrono::year_month_day date{std::chrono::sys_days{day}};
+  const std::chrono::hh_mm_ss time{instant - day};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count(),
+                     time.subseconds().count());
+}
+
+std::string wait_text(microseconds duration) {
+  if (duration.count() > 0 && duration < kAllDigitsBelow) {
+    return thousandths(duration.count(), "ms");
+  }
+  const auto rounded = std::chrono::ceil<milliseconds>(duration);
+  if (rounded < kSecondsBelow) return thousandths(rounded.count(), "s");
+  const auto whole = std::chrono::ceil<seconds>(duration);
+  return long_text(whole < kMinutesFrom ? whole : std::chrono::ceil<minutes>(duration));
+}
+
+std::string age_text(microseconds duration) {
+  if (duration.count() > 0 && duration < kAllDigitsBelow) {
+    return thousandths(duration.count(), "ms");
+  }
+  if (duration < kSecondsBelow) {
+    return thousandths(std::chrono::floor<milliseconds>(duration).count(), "s");
+  }
+  return long_text(std::chrono::floor<seconds>(duration));
+}
+
+std::string when_text(microseconds instant, microseconds now) {
+  if (instant == now) return "now";
+  return instant > now ? "in " + wait_text(instant - now) : age_text(now - instant) + " ago";
+}
+
+std::string ttl_text(microseconds ttl) {
+  const auto tenths = std::chrono::ceil<milliseconds>(ttl).count() / 100;
+  if (tenths >= seconds(kSecondsBelow).count() * 10) return wait_text(ttl);
+  return fmt::format("{}.{} s", tenths / 10, tenths % 10);
+}
+
+std::string period_text(microseconds period) {
+  std::string text = format_duration(period);
+  const auto unit = text.find_first_not_of("0123456789");
+  if (unit == text.npos) return text;
+  if (text.compare(unit, text.npos, "m") == 0) text += "in";
+  return text.insert(unit, 1, ' ');
+}
+
+std::string span_text(microseconds span) {
+  const auto count = static_cast<double>(span.count());
+  if (span < milliseconds{1}) return fmt::format("{} us", span.count());
+  if (span < seconds{1}) return fmt::format("{:.4g} ms", count / 1e3);
+  if (span < kSecondsBelow) return fmt::format("{:.4g} s", count / 1e6);
+  return long_text(std::chrono::round<seconds>(span));
+}
+
+std::string latency_text(std::chrono::nanoseconds duration) {
+  const auto three_digits = [](double value, std::string_view unit) {
+    const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", value, decimals, unit);
+  };
+  const auto us = static_cast<double>(duration.count()) / 1e3;
+  if (us < 999.5) return three_digits(us, "us");
+  if (us < 999.5e3) return three_digits(us / 1e3, "ms");
+  return three_digits(us / 1e6, "s");
+}
+
+std::string offset_text(microseconds offset) {
+  if (offset.count() == 0) return "0";
+  return (offset.count() < 0 ? "-" : "+") + span_text(std::chrono::abs(offset));
+}
+
+std::string instant_text(microseconds instant) {
+  constexpr std::string_view kNoDecimals = ".000000Z";
+  std::string text = format_instant(instant);
+  if (text.ends_with(kNoDecimals)) text.replace(text.size() - kNoDecimals.size(), text.npos, "Z");
+  return text;
+}
+
+}  // namespace rlctl

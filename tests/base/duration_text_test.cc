@@ -1,0 +1,93 @@
+#include "base/time.h"
+
+#include <doctest/doctest.h>
+
+namespace rlctl::cli {
+
+using std::chrono::days;
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+TEST_CASE("duration text: a wait is rounded up, an age down") {
+  CHECK(wait_text(microseconds{0}) == "0.000 s");
+  CHECK(wait_text(microseconds{-5}) == "0.000 s");
+  CHECK(wait_text(microseconds{1}) == "0.001 ms");
+  CHECK(wait_text(microseconds{9'999}) == "9.999 ms");
+  CHECK(wait_text(milliseconds{10}) == "0.010 s");
+  CHECK(wait_text(microseconds{12'040'001}) == "12.041 s");
+  CHECK(age_text(microseconds{12'040'999}) == "12.040 s");
+  CHECK(age_text(microseconds{1}) == "0.001 ms");
+}
+
+TEST_CASE("duration text: from ten minutes on in hours, minutes and seconds") {
+  CHECK(wait_text(microseconds{599'999'000}) == "599.999 s");
+  CHECK(wait_text(microseconds{599'999'001}) == "10m0s");
+  CHECK(wait_text(seconds{601}) == "10m1s");
+  CHECK(wait_text(hours{1} + microseconds{1}) == "1h0m1s");
+  CHECK(wait_text(hours{23} + minutes{59} + seconds{59}) == "23h59m59s");
+  CHECK(wait_text(days{1} - microseconds{1}) == "1d0h0m");
+  CHECK(wait_text(days{3} + seconds{1}) == "3d0h1m");
+  CHECK(age_text(microseconds{599'999'999}) == "599.999 s");
+  CHECK(age_text(hours{1} + milliseconds{999}) == "1h0m0s");
+  CHECK(age_text(days{3} + seconds{59}) == "3d0h0m");
+}
+
+TEST_CASE("duration text: an instant is before, now or to come") {
+  const seconds now{100};
+  CHECK(when_text(microseconds{99'999'999}, now) == "0.001 ms ago");
+  CHECK(when_text(now, now) == "now");
+  CHECK(when_text(now + milliseconds{3'200}, now) == "in 3.200 s");
+}
+
+TEST_CASE("duration text: a TTL in tenths of a second") {
+  CHECK(ttl_text(milliseconds{0}) == "0.0 s");
+  CHECK(ttl_text(milliseconds{59'310}) == "59.3 s");
+  CHECK(ttl_text(milliseconds{599'999}) == "599.9 s");
+  CHECK(ttl_text(minutes{61}) == "1h1m0s");
+}
+
+TEST_CASE("duration text: a period in one unit, an instant without empty decimals") {
+  CHECK(period_text(seconds{60}) == "60 s");
+  CHECK(period_text(minutes{90}) == "90 min");
+  CHECK(period_text(milliseconds{1'500}) == "1500 ms");
+  CHECK(period_text(days{30}) == "30 d");
+  CHECK(period_text(microseconds{1}) == "1 us");
+  CHECK(instant_text(seconds{1'795'155'123}) == "2026-11-20T06:12:03Z");
+  CHECK(instant_text(microseconds{1'795'155'123'100'000}) == "2026-11-20T06:12:03.100000Z");
+}
+
+TEST_CASE("duration text: how long something lasted, in four digits") {
+  CHECK(span_text(microseconds{0}) == "0 us");
+  CHECK(span_text(microseconds{999}) == "999 us");
+  CHECK(span_text(microseconds{1'000}) == "1 ms");
+  CHECK(span_text(microseconds{19'990}) == "19.99 ms");
+  CHECK(span_text(microseconds{638'312}) == "638.3 ms");
+  CHECK(span_text(milliseconds{1'500}) == "1.5 s");
+  CHECK(span_text(microseconds{59'970'000}) == "59.97 s");
+  CHECK(span_text(minutes{10}) == "10m0s");
+  CHECK(span_text(days{2}) == "2d0h0m");
+}
+
+TEST_CASE("duration text: what was timed, in three digits") {
+  CHECK(latency_text(nanoseconds{0}) == "0.00 us");
+  CHECK(latency_text(nanoseconds{9'994}) == "9.99 us");
+  CHECK(latency_text(nanoseconds{9'996}) == "10.0 us");
+  CHECK(latency_text(microseconds{87}) == "87.0 us");
+  CHECK(latency_text(nanoseconds{999'400}) == "999 us");
+  CHECK(latency_text(nanoseconds{999'600}) == "1.00 ms");
+  CHECK(latency_text(microseconds{12'345}) == "12.3 ms");
+  CHECK(latency_text(milliseconds{1'200}) == "1.20 s");
+  CHECK(latency_text(minutes{10}) == "600 s");
+}
+
+TEST_CASE("duration text: how far from an origin, and on which side") {
+  CHECK(offset_text(microseconds{0}) == "0");
+  CHECK(offset_text(milliseconds{10}) == "+10 ms");
+  CHECK(offset_text(milliseconds{-10}) == "-10 ms");
+}
+
+}  // namespace rlctl::cli

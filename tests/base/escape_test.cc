@@ -1,0 +1,68 @@
+#include "base/escape.h"
+#include "base/json.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace rlctl::cli {
+namespace {
+
+std::string text(std::string_view raw) {
+  std::string out;
+  escape_text(out, raw);
+  return out;
+}
+
+std::string message(std::string_view raw) {
+  std::string out;
+  escape_message(out, raw);
+  return out;
+}
+
+std::string json(std::string_view raw) {
+  std::string out;
+  append_json_string(out, raw);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("escape: UTF-8 stays as it is") {
+  CHECK(text("zoë:日本:😀") == "zoë:日本:😀");
+  CHECK(json("zoë:日本:😀") == "\"zoë:日本:😀\"");
+}
+
+TEST_CASE("escape: in text a value is one word that can be read back") {
+  CHECK(text("a b") == "a\\x20b");
+  CHECK(text("a\nb\rc\td") == "a\\nb\\rc\\td");
+  CHECK(text("a\\n") == "a\\\\n");
+  CHECK(text(std::string_view("\0\x1b\x7f", 3)) == "\\x00\\x1b\\x7f");
+}
+
+TEST_CASE("escape: in messages blanks and backslashes stay, control bytes do not") {
+  CHECK(message("cost 'a b' \\ \x1b[31m\n") == "cost 'a b' \\ \\x1b[31m\\n");
+}
+
+TEST_CASE("escape: bytes that are not UTF-8 are shown one by one") {
+  CHECK(text("\xff\xfe") == "\\xff\\xfe");
+  CHECK(text("\xc3") == "\\xc3");                             // cut off
+  CHECK(text("\xc0\xaf") == "\\xc0\\xaf");                    // overlong
+  CHECK(text("\xed\xa0\x80") == "\\xed\\xa0\\x80");           // a surrogate
+  CHECK(text("\xf4\x90\x80\x80") == "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
+  CHECK(text("\xe2\x82x") == "\\xe2\\x82x");
+  CHECK(json("a\xff") == "\"a\\\\xff\"");
+}
+
+TEST_CASE("escape: C1 control characters do not reach a terminal") {
+  CHECK(text("\xc2\x9b"
+             "31m") == "\\xc2\\x9b31m");
+  CHECK(text("\xc2\xa0") == "\xc2\xa0");
+}
+
+TEST_CASE("escape: JSON strings escape what JSON demands") {
+  CHECK(json("\"\\\n\t\x01") == "\"\\\"\\\\\\n\\t\\u0001\"");
+  CHECK(json("") == "\"\"");
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,112 @@
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "limiter/limit.h"
+
+using rlctl::format_instant;
+using rlctl::parse_instant;
+using rlctl::UsageError;
+using std::chrono::microseconds;
+
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+
+TEST_CASE("a whole number is microseconds since 1970") {
+  CHECK(parse_instant("0") == 0us);
+  CHECK(parse_instant("1700000000123456") == 1700000000123456us);
+  CHECK(parse_instant("4000000000000000") == 4000000000000000us);
+  CHECK(parse_instant("007") == 7us);
+}
+
+TEST_CASE("ISO 8601 is read in its zone") {
+  CHECK(parse_instant("2026-11-20T06:11:15.155201Z") == 1795155075155201us);
+  CHECK(parse_instant("2026-11-20T07:11:15.155201+01:00") == 1795155075155201us);
+  CHECK(parse_instant("2026-11-20T07:11:15.155201+0100") == 1795155075155201us);
+  CHECK(parse_instant("2026-11-20T07:11:15.155201+01") == 1795155075155201us);
+  CHECK(parse_instant("2026-11-20T00:41:15.155201-05:30") == 1795155075155201us);
+  CHECK(parse_instant("2026-11-20 06:11:15.155201Z") == 1795155075155201us);
+  CHECK(parse_instant("1970-01-01T01:00+01:00") == 0us);
+}
+
+TEST_CASE("seconds and their fraction may be left out") {
+  CHECK(parse_instant("2026-11-20T06:11Z") == 1795155060000000us);
+  CHECK(parse_instant("2026-11-20T06:11:15Z") == 1795155075000000us);
+  CHECK(parse_instant("2026-11-20T06:11:15.1Z") == 1795155075100000us);
+  CHECK(parse_instant("2026-11-20T06:11:15.000001Z") == 1795155075000001us);
+}
+
+TEST_CASE("leap years are the calendar's") {
+  CHECK(parse_instant("2000-02-29T00:00Z") == 951782400000000us);
+  CHECK(parse_instant("2024-02-29T00:00Z") == 1709164800000000us);
+  CHECK(parse_instant("2024-03-01T00:00Z") - parse_instant("2024-02-28T00:00Z") == 48h);
+  CHECK_THROWS_AS((void)parse_instant("2026-02-29T00:00Z"), UsageError);
+  CHECK_THROWS_AS((void)parse_instant("2100-02-29T00:00Z"), UsageError);
+}
+
+TEST_CASE("what is not an instant is an error that says why") {
+  CHECK_THROWS_WITH_AS((void)parse_instant("2026-11-20T06:11:15"),
+                       "'2026-11-20T06:11:15' has no zone; write whole microseconds since 1970, or "
+                       "ISO 8601 with a zone such as 2026-11-20T06:11:15.155201Z",
+                       UsageError);
+  for (const auto* text : {"",
+                           "-1",
+                           "+1",
+                           "1e15",
+                           "1.5",
+                           " 1",
+                           "0x10",
+                           "now",
+                           "2026-11-20",
+                           "2026-11-20Z",
+                           "2026-11-20T06Z",
+                           "2026-11-20T06:11",
+                           "2026-11-20T06:11:15.1552011Z",
+                           "2026-11-20T06:11:15.Z",
+                           "2026-11-20T06:11:15,1Z",
+                           "2026-11-20T06:11:Z",
+                           "2026-11-20T24:00:00Z",
+                           "2026-11-20T06:60:00Z",
+                           "2026-11-20T06:11:60Z",
+                           "2026-13-20T06:11:15Z",
+                           "2026-00-20T06:11:15Z",
+                           "2026-11-00T06:11:15Z",
+                           "2026-11-31T06:11:15Z",
+                           "2026-1-2T06:11:15Z",
+                           "2026-11-20t06:11:15Z",
+                           "2026-11-20T06:11:15z",
+                           "2026-11-20T06:11:15 Z",
+                           "2026-11-20T06:11:15+1",
+                           "2026-11-20T06:11:15+01:0",
+                           "2026-11-20T06:11:15+01:00x",
+                           "2026-11-20T06:11:15+01:60",
+                           "2026-11-20T06:11:15+24:00",
+                           "2026-11-20T06:11:15Zx",
+                           "20261120T061115Z",
+                           "-2026-11-20T06:11:15Z"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS((void)parse_instant(text), UsageError);
+  }
+}
+
+TEST_CASE("instants end where the contract's do") {
+  CHECK_THROWS_WITH_AS((void)parse_instant("4000000000000001"),
+                       "'4000000000000001' is out of range; from 1970 to "
+                       "2096-10-02T07:06:40.000000Z (4000000000000000 us) is accepted",
+                       UsageError);
+  CHECK(parse_instant("2096-10-02T07:06:40Z") == 4000000000000000us);
+  CHECK_THROWS_AS((void)parse_instant("2096-10-02T07:06:40.000001Z"), UsageError);
+  CHECK_THROWS_AS((void)parse_instant("1969-12-31T23:59:59.999999Z"), UsageError);
+  CHECK_THROWS_AS((void)parse_instant("1970-01-01T00:00+00:01"), UsageError);
+  CHECK_THROWS_AS((void)parse_instant("9999-12-31T00:00Z"), UsageError);
+  CHECK_THROWS_AS((void)parse_instant("99999999999999999999"), UsageError);
+}
+
+TEST_CASE("an instant is written in UTC with six decimals and read back as the same") {
+  CHECK(format_instant(1795155075155201us) == "2026-11-20T06:11:15.155201Z");
+  CHECK(format_instant(0us) == "1970-01-01T00:00:00.000000Z");
+  CHECK(format_instant(-1us) == "1969-12-31T23:59:59.999999Z");
+  for (microseconds instant{0}; instant <= 4000000000000000us; instant += 12345678901234us) {
+    CHECK(parse_instant(format_instant(instant)) == instant);
+  }
+}

@@ -1,0 +1,49 @@
+#include "base/interrupt.h"
+#include "base/error.h"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "redis/error.h"
+#include "support/failure.h"
+
+using rlctl::Interrupted;
+
+using rlctl::Interrupt;
+using rlctl::redis::Failure;
+
+namespace {
+
+bool readable(const Interrupt& interrupt) {
+  pollfd polled{interrupt.fd(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) == 1;
+}
+
+}  // namespace
+
+TEST_CASE("an interrupt that was not raised stops nothing") {
+  const Interrupt interrupt;
+  CHECK(interrupt.signal() == 0);
+  CHECK_FALSE(readable(interrupt));
+  interrupt.check();
+}
+
+TEST_CASE("a raised interrupt stays raised, with the first signal's number") {
+  Interrupt interrupt;
+  interrupt.raise(SIGINT);
+  interrupt.raise(SIGTERM);
+  CHECK(interrupt.signal() == SIGINT);
+  CHECK(readable(interrupt));
+  CHECK(readable(interrupt));
+  CHECK_THROWS_AS(interrupt.check(), Interrupted);
+}
+
+TEST_CASE("raising an interrupt leaves errno as it was, as a signal handler must") {
+  Interrupt interrupt;
+  errno = ENOENT;
+  interrupt.raise(SIGINT);
+  CHECK(errno == ENOENT);
+}

@@ -1,0 +1,100 @@
+#include "base/output_file.h"
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "cli/failure.h"
+#include "support/temp_folder.h"
+
+namespace rlctl::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+std::ptrdiff_t files_in(const fs::path& folder) {
+  return std::distance(fs::directory_iterator(folder), fs::directory_iterator{});
+}
+
+}  // namespace
+
+TEST_CASE("output file: it is there once it is whole, and nothing else is left") {
+  const support::TempFolder folder;
+  const auto path = folder.path() / "report.csv";
+  {
+    OutputFile file("--csv", path);
+    file.write("a,b\n");
+    CHECK(!fs::exists(path));
+    file.write("1,2\n");
+    file.commit();
+  }
+  CHECK(content(path) == "a,b\n1,2\n");
+  CHECK(files_in(folder.path()) == 1);
+}
+
+TEST_CASE("output file: what was there stays unless the new one is whole") {
+  const support::TempFolder folder;
+  const auto path = folder.path() / "report.csv";
+  put(path, "before");
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  {
+    OutputFile file("--csv", path);
+    file.write("half");
+  }
+  CHECK(content(path) == "before");
+  CHECK(files_in(folder.path()) == 1);
+  {
+    OutputFile file("--csv", path);
+    file.commit();
+  }
+  CHECK(content(path).empty());
+  CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+}
+
+TEST_CASE("output file: a symbolic link stays one") {
+  const support::TempFolder folder;
+  const auto target = folder.path() / "target", link = folder.path() / "link";
+  put(target, "before");
+  fs::create_symlink("target", link);
+  OutputFile file("--svg", link);
+  file.write("after");
+  file.commit();
+  CHECK(fs::is_symlink(link));
+  CHECK(content(target) == "after");
+}
+
+TEST_CASE("output file: what is no regular file is written as it is") {
+  OutputFile file("--svg", "/dev/null");
+  file.write("anything");
+  file.commit();
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+TEST_CASE("output file: what cannot be written is said, with the option and the name") {
+  const support::TempFolder folder;
+  const auto missing = (folder.path() / "none" / "x.svg").string();
+  CHECK_THROWS_WITH_AS(OutputFile("--svg", missing),
+                       ("--svg: cannot write '" + missing + "': no such file or directory").c_str(),
+                       ProblemError);
+  CHECK_THROWS_AS(OutputFile("--svg", folder.path()), ProblemError);
+  CHECK_THROWS_WITH_AS(OutputFile("--svg", ""), "--svg: the name of the file is empty", UsageError);
+}
+
+TEST_CASE("output file: a full disk is an error") {
+  OutputFile file("--csv", "/dev/full");
+  CHECK_THROWS_AS(file.write("anything"), ProblemError);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,56 @@
+#include "base/shell.h"
+
+#include <doctest/doctest.h>
+
+#include "cli/failure.h"
+
+namespace rlctl::cli {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("shell words: blanks separate words, however many") {
+  CHECK(shell_words("5 60 x") == Words{"5", "60", "x"});
+  CHECK(shell_words("  5\t\n60  ") == Words{"5", "60"});
+  CHECK(shell_words("") == Words{});
+  CHECK(shell_words(" \t ") == Words{});
+}
+
+TEST_CASE("shell words: quotes keep blanks, and make empty words") {
+  CHECK(shell_words("'a b' \"c d\"") == Words{"a b", "c d"});
+  CHECK(shell_words("'' \"\" x''") == Words{"", "", "x"});
+  CHECK(shell_words("a'b c'd\"e f\"") == Words{"ab cde f"});
+  CHECK(shell_words("'\"' \"'\"") == Words{"\"", "'"});
+}
+
+TEST_CASE("shell words: a backslash keeps what follows, as far as the quotes let it") {
+  CHECK(shell_words(R"(a\ b \' \\ \x)") == Words{"a b", "'", "\\", "x"});
+  CHECK(shell_words(R"("\" \\ \$ \` \n \'")") == Words{R"(" \ $ ` \n \')"});
+  CHECK(shell_words(R"('\n \')") == Words{R"(\n \)"});
+  CHECK(shell_words("a\\\nb \"c\\\nd\"") == Words{"ab", "cd"});
+}
+
+TEST_CASE("shell words: nothing is expanded, and nothing ends a command") {
+  CHECK(shell_words("$x ~ * # ; | {key} `x` $(x)") ==
+        Words{"$x", "~", "*", "#", ";", "|", "{key}", "`x`", "$(x)"});
+}
+
+TEST_CASE("shell words: what is not closed is refused") {
+  const auto complaint = [](std::string_view text) -> std::string {
+    try {
+      static_cast<void>(shell_words(text));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(complaint("a 'b") == "'a 'b' has a quote that is not closed: '");
+  CHECK(complaint("\"b\\\"") == "'\"b\\\"' has a quote that is not closed: \"");
+  CHECK_FALSE(complaint("'it's'").empty());
+  CHECK(complaint("a\\") == "'a\\' ends in a backslash with nothing behind it");
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,425 @@
+load ../../support/common
+
+# `rlctl burst adversary`: the search for the schedule under which a limiter allows the most. What it
+# finds of which limiter the library's own tests say at length; here is the command line.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR
+  # A log that goes by whatever time it is told, and not by what it holds.
+  cat >trusting.lua <<'LUA'
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
+local count = redis.call('ZCARD', KEYS[1])
+if count >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
+return 1
+LUA
+  # The same, but each has left a µs too early.
+  sed "s/ - ARGV\[2\]/ - ARGV[2] + 1/" trusting.lua >early.lua
+}
+
+trusting=(--script trusting.lua --args '{now_us} {window_us} {limit}')
+members=(--script "$project/examples/pitfalls/times-as-members.lua" --args '{now_ms} {window_ms}'
+  --allowed-when '<=limit')
+
+# worst OF: the most that it found, by algorithm.
+worst() { jq -c '[.runs[] | {(.algorithm): .most.worst.allowed}] | add' <<<"$1"; }
+
+# without_blanks: $output, the columns of tables one blank apart.
+without_blanks() {
+  output=$(tr -s ' ' <<<"$output")
+  mapfile -t lines <<<"$output"
+}
+
+# --- what it finds -----------------------------------------------------------------------------------
+
+@test "a counter of windows allows twice the limit around an edge, by so many requests" {
+  run -0 rlctl burst adversary --limit 5/60s --algorithm fixed-window
+  without_blanks
+  assert_line 'fixed-window 2.00× the limit: 10 within 10 s'
+  assert_line '+50 s 5 5 0'
+  assert_line '+60 s 5 5 0'
+  assert_line "at most twice the limit, half of it on each side of a window's edge"
+}
+
+@test "a sliding counter allows almost twice the limit" {
+  run -0 rlctl burst adversary --algorithm sliding-window-counter --json
+  (($(jq '.runs[0].most.worst.allowed' <<<"$output") >= 9))
+}
+
+@test "a bucket allows its burst and what comes back meanwhile, and that is said to be so" {
+  local algorithm
+  for algorithm in gcra token-bucket; do
+    run -0 rlctl burst adversary --algorithm "$algorithm"
+    without_blanks
+    assert_line --partial "$algorithm 1.80× the limit: 9 within "
+    assert_line 'at most its burst and what the rate gives back meanwhile: 5 + 4'
+  done
+  run -0 rlctl burst adversary --algorithm leaky-bucket --cost 2
+  assert_line '           in whole requests of 2: 6'
+  run -0 rlctl burst adversary --algorithm gcra --burst 7
+  assert_output --partial 'meanwhile: 7 + 4'
+}
+
+@test "the logs allow the limit, and deny nothing that they should allow" {
+  local algorithm
+  for algorithm in sliding-window-log sliding-window-zset; do
+    run -0 rlctl burst adversary --algorithm "$algorithm"
+    without_blanks
+    assert_line "$algorithm never above the limit"
+    assert_line '0 5 5 0'
+    assert_line 'at most the limit'
+    assert_line 'denied nothing that an exact log would allow'
+  done
+}
+
+@test "no algorithm allows more by a clock that steps back" {
+  run -0 rlctl burst adversary --algorithm all --json
+  assert_equal "$(jq -c '[.runs[].most_stepping_back]' <<<"$output")" '[null,null,null,null,null,null,null]'
+}
+
+@test "the models are found to do what the scripts do" {
+  local scripts models
+  scripts=$(rlctl burst adversary --algorithm all --json)
+  models=$(rlctl burst adversary --algorithm all --json --model)
+  assert_equal "$(jq .runs <<<"$models")" "$(jq .runs <<<"$scripts")"
+  assert_equal "$(jq '.runs | length' <<<"$models")" 7
+}
+
+@test "a script that takes requests of one instant for one has no bound, and it says so" {
+  run -0 rlctl burst adversary "${members[@]}"
+  without_blanks
+  assert_line 'times-as-members.lua 5.60× the limit: 28 within 0 us'
+  assert_line '0 28 28 0'
+  assert_line 'at most as many as were asked: no bound was found'
+  assert_line 'denied what an exact log would allow'
+}
+
+@test "a script that trusts its caller's clock is exact until that steps back" {
+  run -0 rlctl burst adversary "${trusting[@]}"
+  assert_line 'trusting.lua  never above the limit'
+  assert_line --regexp '^by a clock that steps back  [0-9.]+× the limit: [0-9]+ within '
+  assert_line --regexp '^denied +nothing that an exact log would allow$'
+  run -0 rlctl burst adversary "${trusting[@]}" --json
+  assert_equal "$(jq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
+}
+
+@test "where a microsecond decides, it is shown" {
+  run -0 rlctl burst adversary --script early.lua --args '{now_us} {window_us} {limit}'
+  without_blanks
+  assert_line 'early.lua 2.00× the limit: 10 within 59.999999 s'
+  assert_line '+59.999999 s 5 5 0'
+}
+
+@test "what costs more than 1 is found, too" {
+  run -0 rlctl burst adversary --limit 9/60s --cost 3 --algorithm fixed-window --json
+  assert_equal "$(jq -c '[.cost, .runs[0].most.worst.allowed, (.runs[0].most.schedule | length)]' <<<"$output")" '[3,18,6]'
+}
+
+@test "what is rounded in telling a script the time is no fault of its" {
+  cat >ms.lua <<'LUA'
+local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+if redis.call('ZCARD', KEYS[1]) >= limit then return 0 end
+redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[4])
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return 1
+LUA
+  run -0 rlctl burst adversary --script ms.lua --args '{now_ms} {window_ms} {limit} {id} {window_ms}'
+  without_blanks
+  assert_line 'ms.lua never above the limit'
+  assert_line 'denied nothing that an exact log would allow'
+  assert_line 'times in whole ms, as {now_ms} tells them'
+  assert_line --regexp '^script ms.lua +allowed when its reply is nonzero$'
+  run -0 rlctl burst adversary --script ms.lua --args '{now_s} {window_s} {limit} {id} {window_ms}' --json
+  assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
+}
+
+@test "state in keys that the script makes, or in one key for all, hides nothing" {
+  cat >derived.lua <<'LUA'
+local key = KEYS[1] .. ':' .. math.floor(ARGV[1] / 60)
+redis.call('INCR', key)
+redis.call('EXPIRE', key, 60)
+return tonumber(redis.call('GET', key)) <= tonumber(ARGV[2]) and 1 or 0
+LUA
+  run -0 rlctl burst adversary --script derived.lua --args '{now} {limit}'
+  assert_line 'derived.lua  2.00× the limit: 10 within 10 s'
+  run -0 rlctl burst adversary "${trusting[@]}" --keys user:1
+  assert_line 'trusting.lua  never above the limit'
+  without_blanks
+  assert_line '0 5 5 0'
+  start_server
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst -s "$socket" adversary --script derived.lua --args '{now} {limit}'
+  assert_line --partial 'derived.lua keeps state in keys that are not among its KEYS'
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst -s "$socket" adversary "${trusting[@]}" --keys user:1
+  assert_line --partial 'trusting.lua is given the same key for every schedule'
+  assert_line --partial 'leave out --url'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "what is found by a TTL that lapses is replayed with the same worst" {
+  cat >ttl.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
+return count
+LUA
+  local asked=(--script ttl.lua --args '{now_ms}' --allowed-when '<=limit')
+  run -0 rlctl burst adversary "${asked[@]}" --write worst.log --json
+  assert_equal "$(jq '.runs[0].most.worst.allowed' <<<"$output")" 9
+  run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
+  assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" 9
+  local ttl
+  for ttl in 'window / 2' 'window - 1000000' 'window / 1000'; do
+    sed "s|^return 1|redis.call('PEXPIRE', KEYS[1], math.floor(($ttl) / 1000)) &|; 1i local window = ARGV[2]" trusting.lua >short.lua
+    run -0 rlctl burst adversary --script short.lua --args '{now_ms}000 {window_us} {limit}' --write worst.log --json
+    local found
+    found=$(jq '.runs[0].most.worst.allowed' <<<"$output")
+    run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
+    assert_equal "$(jq '.runs[0].worst.allowed' <<<"$output")" "$found"
+  done
+  ((found > 5)) || fail "$found"
+}
+
+@test "no more is found than is certain, where some ms of a TTL decide" {
+  cat >ttl.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 2) end
+return count <= 10 and 1 or 0
+LUA
+  run -0 rlctl burst adversary --limit 10/2s --script ttl.lua --args '{now_us}' --json
+  assert_equal "$(jq -c '.runs[0] | [.most.worst.allowed, .wrongly_denied]' <<<"$output")" '[19,null]'
+  # From the first request on, nothing comes within 20 ms of when the key ends.
+  assert_equal "$(jq '.runs[0].most.schedule | (.[0].at_us + 2000000) as $ends |
+    all(.at_us < $ends - 20000 or .at_us >= $ends + 20000)' <<<"$output")" true
+}
+
+@test "a script that allows nothing is not said to be good" {
+  echo 'return 0' >never.lua
+  run -0 rlctl burst adversary --script never.lua --args '{now}'
+  assert_line 'never.lua  allows nothing'
+}
+
+@test "a script that is told no time, or calls TIME, is told how it can be asked" {
+  echo "return redis.call('INCR', KEYS[1])" >untold.lua
+  run -2 rlctl burst adversary --script untold.lua
+  refute_output --partial -- '--clock real'
+  assert_line --regexp 'hint: tell it the time in --args or --keys: .*as one more argument'
+  echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
+  run -2 rlctl burst adversary --script time.lua --args '{now}'
+  assert_line --partial 'time.lua calls TIME'
+}
+
+@test "an error of the script says what was asked" {
+  echo 'return redis.error_reply("ERR no")' >bad.lua
+  run -5 rlctl burst adversary --script bad.lua --args '{now} x'
+  assert_output --regexp "bad.lua: .*no; request 1 had KEYS 'burst:1:1' and ARGV '2524608000\.000000' 'x'$"
+}
+
+# --- what it writes ----------------------------------------------------------------------------------
+
+@test "what it writes is replayed with the same worst" {
+  run -0 rlctl burst adversary --algorithm sliding-window-counter --write worst.log --json
+  local found=$output
+  run -0 rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter --json
+  assert_equal "$(jq -c '.runs[0].worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$output")" \
+    "$(jq -c '.runs[0].most.worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$found")"
+  run -0 head -n 2 worst.log
+  assert_line --index 0 '# rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter'
+  assert_line --index 1 "# $(jq -r .command <<<"$found")"
+}
+
+@test "a script's finding is replayed against the script" {
+  run -0 rlctl burst adversary -q --script early.lua --args '{now_us} {window_us} {limit}' --write worst.log
+  assert_output ''
+  run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --assert worst==2 -q"
+  run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
+  assert_equal "$(jq -r '.runs[0].algorithm' <<<"$output")" early.lua
+}
+
+@test "a limit that is kept gives what was denied wrongly" {
+  cat >unpruned.lua <<'LUA'
+local count = redis.call('ZCARD', KEYS[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
+if count >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[1]))
+return 1
+LUA
+  run -0 rlctl burst adversary --script unpruned.lua --args '{now_us} {window_us} {limit}' --write -
+  assert_line --index 2 '# unpruned.lua: 5 allowed within 0 us, 1 of 6 requests denied wrongly'
+  assert_equal "${#lines[@]}" 9
+}
+
+@test "standard output has the log alone where that is written there" {
+  run -0 rlctl burst adversary --algorithm fixed-window --write -
+  assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window'
+  assert_line --index 2 '# fixed-window: 10 allowed within 10000000 us, 0 of 10 requests denied wrongly'
+  assert_line --index 3 '2524608050 1 1'
+  assert_equal "${#lines[@]}" 13
+  run -0 bash -c 'rlctl burst adversary --algorithm fixed-window --write - |
+    rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
+}
+
+@test "a log that cannot be written is an error before anything is searched for" {
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst adversary --algorithm gcra --write /nowhere/x.log
+  assert_line --partial '/nowhere/x.log'
+}
+
+# --- wrong usage -------------------------------------------------------------------------------------
+
+# refused MESSAGE OPTION…
+refused() {
+  local message=$1
+  shift
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst "$@"
+  assert_line "rlctl: burst: $message"
+}
+
+@test "a log of several limiters, or beside a report, is refused" {
+  refused '--write takes what is found against one limiter, not against 2' adversary --write x.log
+  refused '--write takes what is found against one limiter, not against 7' adversary --write - --algorithm all
+  assert_line --partial 'hint: name one by --algorithm'
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst adversary --algorithm gcra --write - --json
+  assert_equal "$(jq -r .error.message <<<"$output")" 'standard output is asked for more than once'
+  run -1 test -e x.log
+}
+
+@test "what says of a traffic what is to be found is refused" {
+  refused '--rate is not for adversary: it finds when requests are to come' adversary --rate 5/s
+  refused '--rate is not for adversary: it finds when requests are to come' adversary --rate max
+  refused '--duration is not for adversary: it finds when requests are to come' adversary --duration 5s
+  refused '--requests is not for adversary: --budget says how many it may try' adversary --requests 5
+  refused '--keys is not for adversary: each schedule is of one key' adversary --keys 3
+  refused '--key-skew is not for adversary: each schedule is of one key' adversary --key-skew 1
+}
+
+@test "the real clock, and what belongs to it, is refused" {
+  refused '--clock real is not for adversary: no real time is long enough for so many windows' adversary --clock real
+  refused '--clients is not for adversary: no real time is long enough for so many windows' adversary --clients 2
+  assert_line --partial 'hint: leave it out'
+  refused '--pipeline is not for adversary: no real time is long enough for so many windows' adversary --pipeline 2
+}
+
+@test "pictures and tables are refused" {
+  local option
+  for option in --svg --csv --jsonl; do
+    refused "$option is not for adversary: what it finds is a small table; --json has all of it" adversary "$option" x
+  done
+}
+
+@test "a log, a script without its option and words without quotes are told what they should be" {
+  refused '--replay is not for adversary: it finds when requests are to come' adversary --replay x.log
+  refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
+  assert_line --partial 'hint: a script is run by --script trusting.lua'
+  refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
+  assert_line --partial 'hint: quote what --args takes'
+}
+
+@test "several scripts are refused" {
+  refused "--script takes one file, but there are 2: 'a.lua' and 'b.lua'" adversary --script a.lua --script b.lua
+}
+
+@test "several limits are refused" {
+  refused 'adversary searches against one limit, but there are several --limit' adversary --limit 5/1s --limit 9/60s
+}
+
+@test "what is for a search is refused without one" {
+  refused '--budget is for the search: rlctl burst adversary' steady --budget 5000
+  refused '--write is for the search: rlctl burst adversary' --write x.log
+  refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
+}
+
+@test "a budget that is too small says how large it must be" {
+  refused "--budget must be a whole number in decimal digits, not 'x'" adversary --budget x
+  refused '--budget must be from 1 to 1000000000000, not 0' adversary --budget 0
+  run -2 rlctl burst adversary --model --budget 199
+  assert_line 'rlctl: burst: a budget of 199 requests is too small for a limit that 5 requests fill: give at least 200, or a smaller limit, which has the same flaws'
+  run -0 rlctl burst adversary --model --budget 200 -q
+}
+
+# --- how it tells ------------------------------------------------------------------------------------
+
+@test "an assertion is about the most that was found, and names those for which it fails" {
+  run -1 rlctl burst adversary -q --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
+  assert_output "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
+  run -0 rlctl burst adversary -q --algorithm sliding-window-log,leaky-bucket --assert 'worst<=1'
+  assert_output ''
+}
+
+@test "an assertion may be about denials and about clocks that step back, and about nothing else" {
+  run -1 rlctl burst adversary -q "${trusting[@]}" --assert 'worst<=1' --assert 'wrongly_denied==0' \
+    --assert 'most_stepping_back<=1'
+  assert_output --regexp "^rlctl: burst: assertion 'most_stepping_back<=1' does not hold: trusting.lua has [0-9.]+$"
+  run -1 rlctl burst adversary -q "${members[@]}" --assert 'wrongly_denied==0'
+  assert_output "rlctl: burst: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
+  run -0 rlctl burst adversary -q --algorithm fixed-window --assert 'most_stepping_back==2'
+  refused "--assert: 'sent==1' asserts something of 'sent', which is not known" adversary --assert 'sent==1'
+  assert_line --partial 'hint: it is one of worst, most_stepping_back or wrongly_denied'
+  refused "--assert: 'wrongly_denied==0' asserts something of 'wrongly_denied', which is not known" --assert 'wrongly_denied==0'
+}
+
+@test "JSON has every request and its answer" {
+  run -0 rlctl burst adversary --algorithm fixed-window --json
+  assert_equal "$(jq -c '[.pattern, .seed, .clock, .limit, .window_us, .burst, .cost, .budget, .interrupted]' <<<"$output")" \
+    '["adversary",1,"virtual",5,60000000,null,1,50000,false]'
+  assert_equal "$(jq -c '.runs[0] | [.algorithm, .unbounded, .most_stepping_back, .wrongly_denied]' <<<"$output")" \
+    '["fixed-window",false,null,null]'
+  assert_equal "$(jq -c '.base_us as $base | .runs[0].most.schedule | group_by(.at_us) |
+    map([.[0].at_us - $base, length, all(.allowed)])' <<<"$output")" '[[50000000,5,true],[60000000,5,true]]'
+  assert_equal "$(jq '.runs[0] | .asked > 50000 and .asked <= 150000' <<<"$output")" true
+}
+
+@test "the same command gives the same bytes, and prints the command that gives them" {
+  local first
+  first=$(rlctl burst adversary --limit 7/90s --algorithm sliding-window-counter,gcra --seed 3)
+  assert_equal "$(rlctl burst adversary --limit 7/90s --algorithm sliding-window-counter,gcra --seed 3)" "$first"
+  run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
+  run -0 bash -c "$output"
+  assert_equal "$output" "$first"
+}
+
+@test "80 columns hold it, and so do 40" {
+  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+  local columns line
+  for columns in 80 40; do
+    run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl burst adversary --model --algorithm all
+      NO_COLOR=1 rlctl burst adversary --script trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
+    output=$(tr -d '\r' <<<"$output")
+    mapfile -t lines <<<"$output"
+    assert_line --regexp '^(fixed-window)?  2\.00× the limit: 10 within 10 s$'
+    assert_line --regexp '^by a clock that steps back'
+    for line in "${lines[@]}"; do
+      ((${#line} <= columns)) || fail "more than $columns: $line"
+    done
+  done
+}
+
+# --- on which server ---------------------------------------------------------------------------------
+
+@test "on a server that is named it says under which prefix it writes, and leaves nothing" {
+  start_server
+  cli SET rlctl-burst:mine 1
+  run -0 --separate-stderr rlctl burst adversary -s "$socket" "${trusting[@]}" --algorithm gcra -q
+  assert_equal "$output" ''
+  [[ $stderr =~ ^rlctl:\ burst:\ writing\ under\ \'rlctl-burst:\{[0-9a-f]{16}\}:\'\ on\ unix://$socket$ ]] || fail "$stderr"
+  assert_equal "$(cli KEYS '*')" rlctl-burst:mine
+}
+
+@test "Ctrl-C gives what was found, leaves no key and no log, and ends by the signal" {
+  start_server
+  run -0 ends_by INT '(($(redis-cli -s "$socket" DBSIZE) > 0)) && sleep 0.5' \
+    bash -c 'exec rlctl burst adversary -s "$socket" --algorithm fixed-window --budget 100000000 \
+      --write worst.log >out 2>err'
+  assert_output 'signal 2'
+  run -0 cat out
+  assert_line --regexp '^ +interrupted: what was found by then$'
+  assert_line --regexp '^fixed-window  2\.00× the limit: 10 within '
+  assert_equal "$(cli DBSIZE)" 0
+  run -1 test -e worst.log
+}
+
+@test "Ctrl-C in a shell is exit status 130, in JSON, too" {
+  start_server
+  run -130 bash -c 'set -m; rlctl burst adversary -s "$socket" --budget 100000000 --json >out 2>err 3>&- &
+    pid=$!; until (($(redis-cli -s "$socket" DBSIZE) > 0)); do sleep 0.02; done; kill -INT $pid; wait $pid'
+  assert_equal "$(jq -c '[.interrupted, (.runs | length)]' out)" '[true,1]'
+}

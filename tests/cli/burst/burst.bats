@@ -1,0 +1,208 @@
+load ../../support/common
+
+# What `rlctl burst` prints and writes. Its server is the one of `-u private:`, without being told.
+
+golden=$project/tests/cli/golden
+
+# In $output, the line of a table that begins with this.
+row() { grep -m1 "^$1 " <<<"$output"; }
+
+@test "without options it shows that fixed-window lets twice the limit pass, and the log does not" {
+  run -0 rlctl burst
+  run -0 row fixed-window
+  assert_output --regexp '^fixed-window +2000 +2000 +0 +2000  2\.00× +19\.99 ms +-10 ms$'
+  run -0 rlctl burst
+  run -0 row sliding-window-log
+  assert_output --regexp '^sliding-window-log +2000 +1000 +1000 +1000  1\.00× +9\.99 ms +-10 ms$'
+}
+
+@test "it says that the clock is virtual, the seed, and the command that repeats it" {
+  run -0 rlctl burst --algorithm gcra
+  assert_line --regexp '^clock +virtual time +latencies not measured$'
+  assert_line --regexp 'seed 1$'
+  assert_line 'rlctl burst boundary --limit 1000/60s --algorithm gcra --seed 1'
+  run -0 rlctl burst poisson --algorithm gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s \
+    --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model --json
+  run -0 jq -r .command <<<"$output"
+  assert_output "rlctl burst poisson --limit 10/1s --limit 100/60s --algorithm gcra --burst 7 \
+--rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model"
+}
+
+@test "the command that is printed repeats the output" {
+  run -0 rlctl burst poisson --limit 20/s --algorithm all --keys 3 --seed 4
+  local first=$output
+  run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
+  run -0 bash -c "$output"
+  assert_equal "$output" "$first"
+}
+
+@test "the same seed gives the same bytes, another seed others" {
+  local one two other
+  one=$(rlctl burst poisson --limit 20/s --algorithm all --json)
+  two=$(rlctl burst poisson --limit 20/s --algorithm all --json)
+  other=$(rlctl burst poisson --limit 20/s --algorithm all --seed 2 --json)
+  assert_equal "$one" "$two"
+  [[ $(jq -c '[.runs[].allowed]' <<<"$one") != "$(jq -c '[.runs[].allowed]' <<<"$other")" ]]
+}
+
+@test "the models decide as the scripts do; only what a key takes is not known" {
+  local pattern
+  for pattern in boundary steady spike ramp poisson on-off; do
+    run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json
+    local scripts=$output
+    run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json --model
+    assert_equal "$(jq -c '[.runs[].bytes_per_key | . == null] | unique' <<<"$output")" '[true]'
+    assert_equal "$(jq -c '[.runs[].bytes_per_key | . > 50] | unique' <<<"$scripts")" '[true]'
+    assert_equal "$(jq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
+      "$(jq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
+  done
+}
+
+@test "the text of 80 columns" {
+  run -0 rlctl burst --model
+  assert_equal "$output" "$(<"$golden/burst.txt")"
+}
+
+@test "the text in ASCII" {
+  LC_ALL=C run -0 rlctl burst --model
+  assert_equal "$output" "$(<"$golden/burst-ascii.txt")"
+  run -1 grep -P '[^\x00-\x7f]' <<<"$output"
+}
+
+@test "the text of several limits, keys and algorithms" {
+  run -0 rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 --algorithm all
+  assert_equal "$output" "$(<"$golden/burst-many.txt")"
+}
+
+@test "a traffic without a request has nothing to show" {
+  run -0 rlctl burst poisson --limit 1/1000000s --duration 1us --model
+  assert_line --regexp '^gcra|^fixed-window +0 +0 +0'
+  refute_output --partial 'limit within'
+  run -0 rlctl burst poisson --limit 1/1000000s --duration 1us --model --svg -
+  run -0 xmllint --noout - <<<"$output"
+}
+
+@test "limits of every size have a picture" {
+  local limit pattern
+  for limit in 1/1us 1/100000000s 1000000000/1us 1M/30d; do
+    for pattern in boundary steady poisson on-off; do
+      run -0 rlctl burst "$pattern" --limit "$limit" --model --requests 10
+      assert_line --regexp ' limit$'
+      run -1 grep -E '.{81}' <<<"$output"
+      rlctl burst "$pattern" --limit "$limit" --model --requests 10 --svg - | xmllint --noout -
+    done
+  done
+}
+
+# --- for programs ------------------------------------------------------------------------------------
+
+@test "JSON has the fields of the manual, and no field changes its type" {
+  run -0 rlctl burst --json
+  assert_equal "${#lines[@]}" 1
+  jq -e '[.pattern, .seed, .clock, .limit, .window_us, .interrupted] ==
+    ["boundary", 1, "virtual", 1000, 60000000, false]' <<<"$output"
+  jq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null}]' <<<"$output"
+  jq -e '.runs[0] | [.algorithm, .sent, .allowed, .denied, .keys, .keys_denied] ==
+    ["fixed-window", 2000, 2000, 0, 1, 0]' <<<"$output"
+  # Ten ms before the second minute of 2026.
+  jq -e '.runs[0].worst == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
+    key: "1", limit: "1000/60s"}' <<<"$output"
+  jq -e '.runs[] | [.server_us_per_call, .latency_us, .valid, .offered_per_second, .achieved_per_second] ==
+    [null, null, null, null, null]' <<<"$output"
+  jq -e '[.clients, .pipeline] == [null, null]' <<<"$output"
+  jq -e '.runs[0].top_denied == [] and .runs[1].top_denied == [{key: "1", denied: 1000}]' <<<"$output"
+  jq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"
+  jq -e '.runs[0].first_denial_us == null' <<<"$output"
+  jq -e '.runs[0].retry_after | keys == ["broken", "compared", "too_early_us", "too_late_us"]' <<<"$output"
+}
+
+@test "CSV has a row for each algorithm, under the names of the columns" {
+  run -0 rlctl burst --algorithm all --csv -
+  assert_equal "${#lines[@]}" 8
+  local columns
+  columns=$(tr -cd , <<<"${lines[0]}" | wc -c)
+  local line
+  for line in "${lines[@]}"; do assert_equal "$(tr -cd , <<<"$line" | wc -c)" "$columns"; done
+  assert_line --index 1 --regexp \
+    '^boundary,1,1000,60000000,fixed-window,2000,2000,0,1,0,2000,2,1767225659990000,19990,,0,0,0,[0-9]+,virtual,,,+$'
+  run -0 rlctl burst --model --csv -
+  assert_line --index 1 --regexp ',,virtual,,,+$'
+}
+
+@test "JSONL has a line for each decision" {
+  run -0 rlctl burst --limit 3/60s --jsonl -
+  assert_equal "${#lines[@]}" 12
+  assert_equal "$(jq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
+  assert_line --index 9 \
+    '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"delay_us":0}'
+  run -0 rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model --jsonl -
+  run -0 jq -sc '[.[].retry_after_us] | unique' <<<"$output"
+  assert_output '[-1]'
+}
+
+@test "many decisions go out while they are made, and all of them" {
+  assert_equal "$(rlctl burst steady --model --limit 100000/s --jsonl - | wc -l)" 1200000
+}
+
+@test "the SVG is XML, holds a panel for each algorithm and its command, and no script" {
+  rlctl burst poisson --limit 20/s --algorithm all --svg "$BATS_TEST_TMPDIR/x.svg" -q
+  run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' "$BATS_TEST_TMPDIR/x.svg"
+  assert_output 7
+  run -0 xmllint --xpath 'count(//*[local-name()="script"]) + count(//@href)' "$BATS_TEST_TMPDIR/x.svg"
+  assert_output 0
+  run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' "$BATS_TEST_TMPDIR/x.svg"
+  assert_output 8 # and one in the legend
+  grep -q 'prefers-color-scheme: dark' "$BATS_TEST_TMPDIR/x.svg"
+  grep -q 'rlctl burst poisson --limit 20/1s' "$BATS_TEST_TMPDIR/x.svg"
+}
+
+@test "nothing of an SVG lies outside of it" {
+  rlctl burst --limit 10/s --algorithm gcra --burst 100 --model --svg - >"$BATS_TEST_TMPDIR/x.svg"
+  local height
+  height=$(xmllint --xpath 'string(/*/@height)' "$BATS_TEST_TMPDIR/x.svg")
+  run -0 grep -oE ' y="[-0-9.]+"' "$BATS_TEST_TMPDIR/x.svg"
+  run -0 awk -F'"' -v height="$height" '$2 < 0 || $2 > height { bad++ } END { print bad + 0, (NR > 20) }' <<<"$output"
+  assert_output '0 1'
+}
+
+@test "files are written beside the report, which stays as it is" {
+  cd "$BATS_TEST_TMPDIR"
+  local alone
+  alone=$(rlctl burst)
+  run -0 rlctl burst --svg a.svg --csv a.csv --jsonl a.jsonl
+  assert_equal "$output" "$alone"
+  assert_equal "$(wc -l <a.csv)" 3
+  assert_equal "$(wc -l <a.jsonl)" 4000
+  xmllint --noout a.svg
+  assert_equal "$(ls)" $'a.csv\na.jsonl\na.svg'
+}
+
+@test "a file that cannot be written is an error before anything runs, and no other is touched" {
+  cd "$BATS_TEST_TMPDIR"
+  echo before >a.csv
+  TMPDIR=/nowhere RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --csv a.csv --svg none/a.svg
+  assert_output "rlctl: burst: --svg: cannot write 'none/a.svg': no such file or directory"
+  assert_equal "$(cat a.csv)" before
+  assert_equal "$(ls)" a.csv
+}
+
+@test "a full disk is an error" {
+  run -2 rlctl burst --model -q --jsonl /dev/full
+  assert_output --partial 'no space left on device'
+}
+
+@test "a reader that leaves ends it by SIGPIPE, and what was started is gone" {
+  export TMPDIR=$BATS_TEST_TMPDIR
+  run -0 bash -c 'rlctl burst steady --limit 100000/s --jsonl - | head -n 1; echo "${PIPESTATUS[0]}"'
+  assert_line 141
+  run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
+  assert_output ''
+}
+
+@test "the picture counts units, as the limit does, and not requests" {
+  run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
+  assert_line --regexp '^ +200 │ +.*█$'
+  assert_line --regexp 'the highest 1$'
+  run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model --svg -
+  assert_line --regexp '>200</text>$'
+}

@@ -1,0 +1,195 @@
+load ../../support/common
+
+# What `rlctl burst` takes, and what it refuses before it starts anything: there is no server here.
+
+setup() { export RLCTL_REDIS_SERVER=/nowhere; }
+
+# refused MESSAGE OPTION…
+refused() {
+  local message=$1
+  shift
+  run -2 rlctl burst "$@"
+  assert_line --partial "$message"
+}
+
+@test "a pattern that is not known" {
+  refused "unknown pattern 'bondary'; did you mean 'boundary'?" bondary
+  assert_line '  hint: it is one of boundary, steady, spike, ramp, poisson, on-off or adversary'
+  refused "one PATTERN is expected, but there are 2: the second is 'spike'" steady spike
+}
+
+@test "an algorithm or a script in a pattern's place" {
+  refused "'gcra' is an algorithm, where a pattern is expected" gcra
+  assert_line '  hint: --algorithm gcra'
+  refused "'mine.lua' is no pattern" mine.lua
+  assert_line '  hint: a script is run by --script mine.lua'
+}
+
+@test "what would say nothing, or could not be reached" {
+  refused '--key-skew says how often which key is asked for, but there is one only' --key-skew 1
+  refused '--requests: ramp makes 3000 requests, not 100000' ramp --requests 100000
+  refused 'steady takes one, and poisson' --rate 10/s
+}
+
+@test "of several algorithms and limits the one that does not go is named" {
+  refused '--limit 1000M/30d: limit 1000000000 x burst 1000000000 is more than 2^53' \
+    --limit 10/1s --limit 1000000000/30d --algorithm all
+  assert_line '  hint: another --algorithm than token-bucket may take it'
+}
+
+@test "of nothing the worst is not known" {
+  run -1 rlctl burst ramp --model --duration 1us -q --assert 'worst<=1'
+  assert_line --partial "assertion 'worst<=1' does not hold"
+}
+
+@test "where nothing was allowed there is no time of it" {
+  run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra --json
+  jq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
+  run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra
+  assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
+}
+
+@test "limits" {
+  refused "--limit: 'x' is not a limit" --limit x
+  refused '--limit: two limits have the same window, 60s' --limit 5/60s --limit 6/1m
+}
+
+@test "algorithms" {
+  refused "--algorithm: unknown algorithm 'gcr'; did you mean 'gcra'?" --algorithm fixed-window,gcr
+  assert_line --regexp 'hint: it is one of fixed-window, .* or all$'
+  refused "unknown algorithm ''" --algorithm gcra,
+  refused '--algorithm: concurrency gives leases' --algorithm concurrency
+}
+
+@test "algorithms may be named together or one by one, and each counts once" {
+  run -0 rlctl burst --model --json --algorithm gcra,fixed-window --algorithm gcra --algorithm token-bucket
+  run -0 jq -c '[.runs[].algorithm]' <<<"$output"
+  assert_output '["gcra","fixed-window","token-bucket"]'
+  run -0 rlctl burst --model --json --algorithm gcra,all
+  run -0 jq -c '[.runs[].algorithm]' <<<"$output"
+  assert_output '["gcra","fixed-window","sliding-window-log","sliding-window-zset","sliding-window-counter","token-bucket","leaky-bucket"]'
+}
+
+@test "a burst is for the algorithms that have one, of which there must be one" {
+  refused 'fixed-window has no burst; token-bucket, gcra and leaky-bucket have one' --burst 5
+  refused '--burst must be a whole number' --burst x --algorithm gcra
+  refused 'burst must be from 1' --burst 0 --algorithm gcra
+  run -0 rlctl burst --model --json --burst 5 --algorithm fixed-window,gcra
+  run -0 jq -c '[.runs[].allowed]' <<<"$output"
+  assert_output '[2000,5]'
+}
+
+@test "what shapes the traffic" {
+  refused "--rate: '400' is not a rate; write 400/s or 24k/min" steady --rate 400
+  refused 'boundary takes no rate' --rate 400/s
+  refused 'boundary takes no duration' --duration 1s
+  refused "--duration: '5' has no unit" steady --duration 5
+  refused 'duration must be more than 0' steady --duration 0s
+  refused '--requests must be from 1' --requests 0
+  refused 'use fewer requests, a higher rate, a shorter duration or a shorter window' steady --limit 1/30d --requests 10000
+  refused '--keys must be from 1 to 10000000, not 0' --keys 0
+  refused '--keys must be from 1 to 10000000, not 10000001' --keys 10000001
+  refused "--key-skew must be a number from 0 to 100, not '-1'" --key-skew -1
+  refused "--key-skew must be a number from 0 to 100, not '1x'" --key-skew 1x
+  refused '--cost must be from 1' --cost 0
+  refused 'cost 20000 is too large for sliding-window-log' --cost 20000
+  refused '--seed must be from 0' --seed -1
+  refused "--seed must be a whole number in decimal digits, not 'x'" --seed x
+}
+
+@test "the clock, and what goes with it" {
+  refused "--clock must be virtual or real, not 'reel'" --clock reel
+  refused '--rate max is as fast as a server answers, which a virtual clock cannot know' --clock virtual --rate max
+  refused '--clients are connections of the real clock' --clients 2
+  assert_line '  hint: use --clock real'
+  refused '--pipeline is for the most a server can take' --pipeline 2
+  assert_line '  hint: use --rate max'
+  refused '--pipeline is for --rate max: on a schedule nothing bounds' --clock real --pipeline 2
+  refused '--clients must be from 1 to 10000, not 0' --clock real --clients 0
+  refused '--clients must be from 1 to 10000, not 10001' --rate max --clients 10001
+  refused "--pipeline must be a whole number in decimal digits, not 'x'" --rate max --pipeline x
+  refused '--model decides without a server' --clock real --model
+  refused '--model decides without a server' --rate max --model
+}
+
+@test "as fast as answers come a traffic has no shape, and lasts for some time" {
+  refused '--rate max sends as fast as answers come, so that a traffic has no shape: spike' spike --rate max
+  refused "--duration: '5' has no unit" --rate max --duration 5
+  refused '--duration must be more than 0' --rate max --duration 0s
+}
+
+@test "what is not there" {
+  refused "unknown option '--policy'" --policy login
+}
+
+@test "the models ask no server" {
+  refused '--model asks no server' --model -p 7000
+  refused '--model asks no server' --model --url redis://h
+}
+
+@test "standard output has one form" {
+  refused 'standard output is asked for more than once' --svg - --csv -
+  run -2 rlctl burst --json --jsonl -
+  run -0 jq -r .error.message <<<"$output"
+  assert_output 'standard output is asked for more than once'
+}
+
+@test "without a server it is an error of the server's" {
+  run -3 rlctl burst
+  assert_output --partial '/nowhere'
+  run -0 rlctl burst --model -q
+  assert_output ''
+}
+
+# --- assertions --------------------------------------------------------------------------------------
+
+@test "assertions that hold change nothing" {
+  run -0 rlctl burst --model -q --algorithm sliding-window-log --assert 'worst<=1' --assert 'worst == 1' \
+    --assert 'sent>=2000' --assert 'denied > 999' --assert 'allowed!=1' --assert 'denied<1000.5'
+  assert_output ''
+}
+
+@test "an assertion that does not hold is exit status 1, and names the values, after the report" {
+  run -1 rlctl burst --model --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
+  assert_line "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2"
+  assert_line --regexp '^pattern +boundary'
+  run -1 rlctl burst --model -q --assert 'allowed<1000' --assert 'denied>0'
+  assert_line --index 0 \
+    "rlctl: burst: assertion 'allowed<1000' does not hold: fixed-window has 2000, sliding-window-log has 1000"
+  assert_line --index 1 "rlctl: burst: assertion 'denied>0' does not hold: fixed-window has 0"
+}
+
+@test "with --json a failed assertion is JSON on stderr" {
+  run -1 --separate-stderr rlctl burst --model --json --assert 'worst<=1'
+  jq -e '.runs[0].worst.ratio == 2' <<<"$output"
+  run -0 jq -r '.error.code' <<<"$stderr"
+  assert_output assertion
+}
+
+@test "every name can be asserted something of" {
+  run -0 rlctl burst steady --model -q --limit 10/s --keys 3 --algorithm gcra --assert 'keys==3' \
+    --assert 'keys_denied==3' --assert 'longest_shut_out_us>0' --assert 'retry_after_broken==0'
+}
+
+@test "what a virtual clock cannot measure cannot be asserted of it" {
+  local name
+  for name in p50_us p99_9_us max_us mean_us service_p99_us server_us_per_call achieved_per_second; do
+    refused "--assert: '$name<5' is about $name, which a virtual clock cannot measure" --assert "$name<5"
+    assert_line '  hint: use --clock real'
+  done
+}
+
+@test "what is not known does not hold" {
+  run -1 rlctl burst --model -q --algorithm gcra --assert 'bytes_per_key>0' --assert 'bytes_per_key<=0'
+  assert_line --index 0 "rlctl: burst: assertion 'bytes_per_key>0' does not hold: gcra does not tell"
+  assert_line --index 1 "rlctl: burst: assertion 'bytes_per_key<=0' does not hold: gcra does not tell"
+}
+
+@test "assertions that mean nothing" {
+  refused "--assert: 'worst' needs one of < <= == != >= >" --assert worst
+  refused "--assert: 'worst=1' needs one of" --assert worst=1
+  refused "asserts something of 'wurst', which is not known; did you mean 'worst'?" --assert 'wurst<1'
+  refused "compares with 'x', which is not a number" --assert 'worst<=x'
+  refused "compares with '', which is not a number" --assert 'worst<='
+  refused "compares with '1 2', which is not a number" --assert 'worst<=1 2'
+}

@@ -1,0 +1,254 @@
+load ../../support/common
+
+# `rlctl burst` under the real clock: windows are short, so that a run takes a second. How fast this
+# machine is decides nothing here.
+
+setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
+
+real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
+
+@test "the boundary burst is sent around the edge of a window, for each algorithm" {
+  real -0 --clock real --limit 20/500ms --json
+  jq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 1, null, "boundary"]' <<<"$output"
+  jq -e '[.runs[] | .sent] == [40, 40]' <<<"$output"
+  # By the clock of this machine, and a little late where it is busy.
+  jq -e --argjson now "$(date +%s)" '.runs[] | .worst.from_us / 1e6 | . > $now - 60 and . < $now + 1' <<<"$output"
+  jq -e '.runs[] | .worst.from_us % 500000 >= 490000 or .worst.from_us % 500000 < 300000' <<<"$output"
+}
+
+@test "each request is timed: from when it was due, and from when it was sent" {
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
+  jq -e '.runs[0] | [.sent, .latency_us.service.n, .latency_us.response.n, .latency_us.lag.n] ==
+    [300, 300, 300, 300]' <<<"$output"
+  jq -e '.runs[0].latency_us | keys == ["lag", "response", "service"]' <<<"$output"
+  jq -e '.runs[0].latency_us.service | keys ==
+    ["max", "mean", "min", "n", "p50", "p75", "p90", "p95", "p99", "p99_9", "stdev"]' <<<"$output"
+  jq -e '.runs[0].latency_us | [.service, .response] | .[] |
+    .min > 0 and .min <= .p50 and .p50 <= .p75 and .p75 <= .p90 and .p90 <= .p95 and .p95 <= .max' <<<"$output"
+  jq -e '.runs[0].latency_us | .response.mean >= .service.mean' <<<"$output"
+  jq -e '.runs[0] | .offered_per_second > 299 and .offered_per_second < 301' <<<"$output"
+  jq -e '.runs[0] | (.valid | type) == "boolean" and .achieved_per_second > 0 and .server_us_per_call > 0' <<<"$output"
+  jq -e '.runs[0].bytes_per_key > 50' <<<"$output"
+}
+
+@test "a percentile of too few is not told" {
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
+  jq -e '.runs[0].latency_us.service | [.p95, .p99, .p99_9] | [.[] == null] == [false, true, true]' <<<"$output"
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 --algorithm gcra
+  assert_line --regexp '^gcra +15 +- +- +- +- +[0-9.]+ (us|ms|s) +[0-9.]+ (us|ms|s)$'
+  assert_line --regexp '^- +too few answers'
+  assert_line --regexp 'p50 needs 20, p90 needs 100, p99 needs 1000, p99.9 needs 10000$'
+}
+
+@test "as fast as answers come there is service time alone" {
+  real -0 --rate max --limit 100/200ms --requests 2000 --keys 3 --json
+  jq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 50, 1, "steady"]' <<<"$output"
+  jq -e '.runs[] | [.sent, .allowed + .denied, .keys, .latency_us.service.n] == [2000, 2000, 3, 2000]' <<<"$output"
+  jq -e '.runs[] | [.latency_us.response, .latency_us.lag, .offered_per_second, .valid] == [null, null, null, true]' <<<"$output"
+  jq -e '.runs[] | .latency_us.service.p99 > 0 and .achieved_per_second > 0' <<<"$output"
+  real -0 --rate max --limit 100/200ms --duration 300ms --clients 2 --pipeline 5 --algorithm gcra
+  assert_line --regexp '^clock +real time +closed loop, 2 clients, pipeline 5$'
+  assert_line --regexp '^service time +n '
+  refute_line --partial 'response'
+  assert_equal "$stderr" ''
+}
+
+@test "the command that is printed says all that counts" {
+  start_server
+  real -0 --rate max --limit 10/200ms --requests 10 --algorithm gcra --json -s "$socket" -n 2
+  run -0 jq -r .command <<<"$output"
+  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --clock real --clients 50 --pipeline 1 \
+--rate max --requests 10 --seed 1 --socket $socket --db 2"
+  start_server --requirepass secret
+  real -0 steady --clock real --limit 10/200ms --duration 100ms --algorithm gcra --json -u "unix://:secret@$socket"
+  run -0 jq -r .command <<<"$output"
+  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --clock real --clients 1 \
+--duration 100ms --seed 1 --url unix://$socket"
+}
+
+@test "--rate max ends after ten seconds unless told" {
+  run -124 timeout 3 rlctl burst --rate max --algorithm gcra -q
+}
+
+@test "many clients share the traffic" {
+  start_server
+  real -0 steady --clock real --clients 7 --limit 100/200ms --rate 300/s --duration 300ms --algorithm gcra -s "$socket"
+  assert_line --regexp '^clock +real time +open loop, 7 clients$'
+  # Seven, one to clean up, and those that looked whether the server is there.
+  (($(cli INFO stats | tr -d '\r' | sed -n 's/^total_connections_received://p') >= 8))
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "more clients than a server takes" {
+  start_server --maxclients 5
+  real -5 --rate max --clients 20 -s "$socket" -q
+  [[ $stderr == *'the server takes '*' of 20 clients: '*'max number of clients reached'* ]] || fail "$stderr"
+  [[ $stderr == *'hint: use fewer --clients, or raise the server'"'"'s maxclients'* ]] || fail "$stderr"
+}
+
+@test "more clients than this process may have files" {
+  run -2 bash -c 'ulimit -n 100; rlctl burst --rate max --clients 200'
+  assert_line --partial '--clients 200 are more than this process may have open files, 100'
+  run -0 bash -c 'ulimit -Sn 50; rlctl burst --rate max --clients 60 --requests 100 --algorithm gcra -q'
+}
+
+@test "CSV has the times in columns of their own, which are as many in each row" {
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 300ms --csv -
+  local header columns line
+  header=${lines[0]}
+  columns=$(tr -cd , <<<"$header" | wc -c)
+  for line in "${lines[@]}"; do assert_equal "$(tr -cd , <<<"$line" | wc -c)" "$columns"; done
+  [[ $header == *,bytes_per_key,clock,clients,pipeline,server_us_per_call,*,valid,service_n,service_min_us,* ]]
+  [[ $header == *,response_p99_9_us,* && $header == *,lag_stdev_us,worst_minute_from_us,* ]]
+  assert_line --index 1 --regexp ',real,1,,[0-9.]+,[0-9.]+,[0-9.]+,(true|false),90,[0-9.]+,'
+}
+
+@test "the picture is of each run's own time" {
+  real -0 steady --clock real --limit 20/100ms --rate 400/s --duration 300ms
+  assert_line --regexp '^times +from the beginning +each run from its own$'
+  # The second one begins where the first does, not a second later.
+  run -0 grep -cE '^allowed │[▁▂▃▄▅▆▇█]' <<<"$output"
+  assert_output 2
+  real -0 --clock real --limit 20/500ms --svg -
+  run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' - <<<"$output"
+  assert_output 2
+}
+
+@test "the SVG says which clock" {
+  real -0 --rate max --requests 100 --algorithm gcra --svg -
+  assert_line --regexp '>as fast as answers come; seed 1<'
+  assert_line --regexp '>real time, closed loop, 50 clients, pipeline 1<'
+  refute_line --partial 'virtual'
+}
+
+@test "each decision is told, with the time at which it was sent" {
+  real -0 steady --clock real --limit 5/200ms --rate 100/s --requests 30 --algorithm gcra --jsonl -
+  assert_equal "${#lines[@]}" 30
+  run -0 jq -s --argjson now "$(date +%s)" \
+    '[.[].at_us] | . == sort and (.[0] / 1e6 - $now | fabs) < 60 and .[29] > .[0]' <<<"$output"
+  assert_output true
+}
+
+@test "assertions of times, and of what is not known" {
+  real -1 steady --clock real --limit 100/200ms --rate 300/s --requests 100 --algorithm gcra -q \
+    --assert 'p50_us<1' --assert 'p99_us<1000000' --assert 'service_p90_us>0' --assert 'max_us>0' \
+    --assert 'mean_us>0' --assert 'achieved_per_second>0' --assert 'server_us_per_call>0' --assert 'bytes_per_key>50'
+  run -0 grep assertion <<<"$stderr"
+  assert_equal "${#lines[@]}" 2
+  assert_line --index 0 --regexp "^rlctl: burst: assertion 'p50_us<1' does not hold: gcra has [0-9.]+$"
+  assert_line --index 1 "rlctl: burst: assertion 'p99_us<1000000' does not hold: gcra has 100 answers, which are too few: it needs 1000"
+}
+
+@test "of service times where nothing is due" {
+  real -0 --rate max --requests 2000 --algorithm gcra -q --assert 'p99_us>0' --assert 'sent==2000'
+}
+
+@test "a server that stops for a second shows in what callers wait, not in most of what is served" {
+  start_server
+  (
+    sleep 0.4
+    kill -STOP "$server_pid"
+    sleep 1.2
+    kill -CONT "$server_pid"
+  ) 3>&- &
+  real -0 steady --clock real --limit 100/200ms --rate 200/s --duration 2s --algorithm gcra --json -s "$socket" --timeout 5s
+  wait $!
+  jq -e '.runs[0].sent == 400' <<<"$output"
+  jq -e '.runs[0].latency_us.response.max >= 1000000' <<<"$output"
+  jq -e '.runs[0].latency_us.response.p75 >= 100000' <<<"$output"
+  # The sender went on all the same.
+  jq -e '.runs[0].latency_us.lag.p50 < 100000' <<<"$output"
+}
+
+@test "a sender that falls behind is named, and nothing can be asserted of its run" {
+  # A million a second is more than one process can send on one connection.
+  real -1 steady --clock real --limit 100/200ms --rate 5000000/s --requests 100000 --algorithm gcra \
+    --assert 'sent==100000'
+  [[ $stderr == *'rlctl: burst: warning: gcra: the sender fell behind: lag p99 '*', service p99 '* ]] || fail "$stderr"
+  [[ $stderr == *'the times are not to be relied on; use a lower --rate, or a machine with nothing else to do'* ]]
+  [[ $stderr == *'rlctl: burst: nothing can be asserted of gcra: the sender fell behind'* ]]
+  assert_line --regexp '^gcra .* fell behind$'
+  real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 100000 --algorithm gcra --json
+  run -0 jq '.runs[0].valid' <<<"$output"
+  assert_output false
+}
+
+@test "a pattern without a rate is advised to send less" {
+  real -0 --clock real --limit 1000000/100ms --requests 50000 --algorithm gcra -q
+  [[ $stderr == *'; use fewer --requests, or a machine'* ]] || fail "$stderr"
+}
+
+# --- another server, and Ctrl-C ----------------------------------------------------------------------
+
+@test "another server is named with the prefix, and is as it was afterwards" {
+  start_server
+  cli SET mine 1
+  real -0 --rate max --requests 500 --keys 50 --clients 3 -s "$socket" -q
+  assert_equal "$(grep -cE "^rlctl: burst: writing under 'rlctl-burst:\{[0-9a-f]{16}\}:' on unix://$socket$" <<<"$stderr")" 1
+  assert_equal "$(cli KEYS '*')" mine
+}
+
+@test "Ctrl-C gives the report so far, cleans up, and ends by the signal" {
+  start_server
+  run -0 ends_by INT '(($(redis-cli -s "$socket" DBSIZE) > 0)) && sleep 0.3' \
+    bash -c 'exec rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s --keys 5 --clients 3 \
+      -s "$socket" >"$TMPDIR/out" 2>"$TMPDIR/err"'
+  assert_output 'signal 2'
+  grep -q 'interrupted: of the beginning only' "$TMPDIR/out"
+  grep -qE '^fixed-window +[1-9]' "$TMPDIR/out"
+  grep -qE '^response time' "$TMPDIR/out"
+  run -1 grep -E '^sliding-window-log' "$TMPDIR/out"
+  run -1 grep 'may be left' "$TMPDIR/err"
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "Ctrl-C ends --rate max, and the waiting for an edge" {
+  start_server
+  run -0 ends_by INT '(($(redis-cli -s "$socket" DBSIZE) > 0)) && sleep 0.3' \
+    rlctl burst --rate max --duration 60s --clients 20 --pipeline 20 -s "$socket" -q
+  assert_line 'signal 2'
+  assert_equal "$(cli DBSIZE)" 0
+  run -0 ends_by INT 'sleep 0.5' rlctl burst --clock real --limit 10/1h -q
+  assert_line 'signal 2'
+}
+
+@test "a second Ctrl-C ends it at once where the server is mute, and names the keys that are left" {
+  start_server
+  rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout 30s \
+    >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
+  local pid=$! status=0
+  wait_until eval '(($(cli DBSIZE) > 0))'
+  kill -STOP "$server_pid"
+  perl -e 'kill TERM => $ARGV[0]; select undef, undef, undef, 0.5; kill 0, $ARGV[0] or exit 1; kill TERM => $ARGV[0]' "$pid"
+  local start=$SECONDS
+  wait "$pid" || status=$?
+  kill -CONT "$server_pid"
+  assert_equal "$status" 143
+  ((SECONDS - start < 5))
+  grep -qE "^rlctl: burst: keys under 'rlctl-burst:\{[0-9a-f]{16}\}:' may be left, which lapse by themselves$" "$TMPDIR/err"
+}
+
+@test "a server that goes away" {
+  start_server
+  rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" \
+    >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
+  local pid=$! status=0
+  wait_until eval '(($(cli DBSIZE) > 0))'
+  stop_servers
+  wait "$pid" || status=$?
+  assert_equal "$status" 3
+  assert_equal "$(cat "$TMPDIR/out")" ''
+}
+
+@test "a server that does not answer in time" {
+  start_server
+  rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout 500ms \
+    >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
+  local pid=$! status=0
+  wait_until eval '(($(cli DBSIZE) > 0))'
+  kill -STOP "$server_pid"
+  wait "$pid" || status=$?
+  kill -CONT "$server_pid"
+  assert_equal "$status" 3
+  grep -q 'rlctl: burst: .*no answer' "$TMPDIR/err"
+}

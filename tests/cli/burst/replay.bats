@@ -1,0 +1,412 @@
+load ../../support/common
+
+# `rlctl burst --replay FILE`: logs, what is made of them, and --suggest. How lines are read is said by
+# the tests of the library; here is the command line.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  # At 06:11:10, :11 (two keys), :12 and :21: against 2 in 10 s the third of a is denied, and the last
+  # one, from which the first two have left, is not.
+  cat >epoch.log <<'LOG'
+1795155070 a
+1795155071 a
+1795155071 b
+1795155072 a
+1795155081 a
+LOG
+}
+
+two=(--limit 2/10s --algorithm sliding-window-log)
+
+# epoch_to FORMAT: the same requests in another format, on stdout.
+epoch_to() {
+  local at key
+  case $1 in csv) echo 'timestamp,client_ip' ;; semicolons) echo 'client;date' ;; esac
+  while read -r at key; do
+    case $1 in
+      combined) echo "$key - - [$(date -ud "@$at" '+%d/%b/%Y:%T +0000')] \"GET / HTTP/1.1\" 200 5 \"-\" \"x\"" ;;
+      common) echo "$key - - [$(TZ=UTC-5 date -d "@$at" '+%d/%b/%Y:%T +0500')] \"GET /\" 200 5" ;;
+      jsonl) echo "{\"time\":\"$(date -ud "@$at" +%FT%TZ)\",\"remote_addr\":\"$key\"}" ;;
+      csv) echo "$at,$key" ;;
+      semicolons) echo "\"$key\";$(date -ud "@$at" '+%F %T')" ;;
+      epoch) echo "$at $key" ;;
+    esac
+  done <epoch.log
+}
+
+# The counts of the runs in $output, which is JSON.
+counts() { jq -c '.runs[] | [.sent, .allowed, .denied, .keys, .keys_denied]' <<<"$output"; }
+replayed() { jq -c ".replay$1" <<<"$output"; }
+
+# refused MESSAGE ARGUMENT…
+refused() {
+  run -2 rlctl burst "${@:2}"
+  assert_line --partial "$1"
+}
+
+# 3000 requests of 50 keys, some of which come often, within five minutes.
+random_log() {
+  awk 'BEGIN { srand(7); for (i = 0; i < 3000; i++)
+    printf "%.6f k%d %d\n", 1795155000 + rand() * 300, int(50 * rand() ^ 3), 1 + (i % 10 == 0) }'
+}
+
+@test "a log in each format, by numbers known by hand" {
+  local format
+  for format in combined common jsonl csv semicolons epoch; do
+    epoch_to "$format" >"$format.txt"
+    run -0 rlctl burst --replay "$format.txt" "${two[@]}" --json
+    assert_equal "$(counts)" '[5,4,1,2,1]'
+    assert_equal "$(jq -c '.runs[0] | [.first_denial_us, .worst_minute, .top_denied, .suggestion]' <<<"$output")" \
+      '[1795155072000000,{"from_us":1795155060000000,"sent":5,"denied":1},[{"key":"a","denied":1}],null]'
+    assert_equal "$(jq -c '[.pattern, .seed]' <<<"$output")" '["replay",null]'
+    assert_equal "$(replayed '| [.first_us, .last_us, .first_bad]')" '[1795155070000000,1795155081000000,null]'
+    [[ $format == @(combined|jsonl|csv|epoch) ]] || continue
+    assert_equal "$(replayed .files[0].format)" "\"$format\""
+  done
+}
+
+@test "gzip, standard input and a FIFO" {
+  epoch_to combined | gzip >log.gz
+  run -0 rlctl burst --replay log.gz "${two[@]}" --json
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+  run -0 rlctl burst --replay - "${two[@]}" --json <log.gz
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+  assert_equal "$(replayed .files[0].name)" '"-"'
+  run -0 rlctl burst --replay <(cat epoch.log) "${two[@]}" --json
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+}
+
+@test "several files, out of order and of several formats, are one traffic" {
+  sed -n 4,5p epoch.log >second
+  sed -n 1,3p epoch.log >first
+  (cp first epoch.log && epoch_to csv >first.csv)
+  local files
+  for files in '--replay second --replay first' '--replay second first' 'second --replay first.csv'; do
+    # shellcheck disable=SC2086
+    run -0 rlctl burst $files "${two[@]}" --json
+    assert_equal "$(counts)" '[5,4,1,2,1]'
+  done
+  assert_equal "$(replayed '.files | map([.name, .format, .lines, .requests, .other])')" \
+    '[["first.csv","csv",4,3,1],["second","epoch",2,2,0]]'
+}
+
+@test "the report of a log says what it is, who was denied most, and when" {
+  run -0 rlctl burst --replay epoch.log "${two[@]}"
+  assert_line --regexp '^replay +epoch\.log +epoch, 5 requests in 5 lines$'
+  assert_line --regexp '^requests +5 +2 keys$'
+  assert_line --regexp '^from +2026-11-20T06:11:10Z +to 2026-11-20T06:11:21Z$'
+  assert_line --regexp '^times +from the first request +2026-11-20T06:11:10Z$'
+  assert_line --regexp '^denied most by sliding-window-log +requests +of all denied$'
+  assert_line --regexp '^a +1 +100\.0 %$'
+  assert_line --regexp '^sliding-window-log +[0-9]+ +2026-11-20T06:11Z +1 of 5$'
+  # Several keys together have no limit that could be drawn.
+  refute_line --regexp '^chart'
+  refute_line --partial '├'
+  assert_line --regexp '^ denied │'
+}
+
+@test "the picture of a log with one key has the limit" {
+  grep a epoch.log >one.log
+  run -0 rlctl burst --replay one.log "${two[@]}"
+  assert_line --regexp '^chart '
+  assert_line --regexp '^ +2 ├.* limit$'
+  run -0 rlctl burst --replay one.log "${two[@]}" --svg one.svg --csv one.csv -q
+  run -0 xmllint --noout one.svg
+  run -0 cat one.svg
+  assert_output --partial 'replay: 2 per 10 s'
+  assert_output --partial 'class="limit"'
+  run -0 cat one.csv
+  assert_line --index 0 --regexp ',worst_minute_from_us,worst_minute_sent,worst_minute_denied$'
+  assert_line --index 1 --regexp '^replay,,2,10000000,sliding-window-log,4,3,1,1,1,.*,1795155060000000,4,1$'
+  run -0 rlctl burst --replay epoch.log "${two[@]}" --svg -
+  refute_output --partial 'class="limit"'
+}
+
+@test "what requests cost is counted in units, and may be left out" {
+  printf '%s\n' 'time,key,cost' 100,a,2 101,a,1 112,a,3 >cost.csv
+  run -0 rlctl burst --replay cost.csv --model "${two[@]}" --json
+  assert_equal "$(counts)" '[3,1,2,1,1]'
+  assert_equal "$(jq -c '.runs[0].worst | [.allowed, .ratio]' <<<"$output")" '[2,1]'
+  run -0 rlctl burst --replay cost.csv --model "${two[@]}"
+  assert_line --regexp '^limit +2 per 10 s +a request costs up to 3$'
+  run -0 rlctl burst --replay cost.csv --model "${two[@]}" --cost-field '' --json
+  assert_equal "$(counts)" '[3,3,0,1,0]'
+  printf '1 a 10001\n' >dear.log
+  refused '--replay: cost 10001 is too large for sliding-window-log' --replay dear.log "${two[@]}"
+  run -0 rlctl burst -q --replay dear.log --algorithm gcra
+}
+
+@test "the fields that are named are those that count" {
+  printf '%s\n' '{"a":"1970-01-01T00:01:40Z","b":{"c":"x"},"d":3}' >fields.jsonl
+  run -0 rlctl burst --replay fields.jsonl --time-field a --key-field b.c --cost-field d --json --model
+  assert_equal "$(jq -c '.runs[0].worst | [.key, .allowed, .from_us]' <<<"$output")" '["x",3,100000000]'
+  epoch_to combined >a.log
+  run -0 rlctl burst --replay a.log --key-field path "${two[@]}" --json
+  assert_equal "$(counts)" '[5,3,2,1,1]'
+}
+
+@test "bad lines are counted, and the first one is shown" {
+  { cat epoch.log; printf '\n# a comment\nhello\n1795155073 \e[31mred\n'; printf '1795155074\n'; } >bad.log
+  run -0 --separate-stderr rlctl burst --replay bad.log "${two[@]}" --json
+  assert_equal "$stderr" "rlctl: burst: warning: 2 of 10 lines cannot be read; the first is bad.log:8: \
+the time 'hello' cannot be read: 'hello'"
+  assert_equal "$(counts)" '[6,5,1,3,1]'
+  assert_equal "$(replayed '.files[0] | [.lines, .requests, .bad, .blank, .other]')" '[10,6,2,1,1]'
+  assert_equal "$(replayed '.first_bad | [.file, .line]')" '["bad.log",8]'
+  run -0 --separate-stderr rlctl burst --replay bad.log -q
+  assert_output ''
+  [[ $stderr == *'warning: 2 of 10 lines'* ]]
+}
+
+@test "--strict makes a bad line an error, before anything is written" {
+  echo hello >>epoch.log
+  run -2 --separate-stderr rlctl burst --replay epoch.log --strict --csv out.csv
+  assert_equal "$stderr" "rlctl: burst: epoch.log:6: the time 'hello' cannot be read: 'hello'"
+  assert_output ''
+  [[ ! -e out.csv ]]
+  run -2 --separate-stderr rlctl burst --replay epoch.log --strict --json
+  assert_equal "$(jq -r .error.code <<<"$stderr")" input
+}
+
+@test "what a terminal would act on is escaped" {
+  printf '100 \e[31mred\n100 \e[31mred\n100 blue\nx\e[0m y\n' >$'a\eb.log'
+  run -0 rlctl burst --replay $'a\eb.log' --limit 1/60s --model
+  refute_output --partial $'\e'
+  assert_output --partial '\x1b[31mred'
+  assert_output --partial "rlctl burst --replay \$'a\x1bb.log' --limit"
+}
+
+@test "files that are none" {
+  refused 'cannot open nothing: no such file' --replay nothing
+  refused "$BATS_TEST_TMPDIR is a folder" --replay "$BATS_TEST_TMPDIR"
+  : >empty
+  refused 'no request in empty: nothing is in it' --replay empty
+  head -c 1000 /bin/ls >binary
+  refused 'binary:1: this is in none of the formats' --replay binary
+  refused 'no request in epoch.log: 5 of 5 lines are bad' --replay epoch.log --format combined
+  # One that is empty among others is no harm.
+  run -0 rlctl burst --replay empty epoch.log "${two[@]}" --json
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+  assert_equal "$(replayed .files[0].format)" null
+}
+
+@test "what is about a log needs one" {
+  local option
+  for option in --format=csv --time-field=t --key-field=k --cost-field=c --strict --suggest=1%; do
+    refused "${option%=*} is about a log, but there is no --replay" "$option"
+  done
+}
+
+@test "what is about a pattern has no place beside a log" {
+  refused '--replay sends what a log says, so that there is no pattern boundary' boundary --replay epoch.log
+  assert_line --partial 'a file of that name is ./boundary'
+  refused '--replay is not for adversary: it finds when requests are to come' adversary --replay epoch.log
+  refused '--rate is for a pattern: with --replay the log says when requests come' --replay epoch.log --rate 5/s
+  refused '--duration is for a pattern' --replay epoch.log --duration 5s
+  refused '--requests is for a pattern' --replay epoch.log --requests 5
+  refused '--requests is for a pattern' --replay epoch.log --requests 5 --rate max
+  refused '--keys is for a pattern' --replay epoch.log --keys 5
+  refused '--key-skew is for a pattern' --replay epoch.log --key-skew 1
+  refused '--cost is for a pattern' --replay epoch.log --cost 1
+  refused '--seed is for a pattern' --replay epoch.log --seed 1
+}
+
+@test "values that are none" {
+  refused "--format: unknown format 'jsno'" --replay epoch.log --format jsno
+  refused "--format: unknown format 'combind'; did you mean 'combined'?" --replay epoch.log --format combind
+  refused '--format: time field' --replay epoch.log --format combined --time-field t
+  refused '--suggest must be a share like 1%' --replay epoch.log --suggest 1
+  refused "file's name is empty" --replay ''
+  refused 'standard input can be read once only' --replay - -
+  refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
+  echo 'return 1' >one.lua
+  refused 'there is none of a script' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
+}
+
+@test "Redis and the models decide alike, request by request, in every algorithm" {
+  random_log >random.log
+  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl redis.jsonl -q
+  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl model.jsonl -q --model
+  assert_equal "$(wc -l <redis.jsonl)" 21000
+  run -0 cmp redis.jsonl model.jsonl
+  (($(grep -c '"allowed":false' redis.jsonl) > 1000))
+}
+
+@test "what --jsonl wrote can be replayed, the decisions of one algorithm" {
+  random_log >random.log
+  local algorithms=(--limit 9/10s --algorithm "fixed-window,gcra" --model)
+  run -0 rlctl burst --replay random.log "${algorithms[@]}" --jsonl out.jsonl --json
+  local first
+  first=$(counts)
+  run -0 rlctl burst --replay out.jsonl "${algorithms[@]}" --json
+  assert_equal "$(counts)" "$first"
+  assert_equal "$(replayed '.files[0] | [.format, .lines, .requests, .other]')" '["jsonl",6000,3000,3000]'
+}
+
+@test "the command that is printed repeats the output" {
+  cp epoch.log ./-x.log
+  cp epoch.log "it's.log"
+  cp epoch.log $'a\eb\\\'.log'
+  run -0 rlctl burst --replay=-x.log --replay "it's.log" --replay $'a\eb\\\'.log' --format epoch --strict "${two[@]}" --suggest 30%keys
+  local first=$output
+  run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
+  run -0 bash -c "$output"
+  assert_equal "$output" "$first"
+  run -0 rlctl burst --replay - "${two[@]}" --cost-field '' --json <epoch.log
+  assert_equal "$(jq -r .command <<<"$output")" \
+    "rlctl burst --replay - --cost-field '' --limit 2/10s --algorithm sliding-window-log"
+}
+
+@test "the limit that --suggest names denies few enough, and one less does not" {
+  random_log >random.log
+  local share limit
+  for share in 5% 30%keys; do
+    run -0 rlctl burst --replay random.log --limit 3/10s --algorithm all --suggest "$share" --json --model
+    local report=$output run
+    for run in 0 1 2 3 4 5 6; do
+      limit=$(jq ".runs[$run].suggestion.limit" <<<"$report")
+      local algorithm of most
+      algorithm=$(jq -r ".runs[$run].algorithm" <<<"$report")
+      of='.denied / .sent' most=0.05
+      if [[ $share == *keys ]]; then of='.keys_denied / .keys' most=0.3; fi
+      run -0 rlctl burst --replay random.log --limit "$limit/10s" --algorithm "$algorithm" --json --model
+      run -0 jq -e ".runs[0] | $of <= $most" <<<"$output"
+      run -0 rlctl burst --replay random.log --limit "$((limit - 1))/10s" --algorithm "$algorithm" --json --model
+      run -0 jq -e ".runs[0] | $of > $most" <<<"$output"
+    done
+  done
+}
+
+@test "a suggestion, as it is read" {
+  run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0%
+  assert_line --regexp '^suggested +3 per 10 s +smallest with at most 0 % of requests denied$'
+  assert_line --regexp '^\* 3 per 10 s +0 +0\.000 % +0 of 2  0\.000 %$'
+  assert_line --regexp '^  1 per 10 s +2 +40\.000 % +1 of 2  50\.000 %$'
+  run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0% --json
+  assert_equal "$(jq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
+    '[0,"requests",3,10000000,{"limit":1,"denied":2,"share":0.4,"keys_denied":1}]'
+  yes '100 a' | head -n 5 >burst.log
+  run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys
+  assert_line --regexp '^suggested +no limit +denies at most 0 % of keys with a burst of 2$'
+  run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys --json
+  assert_equal "$(jq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
+}
+
+@test "an assertion is about the log" {
+  run -0 rlctl burst -q --replay epoch.log "${two[@]}" --assert 'denied==1' --assert 'keys_denied<=1'
+  run -1 rlctl burst -q --replay epoch.log "${two[@]}" --assert 'denied==0'
+  assert_output "rlctl: burst: assertion 'denied==0' does not hold: sliding-window-log has 1"
+}
+
+@test "someone's script is asked about the log's keys" {
+  echo "return redis.call('INCR', KEYS[1])" >count.lua
+  run -0 rlctl burst --replay epoch.log --script count.lua --args '{now}' --allowed-when '<=limit' \
+    --limit 2/10s --json
+  assert_equal "$(counts)" '[5,3,2,2,1]'
+}
+
+@test "under the real clock requests are as far apart as they were" {
+  printf '%s a\n' 100 100.2 100.4 | tac >short.log
+  run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" --jsonl sent.jsonl
+  assert_line --regexp '^times +from the first request +2[0-9-]+T'
+  run -0 jq -s '(.[2].at_us - .[0].at_us) as $span | $span > 395000 and $span < 2000000' sent.jsonl
+  assert_output true
+  run -0 jq -s -c 'map(.allowed)' sent.jsonl
+  assert_output '[true,true,false]'
+  (($(jq -s '.[0].at_us' sent.jsonl) > 1700000000000000))
+}
+
+@test "--rate max sends the log once, whatever its times are" {
+  printf '%s a\n' 100 90000 180000 >long.log
+  run -0 --separate-stderr rlctl burst --replay long.log --rate max "${two[@]}" --json
+  assert_equal "$(counts)" '[3,2,1,1,1]'
+  # It ends with the log, not after a time.
+  assert_equal "$(jq -r .command <<<"$output" | grep -c -- --duration)" 0
+  run -0 --separate-stderr rlctl burst --replay long.log --rate max --duration 5s --clients 2 "${two[@]}" --json
+  assert_equal "$(jq -c '[.runs[0].sent, .clients]' <<<"$output")" '[3,2]'
+}
+
+@test "on another server nothing of a log is left" {
+  start_server
+  random_log >random.log
+  run -0 --separate-stderr rlctl burst --replay random.log -s "$socket" --limit 9/10s --algorithm gcra --json
+  assert_equal "$(cli DBSIZE)" 0
+  (($(cli INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p') >= 3000))
+}
+
+@test "Ctrl-C while a log is awaited ends it, and no server was started" {
+  mkfifo fifo
+  export TMPDIR=$PWD/temporary
+  mkdir temporary
+  # Held open for writing, so that there is no end of it.
+  exec 7<>fifo
+  run -0 ends_by INT 'sleep 0.4' rlctl burst --replay fifo --csv out.csv
+  exec 7>&-
+  assert_output 'signal 2'
+  [[ ! -e out.csv ]]
+  run -0 ls -A temporary
+  assert_output ''
+}
+
+@test "Ctrl-C while limits are tried leaves the report of the runs" {
+  start_server
+  seq 1795155000 1795455000 | sed 's/$/ a/' >long.log
+  # The keys are removed when the run is through.
+  ready='redis-cli -s "$socket" INFO commandstats | grep -q unlink'
+  run -0 ends_by INT "$ready" bash -c 'exec rlctl burst --replay long.log --limit 9/60s -s "$socket" \
+    --algorithm sliding-window-log --suggest 0.0001% --json >out 2>/dev/null'
+  assert_output 'signal 2'
+  run -0 cat out
+  assert_equal "$(jq -c '[.interrupted, .runs[0].sent, .runs[0].suggestion]' <<<"$output")" '[true,300001,null]'
+}
+
+@test "an object without what is needed says which fields it has" {
+  echo '{"when":"2026-11-20T06:11:10Z","user":{"id":"a"},"level":"info"}' >app.jsonl
+  run -2 rlctl burst --replay app.jsonl --model "${two[@]}"
+  assert_output --partial "app.jsonl:1: it has no field for the time, but when, user.id, level"
+  assert_output --partial 'hint: --time-field and --key-field name the fields'
+  run -2 rlctl burst --replay app.jsonl --model "${two[@]}" --time-field when --key-field userid
+  assert_output --partial "it has no field 'userid', but when, user.id, level"
+}
+
+@test "a cost field that no line has is an error, not a cost of 1" {
+  echo '{"time":1795155070,"ip":"a","weight":2}' >weights.jsonl
+  run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field weight --json
+  assert_equal "$(jq .runs[0].worst.allowed <<<"$output")" 2
+  run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field wieght
+  assert_output --partial "weights.jsonl: no line has the field 'wieght'"
+}
+
+@test "the share that was denied stands in the table, and can be asserted" {
+  run -0 rlctl burst --replay epoch.log "${two[@]}" --model --assert 'denied_share<=0.2'
+  assert_line --regexp '^sliding-window-log +5 +4 +1 +20\.000 % '
+  run -1 rlctl burst --replay epoch.log "${two[@]}" --model -q --assert 'denied_share<0.2'
+  assert_output --partial 'sliding-window-log has 0.2'
+}
+
+@test "of several limiters the suggestions stand together, and who has the denials" {
+  seq 1 200 | awk '{ print 1795155000 + $1, "k" $1 }' >many.log
+  for _ in 1 2 3 4 5; do echo 1795155100 heavy; done >>many.log
+  run -0 rlctl burst --replay many.log --limit 1/10s --algorithm fixed-window,gcra --suggest 1% --model
+  assert_line --regexp '^suggested +limit +denied +keys denied$'
+  assert_line --regexp '^fixed-window +3 per 10 s +0\.976 % +0\.498 %$'
+  assert_line --regexp '^gcra +3 per 10 s +0\.976 % +0\.498 %$'
+  assert_line --regexp '^ +1 of 201 keys has all of these denials$'
+  assert_line --regexp '^ +keys are counted by --suggest 1%keys$'
+  run -0 rlctl burst --replay many.log --limit 1/10s --algorithm gcra --suggest 1%keys --model
+  refute_output --partial 'of these denials'
+  refute_line --regexp '^suggested +limit'
+}
+
+@test "a share with decimals is just that share" {
+  seq 1 993 | awk '{ print 1795155000, "k" $1 }' >thousand.log
+  seq 1 7 | awk '{ print 1795155001, "k" $1 }' >>thousand.log
+  run -0 rlctl burst --replay thousand.log --limit 5/60s --suggest 0.7% --model --json
+  assert_equal "$(jq -c '.runs[0].suggestion | [.most, .limit]' <<<"$output")" '[0.007,1]'
+}
+
+@test "where costs differ, none of the limits that are shown is smaller and would do" {
+  { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
+  run -0 rlctl burst --replay costs.log --limit 6/60s --algorithm fixed-window --suggest 50% --model --json
+  assert_equal "$(jq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'
+}

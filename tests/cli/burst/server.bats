@@ -1,0 +1,173 @@
+load ../../support/common
+
+# On which server `rlctl burst` runs, and what it leaves there: nothing.
+
+setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
+
+@test "the server is a private one, whatever RLCTL_URL and the configuration name" {
+  start_server
+  cli CONFIG RESETSTAT
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  echo "url = \"unix://$socket\"" >"$RLCTL_CONFIG"
+  chmod 600 "$RLCTL_CONFIG"
+  run -0 --separate-stderr rlctl burst
+  assert_equal "$stderr" ''
+  unset RLCTL_URL
+  run -0 rlctl burst -q
+  run -1 bash -c 'redis-cli -s "$socket" INFO commandstats | grep -iE "eval|script"'
+  run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
+  assert_output ''
+}
+
+@test "another server is named with the prefix, and is as it was afterwards" {
+  start_server
+  local other=$socket
+  start_server
+  cli SET rlctl-burst:mine 1
+  export RLCTL_URL=unix://$other
+  run -0 --separate-stderr rlctl burst -s "$socket" --limit 10/s --limit 30/60s --keys 700 --json
+  local report=$output
+  assert_equal "$(grep -cE "^rlctl: burst: writing under 'rlctl-burst:\{[0-9a-f]{16}\}:' on unix://$socket$" \
+    <<<"$stderr")" 1
+  assert_equal "$(cli DBSIZE)" 1
+  assert_equal "$(redis-cli -s "$other" INFO commandstats | grep -ci eval)" 0
+  assert_equal "$(cli INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_unlink:calls=\([0-9]*\),.*/\1/p')" 6
+  # The prefix is another each time, and is not to be seen in the report.
+  run -0 --separate-stderr rlctl burst -u "unix://$socket" --limit 10/s --limit 30/60s --keys 700 --json
+  assert_equal "$output" "$report"
+}
+
+@test "the prefix is another each time" {
+  start_server
+  local first second
+  first=$(rlctl burst -q -s "$socket" 2>&1)
+  second=$(rlctl burst -q -s "$socket" 2>&1)
+  [[ -n $first && $first != "$second" ]]
+}
+
+@test "keys have the prefix and a TTL while it runs, and kill -9 leaves nothing else" {
+  start_server
+  rlctl burst steady -s "$socket" --limit 1000/60s --requests 3000000 --keys 50 2>"$BATS_TEST_TMPDIR/said" 3>&- &
+  local pid=$!
+  wait_until eval '(($(cli DBSIZE) == 50))'
+  kill -KILL "$pid"
+  wait "$pid" || true
+  local prefix key
+  prefix=$(sed -n "s/.*writing under '\(.*\)' on .*/\1/p" "$BATS_TEST_TMPDIR/said")
+  [[ $prefix == 'rlctl-burst:{'*'}:' ]]
+  for key in $(cli KEYS '*'); do
+    [[ $key == "$prefix"* ]] || fail "$key"
+    (($(cli PTTL "$key") > 0)) || fail "$key has no TTL"
+  done
+}
+
+@test "Ctrl-C gives the report so far, cleans up, and ends by the signal" {
+  start_server
+  local out=$BATS_TEST_TMPDIR/out
+  run -0 ends_by INT '(($(redis-cli -s "$socket" DBSIZE) > 0)) && sleep 0.3' \
+    bash -c 'exec rlctl burst steady -s "$socket" --requests 5000000 --keys 20 --svg "$TMPDIR/x.svg" \
+      --jsonl "$TMPDIR/x.jsonl" >"$TMPDIR/out" 2>"$TMPDIR/err"'
+  assert_output 'signal 2'
+  grep -q 'interrupted: of the beginning only' "$out"
+  grep -qE '^fixed-window +[1-9]' "$out"
+  run -1 grep sliding-window-log "$TMPDIR/err"
+  assert_equal "$(cli DBSIZE)" 0
+  # A file could not say that it is not all.
+  run -0 find "$TMPDIR" -maxdepth 1 -name 'x*'
+  assert_output ''
+}
+
+@test "a signal ends it in JSON, too, which says so" {
+  run -0 ends_by TERM 'sleep 0.5' \
+    bash -c 'exec rlctl burst steady --model --rate 1000000/s --duration 1000s --json >"$TMPDIR/out"'
+  assert_output 'signal 15'
+  run -0 jq -c '[.interrupted, (.runs | length), .runs[0].sent > 0]' "$TMPDIR/out"
+  assert_output '[true,1,true]'
+}
+
+@test "Ctrl-C ends the private server and removes its folder" {
+  run -0 ends_by INT '[[ -S $(echo "$TMPDIR"/rlctl-*/redis.sock) ]] && sleep 0.3' rlctl burst steady -q --requests 5000000
+  assert_output 'signal 2'
+  run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
+  assert_output ''
+}
+
+@test "Ctrl-C is heard where the server does not answer" {
+  start_fake_server ''
+  run -0 ends_by INT 'sleep 0.3' rlctl burst -q -s "$socket" --timeout 600ms
+  assert_line 'signal 2'
+}
+
+@test "an error of the server ends it, and what was written is removed" {
+  start_server
+  cli ACL SETUSER default -set
+  run -4 rlctl burst -s "$socket" --algorithm sliding-window-log,fixed-window --limit 10/s
+  assert_line --partial 'rlctl: burst: '
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "where nothing may be removed, that is said, and the result counts" {
+  start_server
+  cli ACL SETUSER default -unlink
+  run -0 --separate-stderr rlctl burst -s "$socket" --algorithm gcra
+  [[ $stderr == *"warning: cannot remove the keys under 'rlctl-burst:{"*'which lapse by themselves'* ]]
+  assert_line --regexp '^gcra +2000'
+  (($(cli PTTL "$(cli KEYS '*')") > 0))
+}
+
+@test "without MEMORY the bytes are left out" {
+  start_server
+  cli ACL SETUSER default -memory
+  run -0 --separate-stderr rlctl burst -s "$socket" --json
+  run -0 jq -c '[.runs[].bytes_per_key]' <<<"$output"
+  assert_output '[null,null]'
+}
+
+@test "a server that is not there, and one that goes away" {
+  run -3 rlctl burst -s "$TMPDIR/none"
+  assert_output --partial 'cannot connect'
+  start_server
+  rlctl burst steady -s "$socket" --requests 5000000 >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
+  local pid=$! status=0
+  wait_until eval '(($(cli DBSIZE) > 0))'
+  stop_servers
+  wait "$pid" || status=$?
+  assert_equal "$status" 3
+  assert_equal "$(cat "$TMPDIR/out")" ''
+  # That nothing could be removed is said as well.
+  grep -q 'warning: cannot remove the keys' "$TMPDIR/err"
+}
+
+@test "the database of --db is the one that is used" {
+  start_server
+  cli -n 3 SET k v
+  run -0 rlctl burst -q -s "$socket" -n 3
+  assert_output --partial "on unix://$socket?db=3"
+  assert_equal "$(cli INFO keyspace | tr -d '\r' | grep -c '^db')" 1
+}
+
+@test "keys that cannot be removed are not in the way of the next algorithm" {
+  start_server
+  cli ACL SETUSER default -unlink
+  run -0 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
+  assert_line --regexp '^fixed-window +20 +20 +0 '
+  assert_line --regexp '^sliding-window-log +20 +10 +10 '
+  [[ $stderr == *'cannot remove the keys'* ]] || fail "$stderr"
+}
+
+@test "keys are removed where the server takes no more connections" {
+  start_server --maxclients 6
+  run -0 --separate-stderr rlctl burst -s "$socket" --rate max --clients 6 --duration 50ms
+  refute_output --partial 'cannot remove'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "what was done before an error is told" {
+  start_server
+  cli ACL SETUSER default -lindex
+  run -5 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
+  assert_line --partial 'ended by an error: what was done before it'
+  assert_line --regexp '^fixed-window +20 +20 +0 '
+  refute_line --regexp '^sliding-window-log'
+  assert_equal "$(cli DBSIZE)" 0
+}

@@ -1,0 +1,107 @@
+load ../../support/common
+
+# The report of `rlctl burst` on terminals of several widths, and its progress.
+
+setup() { script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'; }
+
+# on_terminal COLUMNS COMMAND: what a terminal so wide gets, without colours, in $output; with them
+# in $raw.
+on_terminal() {
+  raw=$(TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null | tr -d '\r')
+  # shellcheck disable=SC2001 # bash has no such pattern
+  output=$(sed $'s/\e\\[[0-9]*m//g' <<<"$raw")
+  mapfile -t lines <<<"$output"
+}
+
+# Characters, not bytes.
+widest() {
+  local line most=0
+  for line in "${lines[@]}"; do
+    if ((${#line} > most)); then most=${#line}; fi
+  done
+  echo "$most"
+}
+
+@test "80 columns are the text of a pipe, in colour" {
+  on_terminal 80 'rlctl burst --model'
+  assert_equal "$output" "$(rlctl burst --model)"
+  # Allowed is green and denied red; what is above the limit is red.
+  [[ $raw == *$'\e[32m█'* && $raw == *$'\e[31m·'* && $raw == *$'\e[31m2.00×'* ]]
+}
+
+@test "40 columns break nothing" {
+  local pattern
+  for pattern in boundary spike poisson; do
+    on_terminal 40 "rlctl burst $pattern --model --algorithm all --keys 3 --limit 50/s"
+    (($(widest) <= 40)) || fail "$output"
+    assert_line --regexp '^sliding-window-counter +[0-9]+'
+    assert_line --regexp '^ denied │'
+    assert_line --regexp '^ +longest shut out$|^ +longest shut out'
+  done
+}
+
+@test "200 columns have one table, and a wider picture" {
+  on_terminal 200 'rlctl burst --model'
+  assert_line --regexp '^fixed-window +2000 +2000 +0 +2000  2\.00× +19\.99 ms +-10 ms +- +- +- +-$'
+  (($(widest) > 110 && $(widest) <= 200)) || fail "$(widest)"
+}
+
+@test "the narrowest terminal gets something" {
+  on_terminal 5 'rlctl burst --model'
+  assert_line --partial '2.00×'
+}
+
+@test "NO_COLOR takes the colours" {
+  on_terminal 80 'NO_COLOR=1 rlctl burst --model'
+  assert_equal "$raw" "$output"
+}
+
+@test "what takes longer than a second shows how far it is, and wipes that out" {
+  on_terminal 80 'rlctl burst steady --model --rate 1000000/s --duration 30s -q; rlctl burst steady --model --rate 1000000/s --duration 30s --algorithm fixed-window,gcra 2>&1'
+  [[ $raw == *'%  of 60000000 requests; Ctrl-C stops'* ]] || fail "$(cat -v <<<"$raw")"
+  [[ $raw == *$'\e[K'*'pattern'* ]]
+  assert_equal "$(grep -c 'Ctrl-C stops' <<<"${raw#*pattern}")" 0
+}
+
+@test "nothing of it in a pipe" {
+  run -0 --separate-stderr rlctl burst steady --model --rate 1000000/s --duration 15s
+  assert_equal "$stderr" ''
+}
+
+# --- under the real clock ----------------------------------------------------------------------------
+
+real='--clock real --limit 50/500ms --requests 40'
+
+@test "tables of times fit 80 columns" {
+  on_terminal 80 "rlctl burst steady $real 2>/dev/null"
+  (($(widest) <= 80)) || fail "$output"
+  assert_line --regexp '^response time +n +p50 +p90 +p99 +p99\.9 +max +mean$'
+  assert_line --regexp '^service time +n +p50 +p90 +p99 +p99\.9 +max +mean$'
+  assert_line --regexp '^rates +offered +answered +server per call +lag p99 +sender$'
+  assert_line --regexp '^response +from due to answered +however late it was sent$'
+}
+
+@test "40 columns break the tables of times" {
+  on_terminal 40 "rlctl burst steady --clock real --limit 50/1s --requests 30 --algorithm all 2>/dev/null"
+  (($(widest) <= 40)) || fail "$output"
+  (($(grep -c '^response time ' <<<"$output") > 1)) || fail "$output"
+}
+
+@test "200 columns have no more columns than there are" {
+  on_terminal 200 "rlctl burst --rate max --requests 100 --limit 50/500ms 2>/dev/null"
+  (($(widest) <= 200)) || fail "$output"
+  assert_line --regexp '^rates +answered +server per call$'
+}
+
+@test "a sender that fell behind is red" {
+  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 5000000/s --requests 50000 --algorithm gcra 2>/dev/null'
+  [[ $raw == *$'\e[31mfell behind'* ]] || fail "$(cat -v <<<"$raw")"
+}
+
+@test "the progress of a run in real time, and of the wait for an edge" {
+  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 100/s --duration 2s --algorithm gcra,token-bucket 2>&1 >/dev/null'
+  [[ $raw =~ 1/2\ \ gcra\ \ [0-9.]+/2\.0s\ \ 100/s\ offered\ \ [0-9]+\ allowed\ \ [0-9]+\ denied\ \ eta\ [34]s ]] || fail "$(cat -v <<<"$raw")"
+  [[ $raw == *'2/2  token-bucket  '* ]] || fail "$(cat -v <<<"$raw")"
+  on_terminal 80 'timeout --foreground -s INT 2.5 rlctl burst --clock real --limit 50/1000d --algorithm gcra 2>&1 >/dev/null'
+  [[ $raw == *'waiting '*' s for the edge of a window'* ]] || fail "$(cat -v <<<"$raw")"
+}

@@ -1,0 +1,295 @@
+load ../../support/common
+
+# What goes into a batch and what comes out; batch_connection.bats has what happens to its server.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+batch() { rlctl check --limit 5/60s --now 1000000000 --batch "$@"; }
+
+keys_shown() { sed -nE 's/^(allowed|denied) key=([^ ]*) .*/\2/p' <<<"$output"; }
+
+@test "a line a key, a result a line, in the same order" {
+  run -0 --separate-stderr batch <<<$'c\na\nb\na'
+  assert_output "allowed key=c limit=5/60s remaining=4 reset=60.000s
+allowed key=a limit=5/60s remaining=4 reset=60.000s
+allowed key=b limit=5/60s remaining=4 reset=60.000s
+allowed key=a limit=5/60s remaining=3 reset=60.000s"
+  assert_equal "$stderr" ''
+}
+
+@test "a cost stands behind a tab; the last tab counts, so that a key may have tabs too" {
+  run -0 batch <<<$'a\t3\nb\t0\na\t-2\nc\td\t2'
+  assert_equal "$(sed -E 's/.*(key=[^ ]*).*(remaining=[0-9]).*/\1 \2/' <<<"$output")" \
+    'key=a remaining=2
+key=b remaining=5
+key=a remaining=4
+key=c\td remaining=3'
+  assert_equal "$(cli LLEN $'c\td')" 2
+}
+
+@test "--cost is what a line without one takes" {
+  run -0 batch --cost 4 <<<$'a\nb\t1'
+  assert_line --index 0 --partial 'key=a limit=5/60s remaining=1'
+  assert_line --index 1 --partial 'key=b limit=5/60s remaining=4'
+}
+
+@test "comments and blank lines are skipped, and counted" {
+  run -2 --separate-stderr batch <<<$'# a comment\n\n  \t \na\n#b\t1\nb\tx'
+  assert_equal "${#lines[@]}" 2
+  assert_line --index 0 --partial 'allowed key=a '
+  assert_line --index 1 --partial 'error line=6 '
+  assert_equal "$(cli DBSIZE)" 1
+}
+
+@test "a # inside of a line is part of the key" {
+  run -0 batch <<<$'a#b\n #c'
+  assert_equal "$(keys_shown)" $'a#b\n\\x20#c'
+}
+
+@test "bad lines are errors in their place, with their number, and stop nothing" {
+  run -2 --separate-stderr batch <<<$'a\nb\tx\nc\nd\t1.5\n\t1\ne\t10001\nf\t\ng'
+  assert_output "allowed key=a limit=5/60s remaining=4 reset=60.000s
+error line=2 status=2 message=cost\\x20'x'\\x20is\\x20not\\x20a\\x20whole\\x20number
+allowed key=c limit=5/60s remaining=4 reset=60.000s
+error line=4 status=2 message=cost\\x20'1.5'\\x20is\\x20not\\x20a\\x20whole\\x20number
+error line=5 status=2 message=the\\x20key\\x20is\\x20empty
+error line=6 status=2 message=cost\\x2010001\\x20is\\x20too\\x20large\\x20for\\x20sliding-window-log,\\x20which\\x20takes\\x20up\\x20to\\x2010000;\\x20gcra\\x20takes\\x20more
+error line=7 status=2 message=cost\\x20''\\x20is\\x20not\\x20a\\x20whole\\x20number
+allowed key=g limit=5/60s remaining=4 reset=60.000s"
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: line 2: cost 'x' is not a whole number"
+  assert_equal "${#stderr_lines[@]}" 5
+}
+
+@test "a line that the server rejects is an error in its place" {
+  cli SET b text
+  run -5 --separate-stderr batch <<<$'a\nb\nc'
+  assert_equal "${#lines[@]}" 3
+  assert_line --index 1 --regexp '^error line=2 status=5 message='
+  assert_regex "$stderr" "^rlctl: check: line 2: 'b' holds a string, but sliding-window-log keeps a list"
+  assert_equal "$(cli GET b)" text
+}
+
+@test "the last line needs no newline" {
+  run -0 batch < <(printf 'a\nb')
+  assert_equal "$(keys_shown)" $'a\nb'
+}
+
+@test "no line at all is fine" {
+  run -0 --separate-stderr batch </dev/null
+  assert_equal "$output$stderr" ''
+  run -0 batch <<<'# nothing'
+  assert_output ''
+}
+
+@test "no line at all needs no server" {
+  run -0 batch -u unix:///nowhere <<<'# nothing'
+  assert_output ''
+}
+
+@test "a carriage return before the newline is no part of the key" {
+  run -0 batch < <(printf 'a\r\nb\t2\r\n\r\nc\rd\r\n')
+  assert_equal "$(keys_shown)" $'a\nb\nc\\rd'
+  assert_equal "$(cli LLEN b)" 2
+}
+
+@test "NUL bytes are part of the key" {
+  run -0 batch < <(printf 'a\0b\n\0\n')
+  assert_equal "$(keys_shown)" $'a\\x00b\n\\x00'
+  assert_equal "$(cli --no-raw KEYS '*' | sed 's/^.*) //' | sort)" $'"\\x00"\n"a\\x00b"'
+}
+
+long_line() { printf "%$1s" '' | tr ' ' k; }
+
+@test "a line of a megabyte is a key; a longer one is an error, and the next line is read" {
+  run -2 --separate-stderr batch < <(long_line 1048576; echo; long_line 3000000; printf '\nlast\n')
+  assert_equal "${#lines[@]}" 3
+  assert_equal "${#lines[0]}" $((1048576 + 50))
+  assert_line --index 1 'error line=2 status=2 message=the\x20line\x20is\x20longer\x20than\x201048576\x20bytes'
+  assert_line --index 2 --partial 'allowed key=last '
+  assert_equal "$(cli DBSIZE)" 2
+}
+
+@test "one byte more than a megabyte is an error, however it is read" {
+  long_line 1048577 >"$BATS_TEST_TMPDIR/long"
+  echo >>"$BATS_TEST_TMPDIR/long"
+  run -2 --separate-stderr batch "$BATS_TEST_TMPDIR/long"
+  assert_output --partial 'error line=1 '
+  # In pieces, the last of them the newline alone.
+  run -2 --separate-stderr batch < <(long_line 1048577; sleep 0.3; echo)
+  assert_output --partial 'error line=1 '
+}
+
+@test "the lines come from a file, by option or as an argument, or from standard input by -" {
+  printf 'a\nb\n' >"$BATS_TEST_TMPDIR/lines"
+  run -0 rlctl check --limit 5/60s --now 1 --batch "$BATS_TEST_TMPDIR/lines"
+  local expected=$output
+  assert_equal "${#lines[@]}" 2
+  cli FLUSHALL
+  run -0 rlctl check --limit 5/60s --now 1 "--batch=$BATS_TEST_TMPDIR/lines"
+  assert_output "$expected"
+  cli FLUSHALL
+  run -0 rlctl check --limit 5/60s --now 1 --batch - <"$BATS_TEST_TMPDIR/lines"
+  assert_output "$expected"
+  cli FLUSHALL
+  run -0 rlctl check --batch --limit 5/60s --now 1 <"$BATS_TEST_TMPDIR/lines"
+  assert_output "$expected"
+}
+
+@test "a file that cannot be read is 2" {
+  run -2 --separate-stderr batch /nowhere
+  assert_equal "$stderr" "rlctl: check: cannot open '/nowhere': no such file or directory"
+  run -2 --separate-stderr batch "$BATS_TEST_TMPDIR"
+  assert_equal "$stderr" "rlctl: check: cannot read '$BATS_TEST_TMPDIR': is a directory"
+  run -2 --separate-stderr rlctl check --limit 5/60s --batch ''
+  assert_equal "${stderr_lines[0]}" 'rlctl: check: --batch: the name of the file is empty'
+}
+
+@test "two files are refused" {
+  run -2 --separate-stderr batch a b
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: --batch takes its keys from one file or standard input, and no KEY besides: 'b' is too much"
+}
+
+@test "--json gives one object a line, errors too" {
+  cli SET b text
+  run -5 --separate-stderr batch --json <<<$'a\nb\nc\tx\n日本'
+  assert_equal "${#lines[@]}" 4
+  # Said once.
+  assert_equal "$stderr" ''
+  run -0 jq -ec '.line // .key, (.error.code // .allowed)' <<<"$output"
+  assert_output $'"a"\ntrue\n2\n"WRONGTYPE"\n3\n"usage"\n"日本"\ntrue'
+}
+
+@test "--json: an error in a batch has its line, and fields of the same types" {
+  run -2 --separate-stderr batch --json <<<$'c\tx'
+  assert_output \
+    '{"line":1,"error":{"code":"usage","message":"cost '"'x'"' is not a whole number","hint":null}}'
+}
+
+@test "--json: the answer of --on-error has its error, and nothing stands on stderr" {
+  run -0 --separate-stderr batch --json --on-error allow -u unix:///nowhere <<<k
+  assert_equal "$stderr" ''
+  run -0 jq -c '[.allowed, .error.code]' <<<"$output"
+  assert_output '[true,"unreachable"]'
+}
+
+@test "--json --quiet: errors stand on stderr, as JSON" {
+  run -2 --separate-stderr batch --json --quiet <<<$'a\nc\tx'
+  assert_output ''
+  assert_equal "$stderr" \
+    '{"error":{"code":"usage","message":"line 2: cost '"'x'"' is not a whole number","hint":null}}'
+}
+
+@test "--quiet prints no results; errors stand on stderr" {
+  run -2 --separate-stderr batch -q <<<$'a\nb\tx\nc'
+  assert_output ''
+  assert_equal "$stderr" "rlctl: check: line 2: cost 'x' is not a whole number"
+  assert_equal "$(cli DBSIZE)" 2
+}
+
+@test "the exit status is the worst: an error before a denial before an allowance" {
+  run -1 batch -q <<<$'a\t5\na\nb'
+  run -2 batch -q <<<$'a\nb\tx\nb'
+  cli SET text text
+  run -5 batch -q <<<$'a\ntext\nb\tx\nb'
+}
+
+@test "several limits, a look, and a time hold for every line" {
+  run -1 rlctl check --batch --limit 2/s --limit 3/60s --now 1000000000 <<<$'k\nk\nk'
+  assert_line --index 2 \
+    'denied key=k limit=2/1s,3/60s remaining=0 retry_after=1.000s reset=60.000s denied_by={k}:1s'
+  run -1 rlctl check --batch --limit 2/s --limit 3/60s --now 1000000000 --peek <<<$'k\nother'
+  assert_line --index 0 \
+    'denied key=k limit=2/1s,3/60s remaining=0 reset=60.000s denied_by={k}:1s'
+  assert_line --index 1 'allowed key=other limit=2/1s,3/60s remaining=2 reset=0.000s'
+  assert_equal "$(cli DBSIZE)" 2
+}
+
+@test "--peek refuses a cost below 0 in its line" {
+  run -2 --separate-stderr batch --peek <<<$'a\t-1\nb'
+  assert_line --index 0 --regexp '^error line=1 status=2 '
+  assert_line --index 1 --partial 'allowed key=b '
+}
+
+@test "a hundred thousand lines: all answered, in order, and not one too many allowed" {
+  seq 100000 | awk '{ print "key" ($1 * 7919) % 1000 }' >"$BATS_TEST_TMPDIR/lines"
+  run -1 rlctl check --limit 60/1h --batch "$BATS_TEST_TMPDIR/lines"
+  printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/results"
+  assert_equal "$(grep -c '^allowed ' "$BATS_TEST_TMPDIR/results")" 60000
+  assert_equal "$(grep -c '^denied ' "$BATS_TEST_TMPDIR/results")" 40000
+  cmp "$BATS_TEST_TMPDIR/lines" \
+    <(sed -E 's/^[a-z]+ key=([^ ]*) .*/\1/' "$BATS_TEST_TMPDIR/results")
+}
+
+@test "a hundred thousand lines on one key, from a pipe: exactly the limit is allowed" {
+  rlctl check --limit 70000/1h --batch --json < <(yes k | head -n 100000) \
+    >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
+  run -0 jq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
+  assert_output '{"true":70000,"false":30000}'
+  assert_equal "$(cli LLEN k)" 70000
+}
+
+# --- long lines and slow readers --------------------------------------------------------------------
+
+# has_lines COUNT FILE
+has_lines() { (($(wc -l <"$2") >= $1)); }
+
+@test "long lines: few are under way at a time, and all are answered in order" {
+  if grep -q __asan_init "$(command -v rlctl)"; then
+    skip 'AddressSanitizer keeps freed memory, so that its size says nothing'
+  fi
+  local fifo=$BATS_TEST_TMPDIR/lines out=$BATS_TEST_TMPDIR/out pid peak
+  mkfifo "$fifo"
+  rlctl check --limit 5/60s --now 1000000000 --timeout 20s --batch <"$fifo" >"$out" 3>&- 4>&- &
+  pid=$!
+  exec {input}>"$fifo"
+  perl -e 'print $_, "k" x 1_000_000, "\n" for 1 .. 300' >&"$input"
+  wait_until has_lines 300 "$out"
+  peak=$(sed -nE 's/^VmHWM:\s*([0-9]+) kB/\1/p' "/proc/$pid/status")
+  exec {input}>&-
+  wait "$pid"
+  cmp <(sed -E 's/^allowed key=([0-9]*)(k*) .*/\1/' "$out") <(seq 300)
+  (($(wc -c <"$out") > 300 * 1000000)) || fail 'not the whole keys'
+  rm "$out"
+  ((peak < 150000)) || fail "it took $peak kB"
+}
+
+@test "SIGTERM ends a batch whose output nobody takes, and nothing is written twice" {
+  local fifo=$BATS_TEST_TMPDIR/out keys=$BATS_TEST_TMPDIR/keys pid started status=0
+  mkfifo "$fifo"
+  exec {reader}<>"$fifo"
+  seq 20000 >"$BATS_TEST_TMPDIR/lines"
+  rlctl check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines" >"$fifo" {reader}<&- 3>&- 4>&- &
+  pid=$!
+  sleep 0.7 # it has long been waiting for its reader
+  started=$(date +%s%N)
+  kill -TERM "$pid"
+  timeout 5 tail -s 0.05 --pid="$pid" -f /dev/null || kill -KILL "$pid"
+  wait "$pid" || status=$?
+  assert_equal "$status" 143
+  (($(date +%s%N) - started < 1000000000)) || fail 'it took more than a second'
+  # What had gone out: whole lines, each of them once.
+  timeout 0.5 cat <&"$reader" >"$BATS_TEST_TMPDIR/came" || true
+  sed -nE 's/^allowed key=([0-9]+) .*reset=60.000s$/\1/p' "$BATS_TEST_TMPDIR/came" >"$keys"
+  has_lines 100 "$keys"
+  cmp "$keys" <(seq "$(wc -l <"$keys")")
+  assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/came")" "$(wc -l <"$keys")"
+}
+
+@test "a standard output that does not block loses nothing" {
+  seq 20000 >"$BATS_TEST_TMPDIR/lines"
+  run -0 perl -MFcntl -e '
+    pipe my $read, my $write or die;
+    fcntl $write, F_SETFL, O_NONBLOCK or die;
+    my $pid = fork // die;
+    if (!$pid) { open STDOUT, ">&", $write or die; exec @ARGV; die }
+    close $write;
+    select undef, undef, undef, 0.5;
+    my $count = 0;
+    $count++ while <$read>;
+    waitpid $pid, 0;
+    print "$count lines, status $?\n"' rlctl check --limit 5/60s --batch "$BATS_TEST_TMPDIR/lines"
+  assert_output '20000 lines, status 0'
+}

@@ -1,0 +1,263 @@
+load ../../support/common
+
+# A batch that runs beside its caller, and what happens to its connection meanwhile.
+
+setup() { start_server; }
+
+teardown() {
+  if [[ -n ${process-} ]]; then kill -KILL "$process" 2>/dev/null || true; fi
+  stop_servers
+}
+
+# start_batch OPTION…: a coprocess; `ask LINE…` gives it lines, `answer` takes one of its results
+# into $answer, `end_batch` ends its input and sets $status.
+start_batch() {
+  coproc BATCH { exec rlctl check --limit 5/60s --batch "$@" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- 4>&-; }
+  process=$BATCH_PID
+  exec {to_batch}>&"${BATCH[1]}" {from_batch}<&"${BATCH[0]}"
+  eval "exec ${BATCH[1]}>&- ${BATCH[0]}<&-"
+}
+ask() { printf '%s\n' "$@" >&"$to_batch"; }
+answer() { IFS= read -r -t 5 -u "$from_batch" answer || fail 'no answer within 5 s'; }
+end_batch() {
+  exec {to_batch}>&-
+  rest=$(timeout 5 cat <&"$from_batch") || fail 'it did not end within 5 s'
+  status=0
+  wait "$process" || status=$?
+}
+
+assert_answer() {
+  answer
+  assert_regex "$answer" "$1"
+}
+
+# On the same socket, so that the batch finds it again.
+restart_server() {
+  local folder=${socket%/*}
+  start_bound "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" --save '' \
+    --appendonly no >"$folder/log" 2>&1
+  wait_until_answered "$folder/log"
+}
+
+@test "as a coprocess each answer comes before the next question" {
+  start_batch
+  local i
+  for i in {4..0}; do
+    ask k
+    assert_answer "^allowed key=k limit=5/60s remaining=$i "
+  done
+  ask k
+  assert_answer '^denied key=k '
+  ask $'k\tx'
+  assert_answer '^error line=7 status=2 '
+  ask other
+  assert_answer '^allowed key=other '
+  end_batch
+  assert_equal "$status" 2
+  assert_equal "$rest" ''
+}
+
+@test "a line that comes in pieces is one line" {
+  start_batch
+  printf 'lo' >&"$to_batch"
+  sleep 0.1
+  printf 'gin\nsecond' >&"$to_batch"
+  assert_answer '^allowed key=login '
+  end_batch
+  assert_regex "$rest" '^allowed key=second '
+}
+
+@test "a pause of the input longer than the time-out is none of the server's" {
+  start_batch --timeout 100ms
+  ask a
+  assert_answer '^allowed key=a '
+  sleep 0.4
+  ask b
+  assert_answer '^allowed key=b '
+  end_batch
+  assert_equal "$status" 0
+  assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
+}
+
+@test "a connection that the server closed in a pause is opened again, unnoticed" {
+  start_batch
+  ask a
+  assert_answer '^allowed key=a '
+  cli CLIENT KILL TYPE normal
+  ask b
+  assert_answer '^allowed key=b '
+  end_batch
+  assert_equal "$status" 0
+  assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
+}
+
+@test "the server is killed between two lines: errors from then on, nothing hangs" {
+  start_batch
+  ask a
+  assert_answer '^allowed key=a '
+  kill -KILL "$server_pid"
+  ask b c
+  assert_answer '^error line=2 status=3 message='
+  assert_answer '^error line=3 status=3 message='
+  end_batch
+  assert_equal "$status" 3
+  run -0 cat "$BATS_TEST_TMPDIR/stderr"
+  assert_line --index 0 --regexp '^rlctl: check: line 2: '
+}
+
+@test "the server is killed with lines under way: they may have been counted" {
+  start_batch --timeout 10s
+  ask a
+  assert_answer '^allowed key=a '
+  kill -STOP "$server_pid"
+  ask {1..20}
+  sleep 0.2
+  kill -KILL "$server_pid"
+  local i
+  for i in {2..21}; do
+    assert_answer "^error line=$i status=3 message=.*may.x20have.x20been.x20counted"
+  done
+  ask later
+  assert_answer '^error line=22 status=3 '
+  end_batch
+  assert_equal "$status" 3
+  # What is wrong with the server is said once, not for every line.
+  run -0 grep -c 'closed the connection; the request may have been counted' "$BATS_TEST_TMPDIR/stderr"
+  assert_output 1
+}
+
+@test "the server falls silent with lines under way: errors within the time-out" {
+  start_batch --timeout 300ms
+  ask a
+  assert_answer '^allowed key=a '
+  kill -STOP "$server_pid"
+  ask b c
+  assert_answer '^error line=2 status=3 message=no.x20answer.x20from.x20.*within.x20300ms;.x20the.x20request.x20may'
+  assert_answer '^error line=3 status=3 '
+  kill -CONT "$server_pid"
+  end_batch
+  assert_equal "$status" 3
+}
+
+@test "the server is started again: later lines are answered again" {
+  start_batch
+  ask a
+  assert_answer '^allowed key=a '
+  kill -KILL "$server_pid"
+  ask b
+  assert_answer '^error line=2 status=3 '
+  restart_server
+  works_again() {
+    ask again
+    answer
+    [[ $answer == 'allowed key=again '* ]]
+  }
+  wait_until works_again
+  end_batch
+  assert_equal "$status" 3
+}
+
+@test "a server that never was there is an error for every line, at once" {
+  run_with_timeout -3 --separate-stderr 2 rlctl check --limit 5/60s --batch -u unix:///nowhere \
+    < <(seq 1000)
+  assert_equal "${#lines[@]}" 1000
+  assert_line --index 999 \
+    'error line=1000 status=3 message=cannot\x20connect\x20to\x20unix:///nowhere:\x20no\x20such\x20file\x20or\x20directory'
+  assert_equal "$stderr" \
+    'rlctl: check: line 1: cannot connect to unix:///nowhere: no such file or directory'
+}
+
+@test "one that never answers costs one time-out for many lines, not one for each" {
+  start_fake_server ''
+  run_with_timeout -3 --separate-stderr 3 rlctl check --limit 5/60s --timeout 300ms --batch \
+    < <(seq 500)
+  assert_equal "${#lines[@]}" 500
+  refute_line --regexp '^(allowed|denied)'
+}
+
+@test "one that sends garbage makes errors of the lines under way" {
+  start_fake_server 'garbage\r\n'
+  run_with_timeout -3 --separate-stderr 2 rlctl check --limit 5/60s --timeout 300ms --batch \
+    < <(seq 5)
+  assert_equal "${#lines[@]}" 5
+  assert_line --index 0 --partial 'the\x20answer\x20is\x20not\x20RESP'
+}
+
+@test "one that answers more than was asked is not believed" {
+  start_fake_server '*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n'
+  start_batch
+  ask a
+  assert_answer '^allowed key=a '
+  sleep 0.1
+  ask b
+  answer
+  end_batch
+  [[ $rest != *$'\n'* ]] || fail "more than was asked: $rest"
+}
+
+@test "a server that refuses the user refuses every line" {
+  start_server --requirepass secret
+  run -4 --separate-stderr rlctl check --limit 5/60s --batch <<<$'a\nb'
+  assert_equal "${#lines[@]}" 2
+  assert_line --index 1 --regexp '^error line=2 status=4 message=NOAUTH'
+}
+
+@test "a refused AUTH says of the lines behind it that they may have been counted" {
+  REDISCLI_AUTH=wrong run -4 --separate-stderr rlctl check --limit 5/60s --user nobody --batch <<<$'a\nb'
+  assert_line --index 0 --regexp '^error line=1 status=4 message=.*WRONGPASS.*;.x20the.x20request.x20may.x20have.x20been.x20counted$'
+  assert_line --index 1 --regexp 'may.x20have.x20been.x20counted$'
+  assert_equal "${#stderr_lines[@]}" 1
+  # A look takes nothing.
+  REDISCLI_AUTH=wrong run -4 --separate-stderr rlctl check --limit 5/60s --user nobody --peek --batch <<<a
+  refute_output --partial counted
+}
+
+@test "SCRIPT FLUSH between two lines goes unnoticed" {
+  start_batch
+  ask a
+  assert_answer '^allowed key=a '
+  cli SCRIPT FLUSH
+  ask {1..300} bad$'\t'x {301..500}
+  local i
+  for i in {1..300}; do assert_answer "^allowed key=$i "; done
+  assert_answer '^error line=302 '
+  for i in {301..500}; do assert_answer "^allowed key=$i "; done
+  end_batch
+  assert_equal "$status" 2
+}
+
+# flush_scripts_after COUNT: when so many have been allowed, while the next are under way.
+flush_scripts_after() {
+  until (($(cli LLEN k) >= $1)); do :; done
+  cli SCRIPT FLUSH >/dev/null
+}
+
+@test "SCRIPT FLUSH in the middle loses nothing and keeps the order" {
+  {
+    yes k | head -n 20000
+    flush_scripts_after 1000
+    yes k | head -n 20000
+    flush_scripts_after 21000
+    yes k | head -n 20000
+  } | rlctl check --limit 40000/1h --batch >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
+  # Allowed with one remaining less each time, then denied.
+  cmp <(sed -nE 's/^(allowed|denied) .* remaining=([0-9]+) .*/\1 \2/p' "$BATS_TEST_TMPDIR/results") <(
+    seq 39999 -1 0 | sed 's/^/allowed /'
+    yes 'denied 0' | head -n 20000
+  )
+  assert_equal "$(cli LLEN k)" 40000
+}
+
+@test "without its script the server is asked again once, --peek too" {
+  cli SCRIPT FLUSH
+  run -0 rlctl check --limit 5/60s --limit 9/1h --peek --batch <<<$'a\nb\nc'
+  assert_equal "${#lines[@]}" 3
+  run -0 rlctl check --limit 5/60s --batch <<<$'a\nb\nc'
+  assert_equal "${#lines[@]}" 3
+}
+
+@test "a reader that takes its time holds the batch up, and nothing is lost" {
+  run -0 bash -c 'yes k | head -n 30000 | rlctl check --limit 30000/1h --batch | { sleep 0.5; wc -l; }'
+  assert_output 30000
+  assert_equal "$(cli LLEN k)" 30000
+}

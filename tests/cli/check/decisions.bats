@@ -1,0 +1,175 @@
+load ../../support/common
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+# decides STATUS WORDS ARGUMENT…: rlctl check k, at one instant, ends so and prints these words.
+decides() {
+  local expected=$1 words=$2
+  shift 2
+  run "-$expected" --separate-stderr rlctl check k --now 1000000000 "$@"
+  assert_output --partial "$words"
+  assert_equal "$stderr" ''
+}
+
+algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^concurrency$/d'; }
+
+# --- looking ----------------------------------------------------------------------------------------
+
+@test "--peek takes nothing, whatever the answer, and writes nothing" {
+  local algorithm
+  for algorithm in $(algorithms); do
+    cli FLUSHALL
+    decides 0 ' remaining=' --limit 5/60s --algorithm "$algorithm" --peek
+    decides 1 ' remaining=' --limit 5/60s --algorithm "$algorithm" --peek --cost 7
+    assert_equal "$algorithm $(cli DBSIZE)" "$algorithm 0"
+    decides 0 ' remaining=' --limit 5/60s --algorithm "$algorithm"
+    local before
+    before=$(cli DUMP k | base64)
+    decides 0 ' remaining=' --limit 5/60s --algorithm "$algorithm" --peek
+    assert_equal "$algorithm $(cli DUMP k | base64)" "$algorithm $before"
+  done
+}
+
+@test "--peek is denied where fewer than --cost remain" {
+  decides 0 'remaining=2 ' --limit 5/60s --cost 3
+  decides 0 'allowed key=k limit=5/60s remaining=2 reset=60.000s' --limit 5/60s --peek --cost 2
+  decides 1 'denied key=k limit=5/60s remaining=2 reset=60.000s' --limit 5/60s --peek --cost 3
+  decides 0 'allowed ' --limit 5/60s --peek --cost 0
+}
+
+@test "--peek over several limits shows the smallest rest and the key that would deny" {
+  decides 0 'remaining=1 ' --limit 2/s --limit 9/60s
+  decides 0 'remaining=1 reset=60.000s' --limit 2/s --limit 9/60s --peek
+  decides 1 'remaining=1 reset=60.000s denied_by={k}:1s' --limit 2/s --limit 9/60s --peek --cost 2
+}
+
+# --- costs ------------------------------------------------------------------------------------------
+
+@test "--cost takes so many at once, or none" {
+  decides 0 'remaining=1 ' --limit 5/60s --cost 4
+  decides 1 'remaining=1 retry_after=60.000s' --limit 5/60s --cost 2
+  decides 0 'remaining=0 ' --limit 5/60s --cost=1
+}
+
+@test "--cost 0 looks, and is allowed even where nothing remains" {
+  decides 0 'remaining=0 ' --limit 1/60s
+  decides 0 'allowed key=k limit=1/60s remaining=0 reset=60.000s' --limit 1/60s --cost 0
+}
+
+@test "a cost below 0 gives back, and never more than there was" {
+  decides 0 'remaining=0 ' --limit 5/60s --cost 5
+  decides 0 'remaining=2 ' --limit 5/60s --cost -2
+  decides 0 'remaining=5 reset=0.000s' --limit 5/60s --cost -99
+  assert_equal "$(cli EXISTS k)" 0
+}
+
+@test "a cost above the limit can never be allowed" {
+  local algorithm
+  for algorithm in $(algorithms); do
+    cli FLUSHALL
+    decides 1 ' retry_after=never ' --limit 5/60s --cost 7 --algorithm "$algorithm"
+    assert_equal "$(cli EXISTS k)" 0
+  done
+}
+
+@test "the largest cost of each algorithm is taken" {
+  decides 0 'remaining=0 ' --limit 10000/60s --cost 10000
+  cli FLUSHALL
+  decides 0 'remaining=0 ' --limit 1000M/60s --cost 1000000000 --algorithm fixed-window
+}
+
+# --- bursts -----------------------------------------------------------------------------------------
+
+@test "--burst is how many may come at once" {
+  decides 0 'remaining=0 ' --limit 5/60s --algorithm token-bucket --burst 2 --cost 2
+  decides 1 'retry_after=12.000s' --limit 5/60s --algorithm token-bucket --burst 2
+  cli FLUSHALL
+  decides 0 'remaining=0 ' --limit 5/60s --algorithm gcra --burst 20 --cost 20
+  decides 1 'retry_after=12.000s' --limit 5/60s --algorithm gcra --burst 20
+  cli FLUSHALL
+  decides 0 'remaining=0 ' --limit 5/60s --algorithm leaky-bucket --burst 2 --cost 3
+  decides 1 'retry_after=12.000s' --limit 5/60s --algorithm leaky-bucket --burst 2
+}
+
+@test "without --burst it is the limit; leaky-bucket lets one more through at once" {
+  decides 0 'remaining=0 ' --limit 5/60s --algorithm token-bucket --cost 5
+  cli FLUSHALL
+  decides 0 'remaining=0 ' --limit 5/60s --algorithm gcra --cost 5
+  cli FLUSHALL
+  decides 0 'remaining=0 ' --limit 5/60s --algorithm leaky-bucket --cost 6
+}
+
+@test "--burst holds for each of several limits" {
+  run -0 rlctl check k --limit 5/s --limit 9/60s --algorithm gcra --burst 3 --json
+  run -0 jq -c '[.limits[].burst]' <<<"$output"
+  assert_output '[3,3]'
+}
+
+# --- the time ---------------------------------------------------------------------------------------
+
+@test "--now is microseconds, or ISO 8601 with a zone" {
+  local now
+  for now in 1795155075155201 2026-11-20T06:11:15.155201Z '2026-11-20 06:11:15.155201Z' \
+    2026-11-20T07:11:15.155201+01:00 2026-11-20T01:11:15.155201-0500 2026-11-20T06:11:15.155201+00; do
+    run -0 rlctl check k --limit 99/60s --now "$now"
+  done
+  run -0 sort -u <(cli LRANGE k 0 -1)
+  assert_output 1795155075155201
+}
+
+@test "parts of a second may be left out" {
+  run -0 rlctl check k --limit 9/60s --now 2026-11-20T06:11:15Z
+  run -0 rlctl check k --limit 9/60s --now 2026-11-20T06:11:15.5Z
+  run -0 rlctl check k --limit 9/60s --now 1970-01-01T00:00Z
+  assert_equal "$(cli LRANGE k 0 -1)" $'1795155075000000\n1795155075500000\n1795155075500000'
+}
+
+@test "--now moves the window, to the microsecond" {
+  run -0 rlctl check k --limit 1/60s --now 1000000000
+  run -1 rlctl check k --limit 1/60s --now 1059999999
+  run -0 rlctl check k --limit 1/60s --now 1060000000
+}
+
+@test "without --now the server's clock decides" {
+  run -0 rlctl check k --limit 1/50ms
+  sleep 0.06
+  run -0 rlctl check k --limit 1/50ms
+  run -0 rlctl check other --limit 1/1h
+  run -1 rlctl check other --limit 1/1h
+}
+
+@test "a thousand a minute twice around the edge: a fixed window lets both through" {
+  local algorithm
+  for algorithm in fixed-window:2000 sliding-window-log:1000 sliding-window-zset:1000; do
+    cli FLUSHALL
+    run -0 rlctl check k --limit 1000/60s --algorithm "${algorithm%:*}" --cost 1000 --now 59990000
+    run rlctl check k --limit 1000/60s --algorithm "${algorithm%:*}" --cost 1000 --now 60010000
+    assert_equal "${algorithm%:*}:$(((2 - status) * 1000))" "$algorithm"
+  done
+}
+
+# --- many at once -----------------------------------------------------------------------------------
+
+statuses() {
+  local status=0
+  rlctl check k -q "$@" || status=$?
+  echo "status $status"
+}
+
+@test "of fifty at once on one key exactly twenty are allowed, by every algorithm" {
+  local algorithm options i
+  for algorithm in $(algorithms); do
+    cli FLUSHALL
+    cli SCRIPT FLUSH # each of the fifty may have to load it
+    # The window is so long that none ends, and nothing flows back, meanwhile.
+    options=(--limit 20/1000d --algorithm "$algorithm" --timeout 10s)
+    [[ $algorithm != leaky-bucket ]] || options+=(--burst 19)
+    for i in {1..50}; do
+      statuses "${options[@]}" >"$BATS_TEST_TMPDIR/$i" 3>&- 4>&- &
+    done
+    wait
+    run -0 sort "$BATS_TEST_TMPDIR"/[1-9]*
+    assert_equal "$algorithm $(uniq -c <<<"$output" | xargs)" "$algorithm 20 status 0 30 status 1"
+  done
+}

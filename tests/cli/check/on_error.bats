@@ -1,0 +1,86 @@
+load ../../support/common
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+# Each gives one of the errors that --on-error covers.
+unreachable() { rlctl check k --limit 5/60s -u unix:///nowhere "$@"; }
+refused() { REDISCLI_AUTH=wrong rlctl check k --limit 5/60s --user nobody "$@"; }
+rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
+
+@test "fail is the default: 3, 4 and 5 stay what they are" {
+  run -3 --separate-stderr unreachable
+  assert_output ''
+  run -4 --separate-stderr refused
+  assert_output ''
+  run -5 --separate-stderr rejected
+  assert_output ''
+  run -3 unreachable --on-error fail
+  run -4 refused --on-error fail
+  run -5 rejected --on-error=fail
+}
+
+@test "allow turns 3, 4 and 5 into 0, with a warning" {
+  local failure
+  for failure in unreachable refused rejected; do
+    run -0 --separate-stderr "$failure" --on-error allow
+    assert_output 'allowed key=k limit=5/60s on_error=allow'
+    assert_regex "${stderr_lines[0]}" \
+      '^rlctl: check: warning: .*; taken as allowed \(--on-error\)$'
+  done
+}
+
+@test "deny turns 3, 4 and 5 into 1, with a warning" {
+  local failure
+  for failure in unreachable refused rejected; do
+    run -1 --separate-stderr "$failure" --on-error deny
+    assert_output 'denied key=k limit=5/60s on_error=deny'
+    assert_regex "${stderr_lines[0]}" \
+      '^rlctl: check: warning: .*; taken as denied \(--on-error\)$'
+  done
+}
+
+@test "the warning says what is wrong, and stands there with --quiet too" {
+  run -0 --separate-stderr unreachable --on-error allow -q
+  assert_output ''
+  assert_equal "$stderr" 'rlctl: check: warning: cannot connect to unix:///nowhere: no such file or directory; taken as allowed (--on-error)'
+}
+
+@test "a time-out is covered" {
+  start_fake_server ''
+  run_with_timeout -1 --separate-stderr 0.8 \
+    rlctl check k --limit 5/60s --timeout 300ms --on-error deny
+  assert_output 'denied key=k limit=5/60s on_error=deny'
+}
+
+@test "JSON: what nobody knows is null, and the error stands beside" {
+  run -0 --separate-stderr rejected --on-error allow --json
+  run -0 jq -ec . <<<"$output"
+  assert_output "{\"key\":\"k\",\"algorithm\":\"sliding-window-log\",\"allowed\":true,\"cost\":1,\"remaining\":null,\"retry_after_us\":null,\"reset_after_us\":null,\"delay_us\":null,\"limits\":[{\"key\":\"k\",\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"denied_by\":null,\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
+}
+
+@test "wrong usage is never taken for an answer" {
+  run -2 rlctl check k --limit 5 --on-error allow
+  run -2 rlctl check k --limit 5/60s --on-error allow -u rediss://h
+  run -2 rlctl check k --limit 5/60s --on-error allow -u http://h
+  run -2 rlctl check '' --limit 5/60s --on-error allow
+}
+
+@test "real answers are not touched" {
+  run -0 --separate-stderr rlctl check k --limit 1/60s --on-error deny
+  assert_output --partial 'allowed key=k limit=1/60s remaining=0'
+  run -1 --separate-stderr rlctl check k --limit 1/60s --on-error allow
+  assert_output --partial 'denied key=k limit=1/60s remaining=0'
+  assert_equal "$stderr" ''
+}
+
+@test "in a batch each line gets the answer, and a bad line stays an error" {
+  run -0 --separate-stderr rlctl check --limit 5/60s --on-error allow --batch -u unix:///nowhere <<<$'a\nb'
+  assert_output $'allowed key=a limit=5/60s on_error=allow\nallowed key=b limit=5/60s on_error=allow'
+  run -1 --separate-stderr rlctl check --limit 5/60s --on-error deny --batch -u unix:///nowhere <<<a
+  run -2 --separate-stderr rlctl check --limit 5/60s --on-error deny --batch -u unix:///nowhere \
+    <<<$'a\nb\tx\nc'
+  assert_equal "${#lines[@]}" 3
+  assert_line --index 1 --regexp '^error line=2 status=2 '
+  assert_line --index 2 'denied key=c limit=5/60s on_error=deny'
+}

@@ -1,0 +1,171 @@
+load ../../support/common
+
+setup_file() { start_server; }
+
+setup() {
+  cli FLUSHALL
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  cat >"$RLCTL_CONFIG" <<'END'
+[policy.login]
+key = "login:%s"
+limit = "5/60s"
+
+[policy.upload]
+key = "upload:%s:%s"
+algorithm = "gcra"
+limit = ["10/s", "100/min"]
+burst = 20
+
+[policy.backup]
+key = "backup"
+limit = "1/h"
+
+[policy.mail]
+key = "mail:%s"
+algorithm = "leaky-bucket"
+limit = "10/s"
+END
+}
+
+wrong() {
+  local message=$1
+  shift
+  run -2 --separate-stderr rlctl "$@"
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" "rlctl: $message"
+}
+
+hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
+
+@test "a policy's key is filled with the argument" {
+  run -0 rlctl check --policy login alice
+  assert_output 'allowed key=login:alice limit=5/60s remaining=4 reset=60.000s'
+  assert_equal "$(cli LLEN login:alice)" 1
+  assert_equal "$(cli DBSIZE)" 1
+}
+
+@test "a policy denies as its limit does" {
+  rlctl check -q --policy login --cost 5 alice
+  run -1 rlctl check --policy login alice
+  rlctl check -q --policy login bob
+}
+
+@test "several limits, algorithm and burst come from the policy" {
+  run -0 rlctl check --policy upload acme images --cost 3 --json
+  run -0 jq -c '[.key, .algorithm, .remaining, .limits]' <<<"$output"
+  assert_output '["upload:acme:images","gcra",17,[{"key":"{upload:acme:images}:1s","limit":10,"window_us":1000000,"burst":20},{"key":"{upload:acme:images}:60s","limit":100,"window_us":60000000,"burst":20}]]'
+  assert_equal "$(cli KEYS '*' | sort | tr '\n' ' ')" '{upload:acme:images}:1s {upload:acme:images}:60s '
+}
+
+@test "a policy without arguments is asked by its name" {
+  rlctl check -q --policy backup
+  run -1 rlctl check --policy backup
+  assert_output --partial 'key=backup'
+}
+
+@test "an argument may hold anything, also what a template would take for its own" {
+  local argument
+  for argument in '%s' 'a:b' '-x' $'tab\there' 'ü' '{x}'; do
+    rlctl check -q --policy login -- "$argument"
+    assert_equal "$(cli EXISTS "login:$argument")" 1
+  done
+}
+
+@test "--policy goes with --peek, --cost, --wait, --now and --on-error" {
+  run -0 rlctl check --policy login --cost 2 --now 1000000000 alice
+  run -0 rlctl check --policy login --peek --cost 3 --now 1000000000 alice
+  assert_output --partial 'key=login:alice limit=5/60s remaining=3'
+  run -1 rlctl check -q --policy login --peek --cost 4 --now 1000000000 alice
+  run -0 rlctl check -q --policy mail --wait=1s ann
+  run -0 rlctl check -q -u unix:///nowhere/at/all --policy login --on-error allow alice
+}
+
+@test "a cost that the policy's algorithm does not take is refused" {
+  wrong 'check: leaky-bucket takes no refund: cost -1 must be 0 or more' \
+    check --policy mail --cost -1 ann
+}
+
+# --- batch ---------------------------------------------------------------------------------------------
+
+@test "--batch: each line is the policy's argument" {
+  run -1 rlctl check --policy login --now 1000000000 --batch <<<$'ann\nbob\t5\nbob'
+  assert_output 'allowed key=login:ann limit=5/60s remaining=4 reset=60.000s
+allowed key=login:bob limit=5/60s remaining=0 reset=60.000s
+denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
+  assert_equal "$(cli LLEN login:ann)" 1
+}
+
+@test "--batch: an empty argument is an error in its place" {
+  run -2 --separate-stderr rlctl check --policy login --batch <<<$'ann\n\t1\nbob'
+  assert_line --index 1 "error line=2 status=2 message=the\\x20key\\x20is\\x20empty"
+  assert_equal "${#lines[@]}" 3
+  assert_equal "$(cli EXISTS login:)" 0
+}
+
+@test "--batch needs a policy with one argument" {
+  wrong "check: --batch: each line is one argument, but policy 'upload' (key upload:%s:%s) takes 2 arguments" \
+    check --policy upload --batch
+  wrong "check: --batch: each line is one argument, but policy 'backup' (key backup) takes no arguments" \
+    check --policy backup --batch
+}
+
+@test "--batch keeps many keys of several limits apart" {
+  sed -i 's/upload:%s:%s/upload:%s/' "$RLCTL_CONFIG"
+  run -0 rlctl check --policy upload --batch < <(seq 3000)
+  assert_equal "${#lines[@]}" 3000
+  assert_line --index 2999 --partial 'key=upload:3000 '
+  assert_equal "$(cli DBSIZE)" 6000
+}
+
+# --- mistakes ------------------------------------------------------------------------------------------
+
+@test "an unknown policy is named with those that there are" {
+  HOME=$BATS_TEST_TMPDIR wrong \
+    "check: no policy 'nope' in ~/config.toml (it has: login, upload, backup, mail)" check --policy nope a
+  echo >"$RLCTL_CONFIG"
+  wrong "check: no policy 'nope' in $RLCTL_CONFIG, which has none" check --policy nope a
+  local i
+  for i in {1..12}; do printf '[policy.p%d]\nkey="k"\nlimit="1/s"\n' "$i"; done >"$RLCTL_CONFIG"
+  wrong "check: no policy '' in $RLCTL_CONFIG (it has: p1, p2, p3, p4, p5, p6, p7, p8, p9, p10 and 2 more)" \
+    check --policy '' a
+  hint 'is the variable set?'
+}
+
+@test "without a file there is no policy, and the places are named" {
+  [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine has a configuration'
+  unset RLCTL_CONFIG
+  wrong "check: no policy 'login', since there is no configuration file" check --policy login a
+  hint 'looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml'
+}
+
+@test "a wrong number of arguments is refused with what the policy takes" {
+  wrong "check: policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" check --policy login a b
+  wrong "check: policy 'login' (key login:%s) takes 1 argument, and none is given" check --policy login
+  wrong "check: policy 'upload' (key upload:%s:%s) takes 2 arguments, not 1: 'a'" check --policy upload a
+  wrong "check: policy 'upload' (key upload:%s:%s) takes 2 arguments, not 4: 'a', 'b', 'c', 'd'" \
+    check --policy upload a b c d
+  wrong "check: policy 'backup' (key backup) takes no arguments, not 1: 'a'" check --policy backup a
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "an empty argument is refused, as an empty key is" {
+  wrong "check: an argument of policy 'login' is empty" check --policy login ''
+  hint 'is the variable set?'
+  wrong "check: an argument of policy 'upload' is empty" check --policy upload acme ''
+}
+
+@test "--policy excludes --limit, --algorithm and --burst" {
+  local option
+  for option in '--limit 5/60s' '--algorithm gcra' '--burst 5'; do
+    # shellcheck disable=SC2086 # words
+    wrong "check: --policy and ${option% *} exclude each other: a policy has its own" \
+      check --policy login $option alice
+  done
+}
+
+@test "a key that the arguments make and that cannot carry several limits is refused" {
+  printf '[policy.any]\nkey = "%%s"\nlimit = ["1/s", "5/min"]\n' >"$RLCTL_CONFIG"
+  rlctl check -q --policy any x
+  wrong "check: key '}x' cannot carry several limits, since no hash tag can be made of it; write a tag into it, such as '{tag}}x'" \
+    check --policy any '}x'
+}

@@ -1,0 +1,396 @@
+load ../../support/common
+
+# The configuration file and `rlctl config`. No test in this file needs a server that answers.
+
+setup() {
+  unset RLCTL_CONFIG RLCTL_URL
+  export HOME=$BATS_TEST_TMPDIR/home
+  users=$HOME/.config/rlctl/config.toml
+  mkdir -p "${users%/*}"
+}
+
+# configure FILE: writes what stands on standard input.
+configure() {
+  mkdir -p "${1%/*}"
+  cat >"$1"
+}
+
+# wrong MESSAGE ARGUMENT…: refused with exactly this message.
+wrong() {
+  local message=$1
+  shift
+  run -2 --separate-stderr rlctl "$@"
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" "rlctl: $message"
+}
+
+hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
+
+# shown SETTING [OPTION…]: what stands behind it in `rlctl config show`.
+shown() {
+  local setting=$1
+  shift
+  rlctl "$@" config show | sed -nE "s/ +/ /g; s/^$setting //p"
+}
+
+without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine has a configuration'; }
+
+# --- which file --------------------------------------------------------------------------------------
+
+@test "the file is --config's, else RLCTL_CONFIG's, else XDG_CONFIG_HOME's, else HOME's" {
+  local folder=$BATS_TEST_TMPDIR
+  touch "$folder/named" "$folder/variable" "$users"
+  configure "$folder/xdg/rlctl/config.toml" </dev/null
+  export RLCTL_CONFIG=$folder/variable XDG_CONFIG_HOME=$folder/xdg
+  assert_equal "$(rlctl --config "$folder/named" config path)" "$folder/named"
+  assert_equal "$(rlctl config path)" "$folder/variable"
+  unset RLCTL_CONFIG
+  assert_equal "$(rlctl config path)" "$folder/xdg/rlctl/config.toml"
+  unset XDG_CONFIG_HOME
+  assert_equal "$(rlctl config path)" "$users"
+}
+
+@test "an empty variable is as good as unset, and XDG_CONFIG_HOME must be absolute" {
+  touch "$users"
+  local folder
+  for folder in '' relative ./relative '~'; do
+    assert_equal "$(RLCTL_CONFIG='' XDG_CONFIG_HOME=$folder rlctl config path)" "$users"
+  done
+}
+
+@test "where XDG_CONFIG_HOME is set, HOME's file is not looked for" {
+  without_machine_file
+  touch "$users"
+  XDG_CONFIG_HOME=/nowhere run -1 --separate-stderr rlctl config path
+  assert_equal "${stderr_lines[1]}" \
+    '  hint: looked for /nowhere/rlctl/config.toml and /etc/rlctl/config.toml'
+}
+
+@test "no file is status 1, and the places are named" {
+  without_machine_file
+  local command
+  for command in path check; do
+    run -1 --separate-stderr rlctl config "$command"
+    assert_output ''
+    assert_equal "$stderr" 'rlctl: config: there is no configuration file
+  hint: looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml'
+  done
+  run -1 --separate-stderr env -u HOME rlctl config path --json
+  assert_equal "$stderr" '{"error":{"code":"not_found","message":"there is no configuration file","hint":"looked for /etc/rlctl/config.toml"}}'
+}
+
+@test "a file that is named and not there is an error" {
+  wrong "config: --config: cannot read '/nowhere': no such file or directory" --config /nowhere config path
+  wrong "check: --config: cannot read '/nowhere': no such file or directory" \
+    check -u private: --timeout 1s --config /nowhere k --limit 5/60s
+  wrong "config: --config: the name of the file is empty" config path --config=
+  hint 'is the variable set?'
+  RLCTL_CONFIG=nowhere wrong "config: RLCTL_CONFIG: cannot read 'nowhere': no such file or directory" \
+    config check
+}
+
+@test "a file that cannot be read as one is named" {
+  wrong "cannot read $HOME: is a directory" --config "$HOME" config check
+  wrong '/dev/zero is too large: a configuration has at most 1048576 bytes' --config /dev/zero config check
+  mkdir "$users"
+  wrong "cannot read $users: is a directory" check k --limit 5/60s
+}
+
+@test "a file may have 1048576 bytes" {
+  head -c 1048576 /dev/zero | tr '\0' '#' >"$users"
+  run -0 rlctl config check
+  echo >>"$users"
+  wrong "$users is too large: a configuration has at most 1048576 bytes" config check
+}
+
+@test "a file without permission is an error, not a file that is not there" {
+  local as_user=()
+  if ((EUID == 0)); then
+    as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    chmod 711 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "${BATS_TEST_TMPDIR%/*}"
+    "${as_user[@]}" rlctl --version >/dev/null || skip 'root reads everything, and nobody else can run rlctl'
+  fi
+  touch "$users"
+  chmod 0 "$users"
+  run -2 "${as_user[@]}" rlctl config check
+  assert_output "rlctl: cannot read $users: permission denied"
+  chmod 0 "${users%/*}"
+  run -2 "${as_user[@]}" rlctl config check
+  chmod 700 "${users%/*}"
+  assert_output "rlctl: cannot read $users: permission denied"
+}
+
+@test "a file may come through a pipe" {
+  run -0 rlctl --config <(echo 'timeout = "3s"') config show
+  assert_line --regexp '^timeout +3s +\(file\)$'
+}
+
+@test "Ctrl-C ends the waiting for a pipe that nobody writes to" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  run -130 timeout --foreground --preserve-status -s INT 0.3 rlctl --config "$BATS_TEST_TMPDIR/pipe" config check
+  assert_output ''
+}
+
+# --- what comes first ---------------------------------------------------------------------------------
+
+@test "the server: option before environment before file before default" {
+  assert_equal "$(shown url)" 'redis://127.0.0.1:6379 (default)'
+  echo 'url = "redis://file:1/3"' >"$users"
+  assert_equal "$(shown url)" 'redis://file:1/3 (file)'
+  assert_equal "$(RLCTL_URL=redis://environment:2 shown url)" 'redis://environment:2 (environment)'
+  assert_equal "$(RLCTL_URL=redis://environment:2 shown url -u redis://option:3)" \
+    'redis://option:3 (option)'
+}
+
+@test "options change parts of the file's URL, as of any other" {
+  echo 'url = "redis://file:1/3"' >"$users"
+  assert_equal "$(shown url -p 9)" 'redis://file:9/3 (option)'
+  assert_equal "$(shown url -H other -n 0 --user u)" 'redis://u:***@other:1 (option)'
+  assert_equal "$(shown url -s /tmp/s)" 'unix:///tmp/s?db=3 (option)'
+}
+
+@test "the time-out: option before file before default" {
+  assert_equal "$(shown timeout)" '1s (default)'
+  echo 'timeout = "250ms"' >"$users"
+  assert_equal "$(shown timeout)" '250ms (file)'
+  assert_equal "$(shown timeout --timeout 2m)" '2m (option)'
+}
+
+@test "the file's URL is where check asks" {
+  start_server
+  echo "url = \"$RLCTL_URL\"" >"$users"
+  unset RLCTL_URL
+  rlctl check -q k --limit 5/60s
+  assert_equal "$(cli LLEN k)" 1
+  RLCTL_URL=unix:///nowhere/at/all run -3 rlctl check -q k --limit 5/60s
+}
+
+@test "the file's time-out bounds an answer" {
+  start_fake_server ''
+  echo 'timeout = "30ms"' >"$users"
+  run -3 --separate-stderr rlctl check k --limit 5/60s
+  assert_regex "${stderr_lines[0]}" 'within 30ms'
+}
+
+@test "the password: the URL's of option or environment, REDISCLI_AUTH, the file's" {
+  start_server --requirepass right
+  local url=unix://:PASSWORD@$socket
+  (umask 077 && echo "url = \"${url/PASSWORD/right}\"" >"$users")
+  unset RLCTL_URL
+  rlctl check -q k --limit 5/60s
+  REDISCLI_AUTH=wrong expect_status 4 rlctl check -q k --limit 5/60s
+  (umask 077 && echo "url = \"${url/PASSWORD/wrong}\"" >"$users")
+  expect_status 4 rlctl check -q k --limit 5/60s
+  REDISCLI_AUTH=right rlctl check -q k --limit 5/60s
+  REDISCLI_AUTH=wrong RLCTL_URL=${url/PASSWORD/right} rlctl check -q k --limit 5/60s
+}
+
+@test "the file is not read where nothing is asked of it" {
+  echo 'nonsense' >"$users"
+  rlctl check -q -u private: --timeout 5s k --limit 5/60s
+  run -2 rlctl check -q -u private: k --limit 5/60s
+  run -0 rlctl --version
+  run -0 rlctl check --help
+}
+
+# --- permissions --------------------------------------------------------------------------------------
+
+# As if it were not root's.
+give_away() { if ((EUID == 0)); then chown 65534 "$1"; fi; }
+
+@test "a file with a password that others can read is refused, and the remedy named" {
+  echo 'url = "redis://u:geheim@h"' >"$users"
+  give_away "$users"
+  local mode who
+  while read -r mode who; do
+    chmod "$mode" "$users"
+    wrong "$users holds a password, and $who can read it (mode 0$mode)" config show
+    hint "chmod 600 $users"
+    wrong "$users holds a password, and $who can read it (mode 0$mode)" check k --limit 5/60s
+  done <<'TABLE'
+644 everybody
+604 everybody
+640 its group
+660 its group
+TABLE
+  for mode in 600 400 622; do
+    chmod "$mode" "$users"
+    run -0 rlctl config check
+  done
+}
+
+@test "root's file may be readable by its group" {
+  ((EUID == 0)) || skip 'only root can make such a file'
+  echo 'url = "redis://:geheim@h"' >"$users"
+  chmod 640 "$users"
+  run -0 rlctl config check
+  chmod 644 "$users"
+  wrong "$users holds a password, and everybody can read it (mode 0644)" config check
+}
+
+@test "without a password the mode does not matter" {
+  echo 'url = "redis://u@h"' >"$users" # as in redis-cli, this is one
+  give_away "$users"
+  chmod 644 "$users"
+  run -2 rlctl config check
+  echo 'url = "redis://h"' >"$users"
+  run -0 rlctl config check
+}
+
+@test "no password is in any output" {
+  local text command
+  for text in 'url = "redis://u:geheim@h"' 'url = "redis://u:geheim@h:x"' 'url = "redis:/u:geheim@h"' \
+    'url = "redis://u:geheim@h' 'url = redis://u:geheim@h' 'url = ["redis://u:geheim@h"]' \
+    'timeout = "redis://u:geheim@h"' 'urk = "redis://u:geheim@h"' 'url = "unix://u:geheim@/s"' \
+    'url = "rediss://u:geheim@h"' 'url = "redis://geheim"@h' \
+    '[policy.p]
+     key = "redis://u:geheim@%d"
+     algorithm = "redis://u:geheim@h"
+     limit = "redis://u:geheim@h"
+     burst = "redis://u:geheim@h"'; do
+    (umask 077 && echo "$text" >"$users")
+    for command in 'config check' 'config show' 'config show --json' 'config check --json' \
+      'check k --limit 5/s --timeout 9ms' 'check --policy p k'; do
+      # shellcheck disable=SC2086 # words
+      run rlctl $command
+      refute_output --partial geheim
+    done
+  done
+}
+
+# --- config check --------------------------------------------------------------------------------------
+
+@test "config check: a file without mistakes" {
+  echo >"$users"
+  run -0 --separate-stderr rlctl config check
+  assert_output "$users: 0 policies, no mistakes"
+  assert_equal "$stderr" ''
+  printf '[policy.a]\nkey="a"\nlimit="1/s"\n' >>"$users"
+  run -0 rlctl config check
+  assert_output "$users: 1 policy, no mistakes"
+  run -0 rlctl --json config check
+  assert_output "{\"file\":\"$users\",\"policies\":1}"
+}
+
+@test "config check names every mistake, and the other commands the first" {
+  printf '[policy.login]\nkey = "login:%%d"\nlimt = "5/60s"\n[polcy.x]\n' >"$users"
+  local mistakes="rlctl: $users:1: policy 'login': limit is missing; write limit = \"5/60s\"
+rlctl: $users:2: policy 'login': key: 'login:%d' has a % that is neither %s, an argument, nor %%, a percent sign
+rlctl: $users:3: unknown key 'limt' in [policy.login]; did you mean 'limit'?
+rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
+  run -2 --separate-stderr rlctl config check
+  assert_output ''
+  assert_equal "$stderr" "$mistakes"
+  run -2 --separate-stderr rlctl check --policy login alice
+  assert_equal "$stderr" "${mistakes%%$'\n'*}
+  hint: and 3 more; 'rlctl config check' shows them all"
+  run -2 --separate-stderr rlctl config check --json
+  assert_output ''
+  assert_equal "$(jq -r .error.message <<<"$stderr" | sed 's/^/rlctl: /')" "$mistakes"
+  assert_equal "$(jq -r .error.code <<<"$stderr" | sort -u)" configuration
+}
+
+@test "config check: a URL that every command refuses is a mistake with its line" {
+  printf 'timeout = "1s"\nurl = "rediss://h"\n' >"$BATS_TEST_TMPDIR/tls"
+  run -2 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/tls" config check
+  assert_regex "$output$stderr" 'tls:2: url: rediss:// \(TLS\) is not built into this version'
+}
+
+@test "config check: what is not TOML has its line" {
+  printf '\nurl = "private:\n' >"$users"
+  run -2 --separate-stderr rlctl config check
+  assert_regex "$stderr" "^rlctl: $users:2: bad TOML in string: "
+}
+
+@test "control bytes in a file do not reach the terminal" {
+  printf 'url = "\\u001b[31m"\n[policy."\\u001b[32m"]\n' >"$users"
+  run -2 rlctl config check
+  refute_output --partial $'\e'
+  printf '[policy."\\u001b[32m x"]\nkey = "\\u0007"\nlimit = "1/s"\n' >"$users"
+  run -0 rlctl config show
+  refute_output --partial $'\e'
+  assert_line --regexp '^\\x1b\[32m\\x20x  \\x07  sliding-window-log  1/1s   -$'
+  run -0 rlctl config show --json
+  run -0 jq -r '.policies[0].name' <<<"$output"
+  assert_output $'\e[32m x'
+}
+
+# --- config show ---------------------------------------------------------------------------------------
+
+some_policies() {
+  cat >"$users" <<'END'
+url = "unix:///run/redis.sock"
+
+[policy.login]
+key = "login:%s"
+limit = "5/60s"
+
+[policy.api]
+key = "ä:%s"
+algorithm = "gcra"
+limit = ["10/s", "100/min"]
+
+[policy.out]
+key = "out"
+algorithm = "leaky-bucket"
+limit = ["1/s", "60/min"]
+burst = 20
+END
+}
+
+@test "config show: the settings with where they come from, and the policies, aligned" {
+  some_policies
+  run -0 --separate-stderr rlctl config show --timeout 2s
+  assert_equal "$stderr" ''
+  assert_output "file     $users
+url      unix:///run/redis.sock$(printf "%$((${#users} - 22))s" '')  (file)
+timeout  2s$(printf "%$((${#users} - 2))s" '')  (option)
+
+policy  key       algorithm           limit          burst
+login   login:%s  sliding-window-log  5/60s          -
+api     ä:%s      gcra                10/1s,100/60s  10,100
+out     out       leaky-bucket        1/1s,60/60s    20"
+}
+
+@test "config show: what is shown of a limit can be given as one" {
+  some_policies
+  rlctl check -q -u private: --limit "$(rlctl config show login | awk 'END { print $4 }')" k
+}
+
+@test "config show NAME: these policies, in this order" {
+  some_policies
+  run -0 rlctl config show out login
+  assert_equal "$(sed -n '6,$s/ .*//p' <<<"$output")" $'out\nlogin'
+  wrong "config: no policy 'nope' in ~/.config/rlctl/config.toml (it has: login, api, out)" \
+    config show login nope
+}
+
+@test "config show --json is one object" {
+  some_policies
+  run -0 rlctl --json config show
+  assert_equal "${#lines[@]}" 1
+  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"line\":7},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"line\":12}]}"
+}
+
+@test "config show works without a file" {
+  without_machine_file
+  run -0 rlctl config show
+  assert_output 'file     none
+url      redis://127.0.0.1:6379  (default)
+timeout  1s                      (default)'
+  run -0 rlctl config show --json
+  run -0 jq -c '[.file, .policies]' <<<"$output"
+  assert_output '[null,[]]'
+}
+
+# --- usage ---------------------------------------------------------------------------------------------
+
+@test "config: a missing, a mistyped and a superfluous word" {
+  wrong 'config: what to do is missing: check, show or path' config
+  hint 'rlctl config check'
+  wrong "config: unknown subcommand 'shwo'; did you mean 'show'?" config shwo
+  wrong "config: unknown subcommand 'x'; it is one of check, show or path" config x
+  wrong "config: path takes no more: 'x' is too much" config path x
+  wrong "config: check takes no more: 'f.toml' is too much" config check f.toml
+  hint '--config FILE names the file'
+}

@@ -1,0 +1,120 @@
+#include "cli/debug/commands.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "redis/connection.h"
+#include "support/server.h"
+
+namespace rlctl::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using Words = std::vector<std::string>;
+
+/// A session of commands, at the beginning of a script.
+class Desk {
+ public:
+  explicit Desk(std::string source)
+      : server_(support::start_server()),
+        debuggee_{.name = "test.lua",
+                  .source = std::move(source),
+                  .keys = {"user:1", "user:2"},
+                  .arguments = {"7"}} {
+    if (!server_) return;
+    debugger_.emplace(
+        debuggee_, ldb::Mode::kSync, [this] { return redis::Connection::open(server_->url(), 5s); },
+        ldb::Debugger::Options{.may_hang = true});
+    view_.emplace(text_, Look{}, debuggee_);
+    commands_.emplace(*debugger_, *view_, debuggee_.keys);
+    (void)debugger_->start();
+  }
+
+  [[nodiscard]] explicit operator bool() const { return commands_.has_value(); }
+  [[nodiscard]] Words complete(const std::string& line) const { return commands_->complete(line); }
+  /// What is answered.
+  std::string run(const std::string& line) {
+    text_.clear();
+    after = commands_->run(line);
+    return text_;
+  }
+
+  AfterCommand after = AfterCommand::kGoOn;
+
+ private:
+  std::optional<redis::PrivateServer> server_;
+  ldb::Debuggee debuggee_;
+  std::optional<ldb::Debugger> debugger_;
+  std::string text_;
+  std::optional<DebugView> view_;
+  std::optional<DebugCommands> commands_;
+};
+
+constexpr auto kScript =
+    "local count = 1\n"
+    "local cost = {a = 2}\n"
+    "\n"
+    "return count + cost.a\n";
+
+}  // namespace
+
+TEST_CASE("debug commands: the first word may become a command") {
+  const Desk desk(kScript);
+  if (!desk) return;
+  CHECK(desk.complete("st") == Words{"step"});
+  CHECK(desk.complete("re") == Words{"redis", "restart"});
+  CHECK(desk.complete("  wh") == Words{"whole"});
+  CHECK(desk.complete("x").empty());
+  CHECK(desk.complete("").size() == 17);
+  CHECK(desk.complete("help ma") == Words{"maxlen"});
+}
+
+TEST_CASE("debug commands: what follows may become what the command takes") {
+  Desk desk(kScript);
+  if (!desk) return;
+  CHECK(desk.complete("info l") == Words{"locals"});
+  CHECK(desk.complete("i ") == Words{"breakpoints", "keys", "locals", "watches"});
+  CHECK(desk.complete("break ") == Words{"1", "2", "4"});
+  CHECK(desk.complete("break 4 ") == Words{"if"});
+  CHECK(desk.complete("redis GET us") == Words{"user:1", "user:2"});
+  CHECK(desk.complete("print K") == Words{"KEYS"});
+  CHECK(desk.complete("step ").empty());
+  CHECK(desk.complete("nonsense ").empty());
+}
+
+TEST_CASE("debug commands: variables in sight are offered, wherever a name can begin") {
+  Desk desk(kScript);
+  if (!desk) return;
+  CHECK(desk.complete("print c").empty());
+  desk.run("step");
+  CHECK(desk.complete("print c") == Words{"count"});
+  desk.run("step");
+  CHECK(desk.complete("p c") == Words{"cost", "count"});
+  CHECK(desk.complete("eval 1 + cou") == Words{"count"});
+  CHECK(desk.complete("watch (cos") == Words{"cost"});
+  CHECK(desk.complete("break 4 if cou") == Words{"count"});
+}
+
+TEST_CASE("debug commands: what is to become of the session") {
+  Desk desk(kScript);
+  if (!desk) return;
+  desk.run("step");
+  CHECK(desk.after == AfterCommand::kGoOn);
+  desk.run("");
+  CHECK(desk.after == AfterCommand::kGoOn);
+  desk.run("restart");
+  CHECK(desk.after == AfterCommand::kRestart);
+  desk.run("continue");
+  CHECK(desk.after == AfterCommand::kEnded);
+  CHECK(desk.run("step") == "!   the script has ended; 'restart' begins again\n");
+  CHECK(desk.after == AfterCommand::kGoOn);
+  CHECK(desk.run("quit") == "");
+  CHECK(desk.after == AfterCommand::kQuit);
+}
+
+}  // namespace rlctl::cli

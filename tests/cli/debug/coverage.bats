@@ -1,0 +1,107 @@
+load ../../support/common
+
+# `rlctl debug --coverage`: how often each line was reached.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR RLCTL_URL=private:
+  cat >count.lua <<'LUA'
+-- A comment.
+local n = redis.call('INCR', KEYS[1])
+for i = 1, 3 do
+  n = n + 0
+end
+if n > 1000 then
+  return 'many'
+end
+return n
+LUA
+}
+
+@test "of one run, every line behind its count" {
+  run -0 --separate-stderr rlctl debug count.lua k --coverage
+  assert_equal "$output" "\
+        -- A comment.
+    1x  local n = redis.call('INCR', KEYS[1])
+    4x  for i = 1, 3 do
+    3x    n = n + 0
+        end
+    1x  if n > 1000 then
+  ***0    return 'many'
+        end
+    1x  return n
+5 of 6 lines reached (83.3 %)"
+}
+
+@test "of all requests of a log together" {
+  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
+  run -0 rlctl debug count.lua --replay three.log --coverage -q
+  assert_line --index 1 "    3x  local n = redis.call('INCR', KEYS[1])"
+  assert_line --index 3 '    9x    n = n + 0'
+  assert_line '5 of 6 lines reached (83.3 %) by 3 requests'
+}
+
+@test "of one request of a log, where --skip says which" {
+  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
+  run -0 rlctl debug count.lua --replay three.log --skip 1 --coverage -q
+  assert_line --index 1 "    1x  local n = redis.call('INCR', KEYS[1])"
+  assert_line '5 of 6 lines reached (83.3 %)'
+}
+
+@test "with --trace it stands behind the trace" {
+  run -0 rlctl debug count.lua k --coverage --trace -q
+  assert_line --index 0 --regexp '^\+ count\.lua:2 '
+  assert_line --regexp '^= 1 '
+  assert_line --index $((${#lines[@]} - 1)) '5 of 6 lines reached (83.3 %)'
+}
+
+@test "as JSON, an event for each line that can be reached" {
+  run -0 rlctl debug count.lua k --coverage --json -q
+  assert_line --index 0 '{"event":"coverage","line":2,"hits":1,"source":"local n = redis.call('\''INCR'\'', KEYS[1])"}'
+  assert_equal "$(jq -c 'select(.event == "coverage") | [.line, .hits]' <<<"$output")" \
+    $'[2,1]\n[3,4]\n[4,3]\n[6,1]\n[7,0]\n[9,1]'
+  assert_equal "$(jq -c 'select(.event == "coverage_total") | del(.event)' <<<"$output")" \
+    '{"runs":1,"lines":6,"reached":5}'
+}
+
+@test "as lcov reads it, with the file's real path" {
+  mkdir folder
+  ln -s ../count.lua folder/link.lua
+  run -0 rlctl debug folder/link.lua k --coverage --lcov - -q
+  assert_output "TN:
+SF:$(realpath count.lua)
+DA:2,1
+DA:3,4
+DA:4,3
+DA:6,1
+DA:7,0
+DA:9,1
+LF:6
+LH:5
+end_of_record"
+  run -0 rlctl debug count.lua k --coverage --lcov out.info -q
+  assert_line '5 of 6 lines reached (83.3 %)'
+  grep -qx 'LH:5' out.info
+}
+
+@test "errors of requests are told, count, and end in 5" {
+  printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
+  printf "if ARGV[1] == '2' then\n  error('second')\nend\nreturn 1\n" >bad.lua
+  run -5 --separate-stderr rlctl debug bad.lua --args '{id}' --replay three.log --coverage -q
+  assert_line --index 1 "    1x    error('second')"
+  assert_line --index 3 '    2x  return 1'
+  assert_regex "$stderr" 'rlctl: debug: bad\.lua:2: .*second'
+}
+
+@test "a loop without end is cut off: 1, with what was reached" {
+  printf 'while not ARGV[1] do\n  local x = 1\nend\nreturn 1\n' >loop.lua
+  run_with_timeout -1 30 rlctl debug loop.lua --coverage --max-steps 100 -q
+  assert_line --regexp '^  \*\*\*0  return 1$'
+}
+
+@test "in a fork of a server, too" {
+  start_server
+  run -0 rlctl debug count.lua k --attach --coverage
+  assert_line '5 of 6 lines reached (83.3 %)'
+  assert_equal "$(cli DBSIZE)" 0
+}

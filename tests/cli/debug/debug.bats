@@ -1,0 +1,207 @@
+load ../../support/common
+
+# What `rlctl debug` debugs: a bundled script, a file, a policy; and how it ends. Where it runs,
+# what it replays and what it shows are in files of their own.
+
+# Processes of the private servers in this test's folder.
+private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR
+  unset RLCTL_URL
+  # What it was called with.
+  cat >echo.lua <<'LUA'
+return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')
+LUA
+}
+
+# The reply of a traced run.
+value() { jq -r 'select(.event == "result").value'; }
+# On a private server without keys, wherever this machine has others.
+debug() { rlctl -u private: debug -q "$@"; }
+
+@test "a bundled script is called as check calls it" {
+  run -0 --separate-stderr debug sliding-window-log login:ann --limit 5/60s --trace
+  assert_line --index 0 --regexp '^\+ sliding-window-log\.lua:[0-9]+ '
+  assert_line --regexp '^= \{1, 4, 0, 60000000, 0, 0\} .*; 1 key was changed$'
+  assert_equal "$stderr" ''
+}
+
+@test "its reply is that of check, for every algorithm, allowed, denied, looked at and given back" {
+  local name cost now=1767225660000000
+  start_server
+  for name in $(rlctl check --help | sed -n '/^Algorithms:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
+    for cost in 1 3 0 2; do
+      run -0 bash -c 'rlctl debug -q "$1" k --limit 4/60s --now "$2" --cost "$3" --trace --json |
+        jq -r "select(.event == \"result\").value"' - "$name" $now $cost
+      local traced=$output
+      run rlctl check k --algorithm "$name" --limit 4/60s --now $now --cost $cost --json
+      assert_equal "$traced" "$(jq -r '"{\(if .allowed then 1 else 0 end), \(.remaining), \(.retry_after_us // -1), \(.reset_after_us), \(.delay_us), \(if .denied_by then 1 else 0 end)}"' <<<"$output")"
+    done
+    cli DEL k
+  done
+}
+
+@test "several limits are several keys" {
+  run -0 debug gcra login:ann --limit 5/60s --limit 10/3600s --trace --json
+  assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output")" \
+    $'{login:ann}:60s\n{login:ann}:3600s'
+}
+
+@test "burst, cost and now are told to it" {
+  run -0 debug token-bucket k --limit 5/60s --burst 9 --cost 2 --now 2026-11-20T06:11:15Z --trace --json
+  assert_equal "$(value <<<"$output")" '{1, 7, 0, 24000000, 0, 0}'
+  assert_equal "$(jq -r 'select(.event == "key").after' <<<"$output" | cut -d, -f2)" ' 2 of 9 used'
+}
+
+@test "a policy is a script with its limits and key" {
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  printf '[policy.login]\nkey = "login:%%s"\nalgorithm = "gcra"\nlimit = "5/60s"\n' >"$RLCTL_CONFIG"
+  run -0 debug --policy login ann --trace --json
+  assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output")" login:ann
+  assert_equal "$(value <<<"$output")" '{1, 4, 0, 12000000, 0, 0}'
+}
+
+@test "a file is called with KEYs and --args" {
+  run -0 debug echo.lua k1 'k 2' --args "a 'b c' ''" --trace --json
+  assert_equal "$(value <<<"$output")" '"k1|k 2#a|b c|"'
+  run -0 debug ./echo.lua --trace --json
+  assert_equal "$(value <<<"$output")" '"#"'
+}
+
+@test "what stands in braces is filled in" {
+  run -0 debug echo.lua ann --keys 'hist:{key}' --keys '{{key}}:{window_index}' --limit 5/60s --burst 7 --cost 3 \
+    --now 1767225660123456 --args '{key} {limit} {burst} {cost} {id} {now} {now_ms} {window_s}' --trace --json
+  assert_equal "$(value <<<"$output")" \
+    '"hist:ann|{ann}:29453761#ann|5|7|3|1|1767225660.123456|1767225660123|60"'
+}
+
+@test "a bundled script takes --args, too, which the one of leases needs" {
+  run -0 debug concurrency k --args '3 60000000 acquire me 1767225660000000' --trace --json
+  assert_equal "$(value <<<"$output")" '{1, 2, 0, 60000000, 0, 0}'
+  run -0 debug fixed-window k --args '5 60e6' --trace --json
+  assert_equal "$(value <<<"$output" | cut -d, -f1,2)" '{1, 4'
+  run -2 debug concurrency k --limit 5/60s --trace
+  assert_line --partial 'concurrency is not called with --limit: it needs --args'
+}
+
+@test "--now is what TIME tells a file" {
+  echo "local t = redis.call('TIME') return t[1] .. '.' .. t[2]" >time.lua
+  run -0 debug time.lua --now 1767225660000042 --trace --json
+  assert_equal "$(value <<<"$output")" '"1767225660.42"'
+}
+
+@test "an error that it raises is 5, with its line" {
+  printf "local a = 1\n\nreturn redis.call('INCR', KEYS[1], 'x')\n" >bad.lua
+  run -5 debug bad.lua k --trace
+  assert_line --partial 'error at line 3: '
+  run -5 --separate-stderr debug bad.lua k --trace --json
+  assert_equal "$(jq -r 'select(.event == "result").error_line' <<<"$output")" 3
+  assert_equal "$stderr" ''
+}
+
+@test "an error that it replies is 5" {
+  echo "return redis.error_reply('MYERR no')" >bad.lua
+  run -5 debug bad.lua --trace
+  assert_line --partial 'MYERR no'
+}
+
+@test "what does not compile is 5, with its line" {
+  printf 'local x = 1\nreturn = x\n' >bad.lua
+  run -5 debug bad.lua --trace
+  assert_output --partial "unexpected symbol near '='"
+  run -5 debug bad.lua --coverage
+  assert_output --regexp "^rlctl: debug: bad\.lua:2: unexpected symbol near '='$"
+}
+
+@test "a loop without end is cut off: 1, and nothing is left running" {
+  echo 'while true do local x = 1 end' >loop.lua
+  run_with_timeout -1 30 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
+  assert_equal "$(jq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
+  run -0 private_servers
+  assert_output ''
+  run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-??????'
+  assert_output ''
+}
+
+@test "what a script did before it was cut off is told, unless it cannot be stopped" {
+  echo "while true do redis.call('INCR', KEYS[1]) end" >count.lua
+  run_with_timeout -1 30 rlctl -u private: debug -q count.lua n --trace --max-steps 7
+  assert_line --regexp "'n': not there → string, \"[67]\""
+  echo "while true do pcall(redis.call, 'INCR', KEYS[1]) end" >count.lua
+  run_with_timeout -1 30 rlctl -u private: debug -q count.lua n --trace --max-steps 7
+  assert_line --regexp '^= cut off '
+  run -0 private_servers
+  assert_output ''
+}
+
+@test "a reader that leaves ends it by SIGPIPE, quietly" {
+  echo 'for i = 1, 1e9 do local x = i end' >long.lua
+  run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
+    rlctl -u private: debug -q long.lua --trace --max-steps 1000000 | head -n 1 >/dev/null
+    echo "${PIPESTATUS[0]}"'
+  assert_output 141
+  assert_equal "$stderr" ''
+}
+
+@test "a script of 100 KB and arguments of any bytes are no obstacle on a private server" {
+  { for i in {1..100}; do echo "local x$i = $i"; done
+    for i in {1..3000}; do echo "-- line $i of a comment that makes it long"; done
+    echo 'return #ARGV[1]'; } >long.lua
+  (($(wc -c <long.lua) > 100000))
+  run -0 debug long.lua --args $'"a\\\\\\"\t\xff\x01"' --trace --json
+  assert_equal "$(value <<<"$output")" 6
+}
+
+@test "a probe leaves the zero of a script its sign" {
+  printf 'local zero = -0.0\nreturn tostring(zero)\n' >zero.lua
+  run -0 debug ./zero.lua --trace
+  assert_line --regexp '^= "-0" '
+}
+
+@test "places in errors that a script catches are the lines of its file" {
+  printf 'local ok, e = pcall(function()\n  error("no")\nend)\nreturn e\n' >caught.lua
+  run -0 debug ./caught.lua --trace
+  assert_line '|   e: "user_script:2: no"'
+  assert_line --regexp '^= "user_script:2: no" '
+  run -0 debug ./caught.lua --trace --json
+  assert_equal "$(value <<<"$output")" '"user_script:2: no"'
+  printf 'local a = 1\nif a then\n  return 1\n' >open.lua
+  run -5 debug ./open.lua --trace
+  assert_line --regexp "^= does not compile, line 3: 'end' expected"
+}
+
+@test "a key that a script makes itself was not copied, and that is said" {
+  start_server
+  printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua
+  cli SET a:1 7
+  run -0 rlctl debug ./derived.lua a --trace
+  assert_output --partial "warning: it uses 'a:1', which is not among its KEYS and was not copied"
+  assert_line --regexp '^= nil '
+  run -0 rlctl debug ./derived.lua a --trace --attach
+  assert_output --partial 'running in a fork of'
+  assert_line --regexp '^= "7" '
+  run -0 rlctl debug ./derived.lua a a:1 --trace
+  refute_output --partial 'warning'
+}
+
+@test "a key that expires at a time of day is warned of where the clock is another one" {
+  printf "return redis.call('expireat', KEYS[1], 1)\n" >expires.lua
+  run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --now 1795155075000000 --trace
+  [[ $stderr == *'has the word EXPIREAT'* ]]
+  run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --trace
+  [[ $stderr != *EXPIREAT* ]]
+}
+
+@test "a failure without a trace is JSON where that is wanted" {
+  printf 'return redis.call("NOPE")\n' >fails.lua
+  run -5 --separate-stderr debug ./fails.lua --coverage --json
+  assert_equal "$(jq -r .error.code <<<"$stderr")" script
+}
+
+@test "a request of a log is told with its number, its time and its key" {
+  printf '%s\n' '1795155070 ann' '1795155071 bob' >requests.log
+  run -0 --separate-stderr rlctl debug fixed-window --limit 1/60s --replay requests.log --skip 1 --trace
+  [[ $stderr == *"debugging request 2 of 2, of 2026-11-20T06:11:11Z, for 'bob'"* ]]
+}

@@ -1,0 +1,129 @@
+#include "cli/debug/keys.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "limiter/check.h"
+#include "redis/connection.h"
+#include "support/server.h"
+
+using namespace std::chrono_literals;
+using rlctl::cli::DebugPlan;
+using rlctl::cli::KeyWatch;
+using rlctl::cli::text_of;
+using rlctl::redis::Connection;
+
+namespace {
+
+using Command = std::vector<std::string_view>;
+
+void call(Connection& connection, const std::vector<Command>& commands) {
+  for (const auto& command : commands) REQUIRE_FALSE(connection.call(command).is_error());
+}
+
+/// What is told of these keys after `commands`, a line each.
+std::vector<std::string> told(Connection& connection, const std::vector<Command>& before,
+                              std::vector<std::string> keys, const std::vector<Command>& commands) {
+  call(connection, {{"FLUSHALL"}});
+  call(connection, before);
+  const DebugPlan plan;
+  const KeyWatch watch(connection, plan, std::move(keys), {});
+  call(connection, commands);
+  std::vector<std::string> lines;
+  for (const auto& change : watch.changes(connection)) lines.push_back(text_of(change, true));
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("what keys hold is told before and after, of every type") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 10s);
+  const auto expiring =
+      told(connection, {{"SET", "k", "5"}}, {"k"}, {{"SET", "k", "6", "PX", "3600000"}});
+  REQUIRE(expiring.size() == 1);
+  CHECK(expiring[0].starts_with("'k': string, \"5\" → \"6\", no ttl → ttl "));
+  CHECK(
+      told(connection, {{"RPUSH", "k", "a", "b"}}, {"k"}, {{"RPUSH", "k", "c", "d"}}) ==
+      Lines{"'k': list, 2 elements: \"a\", \"b\" → 4 elements: \"a\", \"b\", \"c\", ..., no ttl"});
+  CHECK(told(connection, {{"HSET", "k", "f", "1"}}, {"k"}, {{"HSET", "k", "f", "2"}}) ==
+        Lines{"'k': hash, 1 field: \"f\" = \"1\" → 1 field: \"f\" = \"2\", no ttl"});
+  CHECK(told(connection, {{"ZADD", "k", "1.5", "m"}}, {"k"}, {{"ZADD", "k", "2.5", "m"}}) ==
+        Lines{"'k': zset, 1 member: \"m\" at 1.5 → 1 member: \"m\" at 2.5, no ttl"});
+  CHECK(told(connection, {{"SADD", "k", "m"}}, {"k"}, {{"DEL", "k"}}) ==
+        Lines{"'k': set, 1 member: \"m\", no ttl → removed"});
+  CHECK(told(connection, {}, {"k"}, {{"XADD", "k", "1-1", "f", "v"}}) ==
+        Lines{"'k': not there → stream, 1 entry, no ttl"});
+  CHECK(told(connection, {{"SET", "k", "1"}}, {"k"}, {{"DEL", "k"}, {"RPUSH", "k", "1"}}) ==
+        Lines{"'k': string, \"1\", no ttl → list, 1 element: \"1\", no ttl"});
+  CHECK(told(connection, {}, {"k"}, {{"SET", "k", std::string(100, 'x') + "\n"}}) ==
+        Lines{"'k': not there → string, \"" + std::string(40, 'x') + "...\" (101 bytes), no ttl"});
+}
+
+TEST_CASE("what was only read is as before, and so is what was not there") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 10s);
+  CHECK(told(connection, {{"SET", "k", "5"}, {"SET", "other", "1"}}, {"k", "none", "k"},
+             {{"GET", "k"}, {"GET", "other"}, {"EXISTS", "none"}}) ==
+        Lines{"'k': string, \"5\", no ttl, as before", "'none': not there, as before"});
+}
+
+TEST_CASE("a TTL that passes is no change, one that is set to another time is") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 10s);
+  call(connection, {{"SET", "k", "5", "PX", "100000"}});
+  const DebugPlan plan;
+  const KeyWatch watch(connection, plan, {"k"}, {});
+  (void)connection.call({"BLPOP", "none", "0.05"});
+  CHECK_FALSE(watch.changes(connection).front().changed);
+  call(connection, {{"PEXPIRE", "k", "100000"}});
+  CHECK_FALSE(watch.changes(connection).front().changed);
+  call(connection, {{"PEXPIRE", "k", "102000"}});
+  CHECK(watch.changes(connection).front().changed);
+  call(connection, {{"PERSIST", "k"}});
+  CHECK(watch.changes(connection).front().changed);
+}
+
+TEST_CASE("other keys are told where they changed, came or went") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 10s);
+  CHECK(told(connection, {{"SET", "a", "1"}, {"SET", "b", "1"}, {"SET", "c", "1"}}, {"k"},
+             {{"INCR", "a"}, {"DEL", "b"}, {"SET", "d\n", "1"}}) ==
+        Lines{"'k': not there, as before", "'a': string, \"1\" → \"2\", no ttl",
+              "'b': string, \"1\", no ttl → removed", "'d\\n': not there → string, \"1\", no ttl"});
+}
+
+TEST_CASE("a limiter's state is told as what it says, with the limits of each key") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 10s);
+  for (const auto& algorithm : rlctl::limiter::algorithms()) {
+    if (!rlctl::limiter::counts_requests(algorithm)) continue;
+    CAPTURE(algorithm.name);
+    call(connection, {{"FLUSHALL"}});
+    DebugPlan plan{.algorithm = &algorithm,
+                   .limits = {{.limit = 5, .window = 60s}, {.limit = 9, .window = 3600s}}};
+    const rlctl::limiter::Request request{
+        .keys = {"{k}:60s", "{k}:3600s"}, .limits = plan.limits, .now = 1767225660s};
+    rlctl::limiter::Checker checker(connection, algorithm);
+    (void)checker.check(request);
+    const KeyWatch watch(connection, plan, request.keys, request.now);
+    (void)checker.check(request);
+    const auto changes = watch.changes(connection);
+    REQUIRE(changes.size() == 2);
+    CHECK(changes[0].changed);
+    CHECK(changes[0].before->content == "1 of 5 used");
+    CHECK(changes[0].after->content == "2 of 5 used");
+    CHECK(changes[1].after->content == "2 of 9 used");
+  }
+}

@@ -1,0 +1,119 @@
+load ../../support/common
+
+# What cannot be meant is refused before anything is started.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  echo 'return 1' >a.lua
+  printf '1767225660.000000 ann 1\n1767225661.000000 ann 1\n' >two.log
+  export RLCTL_REDIS_SERVER=/nowhere
+}
+
+refused() {
+  local message=$1
+  shift
+  run -2 rlctl debug "$@"
+  assert_line --partial "rlctl: debug: $message"
+}
+
+@test "the script must be there" {
+  refused 'no SCRIPT is given' --trace
+  refused 'SCRIPT is empty' '' --trace
+  refused "no bundled script 'gcr'; did you mean 'gcra'?" gcr k --limit 5/60s --trace
+  assert_line --partial 'hint: there is fixed-window, '
+  assert_line --partial 'ends in .lua'
+  refused "cannot read 'none.lua': no such file or directory" none.lua k --trace
+  refused "cannot read './': is a directory" ./ k --trace
+}
+
+@test "a bundled script needs one KEY and a --limit" {
+  refused 'no KEY is given' gcra --limit 5/60s --trace
+  refused 'one KEY is expected, but there are 2' gcra a b --limit 5/60s --trace
+  refused 'KEY is empty' gcra '' --limit 5/60s --trace
+  refused '--limit is missing' gcra k --trace
+  refused "--limit: '5/5q' has unknown unit 'q'" gcra k --limit 5/5q --trace
+  refused 'sliding-window-log' sliding-window-log k --limit 5/60s --burst 3 --trace
+  refused '--cost must be a whole number' gcra k --limit 5/60s --cost x --trace
+  refused "--now: '1767225660' looks like seconds" gcra k --limit 5/60s --now 1767225660 --trace
+}
+
+@test "a policy has its own script, limit and key" {
+  printf '[policy.login]\nkey = "login:%%s"\nlimit = "5/60s"\n' >config.toml
+  export RLCTL_CONFIG=$PWD/config.toml
+  refused "--policy and --limit exclude each other" --policy login ann --limit 5/60s --trace
+  refused "--policy and --keys or --args exclude each other" --policy login ann --args x --trace
+  refused "policy 'login' (key login:%s) takes 1 argument, and none is given" --policy login --trace
+  refused "policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" --policy login a b --trace
+  run -2 rlctl debug --policy nope ann --trace
+  assert_line --partial "no policy 'nope'"
+}
+
+@test "what --keys and --args say must have a meaning" {
+  refused "--args: '{nwo}' holds {nwo}, which stands for nothing" a.lua --args '{nwo}' --trace
+  refused "--keys: '{ky}' holds {ky}" a.lua --keys '{ky}' --trace
+  refused '--args' a.lua --args "'x" --trace
+  refused 'no KEY is given, but --keys or --args hold {key}' a.lua --args '{key}' --trace
+  refused '{key} is one KEY, but there are 2' a.lua a b --keys '{key}' --trace
+  refused "KEY 'a' says nothing: there is --keys" a.lua a --keys 'x' --trace
+  refused '--limit is missing' a.lua a --args '{limit}' --trace
+  refused '--limit is missing' a.lua a --args '{window_index}' --trace
+  refused '--limit says nothing' a.lua a --limit 5/60s --trace
+  refused '--burst says nothing without --limit' a.lua a --burst 5 --trace
+  refused '--cost says nothing' a.lua a --cost 5 --trace
+  refused 'a script that is called with --keys and --args takes one --limit' a.lua a --args '{limit}' --limit 5/60s --limit 6/60s --trace
+  refused '--args: a window of 1500ms is no whole number for {window_s}' a.lua a --args '{window_s}' \
+    --limit 1/1500ms --trace
+}
+
+@test "a log says itself when, for whom and at what cost" {
+  local replay=(--replay two.log --trace)
+  refused "KEY 'k': with --replay the log says which keys" gcra k --limit 5/60s "${replay[@]}"
+  refused '--now: with --replay the log says when' gcra --limit 5/60s --now 1767225660000000 "${replay[@]}"
+  refused '--cost: with --replay the log says' gcra --limit 5/60s --cost 2 "${replay[@]}"
+  refused '--replay runs on a private server' gcra --limit 5/60s --attach "${replay[@]}"
+  refused '--replay runs on a private server' gcra --limit 5/60s -s /tmp/x "${replay[@]}"
+  refused '--skip 2 leaves none: the log has 2 requests' gcra --limit 5/60s --skip 2 "${replay[@]}"
+  assert_line --partial '--skip 1 debugs the last one'
+  refused '--skip must be' gcra --limit 5/60s --skip -1 "${replay[@]}"
+  refused '--trace is of one request' gcra --limit 5/60s --coverage "${replay[@]}"
+  refused '--skip is about a log' gcra k --limit 5/60s --skip 1 --trace
+  refused '--format is about a log' gcra k --limit 5/60s --format csv --trace
+  refused "--format: unknown format 'nope'" gcra --limit 5/60s --format nope "${replay[@]}"
+  run -2 rlctl debug gcra --limit 5/60s --replay none.log --trace
+  assert_line --partial 'none.log'
+}
+
+@test "where it runs must not contradict itself" {
+  refused '--sync is about --attach' gcra k --limit 5/60s --sync --trace
+  refused '--yes answers what --sync asks' gcra k --limit 5/60s --attach --yes --trace
+  refused '--attach is about a server that is there' -u private: gcra k --limit 5/60s --attach --trace
+}
+
+@test "of the forms of output there are not two at once" {
+  refused '--lcov is a form of --coverage' gcra k --limit 5/60s --trace --lcov x
+  run -2 rlctl debug gcra k --limit 5/60s --coverage --lcov - --json
+  assert_output --partial '"message":"standard output is asked for more than once"'
+  refused 'standard output is asked for more than once' gcra k --limit 5/60s --coverage --lcov - --trace
+  refused '--max-steps must be' gcra k --limit 5/60s --trace --max-steps 0
+  refused '--max-steps must be' gcra k --limit 5/60s --trace --max-steps 1e5
+  local form option
+  for form in --redis-cli --print-command; do
+    for option in --trace --coverage '--max-steps 5' '--replay two.log'; do
+      # shellcheck disable=SC2086 # words
+      refused "$form and ${option% *} exclude each other" gcra k --limit 5/60s $form $option
+    done
+  done
+  run -2 rlctl debug gcra k --limit 5/60s --redis-cli --json
+  assert_output --partial '"message":"--redis-cli and --json exclude each other"'
+  refused '--redis-cli and --print-command exclude each other' gcra k --limit 5/60s --redis-cli --print-command
+}
+
+@test "an lcov file that cannot be written is known before anything runs" {
+  run -2 rlctl debug gcra k --limit 5/60s --coverage --lcov /nowhere/x
+  assert_line --partial '/nowhere/x'
+}
+
+@test "a server that cannot be started is 3" {
+  run -3 rlctl -u private: debug gcra k --limit 5/60s --trace
+  assert_line --partial 'RLCTL_REDIS_SERVER names'
+}

@@ -1,0 +1,312 @@
+load ../../support/common
+
+# Where `rlctl debug` runs: on a private server with copies of the script's keys, so that the server
+# they come from is as it was; with --attach on that server itself.
+
+# Processes of the private servers in this test's folder.
+private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export TMPDIR=$BATS_TEST_TMPDIR
+  log=(debug sliding-window-log login:ann --limit 5/60s --trace)
+}
+
+folders() { find "$TMPDIR" -maxdepth 1 -name 'rlctl-??????'; }
+
+# Everything that a server holds.
+snapshot() {
+  local key
+  cli DBSIZE
+  while read -r key; do
+    echo "$key $(cli TYPE "$key") $(cli DUMP "$key" | sha1sum)"
+  done < <(cli --scan | sort)
+}
+
+# Keys of all types, with TTLs.
+fill() {
+  cli SET text v >/dev/null
+  cli RPUSH list a b c >/dev/null
+  cli SADD set x y >/dev/null
+  cli HSET hash f v >/dev/null
+  cli ZADD zset 1.5 m >/dev/null
+  cli PEXPIRE hash 3600000 >/dev/null
+  local i
+  for i in 1 2 3 4; do rlctl check -q login:ann --limit 5/60s; done
+}
+
+# The commands that were called since CONFIG RESETSTAT, but for cli's own.
+called() {
+  cli INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_\([^:]*\):.*/\1/p' |
+    grep -vE '^(info|config\|resetstat|config|command\|docs|command)$' | sort
+}
+
+@test "the state of its keys is copied, and what changes there is told" {
+  start_server
+  fill
+  run -0 --separate-stderr rlctl "${log[@]}"
+  assert_equal "$stderr" "rlctl: debug: running on a private server ($(version)) with 'login:ann' copied from $RLCTL_URL"
+  assert_line --regexp '^= \{1, 0, 0, 60000000, 0, 0\}.*; 1 key was changed$'
+  assert_line --regexp "^  'login:ann': list, 4 of 5 used → 5 of 5 used, ttl [0-9.]+ s"
+  run -0 rlctl check -q login:ann --limit 5/60s
+  run -0 --separate-stderr rlctl "${log[@]}"
+  assert_line --regexp '^= \{0, 0, [0-9]+, [0-9]+, 0, 1\}.*; nothing was changed$'
+}
+
+version() {
+  cli INFO server | tr -d '\r' |
+    sed -nE 's/^(redict|valkey)_version:/\1 /p; s/^redis_version:/Redis /p' | sort -r |
+    sed 's/^redict/Redict/; s/^valkey/Valkey/; 1q'
+}
+
+@test "the server that they come from is only read, and is as it was" {
+  start_server
+  fill
+  local before began ttl
+  before=$(snapshot)
+  began=$(date +%s%3N)
+  ttl=$(cli PTTL hash)
+  cli CONFIG RESETSTAT
+  echo "redis.call('FLUSHALL') return redis.call('SET', KEYS[1], 'x')" >wipe.lua
+  run -0 rlctl debug wipe.lua text list set hash zset login:ann none --trace
+  local left now
+  left=$(cli PTTL hash)
+  now=$(date +%s%3N)
+  ((left <= ttl && left >= ttl - (now - began) - 10)) || fail "$ttl, $left after $((now - began)) ms"
+  run -0 called
+  assert_output $'dump\nexec\nmulti\npttl\ntype'
+  assert_equal "$(snapshot)" "$before"
+  run -0 folders
+  assert_output ''
+}
+
+@test "kill -9 in mid-session leaves the server as it was, and no process" {
+  start_server
+  fill
+  local before
+  before=$(snapshot)
+  echo "for i = 1, 1e9 do redis.call('SET', KEYS[1], i) end" >long.lua
+  rlctl debug long.lua text --trace --max-steps 1000000000 >out 2>&1 3>&- &
+  local pid=$! private
+  wait_until eval '(($(wc -l <out) > 1000))'
+  private=$(pgrep -P "$pid")
+  kill -KILL "$pid"
+  wait "$pid" || true
+  wait_until eval "! kill -0 $private 2>/dev/null"
+  assert_equal "$(snapshot)" "$before"
+  # Its folder is swept by the next one.
+  run -0 rlctl "${log[@]}"
+  run -0 folders
+  assert_output ''
+}
+
+@test "Ctrl-C ends it and its server by the signal" {
+  start_server
+  echo "for i = 1, 1e9 do local x = i end" >long.lua
+  # shellcheck disable=SC2016 # by the inner shell
+  run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 100))' \
+    bash -c 'exec rlctl debug long.lua --trace --max-steps 1000000000 >"$TMPDIR/out" 2>/dev/null'
+  assert_output 'signal 2'
+  run -0 private_servers
+  assert_output ''
+  run -0 folders
+  assert_output ''
+}
+
+@test "keys that are not there are said, and stay so" {
+  start_server
+  cli SET a 1
+  run -0 --separate-stderr rlctl debug sliding-window-log none --limit 5/60s --trace
+  assert_regex "$stderr" "running on a private server \\(.*\\); $RLCTL_URL has no 'none'$"
+  echo "return redis.call('EXISTS', KEYS[1], KEYS[2])" >two.lua
+  run -0 --separate-stderr rlctl debug two.lua a b a --trace
+  assert_regex "$stderr" "with 'a' copied from $RLCTL_URL, which has no 'b'$"
+  run -0 --separate-stderr rlctl debug two.lua a b c d e --trace
+  assert_regex "$stderr" "which has no 4 keys$"
+  echo 'return 1' >none.lua
+  run -0 --separate-stderr rlctl debug none.lua --trace
+  assert_regex "$stderr" 'there are no keys to copy$'
+}
+
+@test "a key is said as it is, without what a terminal would act on" {
+  start_server
+  run -0 --separate-stderr rlctl debug fixed-window $'a\e[31m' --limit 5/60s --trace
+  [[ $stderr == *"'a\\x1b[31m'"* ]] || fail "$stderr"
+  refute_output --partial $'\e[31m'
+}
+
+@test "where no server was named and none answers, the state is empty, and that is said" {
+  unset RLCTL_URL
+  # Nobody may listen at the port of redis-cli's default while this runs, or this says nothing.
+  if (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; then skip 'a server listens on port 6379'; fi
+  run -0 --separate-stderr rlctl "${log[@]}"
+  assert_regex "$stderr" \
+    '^rlctl: debug: no server answers at redis://127.0.0.1:6379: running on a private server \(.*\), which has no keys$'
+}
+
+@test "a server that was named must answer: 3" {
+  run -3 --separate-stderr rlctl "${log[@]}"
+  assert_output ''
+  assert_regex "$stderr" 'cannot connect to unix://'
+  unset RLCTL_URL
+  run -3 rlctl -s "$TMPDIR/none" "${log[@]}"
+  echo "url = \"unix://$TMPDIR/none\"" >config.toml
+  RLCTL_CONFIG=$PWD/config.toml run -3 rlctl "${log[@]}"
+  start_fake_server ''
+  run -3 rlctl --timeout 300ms "${log[@]}"
+  assert_output --partial 'no answer from'
+}
+
+@test "one that refuses is 4, and a key that the user may not read too" {
+  start_server
+  cli ACL SETUSER ann on nopass '~other' +@all
+  run -4 rlctl --user ann "${log[@]}"
+  assert_output --partial NOPERM
+  cli CONFIG SET requirepass secret
+  run -4 rlctl "${log[@]}"
+  assert_output --partial NOAUTH
+  REDISCLI_AUTH=secret run -0 rlctl "${log[@]}" -q
+}
+
+@test "without DUMP keys are copied by their content" {
+  start_server
+  fill
+  cli ACL SETUSER default -dump
+  run -0 rlctl "${log[@]}"
+  assert_line --regexp '4 of 5 used → 5 of 5 used'
+}
+
+@test "-q says nothing of the place, and private: is without keys" {
+  start_server
+  run -0 --separate-stderr rlctl "${log[@]}" -q
+  assert_equal "$stderr" ''
+  fill
+  run -0 --separate-stderr rlctl -u private: "${log[@]}"
+  assert_regex "$stderr" '^rlctl: debug: running on a private server \(.*\), which has no keys$'
+  assert_line --regexp "'login:ann': not there → list, 1 of 5 used"
+}
+
+@test "another version than the server's is said, whichever it is" {
+  [[ -n ${RLCTL_TEST_SERVERS:-} ]] || skip 'RLCTL_TEST_SERVERS names no other servers'
+  start_server
+  fill
+  local own wrapper other
+  own=$(version)
+  for wrapper in "$RLCTL_BUILD"/servers/*; do
+    RLCTL_REDIS_SERVER=$wrapper run -0 --separate-stderr rlctl "${log[@]}"
+    assert_line --regexp '4 of 5 used → 5 of 5 used'
+    other=$(sed -E 's/.*private server \(([^)]*)\).*/\1/' <<<"$stderr")
+    if [[ $other == "$own" ]]; then
+      refute_regex "$stderr" 'that one is'
+    else
+      assert_regex "$stderr" "; that one is $own$"
+    fi
+  done
+}
+
+@test "of the binaries in PATH the one is taken that is like the server" {
+  [[ -n ${RLCTL_TEST_SERVERS:-} ]] || skip 'RLCTL_TEST_SERVERS names no other servers'
+  start_server
+  local wrapper
+  for wrapper in "$RLCTL_BUILD"/servers/*; do
+    mkdir -p "bin/${wrapper##*/}"
+    ln -s "$wrapper" "bin/${wrapper##*/}/redis-server"
+    PATH=$PATH:$PWD/bin/${wrapper##*/}
+  done
+  local own
+  own=$(version)
+  unset RLCTL_REDIS_SERVER
+  run -0 --separate-stderr rlctl "${log[@]}"
+  assert_regex "$stderr" "private server \\(${own%%.*}\\."
+}
+
+# --- attached --------------------------------------------------------------------------------------
+
+@test "--attach runs in a fork of the server, which goes on, and nothing is kept" {
+  start_server
+  fill
+  local before
+  before=$(snapshot)
+  run -0 --separate-stderr rlctl "${log[@]}" --attach
+  assert_line --regexp '^= \{1, 0, 0, 60000000, 0, 0\}.*; in a fork: nothing was kept$'
+  assert_regex "$stderr" '^rlctl: debug: running in a fork of unix://.*: it serves on, and nothing that is written is kept$'
+  assert_equal "$(snapshot)" "$before"
+  run -0 private_servers
+  assert_output ''
+}
+
+@test "--attach: the server serves others while the script stands" {
+  start_server
+  fill
+  local before
+  before=$(snapshot)
+  echo "for i = 1, 1e5 do redis.call('SET', KEYS[1], i) end" >long.lua
+  rlctl debug long.lua text --attach --trace --max-steps 1000000000 >out 2>&1 3>&- &
+  local pid=$!
+  wait_until eval '(($(wc -l <out) > 1000))'
+  assert_equal "$(cli PING)" PONG
+  assert_equal "$(snapshot)" "$before"
+  kill -KILL "$pid"
+  wait "$pid" || true
+  assert_equal "$(snapshot)" "$before"
+  # The fork that was left notices that nobody steps any more.
+  wait_until eval '[[ -z $(pgrep -P "$server_pid") ]]'
+}
+
+@test "--attach: Ctrl-C ends the script, not the server" {
+  start_server
+  echo "while true do redis.call('SET', KEYS[1], 1) end" >loop.lua
+  # shellcheck disable=SC2016 # by the inner shell
+  run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 1000))' \
+    bash -c 'exec rlctl debug loop.lua k --attach -q --trace --max-steps 1000000000 >"$TMPDIR/out"'
+  assert_output 'signal 2'
+  wait_until eval '[[ -z $(pgrep -P "$server_pid") ]]'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "--attach: a loop without end is cut off, and no fork is left" {
+  start_server
+  echo "while true do redis.call('SET', KEYS[1], 1) end" >loop.lua
+  run -1 rlctl debug loop.lua k --attach --trace --max-steps 50
+  wait_until eval '[[ -z $(pgrep -P "$server_pid") ]]'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "--attach refuses a script that is too long for a fork, with the reason" {
+  start_server
+  { for i in {1..1000}; do echo "-- line $i of a comment"; done; echo 'return 1'; } >long.lua
+  run -2 rlctl debug long.lua k --attach --trace
+  assert_line --partial 'rlctl: debug: --attach: long.lua is too long, at '
+  assert_line --partial 'hint: leave out --attach'
+  run -0 rlctl debug long.lua k --trace
+}
+
+@test "--attach --sync asks, and does it only with a yes" {
+  start_server
+  run -2 rlctl debug fixed-window k --limit 5/60s --attach --sync --trace
+  assert_line --partial "--sync stops all of $RLCTL_URL at every line"
+  assert_line --partial 'refusing that without --yes'
+  assert_equal "$(cli DBSIZE)" 0
+  run -0 rlctl debug fixed-window k --limit 5/60s --attach --sync --yes --trace
+  assert_line --regexp '; what was written is kept$'
+  assert_equal "$(cli DBSIZE)" 1
+  assert_equal "$(cli PING)" PONG
+}
+
+@test "--attach --sync asks at a terminal" {
+  command -v script >/dev/null || skip 'no script(1) here'
+  start_server
+  run -1 script -qec "rlctl debug fixed-window k --limit 5/60s --attach --sync --trace" /dev/null <<<n
+  assert_line --partial 'do that? [y/N]'
+  assert_line --partial 'nothing was debugged'
+  assert_equal "$(cli DBSIZE)" 0
+  run -0 script -qec "rlctl debug fixed-window k --limit 5/60s --attach --sync --trace" /dev/null <<<y
+  assert_equal "$(cli DBSIZE)" 1
+}
+
+@test "--attach: one that refuses is 4" {
+  start_server
+  cli ACL SETUSER default -script
+  run -4 rlctl "${log[@]}" --attach
+  assert_output --partial NOPERM
+}

@@ -1,0 +1,201 @@
+load ../../support/common
+
+# `rlctl debug` stepped by hand at a terminal: keys, completion, history, Ctrl-C, and windows.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  cp "$project/tests/cli/sessions/loop.lua" .
+  printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
+  export TMPDIR=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+  unset RLCTL_URL
+  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+}
+
+# until_shown COUNT WORDS: the terminal has shown so many lines with these words.
+shows() { (($(grep -acF -- "$2" screen) >= $1)); }
+until_shown() { wait_until shows "$@"; }
+# What is typed, each once the terminal has asked for the command of this number.
+typed=0
+type_at_prompt() {
+  typed=$((typed + 1))
+  until_shown "$typed" 'debug> '
+  sleep 0.1
+  printf '%b' "$1"
+}
+
+# in_terminal ACTION SCRIPT WORD…: in one of 80 columns. What it showed is in `screen`, and without
+# escapes in $output.
+in_terminal() {
+  local action=$1
+  shift
+  : >screen
+  # It is read while it is written.
+  # shellcheck disable=SC2094
+  {
+    eval "$action"
+    sleep 0.5
+  } | TERM=${term-xterm} script -qefc "stty cols 80 rows 24; stty -g >before; echo \$\$ >pid
+    rlctl -u private: debug -q $*; status=\$?; stty -g >after; exit \$status" /dev/null >screen
+}
+plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
+nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
+
+@test "lines are edited, found again, and completed" {
+  run -0 in_terminal 'type_at_prompt "stxp\002\be\r"
+    type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "b 8\r"; type_at_prompt "quit\r"' loop.lua k
+  run -0 plain_screen
+  assert_line --partial '* loop.lua:2'
+  assert_line --partial '* loop.lua:3'
+  assert_line '= 0'
+  assert_line --partial 'breakpoint at 8'
+}
+
+@test "what a word may become is listed where there is more than one" {
+  run -0 in_terminal 'type_at_prompt "b \t"; until_shown 1 "1  2  3  4  5  8"; printf "5\r"
+    until_shown 1 "breakpoint at 5"; printf "q\r"' loop.lua k
+  run -0 plain_screen
+  assert_line '1  2  3  4  5  8'
+  assert_line --partial 'breakpoint at 5'
+}
+
+@test "there is colour, unless it is not wanted" {
+  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  grep -q $'\e\\[32m' screen
+  typed=0
+  NO_COLOR=1 run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  run -1 grep $'\e\\[32m' screen
+}
+
+@test "the history is kept from one time to the next, for this user alone, and no line twice in turn" {
+  run -0 in_terminal 'type_at_prompt "p 1\r"; type_at_prompt "p 1\r"; type_at_prompt "q\r"' loop.lua k
+  assert_equal "$(cat state/rlctl/history)" $'p 1\nq'
+  assert_equal "$(stat -c %a state/rlctl/history)" 600
+  assert_equal "$(stat -c %a state/rlctl)" 700
+  typed=0
+  run -0 in_terminal 'type_at_prompt "\033[A\033[A\r"; until_shown 1 "= 1"; printf "q\r"' loop.lua k
+  run -0 plain_screen
+  assert_line '= 1'
+  seq 2000 | sed 's/^/p /' >state/rlctl/history
+  typed=0
+  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  assert_equal "$(head -n 1 state/rlctl/history) $(wc -l <state/rlctl/history)" 'p 1001 1001'
+  assert_equal "$(stat -c %a state/rlctl/history)" 600
+}
+
+@test "Ctrl-C stops a script that runs, and it goes on" {
+  run -0 in_terminal 'type_at_prompt "c\r"; sleep 0.7; printf "\003"; type_at_prompt "p n > 1\r"
+    type_at_prompt "c\r"; sleep 0.7; printf "\003"; type_at_prompt "q\r"' endless.lua
+  run -0 plain_screen
+  assert_equal "$(grep -c '^\* endless.lua:[0-9], stopped$' <<<"$output")" 2
+  assert_line '= true'
+  nothing_is_left
+}
+
+@test "Ctrl-C at the prompt clears the line; one more ends it by the signal" {
+  run -130 in_terminal 'type_at_prompt "abc\003"; type_at_prompt "p 7\r"; type_at_prompt "\003"
+    type_at_prompt "\003"' loop.lua k
+  run -0 plain_screen
+  assert_line '= 7'
+  refute_output --partial 'unknown command'
+  assert_equal "$(grep -c "once more, or 'quit', leaves" <<<"$output")" 2
+  nothing_is_left
+}
+
+@test "a second Ctrl-C ends it where the first is not obeyed yet" {
+  run -130 in_terminal 'type_at_prompt "eval while true do end\r"; sleep 0.3; printf "\003"; sleep 0.2
+    printf "\003"; sleep 1' loop.lua k
+  nothing_is_left
+}
+
+@test "Ctrl-D ends it with status 0, also behind the end of the script" {
+  run -0 in_terminal 'type_at_prompt "\004"' loop.lua k
+  typed=0
+  run -0 in_terminal 'type_at_prompt "c\r"; type_at_prompt "\004"' loop.lua k
+  run -0 plain_screen
+  assert_line '= {6, 20}'
+  nothing_is_left
+}
+
+@test "Ctrl-Z leaves it, and what is typed after fg is edited as before" {
+  : >screen
+  # An interactive shell, whose job it is.
+  # shellcheck disable=SC2094
+  {
+    until_shown 1 'bash-'
+    printf 'rlctl -u private: debug -q loop.lua k\r'
+    type_at_prompt 'p 2'
+    until_shown 1 'debug> p 2'
+    printf '\032'
+    until_shown 1 'Stopped'
+    printf 'fg\r'
+    until_shown 2 'debug> p 2'
+    printf '\1773\r'
+    until_shown 1 '= 3'
+    printf 'b \t'
+    until_shown 1 '1  2  3  4  5  8'
+    printf '5\r'
+    until_shown 1 'breakpoint at 5'
+    printf 'q\rexit\r'
+    sleep 0.5
+  } | TERM=xterm timeout 50 script -qefc 'bash --norc --noprofile -i' /dev/null >screen
+  run -0 plain_screen
+  assert_line '= 3'
+  assert_line '1  2  3  4  5  8'
+  assert_line --partial 'breakpoint at 5'
+  nothing_is_left
+}
+
+@test "what is typed is UTF-8, whatever the locale" {
+  local locale
+  for locale in C.UTF-8 C POSIX; do
+    typed=0
+    LC_ALL=$locale run -0 in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "q\r"' loop.lua k
+    run -0 plain_screen
+    assert_line '= true'
+  done
+}
+
+@test "fields are completed behind a dot" {
+  run -0 in_terminal 'type_at_prompt "s 2\r"; type_at_prompt "p t.\t[2]\r"; type_at_prompt "q\r"' loop.lua k
+  run -0 plain_screen
+  assert_line '= 20'
+}
+
+@test "a history that is no file is left alone" {
+  mkdir -p state/rlctl
+  mkfifo state/rlctl/history
+  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  assert [ -p state/rlctl/history ]
+}
+
+@test "SIGTERM ends it, and the terminal is as it was, as it is after a quit" {
+  run -143 in_terminal 'type_at_prompt "ab"; sleep 0.2; pkill -TERM -P "$(<pid)"' loop.lua k
+  assert_equal "$(<after)" "$(<before)"
+  nothing_is_left
+  typed=0
+  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  assert_equal "$(<after)" "$(<before)"
+}
+
+@test "a line that is typed stays where the window changes its size" {
+  run -0 in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; sleep 0.2
+    stty -F "$(readlink "/proc/$(pgrep -P "$(<pid)")/fd/0")" cols 30; sleep 0.3; printf " + 2\r"; sleep 0.3
+    printf "q\r"' loop.lua k
+  run -0 plain_screen
+  assert_line '= 1.1111111112222222e+33'
+}
+
+@test "ten commands that are pasted at once are ten commands" {
+  run -0 in_terminal 'type_at_prompt "n\np\nn\nb 8\nc\np count\ninfo b\neval 1 + 1\nt\nq\n"' loop.lua k
+  run -0 plain_screen
+  assert_line '= 6'
+  assert_line '= 2'
+  assert_line --partial 'loop.lua:8  in top level'
+  assert_equal "$(grep -c 'breakpoint at 8' <<<"$output")" 2
+}
+
+@test "a terminal that knows no escape sequences has a prompt and plain lines" {
+  term=dumb run -0 in_terminal 'type_at_prompt "step\r"; type_at_prompt "q\r"' loop.lua k
+  run -1 grep $'\e' screen
+  grep -qF '* loop.lua:2' screen
+}

@@ -1,0 +1,445 @@
+load ../../support/common
+
+# What `rlctl inspect` finds and says. Requests and looks are made at given times, so that every number is
+# known: t SECONDS is so long after noon of a day.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL >/dev/null; }
+
+noon=1767268800
+t() { printf '%d%06d' $((noon + ${1%.*})) "$(sed 's/^[^.]*\.\{0,1\}//; s/$/000000/; s/^\(......\).*/\1/' <<<"$1")"; }
+
+limiters=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra
+  leaky-bucket)
+
+# take NAME COST SECONDS: COST units of 10 in 60 s, of the key NAME.
+take() { rlctl check -q "$1" --limit 10/60s --algorithm "$1" --cost "$2" --now "$(t "$3")"; }
+# look NAME SECONDS [OPTION…]: what inspect finds there then, as JSON.
+look() { rlctl inspect "$1" --limit 10/60s --algorithm "$1" --now "$(t "$2")" --json "${@:3}"; }
+# answers KEY SECONDS: what the limiter itself answers then: remaining, retry_after of 1, reset_after.
+answers() {
+  local options=(--limit 10/60s --algorithm "$1" --now "$(t "$2")" --json) peek asked
+  peek=$(rlctl check "$1" "${options[@]}" --peek) || true
+  if [[ $(jq .remaining <<<"$peek") == 0 ]]; then
+    asked=$(rlctl check "$1" "${options[@]}") && return 1
+  else
+    asked='{"retry_after_us":0}'
+  fi
+  jq -sc '[.[0].remaining, .[1].retry_after_us, .[0].reset_after_us]' <<<"$peek$asked"
+}
+
+# lease ID SECONDS FOR: takes one of three places of the key job, for so many seconds.
+lease() {
+  cli --eval "$project/lua/concurrency.lua" job , 3 "${3}000000" acquire "$1" "$(t "$2")" >/dev/null
+}
+
+@test "the state of each algorithm is told as the limiter itself answers: empty, half, full, long after" {
+  local name found
+  for name in "${limiters[@]}"; do
+    found=$(look "$name" 0) && fail "$name is there already"
+    assert_equal "$(jq -c '[.type, .used, .remaining]' <<<"$found" | sed 's/11\]/10]/')" '["none",0,10]'
+    take "$name" 5 0
+    found=$(look "$name" 1)
+    assert_equal "$name $(jq -c '[.remaining, .next_free_us, .reset_after_us]' <<<"$found")" \
+      "$name $(answers "$name" 1)"
+    assert_equal "$(jq -r '[.algorithm, .limit, .window_us] | @text' <<<"$found")" "[\"$name\",10,60000000]"
+    take "$name" 5 1
+    if [[ $name == leaky-bucket ]]; then take "$name" 1 1; fi
+    found=$(look "$name" 1)
+    assert_equal "$name $(jq -c '[.remaining, .next_free_us, .reset_after_us]' <<<"$found")" \
+      "$name $(answers "$name" 1)"
+    assert_equal "$(jq .remaining <<<"$found")" 0
+    found=$(look "$name" 200)
+    assert_equal "$(jq -c '[.used, .next_free_us, .reset_after_us]' <<<"$found")" '[0,0,0]'
+  done
+}
+
+@test "a clock that is behind or ahead is told what the limiter would answer it" {
+  local name seconds
+  for name in "${limiters[@]}"; do
+    take "$name" 7 100
+    for seconds in 40 99.5 101 119 130; do
+      assert_equal "$name at $seconds: $(look "$name" "$seconds" |
+        jq -c '[.remaining, .next_free_us, .reset_after_us]')" "$name at $seconds: $(answers "$name" "$seconds")"
+    done
+  done
+}
+
+@test "what has left the window and is not pruned yet is said" {
+  local name
+  for name in sliding-window-log sliding-window-zset; do
+    take "$name" 3 0
+    take "$name" 1 50
+    run -0 rlctl inspect "$name" --limit 10/60s --now "$(t 61)"
+    assert_line 'used       1 of 10                9 remaining, empty in 49.000 s'
+    assert_line 'entries    4, oldest first'
+    assert_line '  3 have left the window and are not pruned yet'
+    assert_line --regexp '^  2026-01-01T12:00:00.000000Z  ×3  61.000 s ago +left 1.000 s ago$'
+    assert_line --regexp '^  2026-01-01T12:00:50.000000Z +11.000 s ago  leaves in 49.000 s$'
+    run -0 look "$name" 61
+    assert_equal "$(jq -c '[.stored, .entries]' <<<"$output")" \
+      "[4,[{\"at_us\":$(t 0),\"count\":3},{\"at_us\":$(t 50),\"count\":1}]]"
+  done
+}
+
+@test "an entry of the future is in so many seconds" {
+  take sliding-window-log 1 3.2
+  run -0 rlctl inspect sliding-window-log --limit 10/60s --now "$(t 0)"
+  assert_line '  2026-01-01T12:00:03.200000Z  in 3.200 s  leaves in 63.200 s'
+}
+
+@test "nothing is written, and no TTL is touched" {
+  local name before
+  for name in "${limiters[@]}"; do take "$name" 3 0; done
+  lease a 0 60
+  cli SET number 42
+  cli CONFIG RESETSTAT
+  dumps() { for name in "${limiters[@]}" job number; do cli DUMP "$name"; cli PERSIST "$name" >/dev/null; done; }
+  before=$(dumps)
+  changes() { cli INFO persistence | grep rdb_changes; }
+  local changed
+  changed=$(changes)
+  run -0 rlctl inspect "${limiters[@]}" job number --entries all --now "$(t 300)"
+  run -0 rlctl inspect "${limiters[@]}" job number --json
+  run -1 rlctl inspect missing
+  assert_equal "$(changes)" "$changed"
+  assert_equal "$(dumps)" "$before"
+  assert_equal "$(cli TTL gcra)" -1
+}
+
+@test "a replica will do" {
+  take sliding-window-log 3 0
+  cli REPLICAOF 127.0.0.1 1
+  run -5 rlctl check sliding-window-log --limit 10/60s
+  run rlctl inspect sliding-window-log --limit 10/60s --now "$(t 1)"
+  cli REPLICAOF NO ONE
+  assert_success
+  assert_line --partial '3 of 10'
+}
+
+@test "an ACL user needs what the manual says, and nothing else" {
+  local name commands
+  for name in "${limiters[@]}"; do take "$name" 7 0; done
+  lease a 0 60
+  rlctl check -q api --limit 10/s --limit 100/m
+  read -ra commands < <(sed -n '/^+time/,/^```/{/^```/!p}' "$project/man/rlctl-inspect.1.scd" | xargs)
+  ((${#commands[@]} > 9))
+  cli ACL SETUSER reader on '>secret' '~*' "${commands[@]}"
+  export REDISCLI_AUTH=secret
+  run -0 rlctl inspect --user reader "${limiters[@]}" job --limit 5/60s --now "$(t 1)"
+  run -0 rlctl inspect --user reader api
+  # redis-cli asks as the default user.
+  unset REDISCLI_AUTH
+  cli ACL SETUSER reader -memory -getrange
+  export REDISCLI_AUTH=secret
+  run -0 rlctl inspect --user reader sliding-window-log
+  assert_line --regexp '^key        sliding-window-log +list, ttl '
+  run -4 rlctl inspect --user reader gcra
+  assert_output --partial 'getrange'
+  unset REDISCLI_AUTH
+  cli ACL DELUSER reader
+}
+
+@test "the window of a log that says none is inferred, and every number that follows has a tilde" {
+  rlctl check -q login:ann --limit 5/60s --cost 3
+  run -0 rlctl inspect login:ann
+  assert_line 'algorithm  sliding-window-log     window ~60 s, limit not known: --limit says it'
+  assert_line --regexp '^used       ~3 +empty in ~(60|59)\.[0-9]{3} s$'
+  assert_line --regexp 'leaves in ~(60|59)'
+  assert_line --regexp '^last ~60 s '
+  run -0 rlctl inspect login:ann --json
+  assert_equal "$(jq -c '[.window_us, .inferred, .limit, .remaining]' <<<"$output")" \
+    '[60000000,["window_us","used","reset_after_us"],null,null]'
+}
+
+@test "so many entries are listed, the newest, or all" {
+  local i
+  for ((i = 1; i <= 25; i++)); do rlctl check -q k --limit 100/60s --now "$(t "$i")"; done
+  run -0 rlctl inspect k --limit 100/60s --now "$(t 30)"
+  assert_line '  5 more, older'
+  assert_equal "$(grep -c ' ago ' <<<"$output")" 20
+  assert_line 'entries    25, oldest first'
+  run -0 rlctl inspect k --limit 100/60s --now "$(t 30)" --entries 2
+  assert_line '  23 more, older'
+  assert_equal "$(grep -c ' ago ' <<<"$output")" 2
+  run -0 rlctl inspect k --limit 100/60s --now "$(t 30)" --entries 0
+  assert_line 'entries    25'
+  refute_line --partial 'more, older'
+  run -0 rlctl inspect k --limit 100/60s --now "$(t 30)" --entries all --json
+  assert_equal "$(jq -c '[.stored, (.entries | length)]' <<<"$output")" '[25,25]'
+}
+
+@test "leases are shown with their holders, and lapsed ones as such" {
+  lease web:1 0 60
+  lease $'web 2\n' 0 5
+  run -0 rlctl inspect job --limit 3/60s --now "$(t 10)"
+  assert_line 'algorithm  concurrency            limit 3 at once'
+  assert_line 'used       1 of 3                 2 remaining, empty in 50.000 s'
+  assert_line '  2026-01-01T12:00:05.000000Z  lapsed 5.000 s ago  web\x202\n'
+  assert_line '  2026-01-01T12:01:00.000000Z  lapses in 50.000 s  web:1'
+  run -0 rlctl inspect job --now "$(t 10)" --json
+  assert_equal "$(jq -c '[.algorithm, .limit, .used, .entries[0].holder]' <<<"$output")" \
+    '["concurrency",null,1,"web 2\n"]'
+}
+
+@test "a key is data: what a terminal would act on is escaped" {
+  local key=$'a\e[31m b\n\xff"'
+  rlctl check -q --limit 5/60s -- "$key"
+  run -0 rlctl inspect -- "$key"
+  assert_line --regexp '^key        a\\x1b\[31m\\x20b\\n\\xff" '
+  run -0 rlctl inspect --json -- "$key"
+  assert_equal "$(jq -r .key <<<"$output")" $'a\e[31m b\n\\xff"'
+  run -1 rlctl inspect $'no\tkey'
+  assert_output "no\\tkey: nothing is stored in $RLCTL_URL; as if unused"
+}
+
+@test "there is no such key: 1, and with a limit what remains" {
+  run -1 rlctl inspect nobody
+  assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused"
+  run -1 rlctl inspect nobody --limit 5/60s
+  assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused; 5 remaining"
+  run -1 rlctl inspect nobody --json
+  assert_equal "$(jq -c '[.type, .algorithm, .entries]' <<<"$output")" '["none",null,[]]'
+}
+
+@test "a key that is no limiter's: 5, and what it is" {
+  cli HSET sessions a 1
+  run -5 rlctl inspect sessions
+  assert_line --regexp '^key        sessions +hash, [0-9]+ bytes, no ttl$'
+  assert_line "           no state of a limiter's script"
+}
+
+@test "what other limiters keep is named, and a number that never resets" {
+  cli SET rate:login:bob 42
+  run -0 rlctl inspect rate:login:bob --limit 100/60s
+  assert_line --regexp '^key        rate:login:bob +string, [0-9]+ bytes, no ttl: never resets$'
+  assert_line --partial 'as other limiters count in one window'
+  assert_line --regexp '^used       42 of 100 +58 remaining'
+  cli ZADD hist:bob "$(t 0 | cut -c1-13)" a "$(t 5 | cut -c1-13)" b
+  run -0 rlctl inspect hist:bob --limit 5/10s --now "$(t 6)"
+  assert_line --regexp '^algorithm  foreign-zset '
+  assert_line --regexp '^used       2 of 5 +3 remaining, empty in 9.000 s$'
+}
+
+@test "of several keys the worst status counts, and an empty line is between them" {
+  take sliding-window-log 1 0
+  cli HSET sessions a 1
+  take gcra 1 0
+  run -0 --keep-empty-lines rlctl inspect sliding-window-log gcra --entries 0
+  assert_equal "$(grep -n '^$' <<<"$output" | head -n 1)" "$(($(grep -n '^key' <<<"$output" | tail -n 1 | cut -d: -f1) - 1)):"
+  run -1 rlctl inspect sliding-window-log nobody
+  run -5 rlctl inspect sessions sliding-window-log nobody
+  run -0 rlctl inspect sliding-window-log gcra --json
+  assert_equal "${#lines[@]}" 2
+  run -0 rlctl inspect gcra gcra --json
+  assert_equal "${#lines[@]}" 1
+}
+
+@test "several limits are several keys, found by --limit, by their names alone, and none by a wrong name" {
+  rlctl check -q api --limit 10/s --limit 100/m --now "$(t 0)"
+  run -0 rlctl inspect api --limit 10/s --limit 100/m --now "$(t 0)"
+  assert_line --regexp '^key        \{api\}:1s '
+  assert_line --regexp '^used       1 of 100 '
+  run -0 rlctl inspect api --json --now "$(t 0)"
+  assert_equal "$(jq -sc 'map([.key, .window_us, .used])' <<<"$output")" \
+    '[["{api}:1s",1000000,1],["{api}:60s",60000000,1]]'
+  run -1 rlctl inspect ap
+  rlctl check -q api --limit 5/h --now "$(t 0)"
+  run -0 rlctl inspect api --limit 10/s --limit 100/m --json
+  assert_equal "$(jq -r .key <<<"$output" | paste -sd' ')" '{api}:1s {api}:60s api'
+}
+
+policies() {
+  cat >"$BATS_TEST_TMPDIR/config.toml" <<END
+[policy.login]
+key = "login:%s"
+limit = "5/60s"
+[policy.api]
+key = "api:%s"
+limit = ["10/s", "100/min"]
+[policy.mail]
+key = "mail:%s"
+algorithm = "gcra"
+limit = "5/60s"
+END
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+}
+
+@test "a policy whose key fits says the limit, and its several limits are found" {
+  policies
+  rlctl check -q login:ann --limit 5/60s --cost 5
+  run -0 rlctl inspect login:ann
+  assert_line --regexp '^used       5 of 5 +next free in '
+  run -1 rlctl inspect login:bob
+  assert_output "login:bob: nothing is stored in $RLCTL_URL; as if unused; 5 remaining"
+  rlctl check -q --policy api acme
+  run -0 rlctl inspect api:acme --json
+  assert_equal "$(jq -sc 'map([.key, .limit])' <<<"$output")" '[["{api:acme}:1s",10],["{api:acme}:60s",100]]'
+  run -0 rlctl inspect --policy login ann --json
+  assert_equal "$(jq -c '[.key, .limit]' <<<"$output")" '["login:ann",5]'
+  run -0 rlctl inspect '{api:acme}:60s' --json
+  assert_equal "$(jq -c .limit <<<"$output")" 100
+}
+
+@test "what is stored knows its limit better than a policy that fits, and --limit better than both" {
+  policies
+  rlctl check -q mail:ann --limit 7/60s --algorithm gcra
+  run -0 rlctl inspect mail:ann --json
+  assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[7,7]'
+  run -0 rlctl inspect mail:ann --limit 9/60s --json
+  assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[9,9]'
+}
+
+@test "an algorithm that is not the key's is a warning" {
+  policies
+  rlctl check -q mail:ann --limit 5/60s
+  run -0 --separate-stderr rlctl inspect mail:ann
+  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' says gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
+  run -0 --separate-stderr rlctl inspect mail:ann --limit 5/60s --algorithm fixed-window
+  assert_equal "$stderr" "rlctl: inspect: warning: --algorithm says fixed-window, but 'mail:ann' is sliding-window-log's state: check would fail"
+  run -0 --separate-stderr rlctl inspect --policy mail ann --json
+  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' says gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
+  run -0 --separate-stderr rlctl inspect mail:ann --limit 5/60s
+  assert_equal "$stderr" ''
+}
+
+@test "wrong options are refused" {
+  while IFS='|' read -r arguments message; do
+    local words
+    eval "words=($arguments)"
+    run -2 --separate-stderr rlctl inspect "${words[@]}"
+    assert_equal "$output" ''
+    assert_equal "${stderr_lines[0]}" "rlctl: inspect: $message"
+  done <<'END'
+|no KEY is given
+''|KEY is empty
+a ''|KEY is empty
+k --entries x|--entries must be from 0 to 1000000000, or all, not 'x'
+k --entries -1|--entries must be from 0 to 1000000000, or all, not '-1'
+k --entries 1000000001|--entries must be from 0 to 1000000000, or all, not '1000000001'
+k --watch=10ms|--watch: '10ms' is too often; at least 100ms is accepted
+k --watch=5|--watch: '5' has no unit after 5; use us, ms, s, m, h or d
+k --watch --now 1000000|--watch and --now exclude each other: a given time does not pass
+k --now 1767268800|--now: '1767268800' looks like seconds since 1970, but is taken as microseconds
+k --limit 5/5q|--limit: '5/5q' has unknown unit 'q'; use us, ms, s, m, h or d
+k --algorithm gcra|--algorithm says nothing without --limit
+k --limit 5/60s --algorithm gcr|--algorithm: unknown algorithm 'gcr'; did you mean 'gcra'?
+k --entriez 5|unknown option '--entriez'; did you mean '--entries'?
+END
+}
+
+@test "an error is JSON where that is asked for" {
+  run -2 --separate-stderr rlctl inspect k --json --entries x
+  assert_equal "$(jq -r .error.code <<<"$stderr")" usage
+  run -3 --separate-stderr rlctl inspect k --json -s "$BATS_TEST_TMPDIR/nobody"
+  assert_equal "$output$(jq -r .error.code <<<"$stderr")" unreachable
+}
+
+# --- terminals --------------------------------------------------------------------------------------
+
+require_terminal() {
+  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+}
+# in_terminal COLUMNS COMMAND
+in_terminal() { TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null; }
+plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
+
+@test "nothing is wider than the terminal" {
+  require_terminal
+  local name columns line
+  for name in "${limiters[@]}"; do take "$name" 7 0; done
+  lease web:1 0 60
+  cli SET number 42
+  for columns in 40 80 200; do
+    run -0 in_terminal "$columns" "rlctl inspect ${limiters[*]} job number --limit 10/60s --now $(t 1.5)"
+    while read -r line; do
+      ((${#line} <= columns)) || fail "wider than $columns: $line"
+    done < <(plain <<<"$output")
+    # As wide as it is useful.
+    assert_line --regexp "^.*last 60 s[^ ]* .{$(((columns - 11) / 2))}"
+  done
+}
+
+@test "a terminal is told how far a long scan is, a pipe is not" {
+  require_terminal
+  cli EVAL 'for i = 1, 5000 do redis.call("SET", "other:" .. i, i) end' 0
+  cli CLIENT PAUSE 1300
+  run -1 in_terminal 80 'rlctl inspect nobody --timeout 5s; exit $?'
+  assert_output --regexp $'\r *[0-9]+%  of the database; Ctrl-C stops\e\\[K'
+  assert_output --regexp $'\r\e\\[Knobody: nothing is stored in '"$RLCTL_URL"'; as if unused'
+  cli CLIENT PAUSE 1300
+  run -1 --separate-stderr rlctl inspect nobody --timeout 5s
+  assert_equal "$stderr" ''
+}
+
+@test "colours are for terminals that want them" {
+  require_terminal
+  take sliding-window-log 10 0
+  local command coloured
+  command="rlctl inspect sliding-window-log --limit 10/60s --now $(t 1)"
+  run -0 in_terminal 80 "$command"
+  assert_line --partial $'\e[31m10 of 10\e[0m'
+  coloured=$output
+  run -0 in_terminal 80 "NO_COLOR=1 $command"
+  refute_output --partial $'\e'
+  assert_equal "$(plain <<<"$output")" "$(plain <<<"$coloured")"
+  run -0 in_terminal 80 "TERM=dumb $command"
+  refute_output --partial $'\e'
+  run -0 bash -c "$command"
+  refute_output --partial $'\e'
+}
+
+@test "without UTF-8 bars and gauges are ASCII" {
+  take sliding-window-log 10 0
+  take fixed-window 5 0
+  run -0 env LC_ALL=C rlctl inspect sliding-window-log fixed-window --limit 10/60s --now "$(t 1)"
+  refute_output --regexp $'[\x80-\xff]'
+  assert_line --regexp '^last 60 s  [.]+@[.]*$'
+  assert_line --regexp '^ +#{20}-{20}  50 %$'
+}
+
+@test "an error of one key is told with its name, and the others are shown" {
+  take gcra 1 0
+  cli RPUSH bad 1700000000000000 hello 1700000000000001
+  run -5 --separate-stderr rlctl inspect gcra bad
+  assert_line --regexp '^key        gcra '
+  assert_equal "$stderr" "rlctl: inspect: 'bad': an entry is no time: 'hello'"
+  run -5 --separate-stderr rlctl inspect bad gcra --json
+  assert_equal "$(jq -r .key <<<"$output")" gcra
+  assert_equal "$(jq -r .error.message <<<"$stderr")" "'bad': an entry is no time: 'hello'"
+}
+
+@test "what was read before the server went away is shown" {
+  take gcra 1 0
+  cli ACL SETUSER default -getrange
+  cli RPUSH list 1700000000000000
+  run -4 --separate-stderr rlctl inspect list gcra
+  assert_line --regexp '^key        list '
+  assert_regex "$stderr" "^rlctl: inspect: 'gcra': NOPERM"
+  cli ACL SETUSER default +@all
+}
+
+@test "keys of several limits are shown beside a key that is there, and named where others are asked for" {
+  rlctl check -q --limit 5/60s --limit 9/h api
+  rlctl check -q --limit 5/60s api
+  run -0 rlctl inspect api --json
+  assert_equal "$(jq -sc 'map(.key)' <<<"$output")" '["api","{api}:60s","{api}:3600s"]'
+  cli DEL api
+  run -1 --separate-stderr rlctl inspect --limit 3/10s api
+  assert_equal "$stderr" \
+    "rlctl: inspect: warning: nothing is stored under the names of these limits, but there is '{api}:60s', '{api}:3600s'"
+}
+
+@test "a plain key beside those of a policy with several limits is no reason for a warning" {
+  policies
+  rlctl check -q --policy api zed
+  cli SET api:zed 'fixed 1700000000000000 0000000001 5 60000000'
+  run -0 --separate-stderr rlctl inspect --policy api zed
+  assert_equal "$stderr" ''
+}
+
+@test "--watch with a loose time is an error, not a key of that name" {
+  run -2 rlctl inspect --watch 2s k
+  assert_line --partial "--watch: is '2s' a KEY, or how often to look?"
+  assert_line '  hint: a time is tied to it: --watch=2s; a KEY that looks like one stands last'
+}

@@ -1,0 +1,218 @@
+load ../../support/common
+
+# `rlctl inspect --watch`: on a terminal, and into a pipe.
+
+setup() {
+  start_server
+  rlctl check -q k --limit 5/60s --cost 3
+}
+
+require_terminal() {
+  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+}
+
+# watch_in_terminal ACTION COMMAND: runs the command in a terminal of 60 columns and 12 lines, does
+# ACTION once it has begun to draw; its output is in $screen.
+watch_in_terminal() {
+  screen=$BATS_TEST_TMPDIR/screen
+  : >"$screen"
+  # It is read while it is written.
+  # shellcheck disable=SC2094
+  {
+    wait_until grep -q 'Ctrl-C ends' "$screen"
+    eval "$1"
+  } | TERM=xterm script -qfec "stty cols 60 rows 12; $2" /dev/null >"$screen"
+}
+
+@test "a screen is drawn again and again, and Ctrl-C restores the terminal and ends by the signal" {
+  require_terminal
+  run -130 watch_in_terminal \
+    'rlctl check -q k --limit 5/60s; wait_until grep -q "4 of 5" "$screen"; printf "\003"; sleep 1' \
+    'rlctl inspect k --limit 5/60s --watch=100ms'
+  screen=$BATS_TEST_TMPDIR/screen
+  run -0 cat -v "$screen"
+  # The alternate screen without a cursor, drawn from its upper left corner, and nothing scrolls.
+  assert_output --partial '^[[?1049h^[[?25l^[[H'
+  assert_output --partial 'every 100ms, 20'
+  assert_output --partial '3 of 5'
+  (($(grep -o '\^\[\[H' <<<"$output" | wc -l) >= 2))
+  # Then the screen as it was, and the last text on it.
+  run -0 sed $'s/.*\e\\[?25h\e\\[?1049l/restored /; s/\r$//; s/\e\\[[0-9]*m//g' "$screen"
+  assert_line --regexp '^restored key        k( |$)'
+  local last
+  last=$(sed -n '/^restored/,$p' <<<"$output")
+  grep -q '4 of 5' <<<"$last"
+}
+
+@test "a line of the screen is cut to its width, and the text to its height" {
+  require_terminal
+  local key
+  key=$(printf 'k%.0s' {1..200})
+  rlctl check -q "$key" --limit 50/60s --cost 50
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    "rlctl inspect $key $key $key --limit 50/60s --watch"
+  local frame
+  frame=$(sed $'s/\e\\[?25h.*/\\n@/' "$BATS_TEST_TMPDIR/screen" | sed -n '1,/@/p' | grep -v @ | tr -d '\r' |
+    sed $'s/\e\\[[?0-9;]*[a-zA-Z]//g')
+  local line
+  while read -r line; do ((${#line} <= 60)) || fail "too wide: $line"; done <<<"$frame"
+  # The last frame, since others may precede it.
+  assert_equal "$(awk '/Ctrl-C ends/ { n = 0 } { n++ } END { print n }' <<<"$frame")" 12
+}
+
+@test "a screen has as many entries as fit, or as are asked for" {
+  require_terminal
+  sleep 0.01
+  rlctl check -q k --limit 5/60s
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch'
+  run -1 grep -c ' ago' "$BATS_TEST_TMPDIR/screen"
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch --entries 1'
+  grep -q ' ago' "$BATS_TEST_TMPDIR/screen"
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 11; rlctl inspect k --limit 5/60s --watch'
+  # Two in all, each in both the last frame and what is printed at the end.
+  assert_equal "$(sed $'1,/\e\\[?1049l/d' "$BATS_TEST_TMPDIR/screen" | grep -c ' ago')" 2
+}
+
+@test "of several keys each is on the screen: entries give way" {
+  require_terminal
+  for _ in {1..8}; do
+    rlctl check -q many --limit 50/10s --limit 100/60s --limit 1000/h
+  done
+  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+    'stty cols 80 rows 24; rlctl inspect many --watch'
+  # The first frame, before the screen is left.
+  run -0 sed $'/\e\\[?1049l/,$d' "$BATS_TEST_TMPDIR/screen"
+  assert_output --partial '{many}:10s'
+  assert_output --partial '{many}:60s'
+  assert_output --partial '{many}:3600s'
+  assert_output --partial 'last ~1 h'
+}
+
+@test "SIGTERM restores the terminal too" {
+  require_terminal
+  run -143 watch_in_terminal 'kill -TERM "$(cat "$BATS_TEST_TMPDIR/pid")"; sleep 1' \
+    "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect k --watch=100ms"
+  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+}
+
+@test "Ctrl-backslash restores the terminal too, and ends by the signal" {
+  require_terminal
+  run -131 watch_in_terminal 'printf "\034"; sleep 1' 'ulimit -c 0; exec rlctl inspect k --watch=100ms'
+  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+}
+
+@test "Ctrl-Z leaves the screen and stops; fg comes back to it with a fresh drawing" {
+  require_terminal
+  # Only a shell with job control goes on when its job is stopped.
+  run -130 watch_in_terminal \
+    'printf "\032"; wait_until grep -q "^stopped 148" "$screen"
+     rlctl check -q k --limit 5/60s
+     cli SET go on; wait_until grep -q "4 of 5" "$screen"; printf "\003"; sleep 1' \
+    'exec bash -mc "rlctl inspect k --limit 5/60s --watch=1h; echo stopped \$?
+       until [[ \$(redis-cli -s \$socket GET go) ]]; do sleep 0.05; done; fg"'
+  run -0 sed $'s/\e\\[[0-9]*m//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
+  # On the screen, off it, on it again, where it is drawn from the upper left corner, and off again.
+  local left=$'\e[?25h\e[?1049l' entered=$'\e[?1049h\e[?25l'
+  assert_output --partial "$left"
+  assert_equal "$(tr -d '\n' <<<"$output" | grep -oE $'\e\\[\\?1049[hl]|stopped 148|3 of 5|4 of 5' | tr '\n' ' ')" \
+    $'\e[?1049h 3 of 5 \e[?1049l stopped 148 \e[?1049h 4 of 5 \e[?1049l 4 of 5 '
+  grep -qF "$entered"$'\e[H' <<<"$output"
+}
+
+two_texts() { (($(grep -c '^key  ' "$1") >= 2)); }
+
+# watch_plainly TERM: until there are two texts in $screen, in a terminal of this name.
+watch_plainly() {
+  screen=$BATS_TEST_TMPDIR/screen
+  : >"$screen"
+  # It is read while it is written.
+  # shellcheck disable=SC2094
+  {
+    wait_until two_texts "$screen" || true
+    printf '\003'
+    sleep 1
+  } | TERM=$1 script -qfec 'rlctl inspect k --limit 5/60s --watch=100ms' /dev/null >"$screen"
+}
+
+@test "a terminal that knows no escape sequences gets one text after another, as a pipe does" {
+  require_terminal
+  local term
+  for term in dumb ''; do
+    run -130 watch_plainly "$term"
+    two_texts "$BATS_TEST_TMPDIR/screen"
+    run -1 grep $'\e' "$BATS_TEST_TMPDIR/screen"
+    grep -q '3 of 5' "$BATS_TEST_TMPDIR/screen"
+  done
+}
+
+@test "a server that goes away is said on the screen, and asked again" {
+  require_terminal
+  run -130 watch_in_terminal 'stop_servers; wait_until grep -q "again: cannot connect" "$screen"; printf "\003"; sleep 1' \
+    'rlctl inspect k --watch=100ms'
+  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+}
+
+@test "into a pipe there is one text after another, an empty line between" {
+  local texts=$BATS_TEST_TMPDIR/texts
+  rlctl inspect k --limit 5/60s --watch=100ms --entries 0 >"$texts" 3>&- &
+  local pid=$!
+  wait_until eval '(($(grep -c "^key  " "$texts") >= 3))'
+  kill -TERM "$pid"
+  wait "$pid" || true
+  run -1 grep $'\e' "$texts"
+  assert_equal "$(grep -c '^$' "$texts")" "$(($(grep -c '^key  ' "$texts") - 1))"
+  run -0 sed -n '/^$/{n;p;q}' "$texts"
+  assert_output --partial 'key  '
+}
+
+@test "JSON is a line each time, flushed at once, also where a key comes and goes" {
+  rlctl inspect comes --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 3>&- &
+  local pid=$!
+  wait_until test -s "$BATS_TEST_TMPDIR/lines"
+  rlctl check -q comes --limit 5/60s
+  wait_until grep -q '"type":"list"' "$BATS_TEST_TMPDIR/lines"
+  cli DEL comes
+  wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
+  kill -TERM "$pid"
+  wait "$pid" || true
+  jq -e .now_us "$BATS_TEST_TMPDIR/lines" >/dev/null
+}
+
+@test "into a pipe a lost server is said once, and asked again until it answers" {
+  rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  local pid=$! port_socket=$socket
+  wait_until test -s "$BATS_TEST_TMPDIR/lines"
+  stop_servers
+  wait_until test -s "$BATS_TEST_TMPDIR/errors"
+  sleep 0.3
+  start_server
+  ln -sfn "$socket" "$port_socket"
+  wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
+  kill -TERM "$pid"
+  wait "$pid" || true
+  assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/errors")" 1
+}
+
+@test "a server that is not there from the start is an error, and nothing is watched" {
+  stop_servers
+  run_with_timeout -3 5 rlctl inspect k --watch
+  assert_output --partial 'cannot connect'
+}
+
+@test "a server that refuses ends it" {
+  rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  local pid=$! status=0
+  wait_until test -s "$BATS_TEST_TMPDIR/lines"
+  cli ACL SETUSER default -pttl
+  wait "$pid" || status=$?
+  assert_equal "$status" 4
+  grep -q NOPERM "$BATS_TEST_TMPDIR/errors"
+}
+
+@test "a reader that leaves ends it" {
+  run_with_timeout -0 5 bash -c 'rlctl inspect k --watch=100ms | head -n 1; echo "${PIPESTATUS[0]}"'
+  assert_line 141
+}

@@ -1,0 +1,101 @@
+#include "cli/limits.h"
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/temp_folder.h"
+
+namespace rlctl::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// A configuration with policies that take no, one and two arguments.
+class Policies {
+ public:
+  Policies() {
+    std::ofstream(file_) << "[policy.none]\nkey = 'all'\nlimit = '1/h'\n"
+                            "[policy.one]\nkey = 'one:%s'\nlimit = '5/60s'\n"
+                            "[policy.two]\nkey = 'two:%s:%s'\nalgorithm = 'gcra'\n"
+                            "limit = ['10/s', '100/m']\nburst = 20\n";
+    source_.emplace(file_);
+  }
+
+  [[nodiscard]] Limiter limiter(const std::string& policy) {
+    return resolve_limiter({.limits = {}, .algorithm = {}, .burst = {}, .policy = policy}, 1,
+                           *source_);
+  }
+  [[nodiscard]] std::optional<Limiter> optional_limiter(const LimitOptions& options) {
+    return resolve_optional_limiter(options, *source_);
+  }
+  [[nodiscard]] Words keys(const std::string& policy, const Words& operands) {
+    const auto resolved = limiter(policy);
+    return asked_keys(&resolved, operands);
+  }
+
+ private:
+  support::TempFolder folder_;
+  std::string file_ = folder_.path() / "config.toml";
+  std::optional<ConfigurationSource> source_;
+};
+
+}  // namespace
+
+TEST_CASE("limit options: a policy brings its algorithm, limits and burst") {
+  Policies policies;
+  const auto two = policies.limiter("two");
+  CHECK(two.algorithm == limiter::find_algorithm("gcra"));
+  CHECK(two.limits == std::vector<limiter::Limit>{{10, std::chrono::seconds(1), 20},
+                                                  {100, std::chrono::seconds(60), 20}});
+  REQUIRE(two.policy != nullptr);
+  CHECK(two.policy->name == "two");
+}
+
+TEST_CASE("limit options: where no limit is needed, there may be none") {
+  Policies policies;
+  CHECK_FALSE(policies.optional_limiter({}));
+  const auto given = policies.optional_limiter({.limits = {"5/60s"}});
+  REQUIRE(given);
+  CHECK(given->limits.size() == 1);
+  CHECK(given->policy == nullptr);
+  const auto named = policies.optional_limiter({.limits = {}, .policy = "one"});
+  REQUIRE(named);
+  CHECK(named->policy->name == "one");
+  CHECK_THROWS_WITH_AS((void)policies.optional_limiter({.limits = {}, .algorithm = "gcra"}),
+                       "--algorithm says nothing without --limit", UsageError);
+  CHECK_THROWS_WITH_AS((void)policies.optional_limiter({.limits = {}, .burst = "3"}),
+                       "--burst says nothing without --limit", UsageError);
+  CHECK_THROWS_WITH_AS((void)policies.optional_limiter({.limits = {"5/s"}, .policy = "one"}),
+                       "--policy and --limit exclude each other: a policy has its own", UsageError);
+}
+
+TEST_CASE("limit options: operands are keys, or what makes keys of a policy") {
+  Policies policies;
+  CHECK(asked_keys(nullptr, Words{"a", "b"}) == Words{"a", "b"});
+  CHECK(asked_keys(nullptr, Words{}).empty());
+  const auto plain = policies.optional_limiter({.limits = {"5/60s"}});
+  CHECK(asked_keys(&*plain, Words{"%s"}) == Words{"%s"});
+  CHECK(policies.keys("none", {}) == Words{"all"});
+  CHECK(policies.keys("one", {"a", "b", "c"}) == Words{"one:a", "one:b", "one:c"});
+  CHECK(policies.keys("two", {"a", "b", "c", "d"}) == Words{"two:a:b", "two:c:d"});
+}
+
+TEST_CASE("limit options: operands that are empty, or too few or many, are refused") {
+  Policies policies;
+  CHECK_THROWS_WITH_AS((void)asked_keys(nullptr, Words{"a", ""}), "KEY is empty", UsageError);
+  CHECK_THROWS_WITH_AS((void)policies.keys("one", {""}), "an argument of policy 'one' is empty",
+                       UsageError);
+  CHECK_THROWS_WITH_AS((void)policies.keys("one", {}),
+                       "policy 'one' (key one:%s) takes 1 argument, and none is given", UsageError);
+  CHECK_THROWS_WITH_AS((void)policies.keys("two", {"a", "b", "c"}),
+                       "policy 'two' (key two:%s:%s) takes 2 arguments, not 3: 'a', 'b', 'c'",
+                       UsageError);
+  CHECK_THROWS_WITH_AS((void)policies.keys("none", {"a"}),
+                       "policy 'none' (key all) takes no arguments, not 1: 'a'", UsageError);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,46 @@
+#include "cli/replay.h"
+
+#include <doctest/doctest.h>
+
+#include "cli/failure.h"
+
+namespace rlctl::cli {
+
+TEST_CASE("replay options: shares that may be denied") {
+  const auto text = [](const std::string& share) {
+    return denied_share_text(parse_denied_share(share));
+  };
+  CHECK(text("1%") == "1 % of requests");
+  CHECK(text("0.1%") == "0.1 % of requests");
+  CHECK(text("0%") == "0 % of requests");
+  CHECK(text("100%keys") == "100 % of keys");
+  CHECK(parse_denied_share("2.5%keys").most == doctest::Approx(0.025));
+  for (const auto* wrong : {"", "%", "1", "1 %", "-1%", "101%", "1%key", "1e1%", "nan%", "1keys",
+                            "0x1%", "1%%", "inf%", "1%keyskeys"}) {
+    CAPTURE(wrong);
+    CHECK_THROWS_AS(static_cast<void>(parse_denied_share(wrong)), UsageError);
+  }
+}
+
+TEST_CASE("replay options: the words that give them again") {
+  const auto words = [](const ReplayArguments& arguments, std::vector<std::string> operands = {}) {
+    const auto options = parse_replay(arguments, operands);
+    REQUIRE(options);
+    return replay_words(*options);
+  };
+  using Words = std::vector<std::string>;
+  CHECK(words({.files = {"a"}}, {"-", "b c"}) ==
+        Words{"--replay", "a", "--replay", "-", "--replay", "b c"});
+  CHECK(words({.files = {"-x"}, .key_field = "-", .cost_field = "", .strict = true}) ==
+        Words{"--replay=-x", "--key-field", "-", "--cost-field", "", "--strict"});
+  CHECK(words({.files = {"a"}, .format = "csv", .time_field = "--t"}) ==
+        Words{"--replay", "a", "--format", "csv", "--time-field=--t"});
+}
+
+TEST_CASE("replay options: nothing without a file") {
+  CHECK_FALSE(parse_replay({}, {"boundary"}));
+  CHECK_THROWS_AS(static_cast<void>(parse_replay({.strict = true}, {})), UsageError);
+  CHECK_THROWS_AS(static_cast<void>(parse_replay({.files = {""}}, {})), UsageError);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,368 @@
+load ../../support/common
+
+# rlctl reset --match PATTERN.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL >/dev/null
+  cli ACL SETUSER default on nopass +@all '~*' >/dev/null
+}
+
+# ask KEY [OPTION…]: makes a limiter's state.
+ask() { rlctl check -q --limit 5/60s "${@:2}" -- "$1"; }
+
+# fill PREFIX N: so many of gcra's.
+fill() {
+  cli EVAL 'for i = 1, ARGV[2] do
+    redis.call("SET", ARGV[1] .. i, "gcra 1700000034409170 000000002 7 60000000 7")
+  end' 0 "$1" "$2" >/dev/null
+}
+
+# hold: what every key holds, and whether it has a TTL.
+hold() {
+  local key
+  cli --raw KEYS '*' | sort | while IFS= read -r key; do
+    printf '%s %s %s\n' "$key" "$(cli DUMP "$key" | od -An -tx1 | tr -d ' \n')" "$(($(cli PTTL "$key") > 0))"
+  done
+}
+
+three() {
+  ask login:ann
+  ask login:bob
+  ask login:cid --algorithm gcra
+}
+
+# answer TYPED COMMAND: runs the shell command at a terminal, types this at its question and prints what
+# the terminal shows; the status is the command's.
+answer() {
+  local screen=$BATS_TEST_TMPDIR/screen status=0
+  : >"$screen"
+  # shellcheck disable=SC2059 # with escapes
+  { wait_until grep -q 'y/N' "$screen" && printf "$1"; } |
+    TERM=dumb script -qefc "$2" "$screen" >/dev/null || status=$?
+  sed '1d;$d' "$screen" | tr -d '\r'
+  return "$status"
+}
+
+needs_terminal() {
+  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+}
+
+@test "--yes removes the limiters that match, and nothing else" {
+  three
+  ask api
+  cli HSET login:sessions f v
+  cli SET login:views 17
+  local before
+  before=$(hold | grep -v 'login:[abc]')
+  run -0 --separate-stderr rlctl reset --match 'login:*' --yes
+  assert_equal "$(sort <<<"$output")" 'removed key=login:ann algorithm=sliding-window-log
+removed key=login:bob algorithm=sliding-window-log
+removed key=login:cid algorithm=gcra'
+  assert_equal "$stderr" "removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may be another program's (1 foreign-counter; --force removes them)"
+  assert_equal "$(hold)" "$before"
+}
+
+@test "--verbose lists what is left, too" {
+  ask k
+  cli SET views 17
+  run -0 --separate-stderr rlctl reset --match '*' --yes -v
+  assert_equal "$(sort <<<"$output")" 'left key=views type=string algorithm=foreign-counter reason=foreign
+removed key=k algorithm=sliding-window-log'
+}
+
+@test "where nothing matches, or nothing is a limiter's, the status is 1" {
+  cli SET text hello
+  run -1 --separate-stderr rlctl reset --match 'login:*' --yes
+  assert_output ''
+  assert_equal "$stderr" "removed no key
+  hint: keys of several limits are named otherwise: --match '{login:*}:*'"
+  run -1 --separate-stderr rlctl reset --match '*'
+  assert_equal "$stderr" 'removed no key; left 1 without limiter state (1 string)'
+  run -1 rlctl reset --match '*' --dry-run
+  assert_output 'would remove no key; left 1 without limiter state (1 string)'
+}
+
+@test "--force removes all that match" {
+  cli SET text hello
+  cli HSET hash f v
+  cli SET other x
+  run -0 --separate-stderr rlctl reset --match '*t*' --yes --force
+  assert_output --partial 'removed key=text type=string'
+  assert_equal "$stderr" 'removed 2 keys (2 string)'
+  assert_equal "$(cli KEYS '*')" hash
+}
+
+@test "a pattern is Redis's" {
+  ask ab
+  ask ac
+  ask ad
+  ask 'a*'
+  run -0 rlctl reset -q --match 'a[bc]' --yes
+  assert_equal "$(cli KEYS '*' | sort | xargs)" 'a* ad'
+  run -0 rlctl reset -q --match 'a\*' --yes
+  assert_equal "$(cli KEYS '*')" ad
+}
+
+@test "--dry-run lists what would be removed, each key once, and changes nothing" {
+  three
+  cli SET text hello
+  local before
+  before=$(hold)
+  run -0 --separate-stderr rlctl reset --match '*' --dry-run
+  assert_output 'would-remove key=login:ann algorithm=sliding-window-log
+would-remove key=login:bob algorithm=sliding-window-log
+would-remove key=login:cid algorithm=gcra'
+  assert_equal "$stderr" 'would remove 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 string)'
+  run -0 rlctl reset --match '*' --dry-run --yes -q
+  assert_output ''
+  assert_equal "$(hold)" "$before"
+}
+
+@test "without --yes and without a terminal nothing is removed, and it is said how many would be" {
+  three
+  local before
+  before=$(hold)
+  run -2 --separate-stderr rlctl reset --match '*' </dev/null
+  assert_output ''
+  assert_equal "$stderr" 'rlctl: reset: refusing to remove 3 keys without --yes
+  hint: --dry-run lists what would be removed, --yes removes it'
+  run -2 --separate-stderr rlctl reset --match 'login:ann' --json
+  assert_equal "$(jq -r .error.message <<<"$stderr")" 'refusing to remove 1 key without --yes'
+  assert_equal "$(hold)" "$before"
+}
+
+@test "JSON: what is removed, and with --verbose what is left; nothing on stderr" {
+  ask k
+  cli SET text hello
+  run -0 --separate-stderr rlctl reset --match '*' --yes --json --verbose
+  assert_equal "$stderr" ''
+  assert_equal "$(jq -sc 'sort_by(.key) | .[]' <<<"$output")" \
+    '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}
+{"key":"text","result":"left","type":"string","algorithm":null,"reason":"no-limiter-state"}'
+  ask k
+  run -0 --separate-stderr rlctl reset --match '*' --yes --json
+  assert_output '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}'
+}
+
+@test "keys are data" {
+  ask $'a\n b'
+  run -0 --separate-stderr rlctl reset --match 'a*' --yes
+  assert_output 'removed key=a\n\x20b algorithm=sliding-window-log'
+}
+
+@test "20,000 keys go in batches, and each has its line" {
+  fill k: 20000
+  fill other: 100
+  run -0 --separate-stderr rlctl reset --match 'k:*' --yes
+  assert_equal "$(sort -u <<<"$output" | wc -l)" 20000
+  assert_equal "$stderr" 'removed 20000 keys (20000 gcra)'
+  assert_equal "$(cli DBSIZE)" 100
+}
+
+@test "memory does not grow with the number of keys" {
+  [[ $RLCTL_BUILD != */sanitize ]] || skip 'ASan takes all addresses for itself'
+  fill "$(head -c 1000 /dev/zero | tr '\0' k)" 60000
+  run -0 bash -c 'ulimit -v 60000 && exec rlctl reset -q --match "k*" --yes'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+# --- the question -----------------------------------------------------------------------------------
+
+@test "at a terminal it asks, with what they are, and y or yes removes them" {
+  needs_terminal
+  local typed
+  for typed in 'y\n' 'yes\n' 'Y\n'; do
+    three
+    ask login:dan
+    ask login:eve
+    run -0 answer "$typed" "rlctl reset --match 'login:*'"
+    assert_line --partial "remove 5 keys (4 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob, login:cid and 2 more?"
+    assert_line 'removed key=login:cid algorithm=gcra'
+    assert_line 'removed 5 keys (4 sliding-window-log, 1 gcra)'
+    assert_equal "$(cli DBSIZE)" 0
+  done
+}
+
+@test "any other answer, an empty line and the end of input remove nothing" {
+  needs_terminal
+  three
+  local typed before
+  before=$(hold)
+  for typed in 'n\n' '\n' 'yesterday\n' '\004' ''; do
+    run -1 answer "$typed" "rlctl reset --match 'login:*'"
+    assert_line --partial "remove 3 keys (2 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob and login:cid?"
+    assert_line --partial 'nothing was removed'
+    assert_equal "$(hold)" "$before"
+  done
+}
+
+@test "Ctrl-C at the question ends by the signal, and removes nothing" {
+  needs_terminal
+  three
+  local before
+  before=$(hold)
+  run -130 answer '\003' "rlctl reset --match 'login:*'"
+  refute_line --partial 'removed'
+  assert_equal "$(hold)" "$before"
+}
+
+# while_asked ACTION COMMAND: does ACTION at the question of the shell command, and answers yes.
+while_asked() {
+  local screen=$BATS_TEST_TMPDIR/screen status=0
+  : >"$screen"
+  {
+    wait_until grep -q 'y/N' "$screen"
+    eval "$1" >/dev/null
+    printf 'y\n'
+  } | TERM=dumb script -qefc "$2" "$screen" >/dev/null || status=$?
+  sed '1d;$d' "$screen" | tr -d '\r'
+  return "$status"
+}
+
+@test "a key that became something else at the question is left and said, also with --force" {
+  needs_terminal
+  cli SET a1 5
+  cli SET a2 5
+  run -5 while_asked 'cli DEL a1; cli HSET a1 precious x' "rlctl reset --force --match 'a*'"
+  assert_line --partial 'NOT limiter state: 2 keys, a1 and a2'
+  assert_line --partial "remove 2 keys (2 foreign-counter) from $RLCTL_URL: a1 and a2?"
+  assert_line 'left key=a1 type=hash reason=changed'
+  assert_line 'removed key=a2 algorithm=foreign-counter'
+  assert_line 'removed 1 key (1 foreign-counter); left 1 that became something else since the question'
+  assert_equal "$(cli HGET a1 precious)" x
+}
+
+@test "one limiter's state that became another's at the question is left, in JSON too" {
+  needs_terminal
+  ask k --algorithm gcra
+  run -5 while_asked 'cli DEL k; ask k' "rlctl reset --json --match k"
+  assert_line '{"key":"k","result":"left","type":"list","algorithm":"sliding-window-log","reason":"changed"}'
+  assert_equal "$(cli EXISTS k)" 1
+}
+
+@test "a key that SCAN gives twice is counted once, where it is left too" {
+  local twice='*2\r\n$1\r\n%s\r\n*1\r\n$1\r\nk\r\n+hash\r\n'
+  # shellcheck disable=SC2059 # with the cursor
+  start_fake_server "$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)"
+  run -1 --separate-stderr rlctl reset --match '*' --dry-run --verbose
+  assert_output 'left key=k type=hash reason=no-limiter-state'
+  assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 hash)'
+}
+
+@test "what was asked about is what is removed: not what came after the look" {
+  needs_terminal
+  ask login:ann
+  ask login:bob
+  run -5 while_asked 'ask login:new; cli DEL login:bob; cli HSET login:bob f v' \
+    "rlctl reset --match 'login:*'"
+  assert_output --partial "remove 2 keys (2 sliding-window-log) from $RLCTL_URL: login:ann and login:bob?"
+  assert_line 'removed 1 key (1 sliding-window-log); left 1 that became something else since the question'
+  assert_equal "$(cli KEYS '*' | sort | xargs)" 'login:bob login:new'
+}
+
+@test "no question is asked where standard input or standard error is no terminal" {
+  needs_terminal
+  three
+  run -2 script -qec "rlctl reset --match '*' </dev/null" /dev/null </dev/null
+  assert_output --partial 'refusing to remove 3 keys without --yes'
+  run -2 script -qec "rlctl reset --match '*' 2>'$BATS_TEST_TMPDIR/errors'" /dev/null </dev/null
+  assert_regex "$(<"$BATS_TEST_TMPDIR/errors")" 'refusing to remove 3 keys without --yes'
+  assert_equal "$(cli DBSIZE)" 3
+}
+
+@test "a terminal sees how far it is, from one second on" {
+  needs_terminal
+  start_server # to be stopped for a while
+  fill k: 20000
+  kill -STOP "$server_pid"
+  { sleep 1.2 && kill -CONT "$server_pid"; } 3>&- 4>&- &
+  run -0 script -qec "rlctl reset --match 'k:*' --yes --timeout 20s >/dev/null" /dev/null </dev/null
+  assert_output --regexp '[0-9]%  of the database, [0-9]+ keys removed; Ctrl-C stops'
+  assert_output --partial $'\r\e[Kremoved 20000 keys (20000 gcra)'
+}
+
+# --- wrong usage, and what the server refuses -------------------------------------------------------
+
+@test "an empty pattern, two patterns, KEYs, limits and a policy do not go with --match" {
+  ask k
+  run -2 rlctl reset --match '' --yes
+  assert_line 'rlctl: reset: --match: the pattern is empty'
+  run -2 rlctl reset --match 'a*' --match 'k*' --yes
+  assert_line "rlctl: reset: --match may be given once: 'k*' is too much"
+  run -2 rlctl reset --match '*' --yes k
+  assert_line "rlctl: reset: --match and KEYs exclude each other: 'k' is too much"
+  run -2 rlctl reset --match '*' --yes --limit 5/60s
+  assert_line 'rlctl: reset: --match and --limit exclude each other: what matches says itself what it is'
+  run -2 rlctl reset --match '*' --yes --policy login
+  assert_line 'rlctl: reset: --match and --policy exclude each other: what matches says itself what it is'
+  assert_equal "$(cli EXISTS k)" 1
+}
+
+@test "where standard output is closed nothing is removed, unless nothing is to be printed" {
+  ask k
+  run -2 bash -c 'rlctl reset --match k --yes >&-'
+  assert_output 'rlctl: reset: cannot write to standard output: bad file descriptor'
+  run -2 bash -c 'rlctl reset k >&-'
+  assert_equal "$(cli EXISTS k)" 1
+  run -0 bash -c 'rlctl reset -q --match k --yes >&-'
+  assert_equal "$(cli EXISTS k)" 0
+}
+
+@test "a refusal in the middle says how many had been removed before" {
+  fill k: 5000
+  mkfifo "$BATS_TEST_TMPDIR/results"
+  # The pipe is full before all are removed.
+  rlctl reset --match 'k:*' --yes >"$BATS_TEST_TMPDIR/results" 2>"$BATS_TEST_TMPDIR/errors" 3>&- 4>&- &
+  local pid=$! status=0
+  exec {results}<"$BATS_TEST_TMPDIR/results"
+  wait_until some_are_removed
+  cli ACL SETUSER default -unlink
+  cat <&"$results" >"$BATS_TEST_TMPDIR/lines"
+  wait "$pid" || status=$?
+  assert_equal "$status" 4
+  local removed
+  removed=$(wc -l <"$BATS_TEST_TMPDIR/lines")
+  assert_equal "$(cli DBSIZE)" "$((5000 - removed))"
+  assert_regex "$(<"$BATS_TEST_TMPDIR/errors")" \
+    "^rlctl: reset: NOPERM .*unlink.*; $removed keys had been removed before"
+}
+
+some_are_removed() { (($(cli DBSIZE) < 4000)); }
+
+@test "Ctrl-C in the middle says how many had been removed, and ends by the signal" {
+  fill k: 5000
+  mkfifo "$BATS_TEST_TMPDIR/results"
+  env --default-signal=INT rlctl reset --match 'k:*' --yes >"$BATS_TEST_TMPDIR/results" \
+    2>"$BATS_TEST_TMPDIR/errors" 3>&- 4>&- &
+  local pid=$! status=0
+  exec {results}<"$BATS_TEST_TMPDIR/results"
+  wait_until some_are_removed
+  kill -INT "$pid"
+  wait "$pid" || status=$?
+  assert_equal "$status" 130
+  assert_regex "$(<"$BATS_TEST_TMPDIR/errors")" \
+    "^rlctl: reset: interrupted; $((5000 - $(cli DBSIZE))) keys had been removed before$"
+}
+
+@test "a replica is 5, an ACL without SCAN is 4" {
+  ask k
+  cli ACL SETUSER default -scan
+  run -4 rlctl reset --match '*' --yes
+  start_server
+  ask k
+  cli REPLICAOF 127.0.0.1 1
+  run -5 --separate-stderr rlctl reset --match '*' --yes
+  assert_output ''
+  assert_regex "$stderr" '^rlctl: reset: READONLY '
+}
+
+@test "a pattern without a glob is wondered at where it matches nothing" {
+  run -1 --separate-stderr rlctl reset --match login:a.log --yes
+  assert_equal "$stderr" 'removed no key
+  hint: the pattern has no * ? or [: was it quoted? It matches one key alone'
+  run -1 --separate-stderr rlctl reset --match login:a.log --yes --quiet
+  assert_equal "$stderr" ''
+  run -1 --separate-stderr rlctl reset --match login:a.log --yes --json
+  assert_equal "$stderr" ''
+}

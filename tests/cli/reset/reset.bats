@@ -1,0 +1,400 @@
+load ../../support/common
+
+# rlctl reset KEY…; reset_match.bats has --match, reset_test.cc the races and refusals.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL >/dev/null
+  cli ACL SETUSER default on nopass +@all '~*' >/dev/null
+}
+
+# ask KEY [OPTION…]: makes a limiter's state.
+ask() { rlctl check -q --limit 5/60s "${@:2}" -- "$1"; }
+
+# hold: what every key holds, and whether it has a TTL.
+hold() {
+  local key
+  cli --raw KEYS '*' | sort | while IFS= read -r key; do
+    printf '%s %s %s\n' "$key" "$(cli DUMP "$key" | od -An -tx1 | tr -d ' \n')" "$(($(cli PTTL "$key") > 0))"
+  done
+}
+
+@test "a limiter is forgotten" {
+  ask login:ann
+  run -0 --separate-stderr rlctl reset login:ann
+  assert_output 'removed key=login:ann algorithm=sliding-window-log'
+  assert_equal "$stderr" ''
+  assert_equal "$(cli EXISTS login:ann)" 0
+}
+
+@test "each algorithm's state is known by what it is" {
+  local algorithm
+  for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter \
+    token-bucket gcra leaky-bucket; do
+    ask k --algorithm "$algorithm"
+    run -0 rlctl reset k
+    assert_output "removed key=k algorithm=$algorithm"
+  done
+  cli EVAL "$(<"$project/lua/concurrency.lua")" 1 k 5 60000000 acquire me >/dev/null
+  run -0 rlctl reset k
+  assert_output 'removed key=k algorithm=concurrency'
+}
+
+@test "where nothing is, the status is 1" {
+  run -1 --separate-stderr rlctl reset login:bob
+  assert_output 'none key=login:bob'
+  assert_equal "$stderr" ''
+}
+
+@test "of several keys each has its line, in the order asked" {
+  ask b
+  ask a --algorithm gcra
+  run -1 rlctl reset b nothing a
+  assert_output 'removed key=b algorithm=sliding-window-log
+none key=nothing
+removed key=a algorithm=gcra'
+}
+
+@test "a key that is named twice is reset once" {
+  ask k
+  run -0 rlctl reset --dry-run k k
+  assert_output 'would-remove key=k algorithm=sliding-window-log'
+  run -0 rlctl reset k k k
+  assert_output 'removed key=k algorithm=sliding-window-log'
+  ask api --limit 10/h
+  run -0 rlctl reset api '{api}' api
+  assert_output 'removed key={api}:60s algorithm=sliding-window-log
+removed key={api}:3600s algorithm=sliding-window-log'
+}
+
+@test "what is no limiter's state is left with status 5, and how to remove it is said" {
+  cli HSET sessions f v
+  run -5 --separate-stderr rlctl reset sessions
+  assert_output 'left key=sessions type=hash reason=no-limiter-state'
+  assert_equal "$stderr" "rlctl: reset: left 'sessions': it holds a hash that is no limiter's state
+  hint: rlctl inspect sessions shows what it holds; --force would remove it all the same"
+  assert_equal "$(cli HGET sessions f)" v
+}
+
+@test "what may be another program's is left" {
+  cli SET page:views 17
+  cli ZADD window 1700000000123 a
+  cli RPUSH list 1 2 3
+  local before
+  before=$(hold)
+  run -5 --separate-stderr rlctl reset page:views window list
+  assert_output 'left key=page:views type=string algorithm=foreign-counter reason=foreign
+left key=window type=zset algorithm=foreign-zset reason=foreign
+left key=list type=list algorithm=sliding-window-log reason=uncertain'
+  assert_regex "${stderr_lines[0]}" "^rlctl: reset: 3 keys were left; the first is 'page:views': it holds a number, "
+  assert_equal "$(hold)" "$before"
+}
+
+@test "a key that was left comes before one that is not there, in the status" {
+  cli SET text hello
+  ask k
+  run -5 rlctl reset nothing text k
+  assert_line 'removed key=k algorithm=sliding-window-log'
+}
+
+@test "--force removes whatever it is" {
+  cli HSET sessions f v
+  cli SET page:views 17
+  run -0 rlctl reset --force sessions page:views
+  assert_output 'removed key=sessions type=hash
+removed key=page:views algorithm=foreign-counter'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "--dry-run says the same and removes nothing" {
+  ask k
+  cli HSET sessions f v
+  local before
+  before=$(hold)
+  run -0 rlctl reset --dry-run k
+  assert_output 'would-remove key=k algorithm=sliding-window-log'
+  run -5 rlctl reset --dry-run k sessions
+  run -0 rlctl reset --dry-run --force k sessions
+  run -1 rlctl reset --dry-run nothing
+  assert_equal "$(hold)" "$before"
+}
+
+@test "--quiet prints nothing; the status says it" {
+  ask k
+  run -0 rlctl reset -q k
+  assert_output ''
+  run -1 rlctl reset -q k
+  assert_output ''
+}
+
+# --- the keys of several limits ---------------------------------------------------------------------
+
+@test "the keys of several limits are found by --limit, whatever their order" {
+  ask api --limit 10/h
+  run -0 rlctl reset --limit 10/h --limit 5/min api
+  assert_output 'removed key={api}:3600s algorithm=sliding-window-log
+removed key={api}:60s algorithm=sliding-window-log'
+}
+
+@test "with --limit no other key is touched, and none is searched for" {
+  ask api --limit 10/h
+  cli ACL SETUSER default -scan
+  run -0 rlctl reset --limit 10/h --limit 5/2m api
+  assert_output 'removed key={api}:3600s algorithm=sliding-window-log'
+  assert_equal "$(cli EXISTS '{api}:60s')" 1
+}
+
+@test "with several --limit the key itself goes too, where it is there" {
+  ask api
+  ask api --limit 10/h
+  run -0 rlctl reset --limit 10/h --limit 5/60s api
+  assert_output 'removed key=api algorithm=sliding-window-log
+removed key={api}:3600s algorithm=sliding-window-log
+removed key={api}:60s algorithm=sliding-window-log'
+}
+
+@test "without --limit they are searched for, the shortest window first" {
+  ask api --limit 10/h --limit 2/1500ms --algorithm gcra
+  ask apis --limit 10/h
+  ask 'api*' --limit 10/h
+  run -0 rlctl reset api
+  assert_output 'removed key={api}:1500ms algorithm=gcra
+removed key={api}:60s algorithm=gcra
+removed key={api}:3600s algorithm=gcra'
+  assert_equal "$(cli DBSIZE)" 4
+}
+
+@test "the key itself goes with those of several limits, whatever the limits were" {
+  ask api
+  ask api --limit 10/h
+  ask api --limit 10/61s --limit 10/h
+  run -0 rlctl reset api
+  assert_output 'removed key=api algorithm=sliding-window-log
+removed key={api}:60s algorithm=sliding-window-log
+removed key={api}:61s algorithm=sliding-window-log
+removed key={api}:3600s algorithm=sliding-window-log'
+  run -1 rlctl reset api
+  assert_output 'none key=api'
+}
+
+@test "a user who may not SCAN is told what needs none" {
+  ask api --limit 10/h
+  cli ACL SETUSER default -scan
+  run -4 --separate-stderr rlctl reset api
+  assert_regex "${stderr_lines[0]}" '^rlctl: reset: NOPERM '
+  assert_equal "${stderr_lines[1]}" '  hint: with --limit or --policy nothing is searched for'
+  run -0 rlctl reset --limit 5/60s --limit 10/h api
+}
+
+@test "a key's characters are no pattern where its keys are searched for" {
+  local key
+  for key in 'a*' 'a?' 'a[bc]' $'a\\' $'a\nb' 'a{t}*'; do
+    ask "$key" --limit 10/h
+    ask ab --limit 10/h
+    ask 'a{t}x' --limit 10/h
+    run -0 rlctl reset --json -- "$key"
+    assert_equal "$(jq -s 'length' <<<"$output")" 2
+    assert_equal "$(cli DBSIZE)" 4
+    cli FLUSHALL
+  done
+}
+
+@test "what is named as a limit's key and holds something else is not taken for one" {
+  cli HSET '{api}:60s' f v
+  cli SET '{api}:1s' 17
+  run -1 rlctl reset api
+  assert_output 'none key=api'
+  assert_equal "$(cli DBSIZE)" 2
+}
+
+# policy NAME KEY LIMIT…: the configuration from here on.
+policy() {
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
+  local name=$1 key=$2 limits
+  shift 2
+  limits=$(printf '"%s",' "$@")
+  printf '[policy.%s]\nkey = "%s"\nlimit = [%s]\n' "$name" "$key" "$limits" >"$RLCTL_CONFIG"
+}
+
+@test "a policy names the keys by arguments, and nothing is searched for" {
+  policy login login:%s 5/60s 10/h
+  rlctl check -q --policy login ann
+  rlctl check -q --policy login bob
+  cli ACL SETUSER default -scan
+  run -0 rlctl reset --policy login ann bob
+  assert_output 'removed key={login:ann}:60s algorithm=sliding-window-log
+removed key={login:ann}:3600s algorithm=sliding-window-log
+removed key={login:bob}:60s algorithm=sliding-window-log
+removed key={login:bob}:3600s algorithm=sliding-window-log'
+  run -1 rlctl reset --policy login ann
+  assert_output 'none key=login:ann'
+}
+
+@test "a key that fits a policy goes with what the policy's limits were before" {
+  policy all %s 5/61s 10/2m
+  ask zed
+  rlctl check -q --policy all zed
+  policy all %s 5/60s 10/2m
+  rlctl check -q --policy all zed
+  run -0 rlctl reset zed
+  assert_output 'removed key=zed algorithm=sliding-window-log
+removed key={zed}:60s algorithm=sliding-window-log
+removed key={zed}:61s algorithm=sliding-window-log
+removed key={zed}:120s algorithm=sliding-window-log'
+}
+
+@test "a key that no several limits can be made of is reset all the same, whatever a policy says" {
+  policy all %s 5/60s 9/2m
+  ask '}x'
+  run -0 rlctl reset '}x'
+  assert_output 'removed key=}x algorithm=sliding-window-log'
+}
+
+# --- keys are data ----------------------------------------------------------------------------------
+
+@test "what a key holds of control bytes and blanks is escaped" {
+  ask $'a\n\e[1m b'
+  run -0 rlctl reset -- $'a\n\e[1m b'
+  assert_output 'removed key=a\n\x1b[1m\x20b algorithm=sliding-window-log'
+}
+
+@test "a key may begin with a dash, and be a megabyte long" {
+  ask -k
+  run -0 rlctl reset -- -k
+  local key
+  key=$(head -c 100000 /dev/zero | tr '\0' k)
+  ask "$key"
+  run -0 rlctl reset "$key"
+  assert_output "removed key=$key algorithm=sliding-window-log"
+}
+
+@test "JSON: an object a line, with the same fields in each" {
+  ask k
+  cli SET page:views 17
+  cli HSET sessions f v
+  run -5 --separate-stderr rlctl reset --json k nothing page:views sessions
+  assert_output '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}
+{"key":"nothing","result":"none","type":null,"algorithm":null,"reason":null}
+{"key":"page:views","result":"left","type":"string","algorithm":"foreign-counter","reason":"foreign"}
+{"key":"sessions","result":"left","type":"hash","algorithm":null,"reason":"no-limiter-state"}'
+  assert_equal "$(jq -r .error.code <<<"$stderr")" left
+  ask k
+  run -0 rlctl reset --json --dry-run k
+  assert_equal "$(jq -r .result <<<"$output")" would_remove
+}
+
+# --- wrong usage, and what the server refuses -------------------------------------------------------
+
+@test "no key, an empty key and what does not go together are 2" {
+  run -2 rlctl reset
+  assert_line 'rlctl: reset: no KEY is given'
+  run -2 rlctl reset k ''
+  assert_line 'rlctl: reset: KEY is empty'
+  run -2 rlctl reset --algorithm gcra k
+  assert_line 'rlctl: reset: --algorithm says nothing without --limit'
+  run -2 rlctl reset --policy nope k
+  run -2 rlctl reset --limit 5/60s --limit 5/1m k
+  run -2 rlctl reset --limit 5/60s --limit 5/1h '}'
+  assert_output --partial "key '}' cannot carry several limits"
+}
+
+@test "an ACL that has no UNLINK, WATCH or SCAN is 4, and nothing is removed" {
+  local command
+  for command in unlink watch multi; do
+    ask k
+    cli ACL SETUSER default "-$command"
+    run -4 rlctl reset k
+    assert_output --partial "rlctl: reset: NOPERM"
+    assert_equal "$(cli EXISTS k)" 1
+    cli ACL SETUSER default +@all
+  done
+  cli ACL SETUSER default -scan
+  run -4 rlctl reset nothing
+}
+
+@test "what rlctl-reset(1) says that an ACL needs is enough" {
+  cli ACL SETUSER forgetful on nopass '~*' +type +pttl +getrange +lindex +zrange +watch +unwatch +multi \
+    +exec +discard +unlink +scan
+  local algorithm
+  for algorithm in gcra sliding-window-log sliding-window-zset; do
+    ask k --algorithm "$algorithm"
+    ask api --limit 10/h --algorithm "$algorithm"
+    run -0 env REDISCLI_AUTH=any rlctl --user forgetful reset k
+    run -0 env REDISCLI_AUTH=any rlctl --user forgetful reset api
+    ask k --algorithm "$algorithm"
+    run -0 env REDISCLI_AUTH=any rlctl --user forgetful reset --match '*' --yes
+  done
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "a replica is 5, with its own words, and keeps the key" {
+  start_server
+  ask k
+  cli REPLICAOF 127.0.0.1 1
+  run -5 --separate-stderr rlctl reset k
+  assert_output ''
+  assert_regex "$stderr" "^rlctl: reset: READONLY You can't write against a read only replica"
+  assert_equal "$(cli EXISTS k)" 1
+}
+
+@test "what a node of a Cluster does not do is its error, 5, and not taken for done" {
+  # To MULTI, DISCARD, WATCH and TYPE. A real node has a bus on a fixed port.
+  start_fake_server '+OK\r\n+OK\r\n-CROSSSLOT Keys in request do not hash to the same slot\r\n+string\r\n'
+  run -5 --separate-stderr rlctl reset --limit 5/60s a b
+  assert_output ''
+  assert_equal "$stderr" 'rlctl: reset: CROSSSLOT Keys in request do not hash to the same slot'
+  start_fake_server '+OK\r\n+OK\r\n-MOVED 866 127.0.0.1:7001\r\n+string\r\n'
+  run -5 --separate-stderr rlctl reset --limit 5/60s a
+  assert_equal "$stderr" 'rlctl: reset: MOVED 866 127.0.0.1:7001'
+}
+
+@test "a server that does not answer leaves no doubt where only looks were sent" {
+  start_server
+  ask k
+  kill -STOP "$server_pid"
+  run -3 --separate-stderr rlctl reset --timeout 200ms k
+  assert_regex "$stderr" '^rlctl: reset: no answer from .* within 200ms$'
+  run -3 --separate-stderr rlctl reset --timeout 200ms --limit 5/60s k
+  assert_regex "$stderr" '^rlctl: reset: no answer from .* within 200ms$'
+  run -3 --separate-stderr rlctl check --timeout 200ms --peek --limit 5/60s k
+  assert_regex "$stderr" '^rlctl: check: no answer from .* within 200ms$'
+  kill -CONT "$server_pid"
+}
+
+@test "a password that is wrong leaves no doubt either" {
+  start_server --requirepass secret
+  run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset k
+  assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
+  run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset --limit 5/60s k
+  assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
+  run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset --match k --yes
+  assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
+}
+
+@test "no server is 3" {
+  run -3 rlctl reset -u unix:///nowhere k
+}
+
+@test "a server that goes while it removes leaves it open, and that is said" {
+  start_server
+  ask k
+  cli CLIENT PAUSE 20000 WRITE || skip 'this server cannot hold up writes alone'
+  run -3 --separate-stderr rlctl reset --timeout 300ms k
+  assert_output ''
+  assert_regex "$stderr" '^rlctl: reset: no answer from .* within 300ms; k may have been removed$'
+}
+
+@test "Ctrl-C while it removes says what is in doubt, and ends by the signal" {
+  start_server
+  ask k
+  cli CLIENT PAUSE 20000 WRITE || skip 'this server cannot hold up writes alone'
+  run -130 --separate-stderr timeout --preserve-status -s INT 0.5 rlctl reset --timeout 20s k
+  assert_output ''
+  assert_regex "$stderr" '; k may have been removed$'
+}
+
+@test "a KEY that looks like a pattern, and is not there, is wondered at" {
+  run -1 --separate-stderr rlctl reset 'login:*'
+  assert_output 'none key=login:*'
+  assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken as it is; --match takes a pattern'
+}

@@ -1,0 +1,45 @@
+#include "cli/term/bars.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+namespace rlctl::cli {
+
+using std::chrono::hours;
+using std::chrono::microseconds;
+using std::chrono::seconds;
+
+TEST_CASE("bars: on one scale, none and few differ") {
+  CHECK(bars_text(std::vector<std::int64_t>{0, 1, 50, 100}, true) == "·▁▄█");
+  CHECK(bars_text(std::vector<std::int64_t>{0, 1, 50, 100}, false) == ".:+@");
+  CHECK(bars_text(std::vector<std::int64_t>{0, 0}, true) == "··");
+  CHECK(bars_text({}, true).empty());
+  CHECK(bars_text(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8}, true) == "▁▂▃▄▅▆▇█");
+}
+
+TEST_CASE("bars: as many as fit, or fewer that are round") {
+  CHECK(bars_for(seconds{60}, 69) == 60);
+  CHECK(bars_for(seconds{10}, 69) == 50);
+  CHECK(bars_for(hours{1}, 69) == 60);
+  CHECK(bars_for(seconds{60}, 29) == 20);
+  CHECK(bars_for(seconds{60}, 189) == 150);
+  CHECK(bars_for(microseconds{7}, 69) == 69);
+  CHECK(bars_for(microseconds{1'000'003}, 69) == 69);
+  CHECK(bars_for(seconds{60}, 1) == 1);
+  CHECK(bars_for(seconds{60}, 0) == 0);
+}
+
+TEST_CASE("bars: a gauge is full or empty only where its share is") {
+  CHECK(gauge_text(0, 4, true) == "░░░░");
+  CHECK(gauge_text(0.001, 4, true) == "█░░░");
+  CHECK(gauge_text(0.5, 4, false) == "##--");
+  CHECK(gauge_text(0.999, 4, false) == "###-");
+  CHECK(gauge_text(1, 4, false) == "####");
+  CHECK(gauge_text(7, 4, false) == "####");
+  CHECK(gauge_text(-1, 4, false) == "----");
+  CHECK(gauge_text(0.5, 0, false).empty());
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,38 @@
+#include "cli/term/style.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace rlctl::cli {
+
+TEST_CASE("style: a tone is a colour only where there are colours") {
+  CHECK(toned("5 of 5", Tone::kBad, true) == "\033[31m5 of 5\033[0m");
+  CHECK(toned("5 of 5", Tone::kBad, false) == "5 of 5");
+  CHECK(toned("5 of 5", Tone::kPlain, true) == "5 of 5");
+  CHECK(toned("", Tone::kBad, true).empty());
+}
+
+TEST_CASE("style: a width is counted in columns of a terminal") {
+  CHECK(display_width("") == 0);
+  CHECK(display_width("login") == 5);
+  CHECK(display_width("▁█·×") == 4);
+  CHECK(display_width("用户") == 4);
+  CHECK(display_width("😀") == 2);
+  CHECK(display_width("e\u0301") == 1);
+  CHECK(display_width(toned("5 of 5", Tone::kBad, true)) == 6);
+  CHECK(display_width("\xff\xfe") == 2);
+  CHECK(display_width("\033[") == 0);
+}
+
+TEST_CASE("style: what is cut ends between characters and ends its colour") {
+  CHECK(cut_to_width("login", 5) == "login");
+  CHECK(cut_to_width("login", 3) == "log");
+  CHECK(cut_to_width("login", 0).empty());
+  CHECK(cut_to_width("·▁█", 2) == "·▁");
+  CHECK(cut_to_width("a用户", 2) == "a");
+  CHECK(cut_to_width("ab\033[31mcdef\033[0mgh", 4) == "ab\033[31mcd\033[0m");
+  CHECK(cut_to_width("ab\033[31mcd\033[0mefgh", 6) == "ab\033[31mcd\033[0mef");
+}
+
+}  // namespace rlctl::cli
