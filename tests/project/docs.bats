@@ -75,6 +75,13 @@ without_times() {
   done
 }
 
+@test "the picture of the README is what rlctl burst --svg draws" {
+  grep -qF '](examples/burst.svg)' README.md
+  rlctl burst -q --svg "$BATS_TEST_TMPDIR/burst.svg"
+  cmp examples/burst.svg "$BATS_TEST_TMPDIR/burst.svg" ||
+    fail "draw it again: rlctl burst -q --svg examples/burst.svg"
+}
+
 @test "every script has its row in the README and its section in rlctl-scripts(7)" {
   local script name
   for script in lua/*.lua; do
