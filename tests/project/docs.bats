@@ -75,6 +75,13 @@ without_times() {
   done
 }
 
+@test "the picture of the README is what rlctl burst --svg draws" {
+  grep -qF '](examples/burst.svg)' README.md
+  rlctl burst -q --svg "$BATS_TEST_TMPDIR/burst.svg"
+  cmp examples/burst.svg "$BATS_TEST_TMPDIR/burst.svg" ||
+    fail "draw it again: rlctl burst -q --svg examples/burst.svg"
+}
+
 @test "every script has its row in the README and its section in rlctl-scripts(7)" {
   local script name
   for script in lua/*.lua; do
@@ -134,12 +141,43 @@ page() {
   done
 }
 
-@test "the pages of the manual are free of faults" {
-  local page
-  for page in man/*.scd; do
-    scdoc <"$page" >"$BATS_TEST_TMPDIR/page"
-    # What scdoc writes before each paragraph is no fault of the page's.
-    run -0 sed '/skipping paragraph macro/d' <(mandoc -T lint -W warning "$BATS_TEST_TMPDIR/page")
-    assert_output ''
+# --- formatted pages ---------------------------------------------------------------------------------
+
+# format_page FILE: the page as man shows it on a terminal of 80 columns, two of which are a margin. sed
+# removes the overstriking that makes bold and underlined text.
+format_page() { mandoc -T utf8 -O width=78 "$1" | sed $'s/.\b//g'; }
+
+# Formats every page as NAME.SECTION and as NAME.SECTION.txt in $BATS_TEST_TMPDIR.
+format_pages() {
+  local source page
+  for source in man/*.scd; do
+    page=$BATS_TEST_TMPDIR/$(basename "$source" .scd)
+    man/render "$source" >"$page"
+    format_page "$page" >"$page.txt"
   done
+}
+
+@test "mandoc has no warning about a page of the manual" {
+  format_pages
+  run -0 mandoc -T lint -W warning "$BATS_TEST_TMPDIR"/*.[0-9]
+  assert_output ''
+}
+
+@test "the pages of the manual fit 80 columns" {
+  format_pages
+  run -1 grep -nE '^.{81}' "$BATS_TEST_TMPDIR"/*.txt
+}
+
+@test "no line of the manual ends inside a hyphenated word" {
+  format_pages
+  run -1 grep -nE '[[:alnum:]][-‐]$' "$BATS_TEST_TMPDIR"/*.txt
+}
+
+@test "the test for hyphenated words finds one that is split" {
+  local page=$BATS_TEST_TMPDIR/page.7
+  {
+    printf '.TH page 7\n.SH NAME\npage \\- a test\n.SH DESCRIPTION\n'
+    for ((i = 0; i < 40; i++)); do echo 'sliding-window-log'; done
+  } >"$page"
+  run -0 grep -E '[[:alnum:]][-‐]$' <(format_page "$page")
 }
