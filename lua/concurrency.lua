@@ -1,17 +1,17 @@
--- concurrency: at most `limit` leases at a time. A lease lapses unless it is renewed, so a
--- holder that died gives its place back.
+-- concurrency: allows at most `limit` leases at a time. A lease lapses unless it is renewed, so a
+-- holder that has died frees its place.
 --
 -- KEYS    one key
 -- ARGV    limit   1 to 1e9
---         lease   1 to 1e14 microseconds until the lease lapses
---         action  acquire (under an id that holds a lease: renew), renew or release
---         id      the holder's name
---         now     0 to 4e15 microseconds since 1970; default, or empty: the server's clock
+--         lease   1 to 1e14 microseconds, after which the lease lapses
+--         action  acquire (renews if the id already holds a lease), renew or release
+--         id      the holder's name, not empty
+--         now     0 to 4e15 microseconds since 1970; omitted or empty: the server's clock
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds:
---         remaining is the free places, reset_after the time until the last lease lapses;
---         {0, remaining, -1, reset_after, 0, 1} where the lease to renew or release is gone
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
--- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses
+--         remaining is the number of free places, reset_after the time until the last lease lapses;
+--         {0, remaining, -1, reset_after, 0, 1} if the lease to renew or release no longer exists
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
+-- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses at
 
 local NAME = 'concurrency'
 local STATE = "a sorted set of members 'lease:ID' scored by the microsecond at which they lapse"
@@ -44,12 +44,12 @@ else
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
     return wrong('now', ARGV[5], 'a whole number of microseconds from 0 to 4e15')
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local last = redis.pcall('ZRANGE', key, '-1', '-1', 'WITHSCORES')
 if last.err and not string.find(last.err, 'WRONGTYPE') then return last end
-local lapses = tonumber(last[2] or now) -- the last of all
+local lapses = tonumber(last[2] or now) -- when the last lease lapses
 local lowest = last[1] and redis.call('ZRANGE', key, '0', '0')[1] or 'lease:'
 if last.err or string.sub(last[1] or lowest, 1, 6) ~= 'lease:' or
    string.sub(lowest, 1, 6) ~= 'lease:' or not (lapses % 1 == 0 and lapses <= 5e15) then
@@ -78,7 +78,7 @@ if action == 'release' then
     lapses = tonumber(redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
   end
 else
-  -- A renewal never brings the lapse nearer: a clock that steps back takes no lease away.
+  -- A renewal never makes a lease lapse earlier, even if the clock steps back.
   local till = math.max(mine, now + lease)
   redis.call('ZADD', key, string.format('%d', till), member)
   if not holds then live = live + 1 end

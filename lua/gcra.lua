@@ -1,31 +1,31 @@
--- gcra: the generic cell rate algorithm (ITU-T I.371): a bucket of `burst`, filled at `limit` a
--- `window`, kept as one time and computed in whole numbers, exactly.
+-- gcra: the generic cell rate algorithm (ITU-T I.371). A bucket of `burst` units refills at `limit`
+-- per `window`. Its state is a single time, and all arithmetic is exact, in whole numbers.
 --
--- KEYS    one key for each limit: all allow and all record, or none does
+-- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
 --                       window  1 to 1e14 microseconds
---                       burst   1 to 1e9, default limit; limit * burst at most 2^53,
+--                       burst   1 to 1e9, default: limit; limit * burst at most 2^53,
 --                               burst * window / limit at most 4e15
---         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
---                       now     0 to 4e15 microseconds since 1970, default the server's clock
---         What is left out at the end, or is empty, takes its default.
+--         then          cost    -1e9 to 1e9, default 1; 0 peeks, a negative cost refunds
+--                       now     0 to 4e15 microseconds since 1970, default: the server's clock
+--         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after -1 for never
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+--         retry_after is -1 if the request can never be allowed
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string, 'gcra TAT REMAINDER LIMIT WINDOW BURST': the theoretical arrival time is
---         TAT + REMAINDER / LIMIT microseconds; TAT has 16 digits, REMAINDER 9, the others as
---         many as they need; 'gcra~' once a caller's clock wrote
+--         TAT + REMAINDER / LIMIT microseconds; TAT has 16 digits, REMAINDER 9, the others have
+--         no leading zeros; 'gcra~' once a call that gave now has written
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'gcra', true, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'gcra TAT REMAINDER LIMIT WINDOW BURST'"
 
 -- Exact times: a unit takes whole + part / limit microseconds, and the theoretical arrival time
--- (TAT) lies ahead + rest / limit microseconds after now.
+-- (TAT) is ahead + rest / limit microseconds after now.
 local stored, whole, part, ahead, rest
-local mark, same, second -- of what is stored: '~' or ' ', the same limits, the TAT's second
+local mark, same, second -- '~' or ' '; whether the stored limits are this call's; the TAT's second
 
--- a * b / c, whole, and the rest, exactly for a, b and c up to 1e9: doubles are exact to 2^53 only,
--- so a is taken in two parts.
+-- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9. Doubles
+-- are exact only up to 2^53, so a is split into two parts.
 local function divide(a, b, c)
   local low = a % 32768
   local high = (a - low) / 32768 * b
@@ -35,7 +35,7 @@ local function divide(a, b, c)
 end
 
 -- [arguments] These lines are the same in every script.
--- Locals, since each look at a global is felt in server time.
+-- Locals, because each access to a global costs noticeable server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
@@ -64,12 +64,12 @@ else
     return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
                              "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the key at hand; after the loop, of the last one
-local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {}       -- the results of the loop for all keys but the last
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -109,7 +109,7 @@ for i = 1, n do
   stored = pcall('GET', key)
   if stored then
     local tag, t, r, l
-    if #stored > 32 then -- not an error, which is a table
+    if #stored > 32 then -- false for an error, which is a table without elements
       tag, t, r = struct.unpack('c5c16xc9', stored)
       t, r, l = tonumber(t), tonumber(r), limit
       same = string.sub(stored, 33) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
@@ -121,7 +121,7 @@ for i = 1, n do
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
-    -- As long as only the server's clock wrote, the TTL lasts to the end of the TAT's second.
+    -- If every write used the server's clock, the TTL lasts until the end of the TAT's second.
     if tag == 'gcra~' then mark = '~' elseif margin == 0 then second = t - t % 1000000 end
     same = same and (margin == 0 or tag == 'gcra~')
     if t >= now then
@@ -141,8 +141,8 @@ for i = 1, n do
     if ahead < 0 then ahead, rest = 0, 0 end
   end
 
-  -- The units that lie between now and the TAT, a begun one counted whole: the nearest number by
-  -- division, which one exact comparison sets right.
+  -- The units between now and the TAT, rounded up: division gives the nearest whole number, and one
+  -- exact comparison corrects it.
   local used = (ahead * limit + rest) / window + 0.5
   used = used - used % 1
   if used <= burst then
@@ -189,8 +189,8 @@ for i = n, 1, -1 do
     if stored then call('DEL', key) end
   else
     if reset > reset_after then reset_after = reset end
-    -- To the end of the TAT's second, and a quarter longer, so that not every call must look at the
-    -- TTL or set it.
+    -- Until the end of the TAT's second, and 25 % longer, so that not every call must check or set
+    -- the TTL.
     local tat = now + ahead
     local begins = tat - tat % 1000000
     local ttl = (begins + 1000000 - now + margin + 999) / 1000

@@ -1,32 +1,32 @@
--- leaky-bucket: a queue whose requests depart `window` / `limit` apart. Up to `burst` may wait;
--- an allowed request is told how long, so traffic is shaped rather than rejected.
+-- leaky-bucket: a queue whose requests depart `window` / `limit` apart. Up to `burst` may wait. The
+-- reply tells an allowed request how long to wait, so traffic is shaped rather than rejected.
 --
--- KEYS    one key for each limit: all allow and all record, or none does
+-- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
 --                       window  1 to 1e14 microseconds
---                       burst   1 to 1e9, default limit; limit * burst at most 2^53,
+--                       burst   1 to 1e9, default: limit; limit * burst at most 2^53,
 --                               burst * window / limit at most 4e15
---         then          cost    0 to 1e9, default 1; 0 looks; a departure cannot be refunded
---                       now     0 to 4e15 microseconds since 1970, default the server's clock
---         What is left out at the end, or is empty, takes its default.
+--         then          cost    0 to 1e9, default 1; 0 peeks; departures cannot be refunded
+--                       now     0 to 4e15 microseconds since 1970, default: the server's clock
+--         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after -1 for never
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+--         retry_after is -1 if the request can never be allowed
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string, 'leaky LAST REMAINDER LIMIT WINDOW BURST': the last departure taken is at
---         LAST + REMAINDER / LIMIT microseconds; LAST has 16 digits, REMAINDER 9, the others as
---         many as they need; 'leaky~' once a caller's clock wrote
+--         LAST + REMAINDER / LIMIT microseconds; LAST has 16 digits, REMAINDER 9, the others have
+--         no leading zeros; 'leaky~' once a call that gave now has written
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'leaky-bucket', true, 0, 1e9
 local COSTS = 'from 0 to 1e9 (a departure cannot be refunded)'
 local STATE = "a string 'leaky LAST REMAINDER LIMIT WINDOW BURST'"
 
--- Exact times: departures are whole + part / limit microseconds apart, and the next one that is
--- free lies ahead + rest / limit microseconds after now.
+-- Exact times: departures are whole + part / limit microseconds apart, and the next free departure
+-- is ahead + rest / limit microseconds after now.
 local stored, whole, part, ahead, rest
-local mark, same, second -- of what is stored: '~' or ' ', the same limits, the departure's second
+local mark, same, second -- '~' or ' '; whether the stored limits are this call's; LAST's second
 
--- a * b / c, whole, and the rest, exactly for a, b and c up to 1e9: doubles are exact to 2^53 only,
--- so a is taken in two parts.
+-- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9. Doubles
+-- are exact only up to 2^53, so a is split into two parts.
 local function divide(a, b, c)
   local low = a % 32768
   local high = (a - low) / 32768 * b
@@ -36,7 +36,7 @@ local function divide(a, b, c)
 end
 
 -- [arguments] These lines are the same in every script.
--- Locals, since each look at a global is felt in server time.
+-- Locals, because each access to a global costs noticeable server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
@@ -65,12 +65,12 @@ else
     return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
                              "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the key at hand; after the loop, of the last one
-local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {}       -- the results of the loop for all keys but the last
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -110,7 +110,7 @@ for i = 1, n do
   stored = pcall('GET', key)
   if stored then
     local tag, t, r, l
-    if #stored > 33 then -- not an error, which is a table
+    if #stored > 33 then -- false for an error, which is a table without elements
       tag, t, r = struct.unpack('c6c16xc9', stored)
       t, r, l = tonumber(t), tonumber(r), limit
       same = string.sub(stored, 34) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
@@ -122,8 +122,8 @@ for i = 1, n do
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
-    -- As long as only the server's clock wrote, the TTL lasts an interval beyond the end of the
-    -- departure's second.
+    -- If every write used the server's clock, the TTL lasts until one interval after the end of the
+    -- second of LAST.
     if tag == 'leaky~' then mark = '~' elseif same and margin == 0 then second = t - t % 1000000 end
     same = same and (margin == 0 or tag == 'leaky~')
     if l ~= limit and r > 0 then
@@ -136,8 +136,8 @@ for i = 1, n do
     if ahead < 0 then ahead, rest = 0, 0 end
   end
 
-  -- The departures between now and the next free one, a begun interval counted whole: the nearest
-  -- number by division, which one exact comparison sets right. One more than `burst` may wait.
+  -- The departures between now and the next free one, rounded up: division gives the nearest whole
+  -- number, and one exact comparison corrects it. One request may pass, and `burst` more may wait.
   local used = (ahead * limit + rest) / window + 0.5
   used = used - used % 1
   if used <= burst then
@@ -169,21 +169,21 @@ if denied_by > 0 or cost == 0 then
   return {denied_by > 0 and 0 or 1, remaining, retry_after, reset_after, 0, denied_by}
 end
 
-local delay = reset_after -- the longest over the keys until a departure is free
+local delay = reset_after -- the longest time until a free departure, over all keys
 for i = n, 1, -1 do
   if i < n then
     key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second =
       unpack(kept[i])
   end
-  -- The last departure taken, and the next one that is free after it.
+  -- The last departure that this request takes, and the next free one after it.
   local parts = (cost - 1) * part % limit
   local last = ahead + (cost - 1) * whole + ((cost - 1) * part - parts) / limit
   rest = rest + parts
   if rest >= limit then last, rest = last + 1, rest - limit end
   local reset = last + whole + (rest + part > limit and 2 or rest + part > 0 and 1 or 0)
   if reset > reset_after then reset_after = reset end
-  -- An interval beyond the end of the departure's second, and a quarter longer, so that not every
-  -- call must look at the TTL or set it.
+  -- Until one interval after the end of that departure's second, and 25 % longer, so that not every
+  -- call has to check or set the TTL.
   last = now + last
   local begins = last - last % 1000000
   local ttl = (begins + 1000000 + whole + 1 - now + margin + 999) / 1000

@@ -1,29 +1,29 @@
--- sliding-window-counter: an estimate of the sliding window from two counters: the previous
--- window's counts by the share of it that still overlaps. Can let almost twice the limit pass.
+-- sliding-window-counter: estimates a sliding window from two counters. The previous window's units
+-- count in proportion to the overlap that is left. Almost twice the limit can pass.
 --
--- KEYS    one key for each limit: all allow and all record, or none does
+-- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
 --                       window  1 to 1e14 microseconds
---                       burst   empty: this algorithm has none
---         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
---                       now     0 to 4e15 microseconds since 1970, default the server's clock
---         What is left out at the end, or is empty, takes its default.
+--                       burst   must be empty: this algorithm has no burst
+--         then          cost    -1e9 to 1e9, default 1; 0 peeks, a negative cost refunds
+--                       now     0 to 4e15 microseconds since 1970, default: the server's clock
+--         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after -1 for never
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
+--         retry_after is -1 if the request can never be allowed
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string, 'counter START PREVIOUS CURRENT LIMIT WINDOW': START has 16 digits, PREVIOUS
---         and CURRENT 10, the others as many as they need; 'counter~' where a caller's clock set
---         its TTL
+--         and CURRENT 10, the others have no leading zeros; 'counter~' if the call that began this
+--         window gave now
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-counter', false, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'counter START PREVIOUS CURRENT LIMIT WINDOW'"
 
-local tag, start, previous, current, span -- of the window that counts; tag nil: nothing is stored
-local same -- whether limit and window stand there as they came
+local tag, start, previous, current, span -- of the window in force; tag is nil if nothing is stored
+local same -- whether the stored limit and window are spelled as in this call
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
--- Locals, since each look at a global is felt in server time.
+-- Locals, because each access to a global costs noticeable server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
@@ -52,12 +52,12 @@ else
     return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
                              "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the key at hand; after the loop, of the last one
-local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {}       -- the results of the loop for all keys but the last
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -95,7 +95,7 @@ for i = 1, n do
   tag, start, previous, current, span, same = nil, now - now % window, 0, 0, window, false
   if state then
     local s, p, c, w
-    if #state > 47 then -- not an error, which is a table
+    if #state > 47 then -- false for an error, which is a table without elements
       tag, s, p, c = struct.unpack('c8c16xc10xc10', state)
       s, p, c, w = tonumber(s), tonumber(p), tonumber(c), window
       same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
@@ -124,15 +124,15 @@ for i = 1, n do
     if cost > limit then
       retry_after = -1
     elseif retry_after >= 0 then
-      -- The first microsecond at which it fits: in this window, from now on, else in the next, into
-      -- which `current` is carried, else at its end. A guess first, halves where rounding bends it.
+      -- The first microsecond at which the request fits: in this window, from now on; else in the
+      -- next, which `current` carries into; else at its end. Guess, then bisect if rounding is off.
       local from, over, own, low, at = start, previous, current, elapsed, span
       if over / span + own + cost > limit then
         from, over, own, low = start + span, current, 0, -1
       end
       if over / span + own + cost <= limit then
         at = span - (limit - own - cost) * span / over
-        at = at + -at % 1 -- rounded up; no number where over is 0
+        at = at + -at % 1 -- rounded up; NaN if over is 0
         at = at > low and at or low + 1
         if at >= span then at = span - 1 end
         if over * (span - at) / span + own + cost > limit or
@@ -152,7 +152,7 @@ for i = 1, n do
     end
   end
 
-  -- How often a cost of 1 would be allowed in turn, by the very sums that would decide it.
+  -- How many requests of cost 1 would be allowed in turn, by the same sums that decide each one.
   local left = limit - carried - current
   left = left - left % 1
   if carried + (current + left) + 1 <= limit then
@@ -184,12 +184,12 @@ for i = n, 1, -1 do
       call('SET', key, string.format('%s%016d %010d %010d %d %d',
                                      tag, start, previous, current, limit, span), 'KEEPTTL')
     end
-    -- A TTL that the server's clock gave lasts until the next window ends: no need to look.
+    -- A TTL set by the server's clock lasts until the next window ends: no need to check it.
     if (margin > 0 or tag == 'counter~') and call('PTTL', key) < ttl then
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else
-    -- For a caller's clock a quarter longer than needed, so that not every call must set it.
+    -- With the caller's clock, 25 % longer than needed, so that not every call has to set it.
     if margin > 0 then ttl = ttl * 1.25 end
     if tag then ttl = math.max(ttl, call('PTTL', key)) end
     tag = margin > 0 and 'counter~' or 'counter '

@@ -1,28 +1,28 @@
--- sliding-window-log: at most `limit` units in any span of one `window`, exactly, for about
--- ten bytes a unit. The default.
+-- sliding-window-log: allows at most `limit` units in any span of one `window`, exactly. It takes
+-- about ten bytes per unit. The default algorithm.
 --
--- KEYS    one key for each limit: all allow and all record, or none does
+-- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
 --                       window  1 to 1e14 microseconds
---                       burst   empty: this algorithm has none
---         then          cost    -10000 to 10000, default 1; 0 looks, below 0 refunds
---                       now     0 to 4e15 microseconds since 1970, default the server's clock
---         What is left out at the end, or is empty, takes its default.
+--                       burst   must be empty: this algorithm has no burst
+--         then          cost    -10000 to 10000, default 1; 0 peeks, a negative cost refunds
+--                       now     0 to 4e15 microseconds since 1970, default: the server's clock
+--         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after -1 for never
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
--- Stored  a list: the microseconds of every unit allowed, oldest first
+--         retry_after is -1 if the request can never be allowed
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
+-- Stored  a list: the time of every allowed unit in microseconds since 1970, oldest first
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-log', false, -10000, 10000
 local COSTS = 'from -10000 to 10000 (gcra takes more)'
 local STATE = 'a list of microseconds, oldest first'
 
 local length, gone -- units stored, and how many of them have left the window
-local time, newest -- the key's time and the newest unit
+local time, newest -- the key's time, and the time of the newest unit
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
--- Locals, since each look at a global is felt in server time.
+-- Locals, because each access to a global costs noticeable server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
@@ -51,12 +51,12 @@ else
     return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
                              "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the key at hand; after the loop, of the last one
-local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {}       -- the results of the loop for all keys but the last
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -90,7 +90,7 @@ for i = 1, n do
   end
   -- [/arguments]
 
-  length = pcall('LLEN', key) -- an error is a table, and so are the errors that follow it
+  length = pcall('LLEN', key) -- an error is a table, and the calls below then fail likewise
   local oldest
   gone, time = 0, now
   if length ~= 0 then
@@ -105,7 +105,7 @@ for i = 1, n do
     if newest <= time - window then
       gone = length
     elseif oldest <= time - window then
-      -- The first live unit, by steps that double and then by halves: few looks, however many left.
+      -- Find the first live unit: double the step, then bisect. Few calls, however many have left.
       local low, high, step = 0, length - 1, 1
       while high - low > 1 do
         local middle = low + step < high and low + step or math.floor((low + high) / 2)
@@ -173,7 +173,7 @@ for i = n, 1, -1 do
     if length > 0 then call('UNLINK', key) end
   else
     if gone > 0 then call('LTRIM', key, gone, '-1') end
-    -- A quarter longer than needed, so that not every call must set it.
+    -- 25 % longer than needed, so that not every call has to set it.
     local ttl = (need + margin + 999) / 1000
     if length == 0 or call('PTTL', key) < ttl then
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))

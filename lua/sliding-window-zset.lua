@@ -1,29 +1,29 @@
--- sliding-window-zset: at most `limit` units in any span of one `window`, exactly, in a sorted
--- set, as it is often done: the same answers as sliding-window-log for twelve times the memory.
+-- sliding-window-zset: allows at most `limit` units in any span of one `window`, exactly, and keeps
+-- them in a sorted set. Same replies as sliding-window-log, for twelve times the memory.
 --
--- KEYS    one key for each limit: all allow and all record, or none does
+-- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
 --                       window  1 to 1e14 microseconds
---                       burst   empty: this algorithm has none
---         then          cost    -10000 to 10000, default 1; 0 looks, below 0 refunds
---                       now     0 to 4e15 microseconds since 1970, default the server's clock
---         What is left out at the end, or is empty, takes its default.
+--                       burst   must be empty: this algorithm has no burst
+--         then          cost    -10000 to 10000, default 1; 0 peeks, a negative cost refunds
+--                       now     0 to 4e15 microseconds since 1970, default: the server's clock
+--         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after -1 for never
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
--- Stored  a sorted set: a member 'MICROSECONDS:SEQUENCE' for every unit allowed, the sequence with
---         ten digits, scored by its microseconds
+--         retry_after is -1 if the request can never be allowed
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
+-- Stored  a sorted set: a member 'MICROSECONDS:SEQUENCE' for every allowed unit, scored by its
+--         microseconds; the sequence number has ten digits
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-zset', false, -10000, 10000
 local COSTS = 'from -10000 to 10000 (gcra takes more)'
 local STATE = "a sorted set of members 'MICROSECONDS:SEQUENCE' scored by their microseconds"
 
 local length, gone -- members stored, and how many of them have left the window
-local time, newest, sequence -- the key's time, the newest unit and its sequence number, -1 for none
+local time, newest, sequence -- the key's time; the newest unit; the last sequence at time, or -1
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
--- Locals, since each look at a global is felt in server time.
+-- Locals, because each access to a global costs noticeable server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
@@ -52,12 +52,12 @@ else
     return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
                              "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the key at hand; after the loop, of the last one
-local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {}       -- the results of the loop for all keys but the last
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -146,7 +146,7 @@ for i = n, 1, -1 do
   if i < n then key, window, length, gone, time, newest, sequence = unpack(kept[i]) end
   local need, ttl = (newest or 0) + window - now, length > 0 and call('PTTL', key) or -1
   if gone == length then
-    -- All at once and by another thread, rather than one by one.
+    -- Free all members at once in another thread, rather than one by one in this call.
     if length > 0 then call('UNLINK', key) end
   elseif gone > 0 then
     call('ZREMRANGEBYRANK', key, '0', gone - 1)
@@ -163,7 +163,7 @@ for i = n, 1, -1 do
       end
     end
   end
-  -- A quarter longer than needed, so that not every call must set it.
+  -- 25 % longer than needed, so that not every call has to set it.
   need = (need + margin + 999) / 1000
   if cost > 0 or gone < length then
     if gone == length then

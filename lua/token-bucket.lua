@@ -1,27 +1,27 @@
--- token-bucket: a bucket of `burst` tokens, filled at `limit` tokens a `window`; a unit takes one.
+-- token-bucket: a bucket of `burst` tokens refills at `limit` per `window`. A unit takes one token.
 --
--- KEYS    one key for each limit: all allow and all record, or none does
+-- KEYS    one key for each limit; if any key denies the request, none records it
 -- ARGV    for each key  limit   1 to 1e9
 --                       window  1 to 1e14 microseconds
---                       burst   1 to 1e9, default limit; limit * burst at most 2^53,
+--                       burst   1 to 1e9, default: limit; limit * burst at most 2^53,
 --                               burst * window / limit at most 4e15
---         then          cost    -1e9 to 1e9, default 1; 0 looks, below 0 refunds
---                       now     0 to 4e15 microseconds since 1970, default the server's clock
---         What is left out at the end, or is empty, takes its default.
+--         then          cost    -1e9 to 1e9, default 1; 0 peeks, a negative cost refunds
+--                       now     0 to 4e15 microseconds since 1970, default: the server's clock
+--         Empty arguments, and those omitted at the end, take their defaults.
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
---         retry_after -1 for never
--- Errors  ERR for a wrong argument, WRONGTYPE for a key that holds something else: nothing written
--- Stored  a string, 'tokens TOKENS AT LIMIT WINDOW BURST': the tokens (17 significant digits in 22
---         characters) that there were at AT (16 digits), the others with as many digits as they
---         need; 'tokens~' once a caller's clock wrote
+--         retry_after is -1 if the request can never be allowed
+-- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
+-- Stored  a string, 'tokens TOKENS AT LIMIT WINDOW BURST': the number of tokens (17 significant
+--         digits in 22 characters) at the time AT (16 digits); the others have no leading zeros;
+--         'tokens~' once a call that gave now has written
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'token-bucket', true, -1e9, 1e9
 local COSTS, STATE = 'from -1e9 to 1e9', "a string 'tokens TOKENS AT LIMIT WINDOW BURST'"
 
-local state, tokens, time -- what the bucket holds at `time`, the later of now and the last writing
-local tag, had, at, same -- of the stored bucket; same: with the limits that came
+local state, tokens, time -- tokens are those at `time`, the later of now and the last write
+local tag, had, at, same -- the stored bucket; same: it was written with this call's limits
 
--- Microseconds from `at` until a bucket that then held `have` tokens holds `enough`, rounded up.
+-- Returns the microseconds, rounded up, in which a bucket refills from `have` tokens to `enough`.
 local function filled(have, enough, rate_limit, rate_window)
   if have >= enough then return 0 end
   local wait = (enough - have) * rate_window / rate_limit
@@ -32,7 +32,7 @@ local function filled(have, enough, rate_limit, rate_window)
 end
 
 -- [arguments] These lines are the same in every script.
--- Locals, since each look at a global is felt in server time.
+-- Locals, because each access to a global costs noticeable server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local n = #KEYS
 if n == 0 then
@@ -61,12 +61,12 @@ else
     return redis.error_reply('ERR ' .. NAME .. ': now must be a whole number of microseconds ' ..
                              "from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
-  margin = 3600000000 -- the caller's clock may be slower than the server's, which counts the TTL
+  margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the key at hand; after the loop, of the last one
-local kept = n > 1 and {}       -- what the loop leaves of the keys before the last one
+local key, limit, window, burst -- of the current key; after the loop, of the last key
+local kept = n > 1 and {}       -- the results of the loop for all keys but the last
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -103,7 +103,7 @@ for i = 1, n do
   state = pcall('GET', key)
   tokens, time, tag, had, at, same = burst, now, 'tokens ', nil, nil, false
   if state then
-    if #state > 47 then -- not an error, which is a table
+    if #state > 47 then -- false for an error, which is a table without elements
       tag, had, at = struct.unpack('c7c22xc16', state)
       had, at = tonumber(had), tonumber(at)
       same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
@@ -155,12 +155,12 @@ for i = n, 1, -1 do
   else
     local reset = time + filled(tokens, burst, limit, window) - now
     if cost > 0 and reset > reset_after then reset_after = reset end
-    -- To the end of the second in which the bucket is full, and a quarter longer, so that not every
-    -- call must look at the TTL or set it.
+    -- Until the end of the second in which the bucket is full, and 25 % longer, so that not every
+    -- call has to check or set the TTL.
     local full = time + (burst - tokens) * window / limit
     local begins = full - full % 1000000
     local ttl = (begins + 1001000 - now + margin + 999) / 1000
-    local second -- in which the stored one is full, where only the server's clock wrote
+    local second -- in which the stored bucket is full, if every write used the server's clock
     if same then
       call('SETRANGE', key, '7', string.format('%022.17g %016d', tokens, time))
       second = at + (burst - had) * window / limit

@@ -1,4 +1,4 @@
--- At most ARGV[3] requests in a window of ARGV[2] ms; ARGV[1] is the time in ms. Replies 1 or 0.
+-- Allows ARGV[3] requests in a window of ARGV[2] ms; ARGV[1] is the time in ms. Replies 1 or 0.
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)

@@ -1,8 +1,8 @@
--- The same sorted set, but a request is recorded only if it is allowed. Replies the count with this
--- request in it, or 0.
+-- The same sorted set, but it records a request only if the request is allowed. Replies the count
+-- including this request, or 0.
 --
--- What goes wrong: the members are still times. Requests in one millisecond are one entry, and all of
--- them find room for one more.
+-- What goes wrong: the members are still times. Requests in one millisecond are one entry, so each of
+-- them finds room for one more.
 --
 -- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 \
 --     --script check-then-add.lua --args '{now_ms} {window_ms} {limit}' \

@@ -1,8 +1,8 @@
--- Record, count, and then forget what is old. Members are unique here.
+-- Record the request, count, and then remove old requests. Members are unique here.
 --
--- What goes wrong: what has left the window is still there when it is counted. Who asks once in two
--- seconds, against a limit of one a second, is denied each time but the first. A TTL as long as the
--- window would hide that, as long as nobody asks more often.
+-- What goes wrong: the count includes requests that have left the window. With a limit of one a
+-- second, a client that sends one request every two seconds is denied every time except the first. A
+-- TTL as long as the window would hide this unless a client sends requests more often.
 --
 -- $ rlctl burst steady --limit 1/1s --rate 30/min --requests 6 \
 --     --script counts-before-pruning.lua --args '{now_ms} {window_ms} {limit} {id}' \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A counter for each five seconds where scripts are not allowed: INCR, then EXPIRE, two commands.
+# A counter for each five seconds, without scripts: INCR, then EXPIRE, as two commands.
 #
-# What goes wrong: a client that dies between the two leaves a key that never expires. Each such key
+# What goes wrong: a client that dies between the two commands leaves a key that never expires. The key
 # stays until somebody finds it.
 #
 # $ ./crash-between.sh
@@ -16,17 +16,17 @@ key=ann:353445157
 
 export -f cli
 export folder
-# Bash's own word that it was killed is not part of the story.
+# Hide the message that bash prints about the killed process.
 {
   bash -c '
   cli INCR "$1" >/dev/null
-  kill -KILL $$ # out of memory, a deployment, a power cut
+  kill -KILL $$ # out of memory, a deployment or a power cut
   cli EXPIRE "$1" 6
 ' client "$key" || true
 } 2>/dev/null
 echo "INCR, then EXPIRE: ttl $(cli TTL "$key")"
 
-# Its script counts and sets the TTL in one.
+# The script of rlctl counts and sets the TTL in one step.
 rlctl check -q -s "$folder/socket" --algorithm fixed-window --limit 10/5s -- ann
 (($(cli PTTL ann) > 0))
 echo "rlctl check: has a ttl"

@@ -1,12 +1,13 @@
--- INCR a counter, and EXPIRE it on the first request: a window that begins when somebody comes. In one
--- script, so that nothing comes between the two. Replies the count.
+-- INCR a counter, and EXPIRE it on the first request: the window begins with the first request. One
+-- script does both, so that nothing comes between them. Replies the count.
 --
--- What goes wrong: it has no edge that all know, but it has one. Around the edge of a minute it looks
--- clean; who asks once, waits until the counter is about to expire and then asks for all that is left,
--- has a new counter right after: 19 pass within a second, against a limit of 10 in two.
+-- What goes wrong: the window still has an edge, one for each client. The edge of a minute shows
+-- nothing. But a client that sends one request, waits until the counter is about to expire, and then
+-- sends all that are left, gets a new counter right after: 19 requests pass within a second, against a
+-- limit of 10 in two seconds.
 --
--- It lives by its TTL. Virtual time passes for that where a script is told the time: {now_ms}, which
--- this one ignores.
+-- The script decides by its TTL. Virtual time passes for TTLs only if a script gets the time: this one
+-- gets {now_ms} and ignores it.
 --
 -- $ rlctl burst boundary --limit 10/2s \
 --     --script first-request-window.lua --args '{window_s} {now_ms}' --allowed-when '<=limit' \

@@ -1,7 +1,7 @@
--- A counter for each five seconds: INCR, and a TTL of six seconds when it is new. Replies the count.
+-- A counter for each five seconds: INCR, and a TTL of six seconds if it is new. Replies the count.
 --
--- What goes wrong: it is called a rolling window, and is none. 20 pass within 20 ms around the edge
--- of two buckets, against a limit of 10 in 5 s.
+-- What goes wrong: people call this a rolling window, but it is not. Around the edge of two windows, 20
+-- requests pass within 20 ms, against a limit of 10 in 5 s.
 --
 -- $ rlctl burst boundary --limit 10/5s \
 --     --script five-second-counter.lua --keys '{key}:{window_index}' --args '' \

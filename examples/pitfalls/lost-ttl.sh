@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# A string as a counter: GET it; if there is none SET it to 1 with a TTL, else INCR it.
+# A string as a counter: GET it; if it does not exist, SET it to 1 with a TTL, else INCR it.
 #
-# What goes wrong: the key can expire between GET and INCR, and INCR then makes a new one, without a
-# TTL. Nothing will ever set it back: once it has counted to the limit that user is locked out for
-# ever.
+# What goes wrong: the key can expire between GET and INCR, and INCR then makes a new key without a
+# TTL. Nothing ever resets this key: once it has reached the limit, the user is locked out for ever.
 #
 # $ ./lost-ttl.sh
 # > string counter: ttl -1, allowed 3 of 10
@@ -15,10 +14,10 @@ cd "$(dirname "$0")"
 
 key=rate:login:ann limit=3
 
-# In a transaction nothing comes between; here something does.
-cli SET "$key" 1 PX 50 >/dev/null # ann's first request, nearly a period ago
-[[ $(cli GET "$key") == 1 ]]      # her second one sees it, so that it is going to count up
-sleep 0.2                         # the period ends
+# Nothing can come between the commands of a transaction; here something does.
+cli SET "$key" 1 PX 50 >/dev/null # ann's first request, almost a window ago
+[[ $(cli GET "$key") == 1 ]]      # her second request sees the key, so it will INCR it
+sleep 0.2                         # the window ends
 cli INCR "$key" >/dev/null
 
 allowed=1

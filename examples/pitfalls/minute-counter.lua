@@ -1,9 +1,9 @@
--- A counter for each minute, under a key that holds the number of the minute. Replies true where the
--- user is to be limited, else false.
+-- A counter for each minute, under a key that contains the number of the minute. Replies true to deny
+-- the request, else false.
 --
--- What goes wrong: each minute begins with nothing. Two at 10:01:59 and two by 10:02:01 pass a limit
--- of three a minute; a thousand at the end of a minute and a thousand as the next begins pass a limit
--- of a thousand, 2000 within 20 ms.
+-- What goes wrong: each minute starts at zero. Two requests at 10:01:59 and two by 10:02:01 pass a
+-- limit of three a minute. A thousand at the end of a minute and a thousand at the start of the next
+-- pass a limit of a thousand: 2000 within 20 ms.
 --
 -- $ rlctl burst boundary --limit 1000/60s \
 --     --script minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' \

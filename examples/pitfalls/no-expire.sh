@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A sorted set for each client, pruned whenever that client asks; no EXPIRE.
+# A sorted set for each client, pruned whenever that client sends a request, without EXPIRE.
 #
-# What goes wrong: who never comes back is never pruned. Twenty clients ask once and leave; when the
-# window is long over, twenty keys are still there.
+# What goes wrong: the set of a client that never comes back is never pruned. Twenty clients send one
+# request each; long after the window has ended, twenty keys are still there.
 #
 # $ ./no-expire.sh
 # > sorted sets: 20 keys left
@@ -27,5 +27,5 @@ for client in {1..20}; do
   rlctl check -q -s "$folder/socket" --limit "5/${window_ms}ms" -- "$client"
 done
 sleep 0.3
-cli KEYS '*' >/dev/null # expires what is due
+cli KEYS '*' >/dev/null # makes the server expire keys that are due
 echo "rlctl check: $(cli DBSIZE) keys left"

@@ -1,8 +1,8 @@
--- Forget what is old, record this request, count. Members are unique, and the order is right.
+-- Remove old requests, record this one, count. Members are unique, and the order is right.
 --
--- What goes wrong: requests that are denied are recorded, too. A client that keeps trying, once a
--- second against a limit of five a minute, never gets back in: in ten minutes 5 of its requests pass,
--- where 50 should.
+-- What goes wrong: the script records denied requests too. A client that keeps trying once a second,
+-- against a limit of five a minute, never gets back in: in ten minutes 5 of its requests pass instead
+-- of 50.
 --
 -- $ rlctl burst steady --limit 5/60s --rate 1/s --duration 10m \
 --     --script records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit' \

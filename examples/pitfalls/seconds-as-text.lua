@@ -1,10 +1,10 @@
--- A leaky bucket: a request is sent when its turn comes, so many a second. The sorted set has the
--- times of sending, in seconds; the reply is how long to wait.
+-- A leaky bucket: requests go on one after another, at a fixed rate. The sorted set holds the times at
+-- which they go on, in seconds; the reply is how long to wait.
 --
--- What goes wrong: tostring(), like '..', writes 14 digits. Of the seconds since 1970 that leaves tenths
--- of a millisecond, and at 30,000 a second the next turn, 0.03 ms later, is the same text as the last
--- one: nobody waits. 60,000 requests at one instant, which should take two seconds, are all sent at
--- once. (Besides, the key has no TTL, and the queue no end.)
+-- What goes wrong: tostring(), like '..', writes 14 digits. For seconds since 1970, these reach down to
+-- a tenth of a millisecond. At 30,000 a second, the next turn is 0.03 ms later and becomes the same
+-- text as the last one, so nobody waits. 60,000 requests at one instant, which should take two seconds,
+-- all go on at once. (Besides, the key has no TTL, and the queue has no limit.)
 --
 -- $ rlctl burst steady --limit 30000/1s --rate 1000M/s --requests 60000 \
 --     --script seconds-as-text.lua --args '{now} {limit}' --allowed-when always --delay-unit s \

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# A server for the sequences beside this file: of its own, on a socket in a temporary folder, gone
-# when the script that sources this ends. `cli COMMAND…` asks it.
+# Starts a server for the scripts in this folder, on a socket in a temporary folder. The server stops
+# when the script that sources this file ends. `cli COMMAND…` sends it a command.
 
 folder=$(mktemp -d)
 binary=$(command -v redis-server || command -v valkey-server || command -v redis-check-rdb)
-# Debian's redis-check-rdb is the server when it is called by the server's name.
+# Debian's redis-check-rdb acts as the server if it is called by the server's name.
 ln -s "$binary" "$folder/redis-server"
 "$folder/redis-server" --port 0 --unixsocket "$folder/socket" --dir "$folder" --save '' >"$folder/log" 2>&1 &
 server=$!

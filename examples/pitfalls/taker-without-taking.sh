@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A token bucket of two scripts: a filler, run by a timer, adds tokens to a sorted set for each
-# client; a taker is run for each request.
+# A token bucket made of two scripts: a timer runs the filler, which adds tokens to a sorted set for
+# each client; each request runs the taker.
 #
-# What goes wrong: the taker counts the tokens and takes none. As long as there is one, everything
-# passes. (And where the timer's process has died, nothing does.)
+# What goes wrong: the taker counts the tokens but takes none. As long as there is one token, every
+# request passes. (And if the timer's process has died, none does.)
 #
 # $ ./taker-without-taking.sh
 # > two scripts: 100 of 100 passed with 5 tokens

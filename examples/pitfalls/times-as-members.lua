@@ -1,9 +1,9 @@
--- The sorted set that most people write: forget what is old, record this request, count.
+-- The sorted set that most people write: remove old requests, record this one, count.
 -- The time of a request in milliseconds is both its score and its member.
 --
--- What goes wrong: a set has each member once, so that requests in the same millisecond are one
--- entry. Of 15 requests, two in each millisecond, 10 pass a limit of 5; all in one millisecond, all
--- 15 do.
+-- What goes wrong: a set holds each member only once, so requests in the same millisecond are one
+-- entry. If 15 requests come two in each millisecond, 10 pass a limit of 5; if all come in one
+-- millisecond, all 15 pass.
 --
 -- $ rlctl burst steady --limit 5/60s --rate 2000/s --requests 15 \
 --     --script times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' \

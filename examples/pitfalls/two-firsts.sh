@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The same counter: GET it; if there is none SET it to 1 with a TTL, else INCR it.
+# The same counter: GET it; if it does not exist, SET it to 1 with a TTL, else INCR it.
 #
-# What goes wrong: two first requests at the same time both find none, and both set it to 1. One of
-# them is not counted, so that a limit of 3 lets 4 pass; with a hundred clients at once, 102.
+# What goes wrong: two first requests at the same time both find no counter, and both set it to 1. One
+# of them is not counted, so a limit of 3 lets 4 pass; with a hundred clients at once, 102.
 #
 # $ ./two-firsts.sh
 # > string counter: 4 passed a limit of 3
@@ -17,7 +17,7 @@ key=rate:login:ann limit=3 passed=0
 one=$(cli GET "$key")
 other=$(cli GET "$key")
 for seen in "$one" "$other"; do
-  [[ -z $seen ]] # none: so each begins to count
+  [[ -z $seen ]] # no counter, so each request starts one
   cli SET "$key" 1 EX 61 >/dev/null
   passed=$((passed + 1))
 done

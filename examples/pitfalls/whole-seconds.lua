@@ -1,8 +1,8 @@
 -- Prune, count, record if there is room; unique members. Times are whole seconds.
 --
--- What goes wrong: a request of second 59.999 is taken for one of second 59, and leaves the window of
--- one second as the clock shows 60: a sliding window that is as coarse as a fixed one. Of 20
--- requests within 20 ms, 20 pass a limit of 10 a second.
+-- What goes wrong: a request at 59.999 s counts as one at 59 s, and leaves the window of one second as
+-- soon as the clock shows 60. This sliding window is as coarse as a fixed one: 20 of 20 requests within
+-- 20 ms pass a limit of 10 a second.
 --
 -- $ rlctl burst boundary --limit 10/1s \
 --     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}' \

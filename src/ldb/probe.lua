@@ -1,23 +1,23 @@
--- What a probed script loads first: probes that tell the debugger what local variables hold, and a
--- `redis` for the script, whose calls are told and whose TIME can be set.
+-- Loaded before a probed script. It provides the probes, which report the values of local variables
+-- to the debugger, and a `redis` for the script that reports its calls and can set TIME.
 --
--- Arguments  telling          whether calls are told; probes do
---            seconds, micros  what TIME answers; without them the server does
+-- Arguments  telling          whether to report calls; probes always report
+--            seconds, micros  the reply of TIME; without them, the server replies
 -- Returns    the script's `redis`
---            the probe: probe(part, place, values...) tells what is not as it was told last of
---            this place, at once if `part` is above 0, else with the next one; probe() is a new
---            number; probe(server) is the script's `redis` too, if that is what `server` is
---
--- Lines of redis.debug() are told, in letters, digits and signs that no server quotes (encode):
---   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; part 8
+--            the probe: probe(part, place, values...) reports the values that changed since the
+--            last report for this place: at once if `part` is above 0, else with the next report.
+--            probe() returns a new number. probe(server) returns the script's `redis` if `server`
+--            is the real one, else `server` itself.
+-- Reports are lines of redis.debug(), made of letters, digits and signs that no server quotes (see
+-- encode):
+--   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; then part 8
 --   ~rl:C;GET;k                  a call, before it is executed
---   ~rl:C;TIME=17;5              a call, and its answer
--- Values: n nil, t true, f false, d number, s string, o and the type of what shows nothing, c for a
--- table that is around itself or too deep; {d1;d2;sx=d3;} a table: what has no key has the next
--- whole number, and ~9; says that there is more, and at least so many of these.
---
--- Nothing here may change what the script does: no globals are written, no metamethods run, and
--- what fails is left out; but a stack that overflows here is raised, as it would have overflowed.
+--   ~rl:C;TIME=17;5              a call and its reply
+-- Values: n nil, t true, f false, d number, s string; o and the type for a function and the like; c
+-- for a table within itself or nested too deep; {d1;d2;sx=d3;} a table: a value without a key has
+-- the next whole number as its key, and ~9; says that fields are left out and that #table is 9.
+-- This code must not change what the script does: it writes no globals and runs no metamethods, and
+-- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
 
 local telling, seconds, micros = ...
 local real = redis
@@ -29,7 +29,7 @@ local lower, concat = string.lower, table.concat
 
 local DEEPEST, MOST_FIELDS, FIELD_BYTES = 100, 1000, 1024
 
-local script_redis -- a table that stands for the real one
+local script_redis -- a table in place of the real `redis`
 
 local codes = setmetatable({}, {
   __index = function(known, c)
@@ -51,7 +51,7 @@ local function plain(value, kind)
   return 'o' .. kind
 end
 
-local pieces, size, around, left -- of the table that is written; how many fields may follow
+local pieces, size, around, left -- of the table being written; left: how many fields may follow
 
 local function add(value, depth)
   local kind = type(value)
@@ -98,11 +98,11 @@ local function table_text(value)
   return concat(pieces, '', 1, size)
 end
 
--- By these is known what is no value of a table, or not worth to be kept.
+-- Placeholders for values that a table cannot hold, or that are not worth keeping.
 local signs = { ['nil'] = {}, ['function'] = {}, thread = {}, userdata = {} }
 local MINUS_ZERO = {}
 
-local told, line = {}, '' -- by place: the values, tables as text under the index below 0
+local told, line = {}, '' -- told: by place, its values; a table's text is at the negative index
 
 local function tell(part, place, ...)
   local known, values = told[place], { ... }
@@ -154,8 +154,8 @@ local function probe(part, ...)
     activations = activations + 1
     return activations
   end
-  -- The server looks at the time, and whether the script is to stop, at each 100,000th instruction,
-  -- if that is the script's own. In a loop that takes a divisor of that many it never would be.
+  -- Every 100,000 instructions the server checks the time and whether to stop the script, but only
+  -- if that instruction is the script's own. A loop whose length divides 100,000 might never stop.
   ticks = ticks + 1
   if ticks % 8 == 0 then
     for _ = 1, ticks % 89 do end
@@ -164,7 +164,7 @@ local function probe(part, ...)
   check(pcall(tell, part, ...))
 end
 
--- As the server writes it; '#' where that is in the fewest digits, as it is since 7.2.
+-- The number as the server writes it; '#' marks the fewest digits, which servers write since 7.2.
 local function word_of(number)
   if version < 0x070200 then return encode(format('%.17g', number)) end
   if number % 1 == 0 and number > -2 ^ 63 and number < 2 ^ 63 then return format('%.0f', number + 0) end
@@ -172,7 +172,7 @@ local function word_of(number)
   return '#' .. encode(format('%.17g', number))
 end
 
--- Not of what will be refused: no words, or one that is neither string nor number (concat raises).
+-- Skips calls that will be refused: no words, or one not a string or a number (concat raises).
 local function tell_call(answer, ...)
   local words, count = { ... }, select('#', ...)
   if count == 0 then return end
