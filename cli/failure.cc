@@ -59,12 +59,11 @@ Problem describe_unmasked(const std::exception& error) {
     return describe_configuration(*e);
   }
   Problem problem{.code = "internal", .message = error.what()};
-  if (const auto* e = dynamic_cast<const HintedError*>(&error)) problem.hint = e->hint();
-  if (dynamic_cast<const UsageError*>(&error) != nullptr) {
-    problem.code = "usage";
-    problem.usage_advice = true;
-  } else if (dynamic_cast<const InputError*>(&error) != nullptr) {
-    problem.code = "input";
+  if (const auto* e = dynamic_cast<const UsageError*>(&error)) {
+    const bool is_input = dynamic_cast<const InputError*>(&error) != nullptr;
+    problem.hint = e->hint();
+    problem.code = is_input ? "input" : "usage";
+    problem.usage_advice = !is_input;
   } else if (dynamic_cast<const OutputError*>(&error) != nullptr) {
     problem.code = "output";
   } else if (dynamic_cast<const Interrupted*>(&error) != nullptr) {

@@ -1,9 +1,9 @@
-# rlctl_library(NAME LIBRARY...): a static library of the .cc files in this folder and in the folders
-# named after FOLDERS, which uses these libraries.
+# rlctl_library(NAME LIBRARY... [FOLDERS FOLDER...] [PRIVATE LIBRARY...]): a static library of the
+# .cc files in this folder and in FOLDERS below it.
 #
-# The files are compiled some at a time (a unity build) and share one precompiled header, since most
-# of the time would go into parsing the same headers again. Therefore names in anonymous namespaces
-# must be unique within a folder; the compiler says where they are not.
+# Its files are compiled in batches (a unity build) and share one precompiled header, because most of
+# the time would be spent on parsing the same headers again and again. Names in anonymous namespaces
+# must therefore be unique within a library; the compiler reports those that are not.
 
 function(rlctl_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;PRIVATE")
@@ -19,7 +19,9 @@ function(rlctl_library name)
 endfunction()
 
 function(rlctl_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RLCTL_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  # GCC takes the files that a unity build includes for headers.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   if(target STREQUAL "rlctl_base")
     target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/base/precompiled.h")
   else()

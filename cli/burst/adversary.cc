@@ -11,7 +11,7 @@
 #include "adversary/trial.h"
 #include "cli/burst/adversary_report.h"
 #include "cli/burst/command.h"
-#include "cli/burst/workplace.h"
+#include "cli/burst/server.h"
 #include "cli/failure.h"
 #include "cli/term/destination.h"
 #include "cli/term/progress.h"
@@ -30,23 +30,23 @@ constexpr microseconds kYearToCome{
 
 /// By what a script is told the time; null where it is told in µs, and where a window is so short
 /// that it makes no sense.
-const traffic::Placeholder* rounding_of(const traffic::Contestant& contestant) {
-  if (!contestant.foreign) return nullptr;
-  const auto* told = coarsest_time(*contestant.foreign);
-  const bool makes_sense = told != nullptr && told->tick <= contestant.limits.front().window;
+const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate) {
+  if (!candidate.foreign) return nullptr;
+  const auto* told = coarsest_time(*candidate.foreign);
+  const bool makes_sense = told != nullptr && told->tick <= candidate.limits.front().window;
   return makes_sense ? told : nullptr;
 }
 
-microseconds tick_of(const traffic::Contestant& contestant) {
-  const auto* told = rounding_of(contestant);
+microseconds tick_of(const traffic::Candidate& candidate) {
+  const auto* told = rounding_of(candidate);
   return told != nullptr ? told->tick : microseconds{1};
 }
 
 /// A multiple of the window, and of the ticks of those that are told the time in such.
 microseconds base_for(const BurstPlan& plan) {
   auto step = plan.limits.front().window.count();
-  for (const auto& contestant : plan.contestants) {
-    step = std::lcm(step, tick_of(contestant).count());
+  for (const auto& candidate : plan.candidates) {
+    step = std::lcm(step, tick_of(candidate).count());
   }
   return microseconds{(kYearToCome.count() + step - 1) / step * step};
 }
@@ -55,12 +55,12 @@ class AdversarySession {
  public:
   AdversarySession(const BurstPlan& plan, Invocation& invocation, bool shows_progress)
       : plan_(plan), invocation_(invocation), progress_(shows_progress) {
-    if (!plan.model) workplace_ = std::make_unique<Workplace>(invocation);
+    if (!plan.model) server_ = std::make_unique<BurstServer>(invocation);
   }
 
   /// Appends the runs to the report.
   void run(AdversaryReport& report) {
-    for (std::size_t i = 0; i < plan_.contestants.size() && !report.interrupted; ++i) {
+    for (std::size_t i = 0; i < plan_.candidates.size() && !report.interrupted; ++i) {
       report.runs.push_back(run_one(i, report));
       report.interrupted = report.runs.back().result.interrupted;
     }
@@ -73,24 +73,24 @@ class AdversarySession {
   [[nodiscard]] adversary::SearchResult search_script(std::size_t number,
                                                       const AdversaryReport& report);
 
-  [[nodiscard]] adversary::Premises premises_for(const traffic::Contestant& contestant,
-                                                 std::string prefix) const;
+  [[nodiscard]] adversary::Preconditions premises_for(const traffic::Candidate& candidate,
+                                                      std::string prefix) const;
 
   const BurstPlan& plan_;
   Invocation& invocation_;
   Progress progress_;
-  std::unique_ptr<Workplace> workplace_;
+  std::unique_ptr<BurstServer> server_;
 };
 
 adversary::SearchResult AdversarySession::search(adversary::Trial& trial, std::size_t number,
                                                  const AdversaryReport& report) {
-  const auto& contestant = plan_.contestants[number];
-  const auto runs = static_cast<double>(plan_.contestants.size());
+  const auto& candidate = plan_.candidates[number];
+  const auto runs = static_cast<double>(plan_.candidates.size());
   const auto on_progress = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
     const auto share = static_cast<double>(asked) / static_cast<double>(of);
     progress_.update((static_cast<double>(number) + std::min(share, 1.0)) / runs,
                      fmt::format("{} requests; {}: {} within a window",
-                                 static_cast<std::int64_t>(runs) * of, name_of(contestant), worst));
+                                 static_cast<std::int64_t>(runs) * of, name_of(candidate), worst));
   };
   return adversary::search(trial,
                            {.limit = report.limit,
@@ -98,16 +98,16 @@ adversary::SearchResult AdversarySession::search(adversary::Trial& trial, std::s
                             .budget = report.budget,
                             .seed = report.seed,
                             .base = report.base,
-                            .tick = tick_of(contestant)},
+                            .tick = tick_of(candidate)},
                            invocation_.interrupt, on_progress);
 }
 
 /// Of rlctl's own scripts it is known that all of their state is in their KEYS.
-adversary::Premises AdversarySession::premises_for(const traffic::Contestant& contestant,
-                                                   std::string prefix) const {
-  using State = adversary::Premises::State;
-  if (!contestant.foreign) return {};
-  const auto state = workplace_->is_private() ? State::kOwnServer : State::kUnderPrefix;
+adversary::Preconditions AdversarySession::premises_for(const traffic::Candidate& candidate,
+                                                        std::string prefix) const {
+  using State = adversary::Preconditions::State;
+  if (!candidate.foreign) return {};
+  const auto state = server_->is_private() ? State::kOwnServer : State::kUnderPrefix;
   constexpr microseconds kTolerance{20'000};
   return {.state = state,
           .ttl_tolerance = std::min(kTolerance, plan_.limits.front().window / 10),
@@ -116,24 +116,24 @@ adversary::Premises AdversarySession::premises_for(const traffic::Contestant& co
 
 adversary::SearchResult AdversarySession::search_script(std::size_t number,
                                                         const AdversaryReport& report) {
-  const auto& contestant = plan_.contestants[number];
+  const auto& candidate = plan_.candidates[number];
   const adversary::TrialKeys keys;
-  const auto prefix = workplace_->next_prefix();
-  const auto script = traffic::make_script(contestant, keys, prefix);
-  const Cleaning cleaning(*workplace_, contestant, *script);
-  adversary::ScriptTrial trial(workplace_->connections(1).front(), *script, report.cost,
-                               premises_for(contestant, prefix));
+  const auto prefix = server_->next_prefix();
+  const auto script = traffic::make_script(candidate, keys, prefix);
+  const Cleaning cleaning(*server_, candidate, *script);
+  adversary::ScriptTrial trial(server_->connections(1).front(), *script, report.cost,
+                               premises_for(candidate, prefix));
   return search(trial, number, report);
 }
 
 AdversaryRun AdversarySession::run_one(std::size_t number, const AdversaryReport& report) {
-  const auto& contestant = plan_.contestants[number];
-  AdversaryRun run{.name = std::string(name_of(contestant)),
-                   .algorithm = contestant.algorithm,
-                   .tick = tick_of(contestant)};
-  if (const auto* told = rounding_of(contestant)) run.told_by = told->name;
+  const auto& candidate = plan_.candidates[number];
+  AdversaryRun run{.name = std::string(name_of(candidate)),
+                   .algorithm = candidate.algorithm,
+                   .tick = tick_of(candidate)};
+  if (const auto* told = rounding_of(candidate)) run.told_by = told->name;
   if (plan_.model) {
-    adversary::ModelTrial trial(contestant, report.cost);
+    adversary::ModelTrial trial(candidate, report.cost);
     run.result = search(trial, number, report);
   } else {
     run.result = search_script(number, report);
@@ -160,9 +160,9 @@ AdversaryReport search_all(const BurstPlan& plan, Invocation& invocation, bool s
 }
 
 Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocation& invocation) {
-  if (options.write && plan.contestants.size() > 1) {
+  if (options.write && plan.candidates.size() > 1) {
     throw UsageError(fmt::format("--write takes what is found against one limiter, not against {}",
-                                 plan.contestants.size()),
+                                 plan.candidates.size()),
                      "name one by --algorithm");
   }
   if (options.write == "-" && invocation.json) {

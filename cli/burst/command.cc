@@ -14,8 +14,8 @@ namespace {
 /// As `--algorithm all` names them.
 bool has_all_algorithms(const BurstPlan& plan) {
   std::vector<std::string_view> names;
-  for (const auto& contestant : plan.contestants) {
-    if (!contestant.foreign) names.push_back(contestant.algorithm->name);
+  for (const auto& candidate : plan.candidates) {
+    if (!candidate.foreign) names.push_back(candidate.algorithm->name);
   }
   return names == limiter::list_names(limiter::counts_requests);
 }
@@ -25,9 +25,9 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
   if (has_all_algorithms(plan)) return {"all"};
-  for (const auto& contestant : plan.contestants) {
-    if (contestant.foreign) continue;
-    const auto name = contestant.algorithm->name;
+  for (const auto& candidate : plan.candidates) {
+    if (candidate.foreign) continue;
+    const auto name = candidate.algorithm->name;
     if (lists.empty() || lists.back().size() + 1 + name.size() > kMostLetters) {
       lists.emplace_back(name);
     } else {

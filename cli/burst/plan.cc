@@ -146,22 +146,22 @@ void require_taken(const Algorithm& algorithm, const limiter::Limit& limit, std:
 }
 
 /// Each algorithm with the limits as it takes them: a burst is for those that have one.
-std::vector<traffic::Contestant> make_contestants(const std::vector<const Algorithm*>& algorithms,
-                                                  const std::vector<limiter::Limit>& limits,
-                                                  std::int64_t cost, bool burst_is_for_others) {
+std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorithm*>& algorithms,
+                                                const std::vector<limiter::Limit>& limits,
+                                                std::int64_t cost, bool burst_is_for_others) {
   const auto takes_burst = [](const Algorithm* algorithm) { return algorithm->has_burst; };
   const bool burst_is_for_some =
       burst_is_for_others || std::any_of(algorithms.begin(), algorithms.end(), takes_burst);
-  std::vector<traffic::Contestant> contestants;
+  std::vector<traffic::Candidate> candidates;
   for (const auto* algorithm : algorithms) {
     auto own = limits;
     for (auto& limit : own) {
       if (!algorithm->has_burst && burst_is_for_some) limit.burst.reset();
       require_taken(*algorithm, limit, cost);
     }
-    contestants.push_back({.algorithm = algorithm, .limits = std::move(own)});
+    candidates.push_back({.algorithm = algorithm, .limits = std::move(own)});
   }
-  return contestants;
+  return candidates;
 }
 
 void require_told_time(const traffic::ForeignLimiter& script, bool searches) {
@@ -176,17 +176,17 @@ void require_told_time(const traffic::ForeignLimiter& script, bool searches) {
 }
 
 /// Someone's script first, then the algorithms that it is to be compared with.
-void add_contestants(BurstPlan& plan, const BurstOptions& options) {
+void add_candidates(BurstPlan& plan, const BurstOptions& options) {
   plan.script = read_script(script_options(options));
   auto lists = options.algorithms;
   if (lists.empty() && !plan.script) lists.emplace_back(kDefaultAlgorithms);
-  plan.contestants = make_contestants(parse_algorithms(lists), plan.limits, plan.request.cost,
-                                      plan.script != nullptr);
+  plan.candidates = make_candidates(parse_algorithms(lists), plan.limits, plan.request.cost,
+                                    plan.script != nullptr);
   if (!plan.script) return;
-  traffic::Contestant contestant{.limits = plan.limits, .foreign = plan.script};
-  require_usable(contestant);
+  traffic::Candidate candidate{.limits = plan.limits, .foreign = plan.script};
+  require_usable(candidate);
   if (!plan.real) require_told_time(*plan.script, plan.adversary_budget.has_value());
-  plan.contestants.insert(plan.contestants.begin(), std::move(contestant));
+  plan.candidates.insert(plan.candidates.begin(), std::move(candidate));
 }
 
 double parse_skew(const std::string& text) {
@@ -322,7 +322,7 @@ BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocat
   BurstPlan plan{.real = parse_clock(options), .model = options.model};
   plan.limits = parse_limits(options, searches ? kAdversaryLimit : kDefaultLimit);
   set_traffic(plan, options, invocation);
-  add_contestants(plan, options);
+  add_candidates(plan, options);
   plan.command = command_words(plan, options, invocation.connection);
   if (plan.model) refuse_server(invocation.connection);
   if (plan.model && plan.script) {

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
-#include "traffic/contestant.h"
+#include "traffic/candidate.h"
 #include "traffic/pattern.h"
 #include "traffic/suggestion.h"
 
@@ -23,8 +23,8 @@ struct BurstPlan {
   std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
   std::optional<traffic::DeniedShare> suggest = {};  ///< find the limit that denies at most so many
   std::vector<limiter::Limit> limits = {};           ///< with the burst that was asked for
-  std::vector<traffic::Contestant> contestants = {};  ///< each with the limits as it takes them
-  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first contestant; or none
+  std::vector<traffic::Candidate> candidates = {};   ///< each with the limits as it takes them
+  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first candidate; or none
   std::optional<RealClock> real = {};                          ///< none: the virtual clock
   std::vector<std::string> command = {};                       ///< see BurstReport
   std::optional<std::int64_t> adversary_budget = {};           ///< search, with so many requests

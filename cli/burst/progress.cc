@@ -99,7 +99,7 @@ std::string real_progress_text(const RunInProgress& run, const RealProgress& pro
 }
 
 void BurstProgress::update(std::size_t number, std::int64_t done, std::int64_t size) {
-  const auto runs = static_cast<double>(plan_.contestants.size());
+  const auto runs = static_cast<double>(plan_.candidates.size());
   const auto all = static_cast<double>(std::max<std::int64_t>(size, 1));
   const auto share = std::min(static_cast<double>(done) / all, 1.0);
   progress_.update((static_cast<double>(number) + share) / runs,
@@ -111,7 +111,7 @@ void BurstProgress::update(std::size_t number, std::string_view name, std::int64
   if (!progress_.enabled()) return;
   const RunInProgress run{.name = name,
                           .number = number,
-                          .of = plan_.contestants.size(),
+                          .of = plan_.candidates.size(),
                           .seconds = planned_seconds(plan_, length_),
                           .requests = std::max<std::int64_t>(size, 1),
                           .is_closed_loop = plan_.real->is_closed_loop()};
@@ -122,7 +122,7 @@ void BurstProgress::update(std::size_t number, std::string_view name, std::int64
 void BurstProgress::suggest(std::size_t number, std::string_view name, double share,
                             std::int64_t limit) {
   if (!progress_.enabled()) return;
-  const auto all = static_cast<double>(plan_.contestants.size());
+  const auto all = static_cast<double>(plan_.candidates.size());
   std::string shown;
   escape_message(shown, name);
   progress_.update(fmt::format("{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",

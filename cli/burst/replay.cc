@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/time.h"
-#include "cli/burst/workplace.h"
+#include "cli/burst/server.h"
 #include "cli/term/progress.h"
 #include "cli/warning.h"
 #include "limiter/algorithm.h"
@@ -25,7 +25,7 @@ using replay::Recording;
 constexpr std::size_t kMostFiles = 8;
 constexpr double kMegabyte = 1e6;
 
-std::string reading_text(std::int64_t bytes, std::int64_t total) {
+std::string reading_progress(std::int64_t bytes, std::int64_t total) {
   const auto done = static_cast<double>(bytes) / kMegabyte;
   if (total == 0) return fmt::format("{:.0f} MB read; Ctrl-C stops", done);
   return fmt::format("{:3.0f}%  of {:.0f} MB read; Ctrl-C stops",
@@ -34,11 +34,11 @@ std::string reading_text(std::int64_t bytes, std::int64_t total) {
 }
 
 void require_costs(const BurstPlan& plan, const Recording& recording) {
-  for (const auto& contestant : plan.contestants) {
-    if (contestant.foreign) continue;
+  for (const auto& candidate : plan.candidates) {
+    if (candidate.foreign) continue;
     try {
-      for (const auto& limit : contestant.limits) {
-        limiter::require_usable(*contestant.algorithm, limit, recording.max_cost());
+      for (const auto& limit : candidate.limits) {
+        limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
       }
     } catch (const UsageError& error) {
       throw UsageError(std::string("--replay: ") + error.what(),
@@ -94,8 +94,9 @@ std::shared_ptr<const Recording> read_recording(const BurstPlan& plan, const Inv
   if (!plan.replay) return nullptr;
   Progress progress(shows_progress);
   const auto recording = std::make_shared<const Recording>(
-      *plan.replay, invocation.interrupt,
-      [&](std::int64_t bytes, std::int64_t total) { progress.update(reading_text(bytes, total)); });
+      *plan.replay, invocation.interrupt, [&](std::int64_t bytes, std::int64_t total) {
+        progress.update(reading_progress(bytes, total));
+      });
   progress.clear();
   warn_of_bad_lines(*recording, invocation.command);
   require_costs(plan, *recording);

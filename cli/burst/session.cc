@@ -9,7 +9,7 @@
 #include "cli/burst/latency.h"
 #include "cli/burst/progress.h"
 #include "cli/burst/replay.h"
-#include "cli/burst/workplace.h"
+#include "cli/burst/server.h"
 #include "cli/option_values.h"
 #include "cli/warning.h"
 #include "traffic/decider.h"
@@ -25,11 +25,11 @@ namespace {
 /// A decider that asks the scripts, and leaves nothing behind.
 class ScriptRun final : public traffic::Decider {
  public:
-  ScriptRun(Workplace& workplace, const traffic::Contestant& contestant,
+  ScriptRun(BurstServer& server, const traffic::Candidate& candidate,
             const traffic::Traffic& traffic)
-      : script_(make_script(contestant, traffic, workplace.next_prefix())),
-        cleaning_(workplace, contestant, *script_),
-        decider_(workplace.connections(1).front(), *script_) {}
+      : script_(make_script(candidate, traffic, server.next_prefix())),
+        cleaning_(server, candidate, *script_),
+        decider_(server.connections(1).front(), *script_) {}
 
   void decide(std::span<const traffic::Arrival> arrivals,
               std::span<limiter::Decision> decisions) override {
@@ -109,12 +109,12 @@ class Session {
         invocation_(invocation),
         progress_(plan, shows_progress, length_of(recording)),
         on_decision_(on_decision) {
-    if (!plan.model) workplace_ = std::make_unique<Workplace>(invocation);
+    if (!plan.model) server_ = std::make_unique<BurstServer>(invocation);
   }
 
   /// Appends the runs to the report.
   void run(BurstReport& report) {
-    for (std::size_t i = 0; i < plan_.contestants.size() && !report.interrupted; ++i) {
+    for (std::size_t i = 0; i < plan_.candidates.size() && !report.interrupted; ++i) {
       report.runs.push_back(plan_.real ? run_real(i) : run_virtual(i));
       const auto& run = report.runs.back();
       report.interrupted = run.outcome.interrupted;
@@ -129,10 +129,10 @@ class Session {
   }
 
  private:
-  std::unique_ptr<traffic::Decider> decider_for(const traffic::Contestant& contestant,
+  std::unique_ptr<traffic::Decider> decider_for(const traffic::Candidate& candidate,
                                                 const traffic::Traffic& traffic) {
-    if (plan_.model) return std::make_unique<traffic::ModelDecider>(contestant);
-    return std::make_unique<ScriptRun>(*workplace_, contestant, traffic);
+    if (plan_.model) return std::make_unique<traffic::ModelDecider>(candidate);
+    return std::make_unique<ScriptRun>(*server_, candidate, traffic);
   }
   traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic);
   BurstRun run_virtual(std::size_t number);
@@ -148,7 +148,7 @@ class Session {
   Invocation& invocation_;
   BurstProgress progress_;
   const OnBurstDecision& on_decision_;
-  std::unique_ptr<Workplace> workplace_;
+  std::unique_ptr<BurstServer> server_;
 };
 
 traffic::OnDecision Session::on_decision_of(const std::string& name,
@@ -161,12 +161,12 @@ traffic::OnDecision Session::on_decision_of(const std::string& name,
 }
 
 BurstRun Session::run_virtual(std::size_t number) {
-  const auto& contestant = plan_.contestants[number];
-  const std::string name(name_of(contestant));
+  const auto& candidate = plan_.candidates[number];
+  const std::string name(name_of(candidate));
   const auto [traffic, begin] = virtual_traffic(plan_, recording_);
-  const auto decider = decider_for(contestant, *traffic);
+  const auto decider = decider_for(candidate, *traffic);
   auto outcome = traffic::run_virtually(
-      *traffic, *decider, contestant.limits, invocation_.interrupt, on_decision_of(name, *traffic),
+      *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision_of(name, *traffic),
       [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });
   progress_.clear();  // what cleans up may have something to say
   auto result = with_names(name, std::move(outcome), *traffic);
@@ -175,17 +175,17 @@ BurstRun Session::run_virtual(std::size_t number) {
 }
 
 BurstRun Session::run_real(std::size_t number) {
-  const auto& contestant = plan_.contestants[number];
-  const std::string name(name_of(contestant));
-  const auto connections = workplace_->connections(plan_.real->clients);
+  const auto& candidate = plan_.candidates[number];
+  const std::string name(name_of(candidate));
+  const auto connections = server_->connections(plan_.real->clients);
   const auto [traffic, begin] = traffic_soon(plan_, recording_, round_trip_of(connections.front()));
-  const auto script = make_script(contestant, *traffic, workplace_->next_prefix());
-  const Cleaning cleaning(*workplace_, contestant, *script);
+  const auto script = make_script(candidate, *traffic, server_->next_prefix());
+  const Cleaning cleaning(*server_, candidate, *script);
   const traffic::RealRun run{
       .script = script.get(),
       .connections = connections,
-      .limits = contestant.limits,
-      .timeout = workplace_->timeout(),
+      .limits = candidate.limits,
+      .timeout = server_->timeout(),
       .interrupt = &invocation_.interrupt,
       .on_decision = on_decision_of(name, *traffic),
       .on_progress = [&, size = traffic->size()](const traffic::RealProgress& progress) {
@@ -205,10 +205,10 @@ BurstRun Session::run_real(std::size_t number) {
 void Session::suggest(BurstReport& report) {
   for (std::size_t i = 0; i < report.runs.size(); ++i) {
     auto& run = report.runs[i];
-    const auto& contestant = plan_.contestants[i];
-    run.burst = contestant.limits.front().burst;
+    const auto& candidate = plan_.candidates[i];
+    run.burst = candidate.limits.front().burst;
     run.suggestion = traffic::suggest_limit(
-        [this] { return virtual_traffic(plan_, recording_).traffic; }, contestant, *plan_.suggest,
+        [this] { return virtual_traffic(plan_, recording_).traffic; }, candidate, *plan_.suggest,
         invocation_.interrupt,
         [&](double share, std::int64_t limit) { progress_.suggest(i, run.name, share, limit); });
   }

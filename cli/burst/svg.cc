@@ -24,7 +24,7 @@ constexpr double kHeader = 88;  ///< title, what was asked, legend
 constexpr double kName = 26;    ///< of an algorithm, above its panel
 constexpr double kChart = 110, kGap = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
-constexpr std::size_t kMostColumns = 120;
+constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;  // beside the verdict
 /// Over the highest bar.
@@ -134,7 +134,7 @@ class Drawing {
 Drawing::Drawing(const BurstReport& report)
     : report_(report),
       scale_(scale_of(report)),
-      axis_(axis_of(scale_, kMostColumns)),
+      axis_(axis_of(scale_, kMostSvgColumns)),
       ticks_(ticks_of(axis_, scale_.window)),
       caption_(command_lines(report.command, kCaptionLetters)),
       most_within_(static_cast<double>(scale_.limit)) {

@@ -16,7 +16,7 @@ using traffic::Timing;
 constexpr std::string_view kNull = "null";
 
 /// With three decimals: more is noise.
-double rounded(double number) {
+double to_thousandths(double number) {
   return std::round(number * 1e3) / 1e3;
 }
 
@@ -59,10 +59,10 @@ std::string field(const std::optional<Value>& value) {
 std::vector<Field> fields_of(const std::optional<Timing>& timing) {
   const auto rate = [&](double Timing::*of) {
     const bool is_known = timing && (*timing).*of > 0;
-    return is_known ? std::optional(rounded((*timing).*of)) : std::nullopt;
+    return is_known ? std::optional(to_thousandths((*timing).*of)) : std::nullopt;
   };
   std::optional<double> server;
-  if (timing && timing->server_us_per_call) server = rounded(*timing->server_us_per_call);
+  if (timing && timing->server_us_per_call) server = to_thousandths(*timing->server_us_per_call);
   std::optional<bool> valid;
   if (timing) valid = timing->is_valid();
   return {{"server_us_per_call", field(server)},

@@ -43,16 +43,16 @@ void require_requests(const DebugPlan& plan, const replay::Recording& recording)
                    fmt::format("--skip {} debugs the last one", there - 1));
 }
 
-traffic::Contestant contestant_of(const DebugPlan& plan) {
-  traffic::Contestant contestant{.limits = plan.limits};
+traffic::Candidate candidate_of(const DebugPlan& plan) {
+  traffic::Candidate candidate{.limits = plan.limits};
   if (plan.words == nullptr) {
-    contestant.algorithm = plan.algorithm;
+    candidate.algorithm = plan.algorithm;
   } else {
-    contestant.foreign = plan.words;
+    candidate.foreign = plan.words;
     // Nothing asks for it then.
-    if (contestant.limits.empty()) contestant.limits.emplace_back();
+    if (candidate.limits.empty()) candidate.limits.emplace_back();
   }
-  return contestant;
+  return candidate;
 }
 
 /// The keys and arguments of an EVALSHA.
@@ -73,11 +73,11 @@ DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
       invocation_(invocation),
       recording_(*plan.replay, invocation.interrupt),
       traffic_(recording_.traffic()),
-      contestant_(contestant_of(plan)) {
+      candidate_(candidate_of(plan)) {
   warn_of_bad_lines(recording_, invocation.command);
   require_requests(plan, recording_);
   require_costs(plan, recording_);
-  script_ = traffic::make_script(contestant_, *traffic_, "");
+  script_ = traffic::make_script(candidate_, *traffic_, "");
   is_frozen_ = plan.words != nullptr && script_->may_call_time();
 }
 

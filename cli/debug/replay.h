@@ -52,7 +52,7 @@ class DebugReplay {
   const Invocation& invocation_;
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
-  traffic::Contestant contestant_;
+  traffic::Candidate candidate_;
   std::unique_ptr<traffic::Script> script_;
   bool is_frozen_ = false;  ///< TIME tells the script the requests' times
   bool has_told_ = false;

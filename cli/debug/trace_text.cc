@@ -18,12 +18,6 @@ using ldb::Ending;
 
 constexpr std::string_view kBlanks = "      ";  // between a call and its reply
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  escape_message(out, text);
-  return out;
-}
-
 }  // namespace
 
 std::string source_text(std::string_view line) {
@@ -42,7 +36,7 @@ std::string source_text(std::string_view line) {
 namespace {
 
 std::string value_text(const ldb::Value& value) {
-  return escaped(ldb::text_of(value));
+  return escaped_message(ldb::text_of(value));
 }
 
 }  // namespace
@@ -113,14 +107,14 @@ void TraceText::add_source(std::string_view line) {
 }
 
 void TraceText::add_error(std::string_view message) {
-  last_error_ = escaped(message);
+  last_error_ = escaped_message(message);
   add(tone("!", Tone::kBad) + "   " + tone(last_error_, Tone::kBad));
 }
 
 void TraceText::add_call(const ldb::Call& call) {
   auto text = tone("|", Tone::kDim) + "   " + tone("redis>", Tone::kDim) + " " + command_text(call);
   const bool failed = call.error || (!call.reply && !call.is_silent);
-  if (call.reply && !failed) text.append(kBlanks).append(escaped(*call.reply));
+  if (call.reply && !failed) text.append(kBlanks).append(escaped_message(*call.reply));
   add(text);
   if (failed) add_error(call.error.value_or("it was refused"));
 }
@@ -129,26 +123,27 @@ void TraceText::line(const ldb::TracedLine& line) {
   last_error_.clear();
   const auto index = static_cast<std::size_t>(line.line) - 1;
   const auto source = index < source_.size() ? source_text(source_[index]) : "";
-  const auto place = fmt::format("{}:{}", escaped(debuggee_.name), line.line);
+  const auto place = fmt::format("{}:{}", escaped_message(debuggee_.name), line.line);
   add_source(tone("+", Tone::kGood) + " " + tone(place, Tone::kDim) + "  " + source);
   for (const auto& call : line.calls) add_call(call);
   const auto bar = tone("|", Tone::kDim) + "   ";
   for (const auto& message : line.messages) {
-    add(bar + tone("debug>", Tone::kDim) + " " + escaped(message));
+    add(bar + tone("debug>", Tone::kDim) + " " + escaped_message(message));
   }
   for (const auto& change : line.changed) {
-    add(bar + tone(escaped(change.local.name) + ":", Tone::kLabel) + " " +
+    add(bar + tone(escaped_message(change.local.name) + ":", Tone::kLabel) + " " +
         value_text(change.value));
   }
 }
 
 void TraceText::result(const ldb::TraceResult& result, std::string_view changes) {
   const bool raised = result.ending == Ending::kRunTimeError;
-  if (raised && result.lines > 0 && last_error_ != escaped(result.message)) {
+  if (raised && result.lines > 0 && last_error_ != escaped_message(result.message)) {
     add_error(result.message);
   }
   const bool good = result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
-  auto text = tone("=", good ? Tone::kGood : Tone::kBad) + " " + escaped(outcome_text(result));
+  auto text =
+      tone("=", good ? Tone::kGood : Tone::kBad) + " " + escaped_message(outcome_text(result));
   text +=
       fmt::format("    {}, {}", counted(result.lines, "line"), counted(result.calls, "redis call"));
   if (!changes.empty()) text.append("; ").append(changes);

@@ -20,12 +20,6 @@ using Why = ldb::Halt::Why;
 constexpr std::string_view kCut = " ...";
 constexpr int kAround = 2;  // lines shown before and behind the one at which it stands
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  escape_message(out, text);
-  return out;
-}
-
 }  // namespace
 
 DebugView::DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee)
@@ -42,17 +36,17 @@ std::string DebugView::shortened(std::string text) const {
 }
 
 std::string DebugView::value_text(const ldb::Value& value) const {
-  return shortened(escaped(ldb::text_of(value)));
+  return shortened(escaped_message(ldb::text_of(value)));
 }
 
 /// On one line: "3", "1, nil", "(error: ...)".
 std::string DebugView::short_text(const ldb::Evaluation& evaluation) const {
   if (evaluation.outcome != Outcome::kValues) {
-    return shortened("(error: " + escaped(evaluation.message) + ")");
+    return shortened("(error: " + escaped_message(evaluation.message) + ")");
   }
   std::string text;
   for (const auto& value : evaluation.values) {
-    text.append(text.empty() ? "" : ", ").append(escaped(ldb::text_of(value)));
+    text.append(text.empty() ? "" : ", ").append(escaped_message(ldb::text_of(value)));
   }
   return text.empty() ? "(no value)" : shortened(std::move(text));
 }
@@ -67,13 +61,13 @@ std::string DebugView::arrow() const {
 }
 
 void DebugView::say(std::string_view text) {
-  out_ += escaped(text);
+  out_ += escaped_message(text);
   out_ += '\n';
 }
 
 void DebugView::error(std::string_view message) {
   out_ += toned("!", Tone::kBad, look_.colour) + "   " +
-          toned(shortened(escaped(message)), Tone::kBad, look_.colour) + '\n';
+          toned(shortened(escaped_message(message)), Tone::kBad, look_.colour) + '\n';
 }
 
 // ---- A stop ----
@@ -90,7 +84,7 @@ void DebugView::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
       const auto found = breakpoints.find(halt.line);
       why = ", breakpoint";
       if (found != breakpoints.end() && !found->second.condition.empty()) {
-        why += " if " + escaped(found->second.condition);
+        why += " if " + escaped_message(found->second.condition);
       }
       break;
     }
@@ -107,7 +101,7 @@ void DebugView::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
       break;
   }
   out_ += fmt::format("{} {}:{}{}\n", toned("*", Tone::kGood, look_.colour),
-                      escaped(debuggee_.name), halt.line, why);
+                      escaped_message(debuggee_.name), halt.line, why);
 }
 
 void DebugView::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
@@ -117,15 +111,15 @@ void DebugView::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   }
   for (const auto& one : halt.calls) call(one);
   for (const auto& message : halt.messages) {
-    out_ +=
-        bar + toned("debug>", Tone::kDim, look_.colour) + " " + shortened(escaped(message)) + '\n';
+    out_ += bar + toned("debug>", Tone::kDim, look_.colour) + " " +
+            shortened(escaped_message(message)) + '\n';
   }
   for (const auto& change : halt.changed) local(change);
   for (const auto& change : halt.watches) {
     out_ +=
         bar + toned(fmt::format("watch {}:", change.watch.number), Tone::kWarning, look_.colour);
-    out_ += " " + escaped(change.watch.expression) + ": " + short_text(change.before) + arrow() +
-            short_text(change.watch.last) + '\n';
+    out_ += " " + escaped_message(change.watch.expression) + ": " + short_text(change.before) +
+            arrow() + short_text(change.watch.last) + '\n';
   }
   if (halt.why == Why::kEnded) return;
   if (!halt.condition_error.empty()) {
@@ -156,7 +150,7 @@ void DebugView::source(int first, int last, int current, const Breakpoints& brea
 
 void DebugView::local(const ldb::LocalChange& local) {
   out_ += toned("|", Tone::kDim, look_.colour) + "   " +
-          toned(escaped(local.local.name) + ":", Tone::kLabel, look_.colour) + " " +
+          toned(escaped_message(local.local.name) + ":", Tone::kLabel, look_.colour) + " " +
           value_text(local.value) + '\n';
 }
 
@@ -164,13 +158,14 @@ void DebugView::call(const ldb::Call& call) {
   out_ += toned("|", Tone::kDim, look_.colour) + "   " + toned("redis>", Tone::kDim, look_.colour) +
           " " + shortened(command_text(call));
   const bool failed = call.error || (!call.reply && !call.is_silent);
-  if (call.reply && !failed) out_ += "      " + shortened(escaped(*call.reply));
+  if (call.reply && !failed) out_ += "      " + shortened(escaped_message(*call.reply));
   out_ += '\n';
   if (failed) error(call.error.value_or("it was refused"));
 }
 
 void DebugView::breakpoint(const ldb::Breakpoint& breakpoint) {
-  const auto condition = breakpoint.condition.empty() ? "" : " if " + escaped(breakpoint.condition);
+  const auto condition =
+      breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
   out_ += fmt::format("breakpoint at {}{}: ", breakpoint.line, condition);
   auto text = source_text(source_line(breakpoint.line));
   text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
@@ -178,15 +173,15 @@ void DebugView::breakpoint(const ldb::Breakpoint& breakpoint) {
 }
 
 void DebugView::watch(const ldb::Watch& watch, bool has_value) {
-  out_ += fmt::format("watch {}: {}", watch.number, escaped(watch.expression));
+  out_ += fmt::format("watch {}: {}", watch.number, escaped_message(watch.expression));
   out_ += has_value ? ": " + short_text(watch.last) + '\n' : "\n";
 }
 
 void DebugView::frame(const ldb::Frame& frame) {
   auto text = source_text(source_line(frame.line));
   text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  out_ += fmt::format("{}:{}  in {}: {}\n", escaped(debuggee_.name), frame.line,
-                      escaped(frame.name), text);
+  out_ += fmt::format("{}:{}  in {}: {}\n", escaped_message(debuggee_.name), frame.line,
+                      escaped_message(frame.name), text);
 }
 
 void DebugView::evaluation(const ldb::Evaluation& evaluation) {
@@ -204,7 +199,7 @@ void DebugView::evaluation(const ldb::Evaluation& evaluation) {
 void DebugView::result(const ldb::TraceResult& result) {
   const bool good = result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
   out_ += toned("=", good ? Tone::kGood : Tone::kBad, look_.colour) + " " +
-          escaped(outcome_text(result)) + '\n';
+          escaped_message(outcome_text(result)) + '\n';
 }
 
 }  // namespace rlctl::cli

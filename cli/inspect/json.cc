@@ -18,12 +18,12 @@ using std::chrono::microseconds;
 /// No entry of a log takes more bytes: a time of 16 digits and a count of 10.
 constexpr std::size_t kBytesOfEntry = 48;
 
-void append_name(std::string& out, std::string_view name) {
+void append_field_name(std::string& out, std::string_view name) {
   out.append(",\"").append(name).append("\":");
 }
 
 void append_field(std::string& out, std::string_view name, std::optional<std::int64_t> value) {
-  append_name(out, name);
+  append_field_name(out, name);
   if (value) {
     append_number(out, *value);
   } else {
@@ -36,7 +36,7 @@ void append_field(std::string& out, std::string_view name, std::optional<microse
 }
 
 void append_inferred(std::string& out, const Inspection& inspection) {
-  append_name(out, "inferred");
+  append_field_name(out, "inferred");
   out += '[';
   auto append = [&, first = true](std::string_view name, bool known) mutable {
     if (!known || !inspection.window_is_inferred) return;
@@ -54,7 +54,7 @@ void append_inferred(std::string& out, const Inspection& inspection) {
 void append_entries(std::string& out, const Inspection& inspection) {
   const bool leases =
       inspection.is_limiter() && inspection.state.form->keeping == limiter::Keeping::kLeases;
-  append_name(out, "entries");
+  append_field_name(out, "entries");
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 64);
   out += '[';
   for (std::size_t i = 0; i < inspection.entries.size(); ++i) {
@@ -63,7 +63,7 @@ void append_entries(std::string& out, const Inspection& inspection) {
     append_number(out, entry.at.count());
     append_field(out, "count", entry.count);
     if (leases) {
-      append_name(out, "holder");
+      append_field_name(out, "holder");
       append_json_string(out, entry.holder);
     }
     out += '}';
@@ -76,9 +76,9 @@ void append_entries(std::string& out, const Inspection& inspection) {
 void append_inspection_json(std::string& out, const Inspection& inspection) {
   out += "{\"key\":";
   append_json_string(out, inspection.key);
-  append_name(out, "type");
+  append_field_name(out, "type");
   append_json_string(out, inspection.content.type);
-  append_name(out, "algorithm");
+  append_field_name(out, "algorithm");
   if (inspection.is_limiter()) {
     append_json_string(out, inspection.state.form->name);
   } else {
@@ -96,7 +96,7 @@ void append_inspection_json(std::string& out, const Inspection& inspection) {
   append_field(out, "bytes", inspection.bytes);
   append_field(out, "stored", inspection.stored);
   append_field(out, "now_us", inspection.now);
-  append_name(out, "changed_while_read");
+  append_field_name(out, "changed_while_read");
   out += inspection.changed_while_read ? "true" : "false";
   append_entries(out, inspection);
   out += "}\n";

@@ -64,12 +64,6 @@ double as_double(microseconds duration) {
   return static_cast<double>(duration.count());
 }
 
-std::string escaped(std::string_view data) {
-  std::string out;
-  escape_text(out, data);
-  return out;
-}
-
 /// 12 s, but 8.572 s: as a period only where that is no long number.
 std::string interval_text(microseconds interval) {
   const bool whole = interval % std::chrono::milliseconds{100} == microseconds{0};
@@ -115,7 +109,7 @@ void append_key(TextBlock& block, const Inspection& inspection) {
   std::string about = inspection.content.type;
   if (inspection.bytes) about += fmt::format(", {} bytes", *inspection.bytes);
   about += ", " + ttl_part(block, inspection);
-  block.row("key", escaped(inspection.key), about);
+  block.row("key", escaped_text(inspection.key), about);
 }
 
 std::string limit_part(const Inspection& inspection) {
@@ -398,7 +392,7 @@ void append_leases(TextBlock& block, const Inspection& inspection) {
     const auto left = lapsed ? "lapsed " + age_text(inspection.now - lease.at) + " ago"
                              : "lapses in " + wait_text(lease.at - inspection.now);
     lines.push_back({block.tone(format_instant(lease.at), tone), block.tone(left, tone),
-                     block.tone(escaped(lease.holder), tone)});
+                     block.tone(escaped_text(lease.holder), tone)});
   }
   block.table(lines);
 }

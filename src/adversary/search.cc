@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/probes.h"
+#include "adversary/known_schedules.h"
 #include "adversary/shrink.h"
 #include "traffic/random.h"
 
@@ -99,9 +99,9 @@ bool Hunt::is_over(std::int64_t budget) const {
 }
 
 void Hunt::run(std::int64_t budget, const std::function<void()>& on_progress) {
-  auto probes = clock_steps_back_ ? backward_probes(request_.limit, fills_)
-                                  : forward_probes(request_.limit, fills_,
-                                                   static_cast<std::int64_t>(most_requests_));
+  auto probes = clock_steps_back_ ? backward_schedules(request_.limit, fills_)
+                                  : forward_schedules(request_.limit, fills_,
+                                                      static_cast<std::int64_t>(most_requests_));
   for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
     std::vector<Schedule> some;
     while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);

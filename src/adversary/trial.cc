@@ -43,16 +43,16 @@ UsageError keeps_state(std::string_view name, std::string_view where) {
 
 }  // namespace
 
-ModelTrial::ModelTrial(const traffic::Contestant& contestant, std::int64_t cost)
-    : contestant_(contestant), cost_(cost) {
-  traffic::require_usable(contestant_);
+ModelTrial::ModelTrial(const traffic::Candidate& candidate, std::int64_t cost)
+    : candidate_(candidate), cost_(cost) {
+  traffic::require_usable(candidate_);
 }
 
 Answers ModelTrial::answers_to(const Schedule& schedule) const {
   std::vector<std::unique_ptr<limiter::KeyModel>> models;
   std::vector<limiter::KeyAndLimit> keys;
-  for (const auto& limit : contestant_.limits) {
-    models.push_back(contestant_.algorithm->make_model());
+  for (const auto& limit : candidate_.limits) {
+    models.push_back(candidate_.algorithm->make_model());
     keys.push_back({.key = models.back().get(), .limit = limit});
   }
   Answers answers;
@@ -120,12 +120,12 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
 };
 
 ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
-                         Premises premises)
+                         Preconditions preconditions)
     : connection_(connection),
       script_(std::make_unique<NamedKeys>(script)),
       decider_(connection, *script_),
       cost_(cost),
-      premises_(std::move(premises)) {}
+      preconditions_(std::move(preconditions)) {}
 
 ScriptTrial::~ScriptTrial() = default;
 
@@ -144,7 +144,7 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
 /// Where keys have TTLs, in three lives: what differs is chance.
 std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
   auto answers = ask_once(schedules);
-  const auto tolerance = premises_.ttl_tolerance;
+  const auto tolerance = preconditions_.ttl_tolerance;
   if (tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
   for (const auto slack : {-tolerance, tolerance}) {
     remove_keys();
@@ -171,8 +171,8 @@ std::vector<Answers> ScriptTrial::ask_apart(std::span<const Schedule> schedules)
 bool ScriptTrial::holds_more_than_named() {
   auto known = script_->keys();
   if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
-  if (premises_.state == Premises::State::kUnderPrefix) {
-    redis::Scan scan(connection_, redis::escape_glob(premises_.prefix) + "*");
+  if (preconditions_.state == Preconditions::State::kUnderPrefix) {
+    redis::Scan scan(connection_, redis::escape_glob(preconditions_.prefix) + "*");
     while (!scan.done()) {
       for (const auto& key : scan.next()) {
         if (std::find(known.begin(), known.end(), key) == known.end()) return true;
@@ -203,7 +203,7 @@ void ScriptTrial::require_apart(const Schedule& schedule) {
 }
 
 void ScriptTrial::remove_keys() {
-  if (premises_.state == Premises::State::kOwnServer) {
+  if (preconditions_.state == Preconditions::State::kOwnServer) {
     redis::Reply reply = connection_.call({"FLUSHDB"});
     if (reply.is_error()) throw redis::to_error(reply);
     return;
@@ -219,25 +219,25 @@ void ScriptTrial::take_care() {
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
-  using State = Premises::State;
-  if (is_apart_ || premises_.state == State::kOfNamedKeys) return true;
+  using State = Preconditions::State;
+  if (is_apart_ || preconditions_.state == State::kOfNamedKeys) return true;
   const auto again = ask_apart({&schedule, 1});
   remove_keys();
   if (again.front() == answers) return true;
-  if (premises_.state == State::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
+  if (preconditions_.state == State::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
   take_care();
   return false;
 }
 
 std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
-  using State = Premises::State;
+  using State = Preconditions::State;
   if (schedules.empty()) return {};
-  if (premises_.state == State::kUnderPrefix && !is_checked_) require_apart(schedules.front());
+  if (preconditions_.state == State::kUnderPrefix && !is_checked_) require_apart(schedules.front());
   std::vector<Answers> answers;
   if (!is_apart_) {
     answers = ask_together(schedules);
-    is_apart_ =
-        premises_.state == State::kOwnServer && (script_->are_shared() || holds_more_than_named());
+    is_apart_ = preconditions_.state == State::kOwnServer &&
+                (script_->are_shared() || holds_more_than_named());
     if (is_apart_) take_care();
   }
   if (is_apart_) answers = ask_apart(schedules);

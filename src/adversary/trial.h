@@ -10,7 +10,7 @@
 
 #include "adversary/schedule.h"
 #include "redis/connection.h"
-#include "traffic/contestant.h"
+#include "traffic/candidate.h"
 #include "traffic/decider.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
@@ -35,13 +35,13 @@ class Trial {
 class ModelTrial final : public Trial {
  public:
   /// Throws UsageError where the algorithm cannot be asked with these limits.
-  ModelTrial(const traffic::Contestant& contestant, std::int64_t cost);
+  ModelTrial(const traffic::Candidate& candidate, std::int64_t cost);
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
 
  private:
   [[nodiscard]] Answers answers_to(const Schedule& schedule) const;
 
-  traffic::Contestant contestant_;
+  traffic::Candidate candidate_;
   std::int64_t cost_;
 };
 
@@ -58,7 +58,7 @@ class TrialKeys final : public traffic::Traffic {
 
 /// What a trial may take for granted of the state that a script keeps, which must not pass from one
 /// schedule to the next.
-struct Premises {
+struct Preconditions {
   enum class State {
     kOfNamedKeys,  ///< it is in the keys that the requests name, and these differ
     kOwnServer,    ///< it may be anywhere; the database holds nothing else, and may be emptied
@@ -80,7 +80,7 @@ class ScriptTrial final : public Trial {
  public:
   /// What it refers to must outlive it; the script's keys must be a TrialKeys'. Loads the script.
   ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
-              Premises premises = {});
+              Preconditions preconditions = {});
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
@@ -105,7 +105,7 @@ class ScriptTrial final : public Trial {
   std::unique_ptr<NamedKeys> script_;
   traffic::ScriptDecider decider_;
   std::int64_t cost_;
-  Premises premises_;
+  Preconditions preconditions_;
   bool is_apart_ = false;    ///< schedules are asked one after the other
   bool is_checked_ = false;  ///< require_apart() has had nothing to say
 };

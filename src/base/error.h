@@ -8,36 +8,30 @@
 
 namespace rlctl {
 
-/// A failure with something to say about what the user can do. what() is one line, raw: whoever
-/// prints it escapes it. hint() may be empty.
-class HintedError : public std::runtime_error {
+/// A value that a person wrote and that cannot be used; what() is one line, raw, that names the
+/// value and says what is accepted. Whoever prints it escapes it.
+class UsageError : public std::runtime_error {
  public:
-  explicit HintedError(const std::string& message, std::string hint = {})
+  explicit UsageError(const std::string& message, std::string hint = {})
       : std::runtime_error(message), hint_(std::move(hint)) {}
+  /// What the user can do; may be empty.
   [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
 
  private:
   std::string hint_;
 };
 
-/// A value that a person wrote and that cannot be used; what() names the value and says what is
-/// accepted.
-class UsageError : public HintedError {
- public:
-  using HintedError::HintedError;
-};
-
 /// A file that cannot be read, or does not hold what it should, although the command line itself is
 /// correct. what() names the file.
-class InputError : public HintedError {
+class InputError : public UsageError {
  public:
-  using HintedError::HintedError;
+  using UsageError::UsageError;
 };
 
 /// Output that cannot be written: a full disk, a missing folder. what() names the file.
-class OutputError : public HintedError {
+class OutputError : public std::runtime_error {
  public:
-  using HintedError::HintedError;
+  using std::runtime_error::runtime_error;
 };
 
 /// An Interrupt was raised (Ctrl-C).

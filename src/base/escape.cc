@@ -88,4 +88,16 @@ void escape_message(std::string& out, std::string_view text) {
   escape(out, text, false);
 }
 
+std::string escaped_text(std::string_view text) {
+  std::string out;
+  escape_text(out, text);
+  return out;
+}
+
+std::string escaped_message(std::string_view text) {
+  std::string out;
+  escape_message(out, text);
+  return out;
+}
+
 }  // namespace rlctl

@@ -200,15 +200,15 @@ std::chrono::minutes scan_zone(Scanner& scanner, std::string_view text) {
   if (scanner.literal('Z')) return {};
   const bool east = scanner.literal('+');
   if (!east && !scanner.literal('-')) not_an_instant(text, "has no zone");
-  int hours = 0;
-  int minutes = 0;
-  bool read = scanner.number(2, hours);
+  int hour = 0;
+  int minute = 0;
+  bool read = scanner.number(2, hour);
   if (read && !scanner.done()) {
     scanner.literal(':');
-    read = scanner.number(2, minutes);
+    read = scanner.number(2, minute);
   }
-  if (!read || hours > 23 || minutes > 59) not_an_instant(text, "has no such zone");
-  const auto offset = std::chrono::hours{hours} + std::chrono::minutes{minutes};
+  if (!read || hour > 23 || minute > 59) not_an_instant(text, "has no such zone");
+  const auto offset = std::chrono::hours{hour} + std::chrono::minutes{minute};
   return east ? offset : -offset;
 }
 

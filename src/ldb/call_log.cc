@@ -5,12 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "ldb/session.h"
 #include "ldb/value.h"
 
 namespace rlctl::ldb {
 namespace {
-
-constexpr std::string_view kCall = "<redis> ", kReply = "<reply> ", kError = "<error> ";
 
 /// "redis.call('GET', ...) ... (2 more)": how many more is not to be trusted.
 std::string_view without_count(std::string_view words) {
@@ -117,17 +116,17 @@ void CallLog::add_words(CallWords words, const std::optional<std::vector<std::st
 }
 
 void CallLog::add_item(std::string_view item) {
-  if (item.starts_with(kCall)) {
-    item.remove_prefix(kCall.size());
+  if (item.starts_with(kCallItem)) {
+    item.remove_prefix(kCallItem.size());
     if (pending_) {
       begin({.words = *std::exchange(pending_, std::nullopt)});
     } else {
       begin({.words = {std::string(without_count(item))}, .raw = true});
     }
-  } else if (item.starts_with(kReply)) {
-    add_reply(item.substr(kReply.size()));
-  } else if (item.starts_with(kError)) {
-    add_error(item.substr(kError.size()));
+  } else if (item.starts_with(kReplyItem)) {
+    add_reply(item.substr(kReplyItem.size()));
+  } else if (item.starts_with(kErrorItem)) {
+    add_error(item.substr(kErrorItem.size()));
   }
 }
 

@@ -12,12 +12,13 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "ldb/lua_lexer.h"
+#include "ldb/session.h"
 
 namespace rlctl::ldb {
 namespace {
 
 using Outcome = Evaluation::Outcome;
-using Kind = Value::Kind;
+using ValueKind = Value::Kind;
 
 // What the server runs. `E` writes values as probes do (probe.lua), in few bytes: there are servers
 // that take no more than 1024 at a time. `p` is the prelude, `c` the code; the answer is "R", "E"
@@ -37,14 +38,12 @@ constexpr std::string_view kRun =
     "if not f then return'C;'..E(e,0)end return(function(o,...)local r=o and'R'or'E'"
     "for i=1,select('#',...)do r=r..';'..E((select(i,...)),0)end return r end)(pcall(f))";
 
-constexpr std::string_view kValue = "<retval> ", kError = "<error> ";
-
 /// As Lua reads it, with blanks, at which a long command can be cut.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kPiece = 800, kEscapedPiece = 200;  // four bytes each at most
   const auto literal = [](std::string_view piece) {
     std::string out;
-    append_text(out, {.kind = Kind::kString, .text = std::string(piece)});
+    append_text(out, {.kind = ValueKind::kString, .text = std::string(piece)});
     return out;
   };
   std::string pieces;
@@ -90,10 +89,10 @@ std::string without_place(std::string_view message) {
 
 /// Errors of Redis commands are tables since 7.0.
 std::string error_message(const Value& error) {
-  if (error.kind == Kind::kString) return without_place(error.text);
-  if (error.kind == Kind::kTable) {
+  if (error.kind == ValueKind::kString) return without_place(error.text);
+  if (error.kind == ValueKind::kTable) {
     for (const auto& [key, field] : error.fields) {
-      if (key.kind == Kind::kString && key.text == "err" && field.kind == Kind::kString) {
+      if (key.kind == ValueKind::kString && key.text == "err" && field.kind == ValueKind::kString) {
         return without_place(field.text);
       }
     }
@@ -130,9 +129,10 @@ std::optional<Evaluation> parse_answer(std::string_view text) {
 /// What the server says without our help.
 Evaluation plain_answer(const std::vector<std::string>& items) {
   for (std::string_view item : items) {
-    if (item.starts_with(kValue)) return {.values = {parse_printed(item.substr(kValue.size()))}};
-    if (item.starts_with(kError)) {
-      const auto text = item.substr(kError.size());
+    if (item.starts_with(kValueItem))
+      return {.values = {parse_printed(item.substr(kValueItem.size()))}};
+    if (item.starts_with(kErrorItem)) {
+      const auto text = item.substr(kErrorItem.size());
       return {.outcome = Outcome::kError,
               .message = without_place(text.substr(0, text.find_last_not_of(' ') + 1))};
     }
@@ -143,9 +143,9 @@ Evaluation plain_answer(const std::vector<std::string>& items) {
 /// None where it is not what our code answers.
 std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
   for (std::string_view item : items) {
-    if (!item.starts_with(kValue)) continue;
-    const auto value = parse_printed(item.substr(kValue.size()));
-    return value.kind == Kind::kString || value.kind == Kind::kRaw ? parse_answer(value.text)
+    if (!item.starts_with(kValueItem)) continue;
+    const auto value = parse_printed(item.substr(kValueItem.size()));
+    return value.kind == ValueKind::kString || value.kind == ValueKind::kRaw ? parse_answer(value.text)
                                                                    : std::nullopt;
   }
   return std::nullopt;

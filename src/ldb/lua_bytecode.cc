@@ -8,7 +8,7 @@
 namespace rlctl::ldb {
 namespace {
 
-constexpr int kDeepest = 250;  // the compiler stops at 200
+constexpr int kDeepestFunction = 250;  // the compiler stops at 200
 
 [[noreturn]] void refuse() {
   throw redis::Error(redis::Failure::kProtocol, "the server's compiled script is not Lua 5.1");
@@ -98,7 +98,7 @@ void DumpReader::skip_debug_names() {
 }
 
 LuaPrototype DumpReader::function(int depth, int& upvalues) {
-  if (depth > kDeepest) refuse();
+  if (depth > kDeepestFunction) refuse();
   LuaPrototype function;
   skip_string();
   take(2 * size_of_int_);
@@ -148,9 +148,9 @@ struct Instruction {
 };
 
 /// Which instructions of one function can be reached.
-class Walk {
+class LineSearch {
  public:
-  explicit Walk(const LuaPrototype& function)
+  explicit LineSearch(const LuaPrototype& function)
       : function_(function), reached_(function.code.size()) {}
   void run();
   [[nodiscard]] bool reached(std::size_t at) const { return reached_[at]; }
@@ -164,7 +164,7 @@ class Walk {
   std::vector<std::ptrdiff_t> next_;
 };
 
-void Walk::go_to(std::ptrdiff_t at) {
+void LineSearch::go_to(std::ptrdiff_t at) {
   if (at < 0 || std::cmp_greater_equal(at, reached_.size())) refuse();
   const auto index = static_cast<std::size_t>(at);
   if (reached_[index]) return;
@@ -172,7 +172,7 @@ void Walk::go_to(std::ptrdiff_t at) {
   next_.push_back(at);
 }
 
-void Walk::go_on_from(std::ptrdiff_t at) {
+void LineSearch::go_on_from(std::ptrdiff_t at) {
   const auto index = static_cast<std::size_t>(at);
   const Instruction instruction{function_.code[index]};
   if (instruction.is_test()) {
@@ -202,7 +202,7 @@ void Walk::go_on_from(std::ptrdiff_t at) {
   }
 }
 
-void Walk::run() {
+void LineSearch::run() {
   go_to(0);
   while (!next_.empty()) {
     const auto at = next_.back();
@@ -221,7 +221,7 @@ LuaPrototype parse_bytecode(std::string_view dump) {
 }
 
 void append_reachable_lines(const LuaPrototype& function, std::vector<int>& lines) {
-  Walk walk(function);
+  LineSearch walk(function);
   walk.run();
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     if (!walk.reached(at)) continue;

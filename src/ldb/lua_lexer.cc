@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
+
 namespace rlctl::ldb {
 namespace {
 
@@ -19,12 +21,6 @@ constexpr std::array<std::string_view, 26> kSymbols{
 
 constexpr char kNone = '\0';
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
 bool is_line_end(char c) {
   return c == '\n' || c == '\r';
 }
@@ -121,7 +117,7 @@ void Lexer::number() {
     ++position_;
     if (at(position_) == '+' || at(position_) == '-') ++position_;
   }
-  while (is_digit(at(position_)) || is_letter(at(position_))) ++position_;
+  while (is_digit(at(position_)) || is_name_letter(at(position_))) ++position_;
 }
 
 bool Lexer::quoted() {
@@ -157,9 +153,9 @@ bool Lexer::symbol() {
 std::optional<LuaToken::Kind> Lexer::token() {
   using Kind = LuaToken::Kind;
   const char c = at(position_);
-  if (is_letter(c)) {
+  if (is_name_letter(c)) {
     const auto begin = position_;
-    while (is_letter(at(position_)) || is_digit(at(position_))) ++position_;
+    while (is_name_letter(at(position_)) || is_digit(at(position_))) ++position_;
     return is_lua_keyword(source_.substr(begin, position_ - begin)) ? Kind::kKeyword : Kind::kName;
   }
   if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {
@@ -197,6 +193,10 @@ bool Lexer::run() {
 }
 
 }  // namespace
+
+bool is_name_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 std::optional<LuaTokens> lex_lua(std::string_view source) {
   Lexer lexer(source);

@@ -42,4 +42,7 @@ struct LuaTokens {
 
 [[nodiscard]] bool is_lua_keyword(std::string_view name) noexcept;
 
+/// What a name in Lua begins with: a letter or an underscore.
+[[nodiscard]] bool is_name_letter(char c);
+
 }  // namespace rlctl::ldb

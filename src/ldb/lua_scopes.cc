@@ -7,10 +7,10 @@
 namespace rlctl::ldb {
 namespace {
 
-using Kind = LuaToken::Kind;
+using TokenKind = LuaToken::Kind;
 
 /// Lua's own limit (LUAI_MAXCCALLS) of what stands in what.
-constexpr int kDeepest = 200;
+constexpr int kDeepestNesting = 200;
 /// Stands for a local without a name, as a `for` has three of.
 constexpr auto kNameless = static_cast<std::size_t>(-1);
 
@@ -37,7 +37,7 @@ class ScopeParser {
   class Level {
    public:
     explicit Level(ScopeParser& parser) : depth_(parser.depth_) {
-      if (++depth_ > kDeepest) throw NotUnderstood{};
+      if (++depth_ > kDeepestNesting) throw NotUnderstood{};
     }
     ~Level() { --depth_; }
     Level(const Level&) = delete;
@@ -52,7 +52,7 @@ class ScopeParser {
     return tokens_[std::min(next_ + 1, tokens_.size() - 1)];
   }
   [[nodiscard]] bool is(std::string_view text) const { return token().is(text); }
-  void skip() { next_ += token().kind == Kind::kEnd ? 0U : 1U; }
+  void skip() { next_ += token().kind == TokenKind::kEnd ? 0U : 1U; }
   bool accept(std::string_view text);
   void expect(std::string_view text);
   std::string_view expect_name();
@@ -109,14 +109,14 @@ void ScopeParser::expect(std::string_view text) {
 }
 
 std::string_view ScopeParser::expect_name() {
-  if (token().kind != Kind::kName) throw NotUnderstood{};
+  if (token().kind != TokenKind::kName) throw NotUnderstood{};
   const auto name = token().text;
   skip();
   return name;
 }
 
 bool ScopeParser::block_ends() const {
-  return token().kind == Kind::kEnd || is("else") || is("elseif") || is("end") || is("until");
+  return token().kind == TokenKind::kEnd || is("else") || is("elseif") || is("end") || is("until");
 }
 
 // --- names
@@ -171,10 +171,11 @@ void ScopeParser::refer(const LuaToken& name) {
 // "a = a", of which Lua makes no instruction where that is a local. A block in which there is one
 // is left in another way than one in which there is none.
 bool ScopeParser::does_nothing(std::size_t first) const {
-  if (tokens_[first].kind != Kind::kName || first + 3 >= tokens_.size()) return false;
+  if (tokens_[first].kind != TokenKind::kName || first + 3 >= tokens_.size()) return false;
   const auto& behind = tokens_[first + 3];
-  const bool ends = behind.kind == Kind::kName || behind.kind == Kind::kEnd || behind.is(";") ||
-                    (behind.kind == Kind::kKeyword && !behind.is("and") && !behind.is("or"));
+  const bool ends = behind.kind == TokenKind::kName || behind.kind == TokenKind::kEnd ||
+                    behind.is(";") ||
+                    (behind.kind == TokenKind::kKeyword && !behind.is("and") && !behind.is("or"));
   return ends && tokens_[first + 1].is("=") && tokens_[first + 2].text == tokens_[first].text;
 }
 
@@ -193,8 +194,9 @@ bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
                          return token.is("=") || token.is("function");
                        });
   if (is_bare || end.is("nil")) return false;
-  if (begin.kind == Kind::kName) return !does_nothing(first);
-  if (begin.is("if")) return tokens_[first + 1].kind == Kind::kName || tokens_[first + 1].is("not");
+  if (begin.kind == TokenKind::kName) return !does_nothing(first);
+  if (begin.is("if"))
+    return tokens_[first + 1].kind == TokenKind::kName || tokens_[first + 1].is("not");
   return begin.is("(") || begin.is("local") || begin.is("function") || begin.is("for");
 }
 
@@ -210,7 +212,7 @@ bool ScopeParser::chunk(bool begins_function) {
     begins_function = false;
     accept(";");
   }
-  if (!is_last && may_be_followed(start, first) && token().kind != Kind::kEnd)
+  if (!is_last && may_be_followed(start, first) && token().kind != TokenKind::kEnd)
     note_statement(false);
   return is_last;
 }
@@ -233,7 +235,7 @@ void ScopeParser::note_statement(bool begins_function) {
 // True for the last one of its block.
 bool ScopeParser::statement(bool begins_function) {
   note_statement(begins_function);
-  if (token().kind != Kind::kKeyword) {
+  if (token().kind != TokenKind::kKeyword) {
     expression_statement();
     return false;
   }
@@ -387,7 +389,8 @@ void ScopeParser::expression() {
 void ScopeParser::operand() {
   while (is("not") || is("-") || is("#")) skip();
   const auto kind = token().kind;
-  if (kind == Kind::kNumber || kind == Kind::kString || is("nil") || is("true") || is("false")) {
+  if (kind == TokenKind::kNumber || kind == TokenKind::kString || is("nil") || is("true") ||
+      is("false")) {
     skip();
   } else if (is("...")) {
     auto& function = scopes.functions[open().function];
@@ -442,7 +445,7 @@ bool ScopeParser::suffix(Primary& kind) {
 }
 
 bool ScopeParser::arguments() {
-  if (token().kind == Kind::kString) {
+  if (token().kind == TokenKind::kString) {
     skip();
   } else if (is("{")) {
     table();
@@ -461,7 +464,7 @@ bool ScopeParser::arguments() {
 void ScopeParser::table() {
   expect("{");
   while (!is("}")) {
-    if (token().kind == Kind::kName && ahead().is("=")) {
+    if (token().kind == TokenKind::kName && ahead().is("=")) {
       skip();
       skip();
     } else if (accept("[")) {
@@ -505,13 +508,13 @@ void ScopeParser::function_body(int line, bool has_self) {
 
 void ScopeParser::run() {
   for (const auto& each : tokens_) {
-    if (each.kind == Kind::kName) scopes.names.insert(each.text);
+    if (each.kind == TokenKind::kName) scopes.names.insert(each.text);
   }
   scopes.functions.push_back({.takes_varargs = true});
   open_.push_back({0, {}});
   scopes.ends_in_return = chunk(true);
   if (next_ > 0) scopes.code_end = tokens_[next_ - 1].offset + tokens_[next_ - 1].text.size();
-  if (token().kind != Kind::kEnd) throw NotUnderstood{};
+  if (token().kind != TokenKind::kEnd) throw NotUnderstood{};
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 namespace rlctl::ldb {
 namespace {
 
-using Kind = Value::Kind;
+using ValueKind = Value::Kind;
 
-constexpr int kDeepest = 20;  // servers stop at 10
+constexpr int kDeepestTable = 20;  // servers stop at 10
 constexpr std::string_view kCut = " ...";
 constexpr std::string_view kTooDeep = "<max recursion level reached! Nested table?>";
 
@@ -61,7 +61,7 @@ bool Parser::number(Value& value) {
   if (text.empty() || result.ec != std::errc{} || result.ptr != text.data() + text.size()) {
     return false;
   }
-  value.kind = Kind::kNumber;
+  value.kind = ValueKind::kNumber;
   value.approximate = may_be_rounded(text);
   rest_.remove_prefix(text.size());
   return true;
@@ -87,7 +87,7 @@ bool Parser::escape(std::string& bytes) {
 
 bool Parser::quoted(Value& value) {
   if (!accept("\"")) return false;
-  value.kind = Kind::kString;
+  value.kind = ValueKind::kString;
   while (!accept("\"")) {
     if (rest_.empty() || at_cut()) {
       value.approximate = at_cut();
@@ -113,7 +113,7 @@ bool Parser::opaque(Value& value) {
     const auto digits = rest_.find_first_not_of("0123456789abcdef");
     rest_.remove_prefix(std::min(digits, rest_.size()));
     if (is_quoted && !accept("\"")) break;
-    value.kind = Kind::kOpaque;
+    value.kind = ValueKind::kOpaque;
     value.text = type;
     return true;
   }
@@ -124,7 +124,7 @@ bool Parser::opaque(Value& value) {
 // OK, as modules of Valkey print strings.
 void Parser::bare_value(Value& value) {
   value = {};
-  value.kind = Kind::kRaw;
+  value.kind = ValueKind::kRaw;
   value.text = rest_.substr(0, rest_.find("; "));
   rest_.remove_prefix(value.text.size());
 }
@@ -133,14 +133,14 @@ void Parser::bare_value(Value& value) {
 bool Parser::bare_key(Value& value) {
   const auto end = rest_.find("]=");
   if (end == std::string_view::npos || end == 0) return false;
-  value.kind = Kind::kString;
+  value.kind = ValueKind::kString;
   value.text = rest_.substr(0, end);
   rest_.remove_prefix(end);
   return true;
 }
 
 bool Parser::table(Value& table, int depth) {
-  table.kind = Kind::kTable;
+  table.kind = ValueKind::kTable;
   double next = 1;
   while (!accept("}")) {
     Value key, field;
@@ -152,7 +152,7 @@ bool Parser::table(Value& table, int depth) {
         if (!bare_key(key) || !accept("]=")) return false;
       }
     } else {
-      key.kind = Kind::kNumber;
+      key.kind = ValueKind::kNumber;
       key.number = next++;
     }
     const auto before = rest_;
@@ -168,23 +168,23 @@ bool Parser::table(Value& table, int depth) {
   }
   // A table at which the server stopped holds one such field.
   const auto holds = std::erase_if(
-      table.fields, [](const auto& entry) { return entry.first.kind == Kind::kCycle; });
+      table.fields, [](const auto& entry) { return entry.first.kind == ValueKind::kCycle; });
   table.is_cut = at_cut() || holds > 0;
   settle_table(table);
   return true;
 }
 
 bool Parser::value(Value& value, int depth) {
-  if (depth > kDeepest) return false;
+  if (depth > kDeepestTable) return false;
   struct Word {
     std::string_view text;
-    Kind kind;
+    ValueKind kind;
     bool boolean;
   };
-  constexpr Word kWords[] = {{"nil", Kind::kNil, false},
-                             {"true", Kind::kBoolean, true},
-                             {"false", Kind::kBoolean, false},
-                             {kTooDeep, Kind::kCycle, false}};
+  constexpr Word kWords[] = {{"nil", ValueKind::kNil, false},
+                             {"true", ValueKind::kBoolean, true},
+                             {"false", ValueKind::kBoolean, false},
+                             {kTooDeep, ValueKind::kCycle, false}};
   for (const auto& word : kWords) {
     if (!accept(word.text)) continue;
     value.kind = word.kind;
@@ -210,7 +210,7 @@ std::optional<Value> Parser::all() {
 Value parse_printed(std::string_view text) {
   if (auto value = Parser(text).all()) return *std::move(value);
   Value raw;
-  raw.kind = Kind::kRaw;
+  raw.kind = ValueKind::kRaw;
   raw.text = text;
   raw.approximate = text.size() >= kCut.size() && text.substr(text.size() - kCut.size()) == kCut;
   return raw;

@@ -12,7 +12,7 @@ namespace {
 
 // The form of the lines is described in probe.lua.
 constexpr std::string_view kTag = "~rl:";
-constexpr int kDeepest = 200;
+constexpr int kDeepestValue = 200;
 
 struct NotOurs {};
 
@@ -104,7 +104,7 @@ void Rest::table(Value& table, int depth) {
 Value Rest::value(int depth) {
   using Kind = Value::Kind;
   Value value;
-  if (depth > kDeepest) throw NotOurs{};
+  if (depth > kDeepestValue) throw NotOurs{};
   if (accept('{')) {
     value.kind = Kind::kTable;
     table(value, depth);

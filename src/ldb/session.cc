@@ -32,14 +32,13 @@ constexpr std::string_view kStopped = "* Stopped at ";
 constexpr std::string_view kReason = ", stop reason = ";
 
 /// What the families of servers call the same item.
-constexpr std::string_view kCall = "<redis> ";
 constexpr std::array<std::string_view, 2> kOtherCalls{"<redict> ", "<command> "};
 
 /// An item as Redis has it.
 std::string unified(std::string_view item) {
   for (const auto prefix : kOtherCalls) {
     if (item.starts_with(prefix)) {
-      return std::string(kCall).append(item.substr(prefix.size()));
+      return std::string(kCallItem).append(item.substr(prefix.size()));
     }
   }
   return std::string(item);

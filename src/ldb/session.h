@@ -13,6 +13,10 @@
 
 namespace rlctl::ldb {
 
+/// How items of a message begin, as Redis has them.
+inline constexpr std::string_view kCallItem = "<redis> ", kReplyItem = "<reply> ",
+                                  kErrorItem = "<error> ", kValueItem = "<retval> ";
+
 /// What is debugged: a script and what it is called with.
 struct Debuggee {
   std::string name = {};    ///< as messages call it: a file's name, without folders

@@ -7,22 +7,16 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/text.h"
 #include "ldb/lua_lexer.h"
 
 namespace rlctl::ldb {
 namespace {
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool is_name(std::string_view text) {
-  if (text.empty() || !is_letter(text[0])) return false;
+  if (text.empty() || !is_name_letter(text[0])) return false;
   for (const char c : text) {
-    if (!is_letter(c) && !is_digit(c)) return false;
+    if (!is_name_letter(c) && !is_digit(c)) return false;
   }
   return !is_lua_keyword(text);
 }

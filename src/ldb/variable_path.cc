@@ -11,7 +11,7 @@
 namespace rlctl::ldb {
 namespace {
 
-using Kind = LuaToken::Kind;
+using TokenKind = LuaToken::Kind;
 using Tokens = std::span<const LuaToken>;
 
 /// A string without escapes, in quotes.
@@ -35,17 +35,18 @@ std::optional<VariablePath::Step> step_in(Tokens inner) {
   const bool is_negative = inner.size() == 2 && inner[0].is("-");
   if (inner.size() != 1 && !is_negative) return std::nullopt;
   const auto& token = inner.back();
-  if (token.kind == Kind::kName && !is_negative) return Step{.variable = std::string(token.text)};
+  if (token.kind == TokenKind::kName && !is_negative)
+    return Step{.variable = std::string(token.text)};
   std::optional<Value> key;
-  if (token.kind == Kind::kNumber) key = number_key(token.text, is_negative);
-  if (token.kind == Kind::kString && !is_negative) key = string_key(token.text);
+  if (token.kind == TokenKind::kNumber) key = number_key(token.text, is_negative);
+  if (token.kind == TokenKind::kString && !is_negative) key = string_key(token.text);
   if (!key) return std::nullopt;
   return Step{.key = *std::move(key)};
 }
 
 /// Takes a step off the front.
 std::optional<VariablePath::Step> take_step(Tokens& rest) {
-  if (rest[0].is(".") && rest.size() > 1 && rest[1].kind == Kind::kName) {
+  if (rest[0].is(".") && rest.size() > 1 && rest[1].kind == TokenKind::kName) {
     VariablePath::Step step{
         .key = {.kind = Value::Kind::kString, .text = std::string(rest[1].text)}};
     rest = rest.subspan(2);
@@ -64,10 +65,10 @@ std::optional<VariablePath::Step> take_step(Tokens& rest) {
 
 std::optional<VariablePath> parse_path(std::string_view expression) {
   const auto tokens = lex_lua(expression);
-  if (!tokens || tokens->tokens.front().kind != Kind::kName) return std::nullopt;
+  if (!tokens || tokens->tokens.front().kind != TokenKind::kName) return std::nullopt;
   VariablePath path{.root = std::string(tokens->tokens.front().text)};
   auto rest = Tokens(tokens->tokens).subspan(1);
-  while (rest.front().kind != Kind::kEnd) {
+  while (rest.front().kind != TokenKind::kEnd) {
     auto step = take_step(rest);
     if (!step) return std::nullopt;
     path.steps.push_back(*std::move(step));

@@ -10,21 +10,21 @@
 namespace rlctl::ldb {
 namespace {
 
-using Kind = Value::Kind;
+using ValueKind = Value::Kind;
 
 /// Whether a value can be what the server's debugger printed so.
 bool may_print_as(const Value& value, const Value& printed) {
   switch (value.kind) {
-    case Kind::kNil:
-    case Kind::kBoolean:
-    case Kind::kString:
+    case ValueKind::kNil:
+    case ValueKind::kBoolean:
+    case ValueKind::kString:
       return value == printed;
-    case Kind::kNumber:
-      return printed.kind == Kind::kNumber &&
+    case ValueKind::kNumber:
+      return printed.kind == ValueKind::kNumber &&
              fmt::format("{:g}", value.number) == fmt::format("{:g}", printed.number);
     default:
-      return printed.kind != Kind::kNil && printed.kind != Kind::kBoolean &&
-             printed.kind != Kind::kNumber && printed.kind != Kind::kString;
+      return printed.kind != ValueKind::kNil && printed.kind != ValueKind::kBoolean &&
+             printed.kind != ValueKind::kNumber && printed.kind != ValueKind::kString;
   }
 }
 
@@ -108,12 +108,13 @@ VisibleLocals::Found VisibleLocals::find(const VariablePath& path) const {
     const auto* variable = step.variable.empty() ? nullptr : find(step.variable);
     if (!step.variable.empty() && variable == nullptr) return {};
     auto field = field_of(value, variable == nullptr ? step.key : variable->value);
-    if (value.kind == Kind::kCycle) return {.why_not = so_far + " is a table that holds itself"};
-    if (!field && value.kind == Kind::kTable) {
+    if (value.kind == ValueKind::kCycle)
+      return {.why_not = so_far + " is a table that holds itself"};
+    if (!field && value.kind == ValueKind::kTable) {
       return {.why_not = so_far + " is too large to be told as a whole"};
     }
     if (!field) return {};
-    so_far += step.key.kind == Kind::kString ? "." + step.key.text : "[...]";
+    so_far += step.key.kind == ValueKind::kString ? "." + step.key.text : "[...]";
     value = *std::move(field);
   }
   return {.value = std::move(value)};
@@ -143,7 +144,8 @@ std::string VisibleLocals::why_not_copied(std::string_view code) const {
     std::string literal;
     const auto* local = find(name);
     if (local == nullptr || append_literal(literal, local->value)) continue;
-    const bool is_table = local->value.kind == Kind::kTable || local->value.kind == Kind::kCycle;
+    const bool is_table =
+        local->value.kind == ValueKind::kTable || local->value.kind == ValueKind::kCycle;
     return fmt::format("'{}' is {} that cannot be copied here", name,
                        is_table ? "a table" : "a " + text_of(local->value));
   }

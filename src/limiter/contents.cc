@@ -19,7 +19,7 @@ constexpr std::size_t kManyBytes = std::size_t{1} << 20;
 /// of a look, or is an empty string.
 constexpr int kLooks = 2;
 
-redis::Reply read(redis::Connection& connection) {
+redis::Reply read_of_any_type(redis::Connection& connection) {
   auto reply = connection.read();
   if (reply.is_error() && redis::error_code(reply.text()) != "WRONGTYPE") {
     throw redis::to_error(reply);
@@ -65,14 +65,14 @@ Content::Edge edge(redis::ReplyView reply) {
 /// empty, and hardly a string.
 bool take_read(redis::Connection& connection, Content& content) {
   if (content.type == "string") {
-    const auto text = read(connection);
+    const auto text = read_of_any_type(connection);
     if (!text.is_error()) content.text = text.text();
     return !content.text.empty();
   }
   if (!has_ends(content)) return true;
-  const auto first = read(connection);
-  const auto last = read(connection);
-  content.expires = read(connection).integer() > 0;
+  const auto first = read_of_any_type(connection);
+  const auto last = read_of_any_type(connection);
+  content.expires = read_of_any_type(connection).integer() > 0;
   content.first = edge(first);
   content.last = edge(last);
   return is_edge(first) && is_edge(last);
@@ -130,7 +130,8 @@ std::vector<Content> take_contents(redis::Connection& connection,
   Indices open(keys.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
   for (int look = 1;; ++look) {
-    for (const auto i : open) contents[i] = {.type = std::string(read(connection).text())};
+    for (const auto i : open)
+      contents[i] = {.type = std::string(read_of_any_type(connection).text())};
     open = read_groups(connection, keys, contents, std::move(open));
     if (open.empty() || look == kLooks) return contents;
     for (const auto i : open) append_type(connection, keys[i]);

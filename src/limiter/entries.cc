@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kLargePage = 10'000;
 
 /// Its replies are known to be of the type that the key had.
-redis::Reply read(redis::Connection& connection) {
+redis::Reply read_or_changed(redis::Connection& connection) {
   auto reply = connection.read();
   if (!reply.is_error()) return reply;
   if (redis::error_code(reply.text()) == "WRONGTYPE") throw KeyChanged();
@@ -72,7 +72,7 @@ bool Entries::is_list() const {
 }
 
 void Entries::begin() {
-  size_ = read(connection_).integer();
+  size_ = read_or_changed(connection_).integer();
   const auto first = read_range();
   newest_ = read_range();
   if (size_ == 0 || first.empty() || newest_.empty()) throw KeyChanged();
@@ -90,7 +90,7 @@ void Entries::append_range(std::int64_t first, std::int64_t last) {
 }
 
 std::vector<StoredEntry> Entries::read_range() {
-  const auto reply = read(connection_);
+  const auto reply = read_or_changed(connection_);
   std::vector<StoredEntry> entries;
   if (is_list()) {
     entries.resize(reply.size());
@@ -140,7 +140,7 @@ void Entries::bisect(std::span<Bounds> bounds) {
     }
     for (auto& bound : bounds) {
       if (!open(bound)) continue;
-      const auto reply = read(connection_);
+      const auto reply = read_or_changed(connection_);
       if (reply.is_nil()) throw KeyChanged();
       if (parse_time(reply.text()) < bound.instant) {
         bound.low = bound.middle() + 1;
@@ -158,7 +158,7 @@ void Entries::count_by_score(std::span<Bounds> bounds) {
     connection_.append({"ZCOUNT", key_, "-inf", before(bound.instant, form_.us_per_score)});
   }
   for (auto& bound : bounds) {
-    if (open(bound)) bound.low = bound.high = read(connection_).integer();
+    if (open(bound)) bound.low = bound.high = read_or_changed(connection_).integer();
   }
 }
 

@@ -78,19 +78,19 @@ std::vector<std::string> all_binaries() {
   return found;
 }
 
-enum class Likeness { kNone, kFamily, kMajor };
+enum class Likeness { kNotFound, kFamily, kMajor };
 
 Likeness likeness_of(const std::string& binary, const ServerVersion& like,
                      const Interrupt* interrupt) {
   const auto version = version_of_binary(binary, kVersionTakesAtMost, interrupt);
-  if (!version || version->family != like.family) return Likeness::kNone;
+  if (!version || version->family != like.family) return Likeness::kNotFound;
   return version->major_number() == like.major_number() ? Likeness::kMajor : Likeness::kFamily;
 }
 
 const std::string& most_alike(const std::vector<std::string>& binaries, const ServerVersion& like,
                               const Interrupt* interrupt) {
   const auto* best = &binaries.front();
-  auto most = Likeness::kNone;
+  auto most = Likeness::kNotFound;
   for (const auto& binary : binaries) {
     const auto likeness = likeness_of(binary, like, interrupt);
     if (likeness <= most) continue;

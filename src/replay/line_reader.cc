@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t kChunk = std::size_t{1} << 18;
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 18;
 constexpr std::size_t kShownOfLong = 256;
 
 /// With a byte order mark or without: text in it has a zero beside each letter.
@@ -44,7 +44,8 @@ bool LineReader::fill() {
     end_ -= line_;
     line_ = 0;
   }
-  if (buffer_.size() < end_ + kChunk) buffer_.resize(std::max(2 * buffer_.size(), end_ + kChunk));
+  if (buffer_.size() < end_ + kReadAtOnce)
+    buffer_.resize(std::max(2 * buffer_.size(), end_ + kReadAtOnce));
   const auto count = source_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += count;
   ended_ = count == 0;

@@ -21,17 +21,17 @@ constexpr std::size_t kAhead = 8;
 
 }  // namespace
 
-ModelDecider::ModelDecider(const Contestant& contestant) : contestant_(contestant) {
-  if (contestant_.foreign) {
-    throw UsageError("there is no model of " + std::string(name_of(contestant_)) +
+ModelDecider::ModelDecider(const Candidate& candidate) : candidate_(candidate) {
+  if (candidate_.foreign) {
+    throw UsageError("there is no model of " + std::string(name_of(candidate_)) +
                      ": a script runs on a server");
   }
-  require_usable(contestant_);
+  require_usable(candidate_);
 }
 
 /// The first of as many as there are limits.
 limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
-  const auto& limits = contestant_.limits;
+  const auto& limits = candidate_.limits;
   const auto first = key * limits.size();
   while (states_.size() < first + limits.size()) {
     states_.push_back({.limit = limits[states_.size() % limits.size()]});
@@ -39,7 +39,7 @@ limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
   auto* const state = &states_[first];
   if (state->key == nullptr) {
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      state[i].key = models_.emplace_back(contestant_.algorithm->make_model()).get();
+      state[i].key = models_.emplace_back(candidate_.algorithm->make_model()).get();
     }
   }
   return state;
@@ -50,7 +50,7 @@ limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
 void ModelDecider::fetch(std::span<const Arrival> to_come) const {
   const auto state = [&](std::size_t ahead) -> const limiter::KeyAndLimit* {
     if (ahead >= to_come.size()) return nullptr;
-    const auto first = to_come[ahead].key * contestant_.limits.size();
+    const auto first = to_come[ahead].key * candidate_.limits.size();
     return first < states_.size() ? &states_[first] : nullptr;
   };
   __builtin_prefetch(state(2 * kAhead));
@@ -61,7 +61,7 @@ void ModelDecider::decide(std::span<const Arrival> arrivals, std::span<Decision>
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     fetch(arrivals.subspan(i));
     const auto& [at, key, cost] = arrivals[i];
-    decisions[i] = limiter::decide({state_of(key), contestant_.limits.size()}, cost, at);
+    decisions[i] = limiter::decide({state_of(key), candidate_.limits.size()}, cost, at);
   }
 }
 

@@ -11,7 +11,7 @@
 #include "limiter/decision.h"
 #include "limiter/model/model.h"
 #include "redis/connection.h"
-#include "traffic/contestant.h"
+#include "traffic/candidate.h"
 #include "traffic/key_aging.h"
 #include "traffic/script.h"
 #include "traffic/time_watch.h"
@@ -38,14 +38,14 @@ class ModelDecider final : public Decider {
  public:
   /// Throws UsageError where the algorithm cannot be asked with these limits, and for a
   /// foreign limiter, which has no model.
-  explicit ModelDecider(const Contestant& contestant);
+  explicit ModelDecider(const Candidate& candidate);
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
 
  private:
   limiter::KeyAndLimit* state_of(std::uint32_t key);
   void fetch(std::span<const Arrival> to_come) const;
 
-  Contestant contestant_;
+  Candidate candidate_;
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;
   /// Of each key in turn, one for each limit; without a model for a key that was not asked for yet.
   std::vector<limiter::KeyAndLimit> states_;

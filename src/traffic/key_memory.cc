@@ -8,7 +8,7 @@ namespace rlctl::traffic {
 namespace {
 
 /// Keys that are asked about in one write.
-constexpr std::size_t kLot = 512;
+constexpr std::size_t kKeysAtOnce = 512;
 
 /// By OBJECT ENCODING. The levels of a skip list are thrown, and a hash table grows when the server
 /// has time for it.
@@ -24,7 +24,7 @@ std::optional<double> bytes_per_key(redis::Connection& connection,
   std::int64_t bytes = 0, there = 0;
   bool by_chance = false;
   while (!keys.empty()) {
-    const auto lot = keys.first(std::min(kLot, keys.size()));
+    const auto lot = keys.first(std::min(kKeysAtOnce, keys.size()));
     for (const auto& key : lot) {
       connection.append({"MEMORY", "USAGE", key, "SAMPLES", "0"});
       if (sizes == Sizes::kRepeatable) connection.append({"OBJECT", "ENCODING", key});

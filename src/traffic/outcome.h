@@ -14,7 +14,7 @@
 
 namespace rlctl::traffic {
 
-/// What became of one contestant.
+/// What became of one candidate.
 struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten

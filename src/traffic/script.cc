@@ -27,14 +27,13 @@ limiter::Decision Script::parse(redis::ReplyView reply) const {
   return read(reply);
 }
 
-BundledScript::BundledScript(const Contestant& contestant, const Traffic& traffic,
-                             std::string prefix)
-    : algorithm_(*contestant.algorithm),
+BundledScript::BundledScript(const Candidate& candidate, const Traffic& traffic, std::string prefix)
+    : algorithm_(*candidate.algorithm),
       traffic_(traffic),
       prefix_(std::move(prefix)),
       command_(algorithm_) {
-  require_usable(contestant);
-  request_.limits = contestant.limits;
+  require_usable(candidate);
+  request_.limits = candidate.limits;
 }
 
 void BundledScript::load(redis::Connection& connection) {
@@ -67,12 +66,12 @@ std::vector<std::string> BundledScript::keys() const {
   return all;
 }
 
-std::unique_ptr<Script> make_script(const Contestant& contestant, const Traffic& traffic,
+std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
                                     std::string prefix) {
-  if (!contestant.foreign) {
-    return std::make_unique<BundledScript>(contestant, traffic, std::move(prefix));
+  if (!candidate.foreign) {
+    return std::make_unique<BundledScript>(candidate, traffic, std::move(prefix));
   }
-  return std::make_unique<ForeignScript>(*contestant.foreign, contestant.limits.front(), traffic,
+  return std::make_unique<ForeignScript>(*candidate.foreign, candidate.limits.front(), traffic,
                                          std::move(prefix));
 }
 

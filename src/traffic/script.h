@@ -10,7 +10,7 @@
 #include "limiter/check.h"
 #include "limiter/decision.h"
 #include "redis/connection.h"
-#include "traffic/contestant.h"
+#include "traffic/candidate.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
@@ -64,7 +64,7 @@ class BundledScript final : public Script {
  public:
   /// What it refers to must outlive it. Throws UsageError where the algorithm cannot be
   /// asked with these limits.
-  BundledScript(const Contestant& contestant, const Traffic& traffic, std::string prefix);
+  BundledScript(const Candidate& candidate, const Traffic& traffic, std::string prefix);
 
   [[nodiscard]] std::string_view name() const override { return algorithm_.name; }
   void load(redis::Connection& connection) override;
@@ -83,9 +83,9 @@ class BundledScript final : public Script {
   std::vector<std::vector<std::string>> redis_keys_;  ///< of each of the traffic's keys
 };
 
-/// The script of a contestant, one of rlctl's own or not. What it refers to must outlive it. Throws
+/// The script of a candidate, one of rlctl's own or not. What it refers to must outlive it. Throws
 /// UsageError where it cannot be asked with its limits.
-[[nodiscard]] std::unique_ptr<Script> make_script(const Contestant& contestant,
+[[nodiscard]] std::unique_ptr<Script> make_script(const Candidate& candidate,
                                                   const Traffic& traffic, std::string prefix);
 
 }  // namespace rlctl::traffic

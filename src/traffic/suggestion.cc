@@ -22,11 +22,10 @@ constexpr double kExpectedTries = 34;
 
 class Suggesting {
  public:
-  Suggesting(const MakeTraffic& make_traffic, const Contestant& contestant,
-             const DeniedShare& share, const Interrupt& interrupt,
-             const OnSuggestionProgress& on_progress)
+  Suggesting(const MakeTraffic& make_traffic, const Candidate& candidate, const DeniedShare& share,
+             const Interrupt& interrupt, const OnSuggestionProgress& on_progress)
       : make_traffic_(make_traffic),
-        contestant_(contestant),
+        candidate_(candidate),
         share_(share),
         interrupt_(interrupt),
         on_progress_(on_progress),
@@ -49,30 +48,30 @@ class Suggesting {
   [[nodiscard]] std::vector<std::int64_t> around(std::int64_t limit) const;
 
   const MakeTraffic& make_traffic_;
-  const Contestant& contestant_;
+  const Candidate& candidate_;
   const DeniedShare& share_;
   const Interrupt& interrupt_;
   const OnSuggestionProgress& on_progress_;
-  std::int64_t least_, most_;  ///< limits that the contestant can be asked with
+  std::int64_t least_, most_;  ///< limits that the candidate can be asked with
   std::map<std::int64_t, LimitTried> tried_;
 };
 
 bool Suggesting::is_usable(std::int64_t limit) const {
-  auto contestant = contestant_;
-  contestant.limits.front().limit = limit;
+  auto candidate = candidate_;
+  candidate.limits.front().limit = limit;
   try {
-    require_usable(contestant);
+    require_usable(candidate);
   } catch (const UsageError&) {
     return false;
   }
   return true;
 }
 
-/// From the contestant's own limit, which is usable: with a burst, very small and very large ones
+/// From the candidate's own limit, which is usable: with a burst, very small and very large ones
 /// are not.
 std::int64_t Suggesting::last_usable(std::int64_t towards) const {
   if (is_usable(towards)) return towards;
-  auto usable = contestant_.limits.front().limit;
+  auto usable = candidate_.limits.front().limit;
   while (usable != towards && std::abs(towards - usable) > 1) {
     const auto middle = usable + (towards - usable) / 2;
     (is_usable(middle) ? usable : towards) = middle;
@@ -83,14 +82,14 @@ std::int64_t Suggesting::last_usable(std::int64_t towards) const {
 const LimitTried& Suggesting::tried(std::int64_t limit) {
   const auto known = tried_.find(limit);
   if (known != tried_.end()) return known->second;
-  auto contestant = contestant_;
-  contestant.limits.front().limit = limit;
-  ModelDecider decider(contestant);
+  auto candidate = candidate_;
+  candidate.limits.front().limit = limit;
+  ModelDecider decider(candidate);
   const auto traffic = make_traffic_();
   const auto before = static_cast<double>(tried_.size());
   const auto size = static_cast<double>(std::max<std::int64_t>(1, traffic->size()));
-  const auto outcome = run_virtually(
-      *traffic, decider, contestant.limits, interrupt_, {}, [&](std::int64_t decided) {
+  const auto outcome =
+      run_virtually(*traffic, decider, candidate.limits, interrupt_, {}, [&](std::int64_t decided) {
         if (!on_progress_) return;
         const auto done = before + static_cast<double>(decided) / size;
         on_progress_(std::min(1.0, done / kExpectedTries), limit);
@@ -169,14 +168,14 @@ double LimitTried::share(bool of_keys) const {
   return all == 0 ? 0 : static_cast<double>(some) / static_cast<double>(all);
 }
 
-Suggestion suggest_limit(const MakeTraffic& make_traffic, const Contestant& contestant,
+Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
                          const DeniedShare& share, const Interrupt& interrupt,
                          const OnSuggestionProgress& on_progress) {
-  require_usable(contestant);
-  if (contestant.limits.size() != 1) {
+  require_usable(candidate);
+  if (candidate.limits.size() != 1) {
     throw UsageError("a limit can be suggested for one window, not for several");
   }
-  return Suggesting(make_traffic, contestant, share, interrupt, on_progress).run();
+  return Suggesting(make_traffic, candidate, share, interrupt, on_progress).run();
 }
 
 }  // namespace rlctl::traffic

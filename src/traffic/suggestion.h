@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "traffic/contestant.h"
+#include "traffic/candidate.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
@@ -38,15 +38,14 @@ using MakeTraffic = std::function<std::unique_ptr<Traffic>()>;
 /// How much of the work is done, 0 to 1, and about which limit it is now.
 using OnSuggestionProgress = std::function<void(double share, std::int64_t limit)>;
 
-/// The smallest limit, in the window of the contestant's only one, that would have denied at most
+/// The smallest limit, in the window of the candidate's only one, that would have denied at most
 /// such a share of a traffic. It is tried, not estimated: by the models, once for each limit that
 /// is tried, some 30 times in all. None of the four limits below it would do; a still smaller one
 /// could only where a larger limit happens to deny more, which is rare. Throws redis::Error where
-/// the interrupt is raised, and UsageError where the contestant has several limits or one
+/// the interrupt is raised, and UsageError where the candidate has several limits or one
 /// that it cannot be asked with.
-[[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic,
-                                       const Contestant& contestant, const DeniedShare& share,
-                                       const Interrupt& interrupt,
+[[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
+                                       const DeniedShare& share, const Interrupt& interrupt,
                                        const OnSuggestionProgress& on_progress = {});
 
 }  // namespace rlctl::traffic

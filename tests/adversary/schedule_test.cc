@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+namespace adversary_schedule_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::adversary;
 using rlctl::limiter::Limit;
@@ -80,3 +82,5 @@ TEST_CASE("what is delayed counts when it may go on") {
   const Answers answers{{.allowed = true}, {.allowed = true, .delay = 10s}};
   CHECK(score_of({0s, 0s}, answers, kTwo, 1).worst == 1);
 }
+
+}  // namespace adversary_schedule_test

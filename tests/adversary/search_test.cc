@@ -9,11 +9,14 @@
 
 #include "support/limiters.h"
 
+namespace adversary_search_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::adversary;
 using namespace rlctl::test;
 using rlctl::Interrupt;
 using rlctl::UsageError;
+using rlctl::adversary::Schedule;
 using rlctl::traffic::Arrival;
 using rlctl::traffic::BundledScript;
 
@@ -63,7 +66,7 @@ class TestScript final : public rlctl::traffic::Script {
 
 SearchResult search_script(rlctl::traffic::Script& script, std::int64_t budget = kBudget) {
   TestServer server;
-  ScriptTrial trial(server.connection(), script, 1, {.state = Premises::State::kOwnServer});
+  ScriptTrial trial(server.connection(), script, 1, {.state = Preconditions::State::kOwnServer});
   const Interrupt interrupt;
   auto result = search(trial, {.limit = kFive, .budget = budget, .base = kBase}, interrupt);
   CHECK(server.call({"DBSIZE"}).integer() == 0);
@@ -279,7 +282,7 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
     TestServer server;
     server.call({"SET", "theirs", "1"});
     ScriptTrial trial(server.connection(), script, 1,
-                      {.state = Premises::State::kUnderPrefix, .prefix = "t:"});
+                      {.state = Preconditions::State::kUnderPrefix, .prefix = "t:"});
     const Schedule schedule{kBase, kBase, kBase + 1s};
     std::string text;
     try {
@@ -308,7 +311,7 @@ TEST_CASE("what does not come again by an empty database is not confirmed, nor a
 if redis.call('INCR', 'all') < 4 then return 0 end
 redis.call('DEL', 'all')
 return 1)");
-  ScriptTrial trial(server.connection(), script, 1, {.state = Premises::State::kOwnServer});
+  ScriptTrial trial(server.connection(), script, 1, {.state = Preconditions::State::kOwnServer});
   const std::vector<Schedule> two(2, Schedule{kBase, kBase});
   const Answers none{{.allowed = false}, {.allowed = false}};
   const auto wrong = trial.ask(two)[1];
@@ -324,7 +327,7 @@ TEST_CASE("what some ms of a TTL decide is not answered") {
 if redis.call('SET', KEYS[1], 1, 'NX', 'PX', 1000) then return 1 end
 return 0)");
   ScriptTrial trial(server.connection(), script, 1,
-                    {.state = Premises::State::kOwnServer, .ttl_tolerance = 20ms});
+                    {.state = Preconditions::State::kOwnServer, .ttl_tolerance = 20ms});
   const auto pair = [](microseconds apart) { return Schedule{kBase, kBase + apart}; };
   const std::vector<Schedule> pairs{pair(979ms), pair(981ms), pair(1s), pair(1019ms), pair(1021ms)};
   const Answers denied{{.allowed = true}, {.allowed = false}};
@@ -336,7 +339,7 @@ TEST_CASE("times are multiples of the tick that a limiter can tell apart") {
   TestScript script(text_of({.before = "now = now - now % 1000000", .ttl = "window / 500"}));
   CHECK(search_script(script).wrongly_denied);
   TestServer server;
-  ScriptTrial trial(server.connection(), script, 1, {.state = Premises::State::kOwnServer});
+  ScriptTrial trial(server.connection(), script, 1, {.state = Preconditions::State::kOwnServer});
   const auto result = search(trial, {.limit = kFive, .base = kBase, .tick = 1s}, Interrupt());
   CHECK(result.most.score.worst == 5);
   CHECK_FALSE(result.wrongly_denied);
@@ -394,3 +397,5 @@ TEST_CASE("an interrupt ends a search with what was found by then") {
   CHECK(result.asked < 50'000);
   CHECK(result.most.score.worst == 10);
 }
+
+}  // namespace adversary_search_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace rlctl::cli {
+namespace rlctl::cli::duration_text_test {
 
 using std::chrono::days;
 using std::chrono::hours;
@@ -90,4 +90,4 @@ TEST_CASE("duration text: how far from an origin, and on which side") {
   CHECK(offset_text(milliseconds{-10}) == "-10 ms");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::duration_text_test

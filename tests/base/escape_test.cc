@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::escape_test {
 namespace {
 
 std::string text(std::string_view raw) {
@@ -65,4 +65,4 @@ TEST_CASE("escape: JSON strings escape what JSON demands") {
   CHECK(json("") == "\"\"");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::escape_test

@@ -4,6 +4,8 @@
 
 #include "limiter/limit.h"
 
+namespace base_instant_test {
+
 using rlctl::format_instant;
 using rlctl::parse_instant;
 using rlctl::UsageError;
@@ -110,3 +112,5 @@ TEST_CASE("an instant is written in UTC with six decimals and read back as the s
     CHECK(parse_instant(format_instant(instant)) == instant);
   }
 }
+
+}  // namespace base_instant_test

@@ -10,6 +10,8 @@
 #include "redis/error.h"
 #include "support/failure.h"
 
+namespace base_interrupt_test {
+
 using rlctl::Interrupted;
 
 using rlctl::Interrupt;
@@ -47,3 +49,5 @@ TEST_CASE("raising an interrupt leaves errno as it was, as a signal handler must
   interrupt.raise(SIGINT);
   CHECK(errno == ENOENT);
 }
+
+}  // namespace base_interrupt_test

@@ -10,7 +10,7 @@
 #include "cli/failure.h"
 #include "support/temp_folder.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -97,4 +97,4 @@ TEST_CASE("output file: a full disk is an error") {
   CHECK_THROWS_AS(file.write("anything"), ProblemError);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::output_file_test

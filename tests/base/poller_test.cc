@@ -11,6 +11,8 @@
 #include <system_error>
 #include <vector>
 
+namespace base_poller_test {
+
 using namespace std::chrono_literals;
 using rlctl::Clock;
 using rlctl::FileDescriptor;
@@ -128,3 +130,5 @@ TEST_CASE("what cannot be waited for is refused") {
   Poller poller(nullptr);
   CHECK_THROWS_AS(poller.add(-1, 0), std::system_error);
 }
+
+}  // namespace base_poller_test

@@ -4,7 +4,7 @@
 
 #include "cli/failure.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::shell_test {
 
 namespace {
 
@@ -53,4 +53,4 @@ TEST_CASE("shell words: what is not closed is refused") {
   CHECK(complaint("a\\") == "'a\\' ends in a backslash with nothing behind it");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::shell_test

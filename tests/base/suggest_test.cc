@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace rlctl::limiter {
+namespace rlctl::limiter::suggest_test {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames{"--limit", "--burst", "--json", "--url"};
@@ -37,4 +37,4 @@ TEST_CASE("suggest: lists read like a sentence") {
   CHECK(one_of(std::array<std::string_view, 3>{"a", "b", "c"}) == "a, b or c");
 }
 
-}  // namespace rlctl::limiter
+}  // namespace rlctl::limiter::suggest_test

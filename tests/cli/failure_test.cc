@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "redis/error.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::failure_test {
 
 TEST_CASE("problem: each failure has its exit status") {
   using redis::Failure;
@@ -74,4 +74,4 @@ TEST_CASE("problem: what an exception says is masked for every use") {
         "what is 'redis://******@h'?");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::failure_test

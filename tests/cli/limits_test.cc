@@ -9,7 +9,7 @@
 
 #include "support/temp_folder.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::limits_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -98,4 +98,4 @@ TEST_CASE("limit options: operands that are empty, or too few or many, are refus
                        "policy 'none' (key all) takes no arguments, not 1: 'a'", UsageError);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::limits_test

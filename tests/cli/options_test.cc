@@ -8,7 +8,7 @@
 
 #include "cli/failure.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::options_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -115,4 +115,4 @@ TEST_CASE("options: help fits 80 columns") {
   CHECK(help.find("      --wait[=TIME]") != help.npos);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::options_test

@@ -4,7 +4,7 @@
 
 #include "cli/failure.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::replay_test {
 
 TEST_CASE("replay options: shares that may be denied") {
   const auto text = [](const std::string& share) {
@@ -43,4 +43,4 @@ TEST_CASE("replay options: nothing without a file") {
   CHECK_THROWS_AS(static_cast<void>(parse_replay({.files = {""}}, {})), UsageError);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::replay_test

@@ -14,6 +14,8 @@
 #include "support/limiters.h"
 #include "support/recordings.h"
 
+namespace ldb_coverable_lines_test {
+
 namespace {
 
 using rlctl::ldb::coverable_lines;
@@ -159,3 +161,5 @@ TEST_CASE("the debugger stops at coverable lines only, whatever bundled script i
     }
   }
 }
+
+}  // namespace ldb_coverable_lines_test

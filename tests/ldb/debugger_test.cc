@@ -12,6 +12,8 @@
 #include "support/failure.h"
 #include "support/server.h"
 
+namespace ldb_debugger_test {
+
 using namespace std::chrono_literals;
 using rlctl::UsageError;
 using rlctl::ldb::Debuggee;
@@ -708,3 +710,5 @@ TEST_CASE("code sees the clock that the script has") {
   CHECK(others == "0 true");
   CHECK(debugger.call({"TIME"}).reply == "[\"1700000000\",\"42\"]");
 }
+
+}  // namespace ldb_debugger_test

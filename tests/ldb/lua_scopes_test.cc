@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+namespace ldb_lua_scopes_test {
+
 namespace {
 
 using rlctl::ldb::find_scopes;
@@ -321,3 +323,5 @@ TEST_CASE("a source as deep as Lua takes is understood, and a deeper one given u
   for (int i = 0; i < 100'000; ++i) chain += " + f(-1).y";
   CHECK(find_scopes(chain).has_value());
 }
+
+}  // namespace ldb_lua_scopes_test

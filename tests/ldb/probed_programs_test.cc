@@ -15,6 +15,8 @@
 #include "support/random.h"
 #include "support/recordings.h"
 
+namespace ldb_probed_programs_test {
+
 namespace {
 
 using rlctl::ldb::ProbedScript;
@@ -383,3 +385,5 @@ TEST_CASE("in random programs probes tell what each name means, and the debugger
   Random random;
   for (int i = 0; i < 40; ++i) check_debugged(Program(random).make());
 }
+
+}  // namespace ldb_probed_programs_test

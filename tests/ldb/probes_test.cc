@@ -13,6 +13,8 @@
 #include "support/debugged.h"
 #include "support/limiters.h"
 
+namespace ldb_probes_test {
+
 namespace {
 
 using rlctl::ldb::add_probes;
@@ -890,3 +892,5 @@ TEST_CASE("a script that spoils the globals that it may still has its values tol
                 "return redis")
             .back() == "3: type=1 next=2 pcall=3 tostring=4 string=5 table=6 select=7 redis=8");
 }
+
+}  // namespace ldb_probes_test

@@ -19,6 +19,8 @@
 #include "support/scripted_server.h"
 #include "support/server.h"
 
+namespace ldb_session_test {
+
 using namespace std::chrono_literals;
 using rlctl::UsageError;
 using rlctl::ldb::Debuggee;
@@ -603,3 +605,5 @@ TEST_CASE("silence ends a session at its deadline") {
   CHECK(second.ending() == Ending::kCutOff);
   CHECK(second.why() == "no stop within 300ms");
 }
+
+}  // namespace ldb_session_test

@@ -16,6 +16,8 @@
 #include "support/failure.h"
 #include "support/server.h"
 
+namespace ldb_trace_test {
+
 using namespace std::chrono_literals;
 using rlctl::ldb::Call;
 using rlctl::ldb::Debuggee;
@@ -503,3 +505,5 @@ TEST_CASE("who cannot connect is told so, and who may not debug is refused") {
   CHECK(result.message.starts_with("NOPERM"));
   CHECK(result.reply->is_error());
 }
+
+}  // namespace ldb_trace_test

@@ -9,6 +9,8 @@
 
 #include "support/limiters.h"
 
+namespace ldb_value_test {
+
 namespace {
 
 using rlctl::ldb::parse_printed;
@@ -165,3 +167,5 @@ TEST_CASE("what this server's debugger prints is read") {
                      quotes ? "{1, {x = \"y z\"}, n = true}" : "{1, {x = y z}, n = true}",
                      "function"});
 }
+
+}  // namespace ldb_value_test

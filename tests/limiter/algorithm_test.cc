@@ -7,6 +7,8 @@
 
 #include "support/limiters.h"
 
+namespace limiter_algorithm_test {
+
 using rlctl::UsageError;
 
 using namespace std::chrono_literals;
@@ -84,3 +86,5 @@ TEST_CASE("an algorithm with a contract of its own says so") {
         "concurrency gives leases to holders and takes them back instead of counting requests; "
         "rlctl-scripts(7) says how its script is called");
 }
+
+}  // namespace limiter_algorithm_test

@@ -9,6 +9,8 @@
 #include "redis/connection.h"
 #include "support/limiters.h"
 
+namespace limiter_checker_test {
+
 using rlctl::Deadline;
 
 using namespace std::chrono_literals;
@@ -171,3 +173,5 @@ TEST_CASE("a server that has just started, or forgot its scripts, answers all th
     CHECK(checker.check({{std::string(row.name)}, {{5, 60s, {}}}, 1, {}}).allowed);
   }
 }
+
+}  // namespace limiter_checker_test

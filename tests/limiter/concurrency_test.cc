@@ -12,6 +12,8 @@
 #include "support/random.h"
 #include "support/shrink.h"
 
+namespace limiter_concurrency_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -270,3 +272,5 @@ TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {
     (void)server.call({"DEL", "k"});
   }
 }
+
+}  // namespace limiter_concurrency_test

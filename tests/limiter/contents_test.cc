@@ -8,6 +8,8 @@
 #include "support/limiters.h"
 #include "support/scripted_server.h"
 
+namespace limiter_contents_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -116,3 +118,5 @@ TEST_CASE("a key that goes while it is looked at is none") {
   CHECK(read_contents(connection, std::vector<std::string>{"a"}) ==
         std::vector<Content>{{.type = "none"}});
 }
+
+}  // namespace limiter_contents_test

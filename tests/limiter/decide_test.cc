@@ -4,6 +4,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_decide_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -94,3 +96,5 @@ TEST_CASE("one key alone is decided as it is beside another in the same state") 
     }
   }
 }
+
+}  // namespace limiter_decide_test

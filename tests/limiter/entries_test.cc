@@ -11,6 +11,8 @@
 #include "limiter/inspection.h"
 #include "support/server.h"
 
+namespace limiter_entries_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -224,3 +226,5 @@ TEST_CASE("a million of one instant are one line") {
         std::vector<InspectedEntry>{{.at = microseconds{kFirst}, .count = 1'000'000}});
   CHECK(reports == 100);
 }
+
+}  // namespace limiter_entries_test

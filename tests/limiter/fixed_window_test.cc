@@ -3,6 +3,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_fixed_window_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -78,3 +80,5 @@ TEST_CASE(
 TEST_CASE("fixed-window: script and model agree on random traffic") {
   check_script_against_model(fixed_window(), 100'000);
 }
+
+}  // namespace limiter_fixed_window_test

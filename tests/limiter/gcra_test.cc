@@ -5,6 +5,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_gcra_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -87,3 +89,5 @@ TEST_CASE("gcra: never more than the burst and what the rate brings, to the last
 TEST_CASE("gcra: script and model agree on random traffic") {
   check_script_against_model(gcra(), 100'000);
 }
+
+}  // namespace limiter_gcra_test

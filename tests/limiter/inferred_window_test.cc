@@ -9,6 +9,8 @@
 
 #include "support/random.h"
 
+namespace limiter_inferred_window_test {
+
 using std::chrono::microseconds;
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
@@ -118,3 +120,5 @@ TEST_CASE("forms that say nothing by their TTL, and TTLs that are over") {
   CHECK(infer_window(form_of("foreign-zset"), entries, kStart, 61s) == 60s);
   CHECK(infer_window(form_of("foreign-zset"), entries, kStart, 60s) == 60s);
 }
+
+}  // namespace limiter_inferred_window_test

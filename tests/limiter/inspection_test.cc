@@ -12,6 +12,8 @@
 #include "support/schedule.h"
 #include "support/server.h"
 
+namespace limiter_inspection_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -458,3 +460,5 @@ TEST_CASE("a usual limit is for what does not say its own") {
   CHECK(inspect(server.connection(), "g", {.limit = asked, .usual_limit = usual, .now = kNow})
             .limit == 9);
 }
+
+}  // namespace limiter_inspection_test

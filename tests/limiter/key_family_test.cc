@@ -7,6 +7,8 @@
 
 #include "support/limiters.h"
 
+namespace limiter_key_family_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using rlctl::test::algorithm;
@@ -145,3 +147,5 @@ TEST_CASE("the families of several keys are found in one scan, each at its place
   CHECK(last == 1);
   CHECK(calls <= 5);
 }
+
+}  // namespace limiter_key_family_test

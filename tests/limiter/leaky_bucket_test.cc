@@ -3,6 +3,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_leaky_bucket_test {
+
 using rlctl::UsageError;
 
 using namespace std::chrono_literals;
@@ -59,3 +61,5 @@ TEST_CASE("leaky-bucket: a place in the queue cannot be given back") {
 TEST_CASE("leaky-bucket: script and model agree on random traffic") {
   check_script_against_model(leaky_bucket(), 100'000);
 }
+
+}  // namespace limiter_leaky_bucket_test

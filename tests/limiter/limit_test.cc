@@ -5,6 +5,8 @@
 #include <string>
 #include "base/text.h"
 
+namespace limiter_limit_test {
+
 using rlctl::format_duration;
 using rlctl::parse_duration;
 using rlctl::parse_whole;
@@ -173,3 +175,5 @@ TEST_CASE("a whole number has decimal digits and perhaps a minus sign") {
     CHECK_THROWS_AS((void)parse_whole(text, "cost"), UsageError);
   }
 }
+
+}  // namespace limiter_limit_test

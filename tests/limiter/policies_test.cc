@@ -9,6 +9,8 @@
 
 #include "support/random.h"
 
+namespace limiter_policies_test {
+
 using rlctl::UsageError;
 
 using namespace std::chrono_literals;
@@ -523,3 +525,5 @@ TEST_CASE("whatever stands in a file, it is read or its mistakes have lines") {
     require_sound(text);
   }
 }
+
+}  // namespace limiter_policies_test

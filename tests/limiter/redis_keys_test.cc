@@ -6,6 +6,8 @@
 
 #include "limiter/limit.h"
 
+namespace limiter_redis_keys_test {
+
 using rlctl::UsageError;
 
 using namespace std::chrono_literals;
@@ -104,3 +106,5 @@ TEST_CASE("a key of which no hash tag can be made takes one limit only") {
   CHECK_THROWS_AS((void)redis_keys("}{}", kTwo), UsageError);
   CHECK(redis_keys("}{a}", kTwo) == Keys{"}{a}:1s", "}{a}:60s"});
 }
+
+}  // namespace limiter_redis_keys_test

@@ -13,6 +13,8 @@
 #include "support/limiters.h"
 #include "support/server.h"
 
+namespace limiter_reset_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -497,3 +499,5 @@ TEST_CASE("keys may be any bytes, and long") {
   CHECK(arena.reset(keys) == expected);
   CHECK(arena.call({"DBSIZE"}).integer() == 1);
 }
+
+}  // namespace limiter_reset_test

@@ -12,6 +12,8 @@
 #include "support/limiters.h"
 #include "support/properties.h"
 
+namespace limiter_script_refusals_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -395,3 +397,5 @@ TEST_CASE("a state that was scribbled on is refused, or what was scribbled on de
     }
   }
 }
+
+}  // namespace limiter_script_refusals_test

@@ -19,6 +19,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_scripts_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -286,3 +288,5 @@ TEST_CASE("a look runs where nothing may be written") {
     }
   }
 }
+
+}  // namespace limiter_scripts_test

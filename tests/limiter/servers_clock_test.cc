@@ -10,6 +10,8 @@
 #include "support/random.h"
 #include "support/schedule.h"
 
+namespace limiter_servers_clock_test {
+
 using namespace rlctl::test;
 using namespace rlctl::limiter;
 using namespace std::chrono_literals;
@@ -77,3 +79,5 @@ TEST_CASE("by the server's clock, and by both in turn, scripts and models agree"
     check_traffic(algorithm, random, 4'000);
   }
 }
+
+}  // namespace limiter_servers_clock_test

@@ -3,6 +3,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_sliding_window_counter_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -72,3 +74,5 @@ TEST_CASE("sliding-window-counter: a refund counts down in this window only") {
 TEST_CASE("sliding-window-counter: script and model agree on random traffic") {
   check_script_against_model(counter(), 100'000);
 }
+
+}  // namespace limiter_sliding_window_counter_test

@@ -3,6 +3,8 @@
 #include "support/log_tests.h"
 #include "support/schedule.h"
 
+namespace limiter_sliding_window_log_test {
+
 using namespace rlctl::test;
 
 TEST_CASE("sliding-window-log: an exact log, case by case") {
@@ -16,3 +18,5 @@ TEST_CASE("sliding-window-log: no window holds more than the limit, and nothing 
 TEST_CASE("sliding-window-log: script and model agree on random traffic") {
   check_script_against_model(algorithm("sliding-window-log"), 100'000);
 }
+
+}  // namespace limiter_sliding_window_log_test

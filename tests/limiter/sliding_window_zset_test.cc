@@ -6,6 +6,8 @@
 #include "support/log_tests.h"
 #include "support/schedule.h"
 
+namespace limiter_sliding_window_zset_test {
+
 using namespace rlctl::test;
 using namespace std::chrono_literals;
 
@@ -48,3 +50,5 @@ TEST_CASE(
   CHECK(members() ==
         "1000:0000000002 1000:0000000003 1000:0000000004 1001:0000000000 1001:0000000001 ");
 }
+
+}  // namespace limiter_sliding_window_zset_test

@@ -12,6 +12,8 @@
 #include "support/random.h"
 #include "support/schedule.h"
 
+namespace limiter_state_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
@@ -227,3 +229,5 @@ TEST_CASE("no content makes the decoder stumble") {
   }
   CHECK(known > 10'000);
 }
+
+}  // namespace limiter_state_test

@@ -9,7 +9,7 @@
 
 #include "support/limiters.h"
 
-namespace rlctl::test {
+namespace rlctl::test::states_test {
 namespace {
 
 /// A tests/states/*.state file: what an algorithm once stored, and what it must answer about it.
@@ -151,4 +151,4 @@ TEST_CASE("no algorithm takes another's state for its own") {
   }
 }
 
-}  // namespace rlctl::test
+}  // namespace rlctl::test::states_test

@@ -3,6 +3,8 @@
 #include "support/properties.h"
 #include "support/schedule.h"
 
+namespace limiter_token_bucket_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 using namespace rlctl::test;
@@ -70,3 +72,5 @@ TEST_CASE("token-bucket: never more than the burst and what the rate brings") {
 TEST_CASE("token-bucket: script and model agree on random traffic") {
   check_script_against_model(token_bucket(), 100'000);
 }
+
+}  // namespace limiter_token_bucket_test

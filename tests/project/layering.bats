@@ -82,11 +82,11 @@ spoil() {
 }
 
 @test "an include against the arrows is found" {
-  spoil src/redis/good.cc '#include "limiter/alone.h"' 'src/redis must not include limiter/alone.h'
+  spoil src/redis/good.cc '#include "limiter/alone.h"' 'src/redis must not include limiter'
 }
 
 @test "the tests included from the program are found" {
-  spoil cli/main.cc '#include "tests/support/helper.h"' 'cli must not include tests/support/helper.h'
+  spoil cli/main.cc '#include "tests/support/helper.h"' 'cli must not include tests'
 }
 
 @test "a header without #pragma once is found" {

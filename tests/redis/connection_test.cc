@@ -15,6 +15,8 @@
 #include "support/failure.h"
 #include "support/scripted_server.h"
 
+namespace redis_connection_test {
+
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using rlctl::Deadline;
@@ -421,3 +423,5 @@ TEST_CASE("a connection can be moved, with all that is under way") {
   Connection second = std::move(first);
   CHECK(second.read().text() == "PONG");
 }
+
+}  // namespace redis_connection_test

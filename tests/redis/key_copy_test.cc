@@ -14,6 +14,8 @@
 #include "support/server.h"
 #include "support/temp_folder.h"
 
+namespace redis_key_copy_test {
+
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using rlctl::redis::Connection;
@@ -278,3 +280,5 @@ TEST_CASE("between servers of all versions") {
     }
   }
 }
+
+}  // namespace redis_key_copy_test

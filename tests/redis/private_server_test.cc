@@ -25,6 +25,8 @@
 #include "support/server.h"
 #include "support/temp_folder.h"
 
+namespace redis_private_server_test {
+
 using rlctl::Interrupted;
 
 namespace fs = std::filesystem;
@@ -302,3 +304,5 @@ TEST_CASE("a temporary folder that is not there is named") {
   const auto error = error_of([] { const PrivateServer server; });
   CHECK(contains(error.what(), "cannot make a folder in /no/such/folder: no such file"));
 }
+
+}  // namespace redis_private_server_test

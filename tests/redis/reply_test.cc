@@ -11,6 +11,8 @@
 #include "support/failure.h"
 #include "support/scripted_server.h"
 
+namespace redis_reply_test {
+
 using rlctl::redis::classify_error;
 using rlctl::redis::Connection;
 using rlctl::redis::error_code;
@@ -240,3 +242,5 @@ TEST_CASE("the line of a script at which an error was raised, in the words of ea
   CHECK_FALSE(script_line("ERR user_script:x"));
   CHECK_FALSE(script_line(""));
 }
+
+}  // namespace redis_reply_test

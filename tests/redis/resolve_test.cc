@@ -15,6 +15,8 @@
 #include "redis/error.h"
 #include "support/failure.h"
 
+namespace redis_resolve_test {
+
 using rlctl::Interrupted;
 
 using namespace std::chrono_literals;
@@ -143,3 +145,5 @@ TEST_CASE("signals are not for the thread that looks up, and still are for the o
   CHECK_FALSE(is_blocked(SIGINT));
   CHECK_FALSE(is_blocked(SIGTERM));
 }
+
+}  // namespace redis_resolve_test

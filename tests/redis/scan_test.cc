@@ -9,6 +9,8 @@
 
 #include "support/server.h"
 
+namespace redis_scan_test {
+
 namespace {
 
 using rlctl::redis::Connection;
@@ -104,3 +106,5 @@ TEST_CASE("a scan that the server refuses throws the server's error") {
     CHECK(error.failure() == rlctl::redis::Failure::kRefused);
   }
 }
+
+}  // namespace redis_scan_test

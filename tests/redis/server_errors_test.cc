@@ -14,6 +14,8 @@
 #include "support/failure.h"
 #include "support/server.h"
 
+namespace redis_server_errors_test {
+
 using namespace std::chrono_literals;
 using rlctl::redis::classify_error;
 using rlctl::redis::Connection;
@@ -202,3 +204,5 @@ TEST_CASE("a hundred thousand commands in one pipeline are answered in order") {
   for (int i = 1; i <= kCommands; ++i) in_order = in_order && connection.read().integer() == i;
   CHECK(in_order);
 }
+
+}  // namespace redis_server_errors_test

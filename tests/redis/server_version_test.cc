@@ -14,6 +14,8 @@
 #include "support/server.h"
 #include "support/temp_folder.h"
 
+namespace redis_server_version_test {
+
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using rlctl::redis::Connection;
@@ -132,3 +134,5 @@ TEST_CASE("of several binaries the one is taken that is most like the server it 
   const ScopedVariable wins("RLCTL_REDIS_SERVER", named);
   CHECK(find_server_binary(ServerVersion{"redis", "8.0.2"}) == named);
 }
+
+}  // namespace redis_server_version_test

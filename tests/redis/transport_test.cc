@@ -16,6 +16,8 @@
 #include "support/failure.h"
 #include "support/scripted_server.h"
 
+namespace redis_transport_test {
+
 using rlctl::Interrupted;
 
 using namespace std::chrono_literals;
@@ -180,3 +182,5 @@ TEST_CASE("a raised interrupt ends every wait") {
   CHECK_THROWS_AS((void)transport->write_some("x"), Interrupted);
   CHECK_THROWS_AS((void)connect(server.url(), in(5s), &interrupt), Interrupted);
 }
+
+}  // namespace redis_transport_test

@@ -8,6 +8,8 @@
 #include "redis/error.h"
 #include "support/failure.h"
 
+namespace redis_url_test {
+
 using rlctl::redis::display;
 using rlctl::redis::Failure;
 using rlctl::redis::parse_url;
@@ -183,3 +185,5 @@ TEST_CASE("a URL that was shown is the same URL when read again") {
     CHECK(parse_url(display(url)) == url);
   }
 }
+
+}  // namespace redis_url_test

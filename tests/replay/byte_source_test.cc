@@ -15,7 +15,7 @@
 #include "support/failure.h"
 #include "support/recordings.h"
 
-namespace rlctl::replay {
+namespace rlctl::replay::byte_source_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -168,4 +168,4 @@ TEST_CASE("a pipe is read to its end, and Ctrl-C ends the waiting for it") {
   raiser.join();
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::byte_source_test

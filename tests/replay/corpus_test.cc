@@ -9,7 +9,7 @@
 #include "limiter/limit.h"
 #include "support/recordings.h"
 
-namespace rlctl::replay {
+namespace rlctl::replay::corpus_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -105,4 +105,4 @@ TEST_CASE("a log of the corpus cut off anywhere is read to where it is cut off")
   }
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::corpus_test

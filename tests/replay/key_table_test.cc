@@ -7,7 +7,7 @@
 
 #include "support/random.h"
 
-namespace rlctl::replay {
+namespace rlctl::replay::key_table_test {
 
 TEST_CASE("keys get numbers in the order in which they come, and keep them") {
   KeyTable keys;
@@ -43,4 +43,4 @@ TEST_CASE("names stay where they are while others come, of every size") {
   CHECK(name.data() == keys.name(first).data());
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::key_table_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "support/random.h"
 
-namespace rlctl::replay {
+namespace rlctl::replay::line_reader_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -183,4 +183,4 @@ TEST_CASE("what comes next can be looked at without taking it") {
   CHECK(reader.ahead(9, 100).empty());
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::line_reader_test

@@ -14,7 +14,7 @@
 #include "support/random.h"
 #include "support/recordings.h"
 
-namespace rlctl::replay {
+namespace rlctl::replay::recording_test {
 namespace {
 
 using test::all_of;
@@ -388,4 +388,4 @@ TEST_CASE("the largest cost is known") {
   CHECK(record_text("1 a 0\n2 b\n3 c 2000000000\n").max_cost() == 1);
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::recording_test

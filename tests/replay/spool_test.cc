@@ -11,7 +11,7 @@
 #include "support/random.h"
 #include "support/temp_folder.h"
 
-namespace rlctl::replay {
+namespace rlctl::replay::spool_test {
 namespace {
 
 using test::Random;
@@ -153,4 +153,4 @@ TEST_CASE("the file of a spool has no name, and a folder where none can be is na
                        InputError);
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::spool_test

@@ -9,7 +9,7 @@
 
 using namespace std::chrono_literals;
 
-namespace rlctl::replay {
+namespace rlctl::replay::time_text_test {
 namespace {
 
 std::optional<microseconds> read(std::string_view text, EpochUnit unit = EpochUnit::kByMagnitude) {
@@ -203,4 +203,4 @@ TEST_CASE("an instant that rlctl wrote is read as the same") {
   }
 }
 
-}  // namespace rlctl::replay
+}  // namespace rlctl::replay::time_text_test

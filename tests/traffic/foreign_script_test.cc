@@ -12,6 +12,8 @@
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
 
+namespace traffic_foreign_script_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
@@ -37,16 +39,16 @@ class Bench {
  public:
   Outcome run(const ForeignLimiter& asked, PatternRequest request = {.limit = kMinute},
               std::string_view pattern = "boundary") {
-    const Contestant contestant{.limits = {request.limit},
-                                .foreign = std::make_shared<ForeignLimiter>(asked)};
+    const Candidate candidate{.limits = {request.limit},
+                              .foreign = std::make_shared<ForeignLimiter>(asked)};
     const auto traffic = make_traffic(*find_pattern(pattern), request);
-    const auto script = make_script(contestant, *traffic, "p:");
+    const auto script = make_script(candidate, *traffic, "p:");
     ScriptDecider decider(server.connection(), *script);
     decisions.clear();
     const auto keep = [&](const Arrival&, const Decision& decision) {
       decisions.push_back(decision);
     };
-    auto outcome = run_virtually(*traffic, decider, contestant.limits, Interrupt(), keep);
+    auto outcome = run_virtually(*traffic, decider, candidate.limits, Interrupt(), keep);
     keys = script->keys();
     return outcome;
   }
@@ -276,11 +278,13 @@ TEST_CASE("foreign script: a limit that its templates cannot tell, or a reading,
 }
 
 TEST_CASE("foreign script: it has a name, and no model") {
-  const Contestant contestant{
+  const Candidate candidate{
       .limits = {kMinute},
       .foreign = std::make_shared<ForeignLimiter>(limiter("return 1", {}, {"{now}"}))};
-  CHECK(name_of(contestant) == "my.lua");
+  CHECK(name_of(candidate) == "my.lua");
   CHECK(name_of({&algorithm("gcra"), {kMinute}}) == "gcra");
-  CHECK_NOTHROW(require_usable(contestant));
-  CHECK_THROWS_AS(ModelDecider{contestant}, UsageError);
+  CHECK_NOTHROW(require_usable(candidate));
+  CHECK_THROWS_AS(ModelDecider{candidate}, UsageError);
 }
+
+}  // namespace traffic_foreign_script_test

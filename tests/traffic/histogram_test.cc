@@ -8,6 +8,8 @@
 
 #include "support/random.h"
 
+namespace traffic_histogram_test {
+
 using namespace std::chrono_literals;
 using rlctl::test::Random;
 using rlctl::traffic::Histogram;
@@ -161,3 +163,5 @@ TEST_CASE("merged histograms are that of all durations") {
     }
   }
 }
+
+}  // namespace traffic_histogram_test

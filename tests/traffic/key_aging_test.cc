@@ -9,6 +9,8 @@
 #include "redis/error.h"
 #include "support/limiters.h"
 
+namespace traffic_key_aging_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
@@ -144,3 +146,5 @@ TEST_CASE("what the server refuses is an error") {
       }(),
       rlctl::redis::Error);
 }
+
+}  // namespace traffic_key_aging_test

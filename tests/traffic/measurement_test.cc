@@ -7,6 +7,8 @@
 
 #include "support/random.h"
 
+namespace traffic_measurement_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using rlctl::limiter::Decision;
@@ -293,3 +295,5 @@ TEST_CASE("what goes on out of order is counted when it does") {
   measurement.add({.at = 15s}, {.allowed = true, .delay = 1s});
   CHECK(measurement.result().worst.allowed == 2);
 }
+
+}  // namespace traffic_measurement_test

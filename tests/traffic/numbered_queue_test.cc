@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace traffic_numbered_queue_test {
+
 using rlctl::traffic::NumberedQueue;
 
 TEST_CASE("an entry keeps its number while others come and go") {
@@ -32,3 +34,5 @@ TEST_CASE("an empty queue begins again where it ended") {
   CHECK(queue.push(8) == 1);
   CHECK(queue[1] == 8);
 }
+
+}  // namespace traffic_numbered_queue_test

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace traffic_pattern_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using rlctl::UsageError;
@@ -418,3 +420,5 @@ TEST_CASE("traffic beyond the times of the contract is refused") {
   CHECK(starts_so("poisson", {.limit = kMinute, .rate = 1e-300, .requests = 2}));
   CHECK_FALSE(starts_so("steady", {.limit = kMinute, .rate = 1e-300, .duration = 1s}));
 }
+
+}  // namespace traffic_pattern_test

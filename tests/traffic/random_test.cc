@@ -7,6 +7,8 @@
 
 #include "support/random.h"
 
+namespace traffic_random_test {
+
 using rlctl::traffic::natural_log;
 using rlctl::traffic::Random;
 
@@ -31,3 +33,5 @@ TEST_CASE("a seed's numbers are the same on every machine") {
   for (int i = 0; i < 1000; ++i) sum += random.exponential();
   CHECK(sum == 0x1.ff3e20ce211cbp+9);
 }
+
+}  // namespace traffic_random_test

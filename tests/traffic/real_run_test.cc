@@ -18,6 +18,8 @@
 #include "traffic/pattern.h"
 #include "traffic/real_clock.h"
 
+namespace traffic_real_run_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
@@ -709,3 +711,5 @@ TEST_CASE("more connections than are looked at at a time all have their turn") {
   CHECK(rig.answers.size() == 3000);
   CHECK(in_order(rig.answers));
 }
+
+}  // namespace traffic_real_run_test

@@ -9,6 +9,8 @@
 #include "redis/error.h"
 #include "support/limiters.h"
 
+namespace traffic_reply_reading_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
@@ -179,3 +181,5 @@ TEST_CASE("reply reading: a count, or a number that is not to be zero, is no wai
   CHECK_NOTHROW(require_usable({AllowedWhen::kNil, 1s}));
   CHECK_NOTHROW(require_usable({AllowedWhen::kAlways, 1s}));
 }
+
+}  // namespace traffic_reply_reading_test

@@ -4,6 +4,8 @@
 
 #include "traffic/pattern.h"
 
+namespace traffic_shifted_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 
@@ -27,3 +29,5 @@ TEST_CASE("shifted traffic is the same but for its times, which stay as far apar
   CHECK_FALSE(shifted.next(came));
   CHECK(count == 50);
 }
+
+}  // namespace traffic_shifted_test

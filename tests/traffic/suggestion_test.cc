@@ -10,6 +10,8 @@
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
 
+namespace traffic_suggestion_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
@@ -32,10 +34,10 @@ Suggestion suggest(std::string_view name, const DeniedShare& share,
 }
 
 Measured measured_with(std::string_view name, std::int64_t limit) {
-  const Contestant contestant{&algorithm(name), {{limit, 10s, {}}}};
-  ModelDecider decider(contestant);
+  const Candidate candidate{&algorithm(name), {{limit, 10s, {}}}};
+  ModelDecider decider(candidate);
   const Interrupt interrupt;
-  return run_virtually(*many_keys(), decider, contestant.limits, interrupt).measured;
+  return run_virtually(*many_keys(), decider, candidate.limits, interrupt).measured;
 }
 
 }  // namespace
@@ -128,8 +130,8 @@ TEST_CASE("limits that a burst does not go with are not tried") {
   const Interrupt interrupt;
   // burst × window / limit is at most 4e15, so that the limit is at least 216; limit × burst is at
   // most 2^53.
-  const Contestant contestant{&algorithm("gcra"), {{1000, 24h * 10, 1'000'000}}};
-  const auto all = suggest_limit(many_keys, contestant, {.most = 1}, interrupt);
+  const Candidate candidate{&algorithm("gcra"), {{1000, 24h * 10, 1'000'000}}};
+  const auto all = suggest_limit(many_keys, candidate, {.most = 1}, interrupt);
   REQUIRE(all.chosen == 0);
   CHECK(all.tried[0].limit == 216);
 
@@ -138,9 +140,11 @@ TEST_CASE("limits that a burst does not go with are not tried") {
     return make_traffic(*find_pattern("steady"),
                         {.limit = {10, 1s, {}}, .requests = 5, .cost = 100'000'001});
   };
-  const Contestant small_burst{&algorithm("gcra"), {{1000, 1s, 100'000'000}}};
+  const Candidate small_burst{&algorithm("gcra"), {{1000, 1s, 100'000'000}}};
   const auto none = suggest_limit(dear, small_burst, {.most = 0.5}, interrupt);
   CHECK_FALSE(none.chosen);
   REQUIRE(none.tried.size() == 1);
   CHECK(none.tried[0].limit == (std::int64_t{1} << 53) / 100'000'000);
 }
+
+}  // namespace traffic_suggestion_test

@@ -5,6 +5,8 @@
 #include <set>
 #include <string>
 
+namespace traffic_template_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using rlctl::UsageError;
@@ -120,3 +122,5 @@ TEST_CASE("template: a window that is not whole in its unit is refused") {
   CHECK_NOTHROW(Template("{window_us}").require_usable(odder));
   CHECK_NOTHROW(Template("{window_s}").require_usable(whole));
 }
+
+}  // namespace traffic_template_test

@@ -6,6 +6,14 @@
 
 #include "support/random.h"
 
+namespace rlctl::traffic {
+std::ostream& operator<<(std::ostream& out, const Timeline::Bin& bin) {
+  return out << bin.allowed << " allowed, " << bin.denied << " denied";
+}
+}  // namespace rlctl::traffic
+
+namespace traffic_timeline_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using rlctl::test::Random;
@@ -24,12 +32,6 @@ Timeline::Bin sum(const std::vector<Timeline::Bin>& bins) {
 }
 
 }  // namespace
-
-namespace rlctl::traffic {
-std::ostream& operator<<(std::ostream& out, const Timeline::Bin& bin) {
-  return out << bin.allowed << " allowed, " << bin.denied << " denied";
-}
-}  // namespace rlctl::traffic
 
 TEST_CASE("a short timeline has a bin for each µs, the empty ones too") {
   Timeline timeline;
@@ -145,3 +147,5 @@ TEST_CASE("units are counted as so many") {
   timeline.add(kBegin + 1s, true);
   CHECK(sum(timeline.bins()) == Timeline::Bin{6, 2});
 }
+
+}  // namespace traffic_timeline_test

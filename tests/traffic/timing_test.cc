@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace traffic_timing_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 
@@ -58,3 +60,5 @@ TEST_CASE("a run without a schedule is valid, and so is one in which nothing was
   CHECK(Timing{.service = durations(1000, 1s), .achieved_per_second = 10}.is_valid());
   CHECK(Timing{}.is_valid());
 }
+
+}  // namespace traffic_timing_test

@@ -13,6 +13,8 @@
 #include "traffic/key_memory.h"
 #include "traffic/pattern.h"
 
+namespace traffic_virtual_run_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
@@ -50,18 +52,18 @@ Result run(Traffic& traffic, Decider& decider, const std::vector<Limit>& limits)
 }
 
 Result run_model(const Pattern& pattern, const PatternRequest& request,
-                 const Contestant& contestant) {
+                 const Candidate& candidate) {
   const auto traffic = make_traffic(pattern, request);
-  ModelDecider decider(contestant);
-  return run(*traffic, decider, contestant.limits);
+  ModelDecider decider(candidate);
+  return run(*traffic, decider, candidate.limits);
 }
 
 Result run_script(Connection& connection, std::string prefix, const Pattern& pattern,
-                  const PatternRequest& request, const Contestant& contestant) {
+                  const PatternRequest& request, const Candidate& candidate) {
   const auto traffic = make_traffic(pattern, request);
-  BundledScript script(contestant, *traffic, std::move(prefix));
+  BundledScript script(candidate, *traffic, std::move(prefix));
   ScriptDecider decider(connection, script);
-  return run(*traffic, decider, contestant.limits);
+  return run(*traffic, decider, candidate.limits);
 }
 
 Measured measured_of_boundary(std::string_view name) {
@@ -158,10 +160,10 @@ TEST_CASE("the scripts decide as the models do, request by request, whatever com
         CAPTURE(std::string(row.name));
         CAPTURE(std::string(pattern.name));
         CAPTURE(i);
-        const Contestant contestant{&row, limits[i]};
+        const Candidate candidate{&row, limits[i]};
         const auto prefix = std::string(row.name) + ":" + std::to_string(number++) + ":";
-        check_same(run_script(server.connection(), prefix, pattern, requests[i], contestant),
-                   run_model(pattern, requests[i], contestant));
+        check_same(run_script(server.connection(), prefix, pattern, requests[i], candidate),
+                   run_model(pattern, requests[i], candidate));
       }
     }
   }
@@ -170,10 +172,10 @@ TEST_CASE("the scripts decide as the models do, request by request, whatever com
 TEST_CASE("the same traffic has the same outcome, on a server too") {
   TestServer server;
   const PatternRequest request{.limit = {30, 1s, {}}, .requests = 2500, .keys = 4, .seed = 5};
-  const Contestant contestant{&algorithm("gcra"), {request.limit}};
+  const Candidate candidate{&algorithm("gcra"), {request.limit}};
   const auto& poisson = *find_pattern("poisson");
-  const auto one = run_script(server.connection(), "one:", poisson, request, contestant);
-  check_same(run_script(server.connection(), "two:", poisson, request, contestant), one);
+  const auto one = run_script(server.connection(), "one:", poisson, request, candidate);
+  check_same(run_script(server.connection(), "two:", poisson, request, candidate), one);
   CHECK(one.answers.size() == 2500);
 }
 
@@ -198,23 +200,23 @@ TEST_CASE("keys are the prefix and the traffic's names, one for each limit") {
 TEST_CASE("bytes are those of the keys that are there, and none are known without a server") {
   TestServer server;
   const PatternRequest request{.limit = kMinute, .requests = 2500, .keys = 1200};
-  const Contestant contestant{&algorithm("fixed-window"), {kMinute}};
+  const Candidate candidate{&algorithm("fixed-window"), {kMinute}};
   const auto outcome =
-      run_script(server.connection(), "b:", *find_pattern("boundary"), request, contestant).outcome;
+      run_script(server.connection(), "b:", *find_pattern("boundary"), request, candidate).outcome;
   REQUIRE(outcome.bytes_per_key);
   std::int64_t bytes = 0;
   for (int key = 1; key <= 1200; ++key) {
     bytes += server.call({"MEMORY", "USAGE", "b:" + std::to_string(key)}).integer();
   }
   CHECK(*outcome.bytes_per_key == doctest::Approx(static_cast<double>(bytes) / 1200));
-  CHECK_FALSE(run_model(patterns().front(), request, contestant).outcome.bytes_per_key);
+  CHECK_FALSE(run_model(patterns().front(), request, candidate).outcome.bytes_per_key);
 }
 
 TEST_CASE("a size that chance decides is not told, since it differs from run to run") {
   TestServer server;
   const auto bytes_of = [&](const PatternRequest& request) {
-    const Contestant contestant{&algorithm("sliding-window-zset"), {request.limit}};
-    return run_script(server.connection(), "z:", patterns().front(), request, contestant)
+    const Candidate candidate{&algorithm("sliding-window-zset"), {request.limit}};
+    return run_script(server.connection(), "z:", patterns().front(), request, candidate)
         .outcome.bytes_per_key;
   };
   CHECK(bytes_of({.limit = {10, 60s, {}}}) > 100);  // one listpack
@@ -327,11 +329,11 @@ TEST_CASE("of the keys that were denied, ten are named") {
 
 TEST_CASE("an algorithm that cannot be asked with a limit is refused before anything is sent") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
-  for (const Contestant& contestant :
-       {Contestant{&algorithm("concurrency"), {kMinute}},
-        Contestant{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}}}) {
-    CHECK_THROWS_AS(ModelDecider{contestant}, UsageError);
-    CHECK_THROWS_AS(BundledScript(contestant, *traffic, "r:"), UsageError);
+  for (const Candidate& candidate :
+       {Candidate{&algorithm("concurrency"), {kMinute}},
+        Candidate{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}}}) {
+    CHECK_THROWS_AS(ModelDecider{candidate}, UsageError);
+    CHECK_THROWS_AS(BundledScript(candidate, *traffic, "r:"), UsageError);
   }
 }
 
@@ -343,3 +345,5 @@ TEST_CASE("what is delayed departs later than it comes") {
   CHECK(outcome.timeline.end() - outcome.timeline.begin() < 1s);
   CHECK(outcome.departures.end() - outcome.departures.begin() == 60s);
 }
+
+}  // namespace traffic_virtual_run_test

@@ -6,6 +6,8 @@
 
 #include "support/random.h"
 
+namespace traffic_worst_window_test {
+
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using rlctl::test::Random;
@@ -74,3 +76,5 @@ TEST_CASE("of equal spans the first is told") {
 TEST_CASE("nothing allowed is nothing") {
   CHECK(measured({}, 60s) == Found{});
 }
+
+}  // namespace traffic_worst_window_test

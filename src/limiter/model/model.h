@@ -48,4 +48,12 @@ struct KeyAndLimit {
 [[nodiscard]] Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost,
                               std::chrono::microseconds now);
 
+// Doubles are what the scripts compute in.
+[[nodiscard]] inline double as_double(std::int64_t value) {
+  return static_cast<double>(value);
+}
+[[nodiscard]] inline double as_double(microseconds value) {
+  return static_cast<double>(value.count());
+}
+
 }  // namespace rlctl::limiter

@@ -4,16 +4,7 @@
 #include <cmath>
 
 namespace rlctl::limiter {
-namespace {
-
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
-double as_double(microseconds value) {
-  return static_cast<double>(value.count());
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // The order of the operations is part of the contract: in another one, doubles round differently.
 double SlidingWindowCounterModel::Frame::with(std::int64_t cost, microseconds t) const {

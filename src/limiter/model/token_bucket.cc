@@ -6,13 +6,6 @@
 namespace rlctl::limiter {
 namespace {
 
-double as_double(std::int64_t value) {
-  return static_cast<double>(value);
-}
-double as_double(microseconds value) {
-  return static_cast<double>(value.count());
-}
-
 double full(const Limit& limit) {
   return as_double(limit.burst.value_or(limit.limit));
 }

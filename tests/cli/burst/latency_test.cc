@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::latency_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,4 +56,4 @@ TEST_CASE("latency: callers wait for the response, and where nothing is due for 
   CHECK(waited_for(*run.outcome.timing).max() == 1ms);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::latency_test

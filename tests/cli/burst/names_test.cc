@@ -6,7 +6,7 @@
 #include "cli/burst/svg.h"
 #include "cli/burst/text.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::names_test {
 namespace {
 
 BurstReport report_of(std::string name) {
@@ -41,4 +41,4 @@ TEST_CASE("burst names: the name of a run is data, in every form") {
   CHECK(holds(burst_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::names_test

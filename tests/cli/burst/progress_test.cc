@@ -6,7 +6,7 @@
 
 #include "cli/term/style.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::progress_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -78,4 +78,4 @@ TEST_CASE("burst progress: a wait for the edge of a window is one") {
   CHECK(real_progress_text(run, progress, 40) == "waiting 43 s for the edge of a window");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::progress_test

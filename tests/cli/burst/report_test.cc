@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::report_test {
 
 TEST_CASE("burst report: a ratio reads 1.00 only where it is 1") {
   CHECK(ratio_text(1) == "1.00");
@@ -29,4 +29,4 @@ TEST_CASE("burst report: words that a shell would change are quoted") {
   CHECK(command_line({"rlctl", "burst", "a b"}) == "rlctl burst 'a b'");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::report_test

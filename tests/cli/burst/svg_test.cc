@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::svg_test {
 namespace {
 
 BurstReport report_of(std::vector<std::string> command) {
@@ -44,4 +44,4 @@ TEST_CASE("burst svg: what was interrupted says so") {
   CHECK(holds(burst_svg(report), "interrupted"));
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::svg_test

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::timing_data_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -64,4 +64,4 @@ TEST_CASE("burst timing: a row of CSV has as many columns as there are names") {
   CHECK(row.starts_with(",real,3,4,,,,true,1,2000,,,,,,,2000,2000,0,"));
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::timing_data_test

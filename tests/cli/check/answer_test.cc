@@ -7,7 +7,7 @@
 
 #include "limiter/algorithm.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::answer_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -122,4 +122,4 @@ TEST_CASE("result: a batch's error stands in its place") {
         "\"hint\":null}}\n");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::answer_test

@@ -11,7 +11,7 @@
 #include "redis/connection.h"
 #include "support/server.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::commands_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -117,4 +117,4 @@ TEST_CASE("debug commands: what is to become of the session") {
   CHECK(desk.after == AfterCommand::kQuit);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::commands_test

@@ -4,6 +4,8 @@
 
 #include <string>
 
+namespace cli_debug_coverage_test {
+
 using rlctl::cli::Coverage;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE("a script without code has nothing to reach") {
   coverage.append_lcov(lcov, "/a b.lua");
   CHECK(lcov == "TN:\nSF:/a b.lua\nLF:0\nLH:0\nend_of_record\n");
 }
+
+}  // namespace cli_debug_coverage_test

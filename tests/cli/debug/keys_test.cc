@@ -11,6 +11,8 @@
 #include "redis/connection.h"
 #include "support/server.h"
 
+namespace cli_debug_keys_test {
+
 using namespace std::chrono_literals;
 using rlctl::cli::DebugPlan;
 using rlctl::cli::KeyWatch;
@@ -127,3 +129,5 @@ TEST_CASE("a limiter's state is told as what it says, with the limits of each ke
     CHECK(changes[1].after->content == "2 of 9 used");
   }
 }
+
+}  // namespace cli_debug_keys_test

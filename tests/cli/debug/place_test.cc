@@ -7,6 +7,8 @@
 #include "cli/debug/redis_cli.h"
 #include "support/failure.h"
 
+namespace cli_debug_place_test {
+
 using rlctl::cli::DebugPlan;
 using rlctl::cli::redis_cli_words;
 using rlctl::cli::why_not_forked;
@@ -48,3 +50,5 @@ TEST_CASE("redis-cli is told keys, then arguments behind a comma") {
   plan.debuggee.keys = {"a", ","};
   CHECK_THROWS((void)redis_cli_words(plan, url, "f"));
 }
+
+}  // namespace cli_debug_place_test

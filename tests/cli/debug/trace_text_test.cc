@@ -9,7 +9,7 @@
 #include "redis/connection.h"
 #include "support/server.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::trace_text_test {
 namespace {
 
 using ldb::Call;
@@ -177,4 +177,4 @@ TEST_CASE("a trace without probes says so") {
             .find("\n~ six digits of numbers, and no upvalues: ") != std::string::npos);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::trace_text_test

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::json_test {
 namespace {
 
 using limiter::Inspection;
@@ -113,4 +113,4 @@ TEST_CASE("inspection json: 100,000 entries take a few ms") {
   CHECK(took < milliseconds{200});
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::json_test

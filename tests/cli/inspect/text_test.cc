@@ -8,7 +8,7 @@
 
 #include "cli/term/style.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::text_test {
 namespace {
 
 using limiter::Inspection;
@@ -467,4 +467,4 @@ TEST_CASE("inspection text: never, another clock, and a long key") {
         text.npos);
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::text_test

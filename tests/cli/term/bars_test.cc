@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace rlctl::cli {
+namespace rlctl::cli::bars_test {
 
 using std::chrono::hours;
 using std::chrono::microseconds;
@@ -42,4 +42,4 @@ TEST_CASE("bars: a gauge is full or empty only where its share is") {
   CHECK(gauge_text(0.5, 0, false).empty());
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::bars_test

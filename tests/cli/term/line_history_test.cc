@@ -10,7 +10,7 @@
 
 #include "support/temp_folder.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::line_history_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -110,4 +110,4 @@ TEST_CASE("history: where nothing can be written it is kept in memory, in silenc
   CHECK(none.lines() == Lines{"a"});
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::line_history_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::screen_test {
 
 TEST_CASE("screen: each line is cleared to its end, and what is below too") {
   CHECK(frame_text("a\nbc\n", 80, 24) == "\033[Ha\033[K\nbc\033[K\n\033[J");
@@ -18,4 +18,4 @@ TEST_CASE("screen: what does not fit is cut, and nothing scrolls") {
   CHECK(frame_text("\033[31mabcd\033[0m\n", 2, 5) == "\033[H\033[31mab\033[0m\033[K\n\033[J");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::screen_test

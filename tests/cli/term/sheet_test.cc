@@ -6,7 +6,7 @@
 
 #include "cli/term/style.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::sheet_test {
 namespace {
 
 Sheet three_columns() {
@@ -61,4 +61,4 @@ TEST_CASE("sheet: no blanks at the end of a line of titles without one") {
   CHECK(text(sheet, 80) == "key\na    1\n");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::sheet_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::style_test {
 
 TEST_CASE("style: a tone is a colour only where there are colours") {
   CHECK(toned("5 of 5", Tone::kBad, true) == "\033[31m5 of 5\033[0m");
@@ -35,4 +35,4 @@ TEST_CASE("style: what is cut ends between characters and ends its colour") {
   CHECK(cut_to_width("ab\033[31mcd\033[0mefgh", 6) == "ab\033[31mcd\033[0mef");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::style_test

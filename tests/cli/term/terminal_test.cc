@@ -12,7 +12,7 @@
 
 #include "base/file_descriptor.h"
 
-namespace rlctl::cli {
+namespace rlctl::cli::terminal_test {
 namespace {
 
 /// Sets variables, and what they were at the end.
@@ -108,4 +108,4 @@ TEST_CASE("terminal: a size that changes, and colours unless somebody wants none
   CHECK_FALSE(colour_with({}));
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::terminal_test

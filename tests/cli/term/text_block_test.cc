@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace rlctl::cli {
+namespace rlctl::cli::text_block_test {
 namespace {
 
 std::string text(std::size_t columns, const std::function<void(TextBlock&)>& fill,
@@ -80,4 +80,4 @@ TEST_CASE("text block: colours take no room") {
   CHECK(coloured == "\033[1mused\033[0m       \033[31m5 of 5\033[0m                 full\n");
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::text_block_test

@@ -1,6 +1,6 @@
+#include "cli/term/time_axis.h"
 #include "cli/burst/scale.h"
 #include "traffic/timeline.h"
-#include "cli/term/time_axis.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rlctl::cli {
+namespace rlctl::cli::time_axis_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -143,4 +143,4 @@ TEST_CASE("allowed within a window: nothing is told of windows too short for the
   CHECK(!allowed_within_window(timeline, axis, kWindow).empty());
 }
 
-}  // namespace rlctl::cli
+}  // namespace rlctl::cli::time_axis_test

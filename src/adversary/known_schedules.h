@@ -15,10 +15,10 @@ namespace rlctl::adversary {
 /// Schedules, from time 0 on, under which limiters are known to err. The most telling first, since
 /// a budget may end before all are asked. `fills` requests fill the limit, `most` is how many a
 /// schedule may have.
-[[nodiscard]] std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t fills,
-                                                   std::int64_t most);
+[[nodiscard]] std::vector<Schedule> forward_schedules(const limiter::Limit& limit,
+                                                      std::int64_t fills, std::int64_t most);
 /// The same with a clock that steps back.
-[[nodiscard]] std::vector<Schedule> backward_probes(const limiter::Limit& limit,
-                                                    std::int64_t fills);
+[[nodiscard]] std::vector<Schedule> backward_schedules(const limiter::Limit& limit,
+                                                       std::int64_t fills);
 
 }  // namespace rlctl::adversary

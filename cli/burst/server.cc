@@ -1,4 +1,4 @@
-#include "cli/burst/workplace.h"
+#include "cli/burst/server.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -67,13 +67,13 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
 
 }  // namespace
 
-Workplace::Workplace(Invocation& invocation)
+BurstServer::BurstServer(Invocation& invocation)
     : invocation_(invocation),
       connector_(with_default_server(invocation.connection), invocation.configuration,
                  invocation.interrupt),
       prefix_(connector_.is_private() ? kPrivatePrefix : random_prefix()) {}
 
-void Workplace::open(std::size_t count) {
+void BurstServer::open(std::size_t count) {
   make_room_for(count);
   while (connections_.size() < count) {
     invocation_.interrupt.check();
@@ -85,7 +85,7 @@ void Workplace::open(std::size_t count) {
   }
 }
 
-std::span<redis::Connection> Workplace::connections(std::size_t count) {
+std::span<redis::Connection> BurstServer::connections(std::size_t count) {
   if (connections_.size() < count) open(count);
   if (!connector_.is_private() && !last_words_) {
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
@@ -96,7 +96,7 @@ std::span<redis::Connection> Workplace::connections(std::size_t count) {
   return connections_;
 }
 
-void Workplace::remove(const std::vector<std::string>& keys) noexcept {
+void BurstServer::remove(const std::vector<std::string>& keys) noexcept {
   if (keys.empty()) return;
   try {
     unlink(keys);
@@ -105,7 +105,7 @@ void Workplace::remove(const std::vector<std::string>& keys) noexcept {
   }
 }
 
-void Workplace::remove_all() noexcept {
+void BurstServer::remove_all() noexcept {
   if (connector_.is_private()) return;
   try {
     auto connection = connector_.open_uninterrupted();
@@ -116,7 +116,7 @@ void Workplace::remove_all() noexcept {
   }
 }
 
-void Workplace::warn_of_rest(const std::exception& error) {
+void BurstServer::warn_of_rest(const std::exception& error) {
   if (connector_.is_private()) return;  // it ends with this process
   warn("warning: cannot remove the keys under '" + prefix_ +
            "', which lapse by themselves: " + describe(error).message,
@@ -125,7 +125,7 @@ void Workplace::warn_of_rest(const std::exception& error) {
 
 /// On one that is there, since the server may take no more of them; but after an error these are of
 /// no use.
-void Workplace::unlink(std::span<const std::string> keys) {
+void BurstServer::unlink(std::span<const std::string> keys) {
   try {
     const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
     if (is_idle) return redis::unlink_keys(connections_.front(), keys);

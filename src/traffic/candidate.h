@@ -13,15 +13,15 @@ struct ForeignLimiter;
 
 /// What is asked: an algorithm, or someone's own limiter, and the limits, all of which must be
 /// kept.
-struct Contestant {
+struct Candidate {
   const limiter::Algorithm* algorithm = nullptr;
   std::vector<limiter::Limit> limits = {};             ///< someone's own is told the first
   std::shared_ptr<const ForeignLimiter> foreign = {};  ///< instead of an algorithm
 };
 
 /// The algorithm's, or the foreign limiter's own.
-[[nodiscard]] std::string_view name_of(const Contestant& contestant);
+[[nodiscard]] std::string_view name_of(const Candidate& candidate);
 /// Throws UsageError where it cannot be asked with these limits.
-void require_usable(const Contestant& contestant);
+void require_usable(const Candidate& candidate);
 
 }  // namespace rlctl::traffic

@@ -1,4 +1,4 @@
-#include "adversary/probes.h"
+#include "adversary/known_schedules.h"
 
 #include <algorithm>
 
@@ -123,8 +123,8 @@ std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
   return gaps;
 }
 
-std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t fills,
-                                     std::int64_t most) {
+std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t fills,
+                                        std::int64_t most) {
   std::vector<Schedule> probes;
   probes.push_back(compose().add(microseconds{0}, most).take());
   add_single_bursts(probes, limit, fills);
@@ -137,7 +137,7 @@ std::vector<Schedule> forward_probes(const limiter::Limit& limit, std::int64_t f
   return probes;
 }
 
-std::vector<Schedule> backward_probes(const limiter::Limit& limit, std::int64_t fills) {
+std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t fills) {
   std::vector<Schedule> probes;
   // Far enough from 0 for every step back.
   const auto start = 4 * limit.window;

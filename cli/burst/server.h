@@ -11,16 +11,16 @@
 #include "cli/connection.h"
 #include "cli/term/signals.h"
 #include "redis/connection.h"
-#include "traffic/contestant.h"
+#include "traffic/candidate.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {
 
 /// The server on which the scripts of a burst run, and what is written there. It is a private one
 /// unless the command line names another; RLCTL_URL and the configuration do not count.
-class Workplace {
+class BurstServer {
  public:
-  explicit Workplace(Invocation& invocation);
+  explicit BurstServer(Invocation& invocation);
 
   /// So many connections, at least one, for all runs: opened by the first call. Where the server is
   /// not a private one, says on stderr under which prefix is written. Ctrl-C does not break them:
@@ -57,18 +57,17 @@ class Workplace {
 /// rlctl's may have made others of those that it was given.
 class Cleaning {
  public:
-  Cleaning(Workplace& workplace, const traffic::Contestant& contestant,
-           const traffic::Script& script)
-      : workplace_(workplace), script_(script), is_foreign_(contestant.foreign != nullptr) {}
+  Cleaning(BurstServer& server, const traffic::Candidate& candidate, const traffic::Script& script)
+      : server_(server), script_(script), is_foreign_(candidate.foreign != nullptr) {}
   ~Cleaning() {
-    workplace_.remove(script_.keys());
-    if (is_foreign_) workplace_.remove_all();
+    server_.remove(script_.keys());
+    if (is_foreign_) server_.remove_all();
   }
   Cleaning(const Cleaning&) = delete;
   Cleaning& operator=(const Cleaning&) = delete;
 
  private:
-  Workplace& workplace_;
+  BurstServer& server_;
   const traffic::Script& script_;
   bool is_foreign_;
 };
