@@ -145,8 +145,9 @@ std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
   for (std::string_view item : items) {
     if (!item.starts_with(kValueItem)) continue;
     const auto value = parse_printed(item.substr(kValueItem.size()));
-    return value.kind == ValueKind::kString || value.kind == ValueKind::kRaw ? parse_answer(value.text)
-                                                                   : std::nullopt;
+    return value.kind == ValueKind::kString || value.kind == ValueKind::kRaw
+               ? parse_answer(value.text)
+               : std::nullopt;
   }
   return std::nullopt;
 }

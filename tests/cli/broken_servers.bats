@@ -1,17 +1,17 @@
 load ../support/common
 
-# Whatever sits at the other end: one line, the right status, in time.
+# Whatever sits at the other end: one line, the right status, and an end.
 
-# fails MESSAGE: rlctl check ends with 3 and this one line, half a second after its time-out at most.
+# fails MESSAGE [OPTION…]: rlctl check ends with 3 and this one line.
 fails() {
-  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s "${@:2}"
   assert_output ''
   assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
 }
 
 @test "a server that never answers" {
   start_fake_server ''
-  fails "no answer from unix://$socket within 300ms; the request may have been counted"
+  fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
   assert_equal "${#stderr_lines[@]}" 1
 }
 
@@ -28,17 +28,15 @@ fails() {
 
 @test "a server that falls silent in the middle of its reply" {
   start_fake_server '*6\r\n:1\r\n:4\r\n:'
-  fails "no answer from unix://$socket within 300ms; the request may have been counted"
+  fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
 }
 
 @test "a server that drips its reply is not waited for longer than the time-out" {
-  use_socket
-  start_bound perl -MIO::Socket::UNIX -e '
-    my $socket = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 8)->accept;
+  start_perl_server '
+    my $socket = $listener->accept;
     $socket->autoflush;
-    while (1) { print $socket "*1\r\n"; select undef, undef, undef, 0.1; }' "$socket"
-  wait_until test -S "$socket"
-  run_with_timeout -3 --separate-stderr 1.1 rlctl check k --limit 5/60s --timeout 600ms
+    while (1) { print $socket "*1\r\n"; select undef, undef, undef, 0.1; }'
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 600ms
   assert_output ''
 }
 
@@ -55,7 +53,7 @@ fails() {
 
 @test "a reply of a length that cannot be" {
   start_fake_server '*99999999999\r\n'
-  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
   assert_output ''
   assert_regex "${stderr_lines[0]}" "^rlctl: check: unix://$socket: the answer is not RESP: "
 }
@@ -64,7 +62,7 @@ fails() {
   local reply
   for reply in '+OK\r\n' ':1\r\n' '$-1\r\n' '*0\r\n' '*2\r\n:1\r\n:4\r\n' '*6\r\n:1\r\n:4\r\n:0\r\n:0\r\n:0\r\n$1\r\n0\r\n'; do
     start_fake_server "$reply"
-    run_with_timeout -5 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+    run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
     assert_output ''
     assert_equal "$stderr" \
       'rlctl: check: the reply is not that of a limiter script: six integers'
@@ -73,13 +71,13 @@ fails() {
 
 @test "an error with control bytes in it is one clean line" {
   start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
-  run_with_timeout -5 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" 'rlctl: check: \x1b[31mred\tand\x01so on'
 }
 
 @test "a server that does not know the script even after loading it" {
   start_fake_server '-NOSCRIPT No matching script\r\n'
-  run_with_timeout -5 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
   assert_output ''
   assert_regex "${stderr_lines[0]}" '^rlctl: check: NOSCRIPT '
 }
@@ -88,8 +86,8 @@ fails() {
   local code expected
   while read -r code expected; do
     start_fake_server "-$code some words\r\n"
-    run_with_timeout "-$expected" --separate-stderr 0.8 \
-      rlctl check k --limit 5/60s --timeout 300ms --json
+    run_with_timeout "-$expected" --separate-stderr \
+      rlctl check k --limit 5/60s --json
     run -0 jq -er .error.code <<<"$stderr"
     assert_output "$code"
     stop_servers
@@ -116,7 +114,7 @@ TABLE
 @test "a socket file without a server" {
   start_fake_server ''
   stop_servers
-  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: connection refused"
 }
 
@@ -134,7 +132,7 @@ TABLE
     my @full = map { IO::Socket::UNIX->new(Peer => $ARGV[0], Timeout => 1) } 1 .. 2;
     open my $file, ">", "$ARGV[0].full"; close $file; sleep 60' "$socket"
   wait_until test -e "$socket.full"
-  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 5/60s --timeout 300ms
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 300ms
   assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: no answer within 300ms"
 }
 

@@ -138,7 +138,7 @@ TABLE
 
 @test "--timeout bounds the wait for an answer" {
   start_fake_server ''
-  run_with_timeout -3 --separate-stderr 0.8 rlctl check k --limit 9/60s --timeout 300ms
+  run_with_timeout -3 --separate-stderr rlctl check k --limit 9/60s --timeout 300ms
   assert_output ''
   assert_equal "$stderr" \
     "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
@@ -146,7 +146,7 @@ TABLE
 
 @test "without --timeout it is a second" {
   start_fake_server ''
-  run_with_timeout -3 1.5 rlctl check k --limit 9/60s
+  RLCTL_CONFIG=/dev/null run_with_timeout -3 rlctl check k --limit 9/60s
   assert_output --partial 'within 1s; the request may have been counted'
 }
 
@@ -179,7 +179,7 @@ TABLE
   local url pid
   for url in "unix://ann:sekret@$socket" "unix:ann:sekret@$socket" "unix:sekret@$socket" \
     "UNIX:ann:sekret@$socket" "unix://:pa'ss sekret"$'\t\n'"@$socket"; do
-    rlctl -u "$url" check k --limit 9/60s --timeout 5s >/dev/null 2>&1 3>&- 4>&- &
+    rlctl -u "$url" check k --limit 9/60s >/dev/null 2>&1 3>&- 4>&- &
     pid=$!
     wait_until grep -q '\*\*\*\*\*\*@' "/proc/$pid/cmdline"
     run -0 cmdline
@@ -260,11 +260,11 @@ ARGUMENTS
 }
 
 @test "--askpass asks on the terminal, without echo, and not on stdout" {
-  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+  needs_terminal
   start_server --requirepass sekret
-  export socket
-  run -0 script -qec 'stty -a >/dev/null; rlctl check k --limit 9/60s --askpass' /dev/null \
-    < <(sleep 0.5; echo sekret; sleep 0.5)
+  run -0 at_terminal 'wait_until grep -q "Password: " "$screen"; echo sekret' \
+    'rlctl check k --limit 9/60s --askpass'
+  run -0 cat "$BATS_TEST_TMPDIR/screen"
   assert_output --partial 'Password: '
   assert_output --partial 'allowed key=k'
   refute_output --partial sekret
@@ -272,32 +272,34 @@ ARGUMENTS
 
 # --- one round trip ---------------------------------------------------------------------------------
 
-# Answers only when nothing more came for 0.3 s: what is recorded was sent without an answer.
+# start_recorder COMMANDS REPLY: answers only when so many commands have come, which were sent without an
+# answer.
 start_recorder() {
-  use_socket
-  record=${socket%/*}/record
-  start_bound perl -MIO::Socket::UNIX -MIO::Select -e '
-    my ($path, $record, $reply) = @ARGV;
-    my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 8) or die "$path: $!";
+  start_perl_server '
+    my ($left, $reply, $record) = @ARGV;
     my $socket = $listener->accept;
-    my $select = IO::Select->new($socket);
-    open my $file, ">", $record or die; $file->autoflush;
-    my $left = 30;
-    while ($select->can_read($left)) {
-      sysread($socket, my $bytes, 65536) or last;
-      print $file $bytes;
-      $left = 0.3;
+    my $all = "";
+    while ($left > 0) {
+      sysread($socket, $all, 65536, length $all) or die "$left commands are missing";
+      my $whole = $all;
+      $left = $ARGV[0];
+      while ($whole =~ s/^\*(\d+)\r\n//) {
+        last if grep { $whole !~ s/^\$(\d+)\r\n// || length $whole < $1 + 2 || !substr $whole, 0, $1 + 2, "" } 1 .. $1;
+        --$left;
+      }
     }
+    open my $file, ">", $record or die;
+    print $file $all;
     close $file;
     $reply =~ s/,/\r\n/g;
     syswrite $socket, $reply;
-    $select->can_read(30);
-  ' "$socket" "$record" "$1" >"$socket.log" 2>&1
-  wait_until test -S "$socket"
+    sysread $socket, $all, 1;
+  ' "$1" "$2" "$BATS_TEST_TMPDIR/record"
+  record=$BATS_TEST_TMPDIR/record
 }
 
 @test "AUTH, SELECT and EVALSHA travel in one round trip" {
-  start_recorder '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,'
+  start_recorder 3 '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check k --limit 9/60s
   assert_output 'allowed key=k limit=9/60s remaining=8 reset=60.000s'
   run -0 tr -d '\r' <"$record"
@@ -306,7 +308,7 @@ $(sha1sum <"$project/lua/sliding-window-log.lua" | cut -c1-40) \$1 1 \$1 k \$1 9
 }
 
 @test "a batch sends AUTH, SELECT and all its lines without waiting" {
-  start_recorder '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
+  start_recorder 4 '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check --limit 9/60s --batch <<<$'a\nb'
   assert_equal "${#lines[@]}" 2
   run -0 grep -acE '^(AUTH|SELECT|EVALSHA).$' "$record"

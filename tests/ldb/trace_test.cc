@@ -56,7 +56,7 @@ void append_line(Strings& out, const TracedLine& line) {
 /// A server of its own, and what traces on it tell.
 class Tracer {
  public:
-  [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 5s); }
+  [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 30s); }
   [[nodiscard]] std::string reply_to(const Strings& command) const {
     const std::vector<std::string_view> words(command.begin(), command.end());
     return std::string(connect().call(words).text());
@@ -499,7 +499,7 @@ TEST_CASE("who cannot connect is told so, and who may not debug is refused") {
   url.user = "bob";
   url.password = "pw";
   const auto result = rlctl::ldb::trace(
-      {.source = "return 1"}, Mode::kForked, [&] { return Connection::open(url, 5s); }, {},
+      {.source = "return 1"}, Mode::kForked, [&] { return Connection::open(url, 30s); }, {},
       [](const TracedLine&) { FAIL("nothing was executed"); });
   CHECK(result.ending == Ending::kRefused);
   CHECK(result.message.starts_with("NOPERM"));

@@ -262,13 +262,13 @@ TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {
       return Checker::parse(server.eval(algorithm("concurrency").script, {"k"}, arguments));
     };
     const std::int64_t margin_ms = servers_clock ? 0 : 3'600'000;
-    CHECK(ask_script("60e6", "acquire", "a").allowed);
-    CHECK(server.pttl("k") > 59'000 + margin_ms);
-    CHECK(ask_script("600e6", "acquire", "b").allowed);
-    CHECK(server.pttl("k") > 599'000 + margin_ms);
-    CHECK(ask_script("1e6", "acquire", "c").allowed);
-    CHECK(ask_script("1e6", "release", "b").allowed);
-    CHECK(server.pttl("k") > 598'000 + margin_ms);
+    CHECK(ask_script("60e9", "acquire", "a").allowed);
+    CHECK(server.pttl("k") > 59'000'000 + margin_ms);
+    CHECK(ask_script("600e9", "acquire", "b").allowed);
+    CHECK(server.pttl("k") > 599'000'000 + margin_ms);
+    CHECK(ask_script("1e9", "acquire", "c").allowed);
+    CHECK(ask_script("1e9", "release", "b").allowed);
+    CHECK(server.pttl("k") > 598'000'000 + margin_ms);
     (void)server.call({"DEL", "k"});
   }
 }

@@ -97,7 +97,7 @@ TEST_CASE("a key that changes its type while it is looked at is looked at again"
     (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
     peer.write("*2\r\n$1\r\nm\r\n$1\r\n1\r\n*2\r\n$1\r\nn\r\n$1\r\n2\r\n:5000\r\n");
   });
-  auto connection = Connection::open(server.url(), 5s);
+  auto connection = Connection::open(server.url(), 30s);
   const std::vector<std::string> keys{"a", "b"};
   const std::vector<Content> expected{
       {.type = "zset", .expires = true, .first = {"m", "1"}, .last = {"n", "2"}},
@@ -114,7 +114,7 @@ TEST_CASE("a key that goes while it is looked at is none") {
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+none\r\n");
   });
-  auto connection = Connection::open(server.url(), 5s);
+  auto connection = Connection::open(server.url(), 30s);
   CHECK(read_contents(connection, std::vector<std::string>{"a"}) ==
         std::vector<Content>{{.type = "none"}});
 }

@@ -20,7 +20,7 @@ shows() {
   rm -f "$BATS_TEST_TMPDIR"/*.sh "$BATS_TEST_TMPDIR"/*.expected
   commands "$file"
   for command in "$BATS_TEST_TMPDIR"/*.sh; do
-    run -0 timeout 60 bash -euo pipefail "$command" </dev/null 3>&- 4>&-
+    run -0 timeout 300 bash -euo pipefail "$command" </dev/null 3>&- 4>&-
     output=$(tr -s ' ' <<<"$output")
     while IFS= read -r line; do
       [[ $output == *"$line"* ]] || fail "$file: not '$line', but: $output"

@@ -30,7 +30,7 @@ using support::start_server;
 
 namespace {
 
-constexpr auto kTimeout = 5s;
+constexpr auto kTimeout = 30s;
 
 Connection open(const PrivateServer& server) {
   return Connection::open(server.url(), kTimeout);
@@ -173,8 +173,9 @@ TEST_CASE("a server busy with a script says: not now") {
 TEST_CASE("a server that is stopped times out, and goes on when it is not") {
   auto server = start_server();
   if (!server) return;
-  auto connection = Connection::open(server->url(), 30ms);
+  auto connection = open(*server);
   CHECK(connection.call({"PING"}).text() == "PONG");
+  connection.set_timeout(30ms);
   ::kill(server->pid(), SIGSTOP);
   const auto error = error_of([&] { (void)connection.call({"INCR", "k"}); });
   ::kill(server->pid(), SIGCONT);

@@ -83,24 +83,24 @@ TEST_CASE("a version is shown as its makers write it") {
 TEST_CASE("a server and its binary say the same") {
   auto server = support::start_server();
   if (!server) return;
-  auto connection = Connection::open(server->url(), 5s);
+  auto connection = Connection::open(server->url(), 30s);
   const auto version = version_of(connection);
   REQUIRE(version.has_value());
   CHECK(version->major_number() >= 6);
-  CHECK(version == version_of_binary(find_server_binary(), 5000ms));
+  CHECK(version == version_of_binary(find_server_binary(), 30s));
 }
 
 TEST_CASE("who may not ask INFO is told by HELLO; who has to give a password is told that") {
   auto server = support::start_server();
   if (!server) return;
-  auto connection = Connection::open(server->url(), 5s);
+  auto connection = Connection::open(server->url(), 30s);
   const auto version = version_of(connection);
   REQUIRE(connection.call({"ACL", "SETUSER", "default", "-info"}).text() == "OK");
   const auto by_hello = version_of(connection);
   REQUIRE(by_hello.has_value());
   CHECK(by_hello == version);
   REQUIRE(connection.call({"ACL", "SETUSER", "default", ">secret"}).text() == "OK");
-  auto stranger = Connection::open(server->url(), 5s);
+  auto stranger = Connection::open(server->url(), 30s);
   const auto error = support::error_of([&] { (void)version_of(stranger); });
   CHECK(error.code() == "NOAUTH");
 }
@@ -111,9 +111,9 @@ TEST_CASE("a binary that says nothing, or is none, has no version, and is not wa
   write_program(folder.path() / "false", "exit 1");
   const auto began = std::chrono::steady_clock::now();
   CHECK_FALSE(version_of_binary(folder.path() / "mute", 100ms));
-  CHECK_FALSE(version_of_binary(folder.path() / "false", 5000ms));
-  CHECK_FALSE(version_of_binary(folder.path() / "not-there", 5000ms));
-  CHECK(std::chrono::steady_clock::now() - began < 4s);
+  CHECK_FALSE(version_of_binary(folder.path() / "false", 30s));
+  CHECK_FALSE(version_of_binary(folder.path() / "not-there", 30s));
+  CHECK(std::chrono::steady_clock::now() - began < 30s);
 }
 
 TEST_CASE("of several binaries the one is taken that is most like the server it stands for") {

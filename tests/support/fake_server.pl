@@ -1,6 +1,7 @@
 # fake_server.pl SOCKET CLOSE REPLY: see start_fake_server in common.bash.
 use strict;
 use warnings;
+use IO::Handle;
 use IO::Select;
 use IO::Socket::UNIX;
 
@@ -9,7 +10,11 @@ my %byte = (r => "\r", n => "\n", 0 => "\0");
 $reply =~ s/\\([rn0])/$byte{$1}/g;
 $SIG{PIPE} = 'IGNORE';
 
-my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 64) or die "$path: $!";
+open my $record, '>', "$path.came" or die "$path.came: $!";
+$record->autoflush;
+# It appears where it is looked for when it listens already.
+my $listener = IO::Socket::UNIX->new(Local => "$path.new", Listen => 64) or die "$path: $!";
+rename "$path.new", $path or die "$path: $!";
 my $open = IO::Select->new($listener);
 while (my @ready = $open->can_read) {
   for my $socket (@ready) {
@@ -18,6 +23,7 @@ while (my @ready = $open->can_read) {
       next;
     }
     my $came = sysread($socket, my $bytes, 65536);
+    print $record $bytes if $came;
     syswrite($socket, $reply) if $came && length $reply;
     if (!$came || $close) {
       $open->remove($socket);

@@ -37,12 +37,13 @@ std::size_t Peer::read_to_end() {
   }
 }
 
-void Peer::write(std::string_view bytes) {
+bool Peer::write(std::string_view bytes) {
   while (!bytes.empty()) {
     const auto count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (count <= 0) return;
+    if (count <= 0) return false;
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
+  return true;
 }
 
 void Peer::write_bytewise(std::string_view bytes) {

@@ -20,7 +20,8 @@ class Peer {
   std::string read_until(std::string_view end);
   /// Waits until the client hangs up; how many bytes came.
   std::size_t read_to_end();
-  void write(std::string_view bytes);
+  /// Whether the client was there to take them.
+  bool write(std::string_view bytes);
   /// One send() for each byte.
   void write_bytewise(std::string_view bytes);
 

@@ -340,7 +340,7 @@ the time 'hello' cannot be read: 'hello'"
   mkdir temporary
   # Held open for writing, so that there is no end of it.
   exec 7<>fifo
-  run -0 ends_by INT 'sleep 0.4' rlctl burst --replay fifo --csv out.csv
+  run -0 ends_by INT 'sleeps "$command_pid"' rlctl burst --replay fifo --csv out.csv
   exec 7>&-
   assert_output 'signal 2'
   [[ ! -e out.csv ]]

@@ -18,10 +18,10 @@ start_batch() {
   eval "exec ${BATCH[1]}>&- ${BATCH[0]}<&-"
 }
 ask() { printf '%s\n' "$@" >&"$to_batch"; }
-answer() { IFS= read -r -t 5 -u "$from_batch" answer || fail 'no answer within 5 s'; }
+answer() { IFS= read -r -t 30 -u "$from_batch" answer || fail 'no answer'; }
 end_batch() {
   exec {to_batch}>&-
-  rest=$(timeout 5 cat <&"$from_batch") || fail 'it did not end within 5 s'
+  rest=$(timeout 30 cat <&"$from_batch") || fail 'it did not end'
   status=0
   wait "$process" || status=$?
 }
@@ -68,10 +68,10 @@ restart_server() {
 }
 
 @test "a pause of the input longer than the time-out is none of the server's" {
-  start_batch --timeout 100ms
+  start_batch --timeout 2s
   ask a
   assert_answer '^allowed key=a '
-  sleep 0.4
+  sleep 2.2
   ask b
   assert_answer '^allowed key=b '
   end_batch
@@ -106,13 +106,19 @@ restart_server() {
 }
 
 @test "the server is killed with lines under way: they may have been counted" {
-  start_batch --timeout 10s
+  # It answers the first request and goes when twenty more have come.
+  start_perl_server '
+    my $socket = $listener->accept;
+    my $all = "";
+    my $requests = sub { my $count = () = $all =~ /EVALSHA/g; $count };
+    my $wait = sub { while ($requests->() < $_[0]) { sysread($socket, $all, 65536, length $all) or exit } };
+    $wait->(1);
+    syswrite $socket, "*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n";
+    $wait->(21);'
+  start_batch
   ask a
   assert_answer '^allowed key=a '
-  kill -STOP "$server_pid"
   ask {1..20}
-  sleep 0.2
-  kill -KILL "$server_pid"
   local i
   for i in {2..21}; do
     assert_answer "^error line=$i status=3 message=.*may.x20have.x20been.x20counted"
@@ -126,13 +132,13 @@ restart_server() {
   assert_output 1
 }
 
-@test "the server falls silent with lines under way: errors within the time-out" {
-  start_batch --timeout 300ms
+@test "the server falls silent with lines under way: errors after the time-out" {
+  start_batch --timeout 2s
   ask a
   assert_answer '^allowed key=a '
   kill -STOP "$server_pid"
   ask b c
-  assert_answer '^error line=2 status=3 message=no.x20answer.x20from.x20.*within.x20300ms;.x20the.x20request.x20may'
+  assert_answer '^error line=2 status=3 message=no.x20answer.x20from.x20.*within.x202s;.x20the.x20request.x20may'
   assert_answer '^error line=3 status=3 '
   kill -CONT "$server_pid"
   end_batch
@@ -158,7 +164,7 @@ restart_server() {
 }
 
 @test "a server that never was there is an error for every line, at once" {
-  run_with_timeout -3 --separate-stderr 2 rlctl check --limit 5/60s --batch -u unix:///nowhere \
+  run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch -u unix:///nowhere \
     < <(seq 1000)
   assert_equal "${#lines[@]}" 1000
   assert_line --index 999 \
@@ -169,7 +175,7 @@ restart_server() {
 
 @test "one that never answers costs one time-out for many lines, not one for each" {
   start_fake_server ''
-  run_with_timeout -3 --separate-stderr 3 rlctl check --limit 5/60s --timeout 300ms --batch \
+  run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --timeout 300ms --batch \
     < <(seq 500)
   assert_equal "${#lines[@]}" 500
   refute_line --regexp '^(allowed|denied)'
@@ -177,7 +183,7 @@ restart_server() {
 
 @test "one that sends garbage makes errors of the lines under way" {
   start_fake_server 'garbage\r\n'
-  run_with_timeout -3 --separate-stderr 2 rlctl check --limit 5/60s --timeout 300ms --batch \
+  run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch \
     < <(seq 5)
   assert_equal "${#lines[@]}" 5
   assert_line --index 0 --partial 'the\x20answer\x20is\x20not\x20RESP'

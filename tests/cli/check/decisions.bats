@@ -163,7 +163,7 @@ statuses() {
     cli FLUSHALL
     cli SCRIPT FLUSH # each of the fifty may have to load it
     # The window is so long that none ends, and nothing flows back, meanwhile.
-    options=(--limit 20/1000d --algorithm "$algorithm" --timeout 10s)
+    options=(--limit 20/1000d --algorithm "$algorithm")
     [[ $algorithm != leaky-bucket ]] || options+=(--burst 19)
     for i in {1..50}; do
       statuses "${options[@]}" >"$BATS_TEST_TMPDIR/$i" 3>&- 4>&- &

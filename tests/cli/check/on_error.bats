@@ -48,7 +48,7 @@ rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
 
 @test "a time-out is covered" {
   start_fake_server ''
-  run_with_timeout -1 --separate-stderr 0.8 \
+  run_with_timeout -1 --separate-stderr \
     rlctl check k --limit 5/60s --timeout 300ms --on-error deny
   assert_output 'denied key=k limit=5/60s on_error=deny'
 }

@@ -28,7 +28,8 @@ class Desk {
                   .arguments = {"7"}} {
     if (!server_) return;
     debugger_.emplace(
-        debuggee_, ldb::Mode::kSync, [this] { return redis::Connection::open(server_->url(), 5s); },
+        debuggee_, ldb::Mode::kSync,
+        [this] { return redis::Connection::open(server_->url(), 30s); },
         ldb::Debugger::Options{.may_hang = true});
     view_.emplace(text_, Look{}, debuggee_);
     commands_.emplace(*debugger_, *view_, debuggee_.keys);

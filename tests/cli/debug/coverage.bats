@@ -95,7 +95,7 @@ end_of_record"
 
 @test "a loop without end is cut off: 1, with what was reached" {
   printf 'while not ARGV[1] do\n  local x = 1\nend\nreturn 1\n' >loop.lua
-  run_with_timeout -1 30 rlctl debug loop.lua --coverage --max-steps 100 -q
+  run_with_timeout -1 rlctl debug loop.lua --coverage --max-steps 100 -q
   assert_line --regexp '^  \*\*\*0  return 1$'
 }
 

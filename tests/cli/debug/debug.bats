@@ -117,7 +117,7 @@ debug() { rlctl -u private: debug -q "$@"; }
 
 @test "a loop without end is cut off: 1, and nothing is left running" {
   echo 'while true do local x = 1 end' >loop.lua
-  run_with_timeout -1 30 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
+  run_with_timeout -1 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
   assert_equal "$(jq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
   run -0 private_servers
   assert_output ''
@@ -127,10 +127,10 @@ debug() { rlctl -u private: debug -q "$@"; }
 
 @test "what a script did before it was cut off is told, unless it cannot be stopped" {
   echo "while true do redis.call('INCR', KEYS[1]) end" >count.lua
-  run_with_timeout -1 30 rlctl -u private: debug -q count.lua n --trace --max-steps 7
+  run_with_timeout -1 rlctl -u private: debug -q count.lua n --trace --max-steps 7
   assert_line --regexp "'n': not there → string, \"[67]\""
   echo "while true do pcall(redis.call, 'INCR', KEYS[1]) end" >count.lua
-  run_with_timeout -1 30 rlctl -u private: debug -q count.lua n --trace --max-steps 7
+  run_with_timeout -1 rlctl -u private: debug -q count.lua n --trace --max-steps 7
   assert_line --regexp '^= cut off '
   run -0 private_servers
   assert_output ''

@@ -8,34 +8,36 @@ setup() {
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
   export TMPDIR=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
   unset RLCTL_URL
-  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+  needs_terminal
 }
 
 # until_shown COUNT WORDS: the terminal has shown so many lines with these words.
-shows() { (($(grep -acF -- "$2" screen) >= $1)); }
+shows() { (($(grep -acF -- "$2" "$screen") >= $1)); }
 until_shown() { wait_until shows "$@"; }
+# rlctl, under the shell of the terminal.
+debugger() { pgrep -P "$(<pid)"; }
 # What is typed, each once the terminal has asked for the command of this number.
 typed=0
 type_at_prompt() {
   typed=$((typed + 1))
   until_shown "$typed" 'debug> '
-  sleep 0.1
+  wait_until eval 'sleeps "$(debugger)"'
   printf '%b' "$1"
 }
+# A script without an end has run for some time since now.
+until_it_runs() {
+  local before
+  before=$(work "$(debugger)")
+  wait_until eval "((\$(work \$(debugger)) >= $before + 30))"
+}
 
-# in_terminal ACTION SCRIPT WORD…: in one of 80 columns. What it showed is in `screen`, and without
-# escapes in $output.
+# in_terminal KEYS SCRIPT WORD…: at_terminal, of 80 columns. What it showed is in `screen`.
 in_terminal() {
-  local action=$1
+  local keys=$1
   shift
-  : >screen
-  # It is read while it is written.
-  # shellcheck disable=SC2094
-  {
-    eval "$action"
-    sleep 0.5
-  } | TERM=${term-xterm} script -qefc "stty cols 80 rows 24; stty -g >before; echo \$\$ >pid
-    rlctl -u private: debug -q $*; status=\$?; stty -g >after; exit \$status" /dev/null >screen
+  rm -f pid
+  TERM=${term-xterm} at_terminal "wait_until test -s pid; $keys" "stty cols 80 rows 24; stty -g >before
+    echo \$\$ >pid; rlctl -u private: debug -q $*; status=\$?; stty -g >after; exit \$status"
 }
 plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
@@ -83,8 +85,8 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 }
 
 @test "Ctrl-C stops a script that runs, and it goes on" {
-  run -0 in_terminal 'type_at_prompt "c\r"; sleep 0.7; printf "\003"; type_at_prompt "p n > 1\r"
-    type_at_prompt "c\r"; sleep 0.7; printf "\003"; type_at_prompt "q\r"' endless.lua
+  run -0 in_terminal 'type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "p n > 1\r"
+    type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "q\r"' endless.lua
   run -0 plain_screen
   assert_equal "$(grep -c '^\* endless.lua:[0-9], stopped$' <<<"$output")" 2
   assert_line '= true'
@@ -102,8 +104,8 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 }
 
 @test "a second Ctrl-C ends it where the first is not obeyed yet" {
-  run -130 in_terminal 'type_at_prompt "eval while true do end\r"; sleep 0.3; printf "\003"; sleep 0.2
-    printf "\003"; sleep 1' loop.lua k
+  run -130 in_terminal 'type_at_prompt "eval while true do end\r"; until_it_runs; printf "\003"
+    wait_until eval "grep -q ^ShdPnd:.*0000$ /proc/$(debugger)/status"; printf "\003"' loop.lua k
   nothing_is_left
 }
 
@@ -117,27 +119,26 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 }
 
 @test "Ctrl-Z leaves it, and what is typed after fg is edited as before" {
-  : >screen
   # An interactive shell, whose job it is.
-  # shellcheck disable=SC2094
-  {
-    until_shown 1 'bash-'
-    printf 'rlctl -u private: debug -q loop.lua k\r'
-    type_at_prompt 'p 2'
-    until_shown 1 'debug> p 2'
-    printf '\032'
-    until_shown 1 'Stopped'
-    printf 'fg\r'
-    until_shown 2 'debug> p 2'
-    printf '\1773\r'
-    until_shown 1 '= 3'
-    printf 'b \t'
-    until_shown 1 '1  2  3  4  5  8'
-    printf '5\r'
-    until_shown 1 'breakpoint at 5'
-    printf 'q\rexit\r'
-    sleep 0.5
-  } | TERM=xterm timeout 50 script -qefc 'bash --norc --noprofile -i' /dev/null >screen
+  run -0 at_terminal '
+    until_shown 1 "bash-"
+    printf "rlctl -u private: debug -q loop.lua k\r"
+    until_shown 1 "debug> "
+    printf "p 2"
+    until_shown 1 "debug> p 2"
+    printf "\032"
+    until_shown 1 Stopped
+    printf "fg\r"
+    until_shown 2 "debug> p 2"
+    printf "\1773\r"
+    until_shown 1 "= 3"
+    printf "b \t"
+    until_shown 1 "1  2  3  4  5  8"
+    printf "5\r"
+    until_shown 1 "breakpoint at 5"
+    printf "q\r"
+    until_shown 3 "bash-"
+    printf "exit\r"' 'TERM=xterm bash --norc --noprofile -i'
   run -0 plain_screen
   assert_line '= 3'
   assert_line '1  2  3  4  5  8'
@@ -169,7 +170,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 }
 
 @test "SIGTERM ends it, and the terminal is as it was, as it is after a quit" {
-  run -143 in_terminal 'type_at_prompt "ab"; sleep 0.2; pkill -TERM -P "$(<pid)"' loop.lua k
+  run -143 in_terminal 'type_at_prompt "ab"; until_shown 1 "debug> ab"; pkill -TERM -P "$(<pid)"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
   nothing_is_left
   typed=0
@@ -178,9 +179,9 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 }
 
 @test "a line that is typed stays where the window changes its size" {
-  run -0 in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; sleep 0.2
-    stty -F "$(readlink "/proc/$(pgrep -P "$(<pid)")/fd/0")" cols 30; sleep 0.3; printf " + 2\r"; sleep 0.3
-    printf "q\r"' loop.lua k
+  run -0 in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; until_shown 1 "4444 - 1"
+    stty -F "$(readlink "/proc/$(debugger)/fd/0")" cols 30; wait_until eval "sleeps $(debugger)"; sleep 0.2
+    printf " + 2\r"; until_shown 1 "= 1.1111111112"; printf "q\r"' loop.lua k
   run -0 plain_screen
   assert_line '= 1.1111111112222222e+33'
 }

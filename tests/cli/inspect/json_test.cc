@@ -102,15 +102,28 @@ TEST_CASE("inspection json: leases have their holders, escaped") {
         std::string::npos);
 }
 
-TEST_CASE("inspection json: 100,000 entries take a few ms") {
+TEST_CASE("inspection json: 100,000 entries take little more than their digits do") {
   auto inspection = log();
   inspection.entries.assign(100'000, {.at = microseconds{1'795'155'075'155'201}});
-  const auto start = std::chrono::steady_clock::now();
-  const auto text = json(inspection);
-  const auto took = std::chrono::steady_clock::now() - start;
-  CHECK(text.size() > 3'500'000);
-  // Ten times what it takes on a slow machine; a JSON value for each would take longer.
-  CHECK(took < milliseconds{200});
+  CHECK(json(inspection).size() > 3'500'000);
+  // Of several, since others may run meanwhile.
+  const auto best_of = [](const auto& call) {
+    auto best = std::chrono::steady_clock::duration::max();
+    for (int i = 0; i < 20; ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      call();
+      best = std::min(best, std::chrono::steady_clock::now() - start);
+    }
+    return best;
+  };
+  const auto whole = best_of([&] { CHECK_FALSE(json(inspection).empty()); });
+  const auto digits = best_of([&] {
+    std::string text;
+    for (const auto& entry : inspection.entries) text += std::to_string(entry.at.count());
+    CHECK_FALSE(text.empty());
+  });
+  // A JSON value for each would take many times as long.
+  CHECK(whole < 10 * digits);
 }
 
 }  // namespace rlctl::cli::json_test

@@ -7,37 +7,25 @@ setup() {
   rlctl check -q k --limit 5/60s --cost 3
 }
 
-require_terminal() {
-  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
-}
-
-# watch_in_terminal ACTION COMMAND: runs the command in a terminal of 60 columns and 12 lines, does
-# ACTION once it has begun to draw; its output is in $screen.
+# watch_in_terminal KEYS COMMAND: at_terminal, of 60 columns and 12 lines; KEYS are typed once it has begun
+# to draw.
 watch_in_terminal() {
-  screen=$BATS_TEST_TMPDIR/screen
-  : >"$screen"
-  # It is read while it is written.
-  # shellcheck disable=SC2094
-  {
-    wait_until grep -q 'Ctrl-C ends' "$screen"
-    eval "$1"
-  } | TERM=xterm script -qfec "stty cols 60 rows 12; $2" /dev/null >"$screen"
+  TERM=xterm at_terminal "wait_until grep -q 'Ctrl-C ends' \"\$screen\"; $1" "stty cols 60 rows 12; $2"
 }
 
 @test "a screen is drawn again and again, and Ctrl-C restores the terminal and ends by the signal" {
-  require_terminal
+  needs_terminal
   run -130 watch_in_terminal \
-    'rlctl check -q k --limit 5/60s; wait_until grep -q "4 of 5" "$screen"; printf "\003"; sleep 1' \
+    'rlctl check -q k --limit 5/60s; wait_until grep -q "4 of 5" "$screen"; printf "\003"' \
     'rlctl inspect k --limit 5/60s --watch=100ms'
-  screen=$BATS_TEST_TMPDIR/screen
-  run -0 cat -v "$screen"
+  run -0 cat -v "$BATS_TEST_TMPDIR/screen"
   # The alternate screen without a cursor, drawn from its upper left corner, and nothing scrolls.
   assert_output --partial '^[[?1049h^[[?25l^[[H'
   assert_output --partial 'every 100ms, 20'
   assert_output --partial '3 of 5'
   (($(grep -o '\^\[\[H' <<<"$output" | wc -l) >= 2))
   # Then the screen as it was, and the last text on it.
-  run -0 sed $'s/.*\e\\[?25h\e\\[?1049l/restored /; s/\r$//; s/\e\\[[0-9]*m//g' "$screen"
+  run -0 sed $'s/.*\e\\[?25h\e\\[?1049l/restored /; s/\r$//; s/\e\\[[0-9]*m//g' "$BATS_TEST_TMPDIR/screen"
   assert_line --regexp '^restored key        k( |$)'
   local last
   last=$(sed -n '/^restored/,$p' <<<"$output")
@@ -45,11 +33,11 @@ watch_in_terminal() {
 }
 
 @test "a line of the screen is cut to its width, and the text to its height" {
-  require_terminal
+  needs_terminal
   local key
   key=$(printf 'k%.0s' {1..200})
   rlctl check -q "$key" --limit 50/60s --cost 50
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+  run -130 watch_in_terminal 'printf "\003"' \
     "rlctl inspect $key $key $key --limit 50/60s --watch"
   local frame
   frame=$(sed $'s/\e\\[?25h.*/\\n@/' "$BATS_TEST_TMPDIR/screen" | sed -n '1,/@/p' | grep -v @ | tr -d '\r' |
@@ -61,56 +49,56 @@ watch_in_terminal() {
 }
 
 @test "a screen has as many entries as fit, or as are asked for" {
-  require_terminal
+  needs_terminal
   sleep 0.01
   rlctl check -q k --limit 5/60s
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+  run -130 watch_in_terminal 'printf "\003"' \
     'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch'
   run -1 grep -c ' ago' "$BATS_TEST_TMPDIR/screen"
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+  run -130 watch_in_terminal 'printf "\003"' \
     'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch --entries 1'
   grep -q ' ago' "$BATS_TEST_TMPDIR/screen"
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+  run -130 watch_in_terminal 'printf "\003"' \
     'stty cols 80 rows 11; rlctl inspect k --limit 5/60s --watch'
   # Two in all, each in both the last frame and what is printed at the end.
   assert_equal "$(sed $'1,/\e\\[?1049l/d' "$BATS_TEST_TMPDIR/screen" | grep -c ' ago')" 2
 }
 
 @test "of several keys each is on the screen: entries give way" {
-  require_terminal
+  needs_terminal
   for _ in {1..8}; do
-    rlctl check -q many --limit 50/10s --limit 100/60s --limit 1000/h
+    rlctl check -q many --limit 50/40s --limit 100/60s --limit 1000/h
   done
-  run -130 watch_in_terminal 'printf "\003"; sleep 1' \
+  run -130 watch_in_terminal 'printf "\003"' \
     'stty cols 80 rows 24; rlctl inspect many --watch'
   # The first frame, before the screen is left.
   run -0 sed $'/\e\\[?1049l/,$d' "$BATS_TEST_TMPDIR/screen"
-  assert_output --partial '{many}:10s'
+  assert_output --partial '{many}:40s'
   assert_output --partial '{many}:60s'
   assert_output --partial '{many}:3600s'
   assert_output --partial 'last ~1 h'
 }
 
 @test "SIGTERM restores the terminal too" {
-  require_terminal
-  run -143 watch_in_terminal 'kill -TERM "$(cat "$BATS_TEST_TMPDIR/pid")"; sleep 1' \
+  needs_terminal
+  run -143 watch_in_terminal 'kill -TERM "$(cat "$BATS_TEST_TMPDIR/pid")"' \
     "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect k --watch=100ms"
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
 
 @test "Ctrl-backslash restores the terminal too, and ends by the signal" {
-  require_terminal
-  run -131 watch_in_terminal 'printf "\034"; sleep 1' 'ulimit -c 0; exec rlctl inspect k --watch=100ms'
+  needs_terminal
+  run -131 watch_in_terminal 'printf "\034"' 'ulimit -c 0; exec rlctl inspect k --watch=100ms'
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
 
 @test "Ctrl-Z leaves the screen and stops; fg comes back to it with a fresh drawing" {
-  require_terminal
+  needs_terminal
   # Only a shell with job control goes on when its job is stopped.
   run -130 watch_in_terminal \
     'printf "\032"; wait_until grep -q "^stopped 148" "$screen"
      rlctl check -q k --limit 5/60s
-     cli SET go on; wait_until grep -q "4 of 5" "$screen"; printf "\003"; sleep 1' \
+     cli SET go on; wait_until grep -q "4 of 5" "$screen"; printf "\003"' \
     'exec bash -mc "rlctl inspect k --limit 5/60s --watch=1h; echo stopped \$?
        until [[ \$(redis-cli -s \$socket GET go) ]]; do sleep 0.05; done; fg"'
   run -0 sed $'s/\e\\[[0-9]*m//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
@@ -126,19 +114,11 @@ two_texts() { (($(grep -c '^key  ' "$1") >= 2)); }
 
 # watch_plainly TERM: until there are two texts in $screen, in a terminal of this name.
 watch_plainly() {
-  screen=$BATS_TEST_TMPDIR/screen
-  : >"$screen"
-  # It is read while it is written.
-  # shellcheck disable=SC2094
-  {
-    wait_until two_texts "$screen" || true
-    printf '\003'
-    sleep 1
-  } | TERM=$1 script -qfec 'rlctl inspect k --limit 5/60s --watch=100ms' /dev/null >"$screen"
+  TERM=$1 at_terminal 'wait_until two_texts "$screen"; printf "\003"' 'rlctl inspect k --limit 5/60s --watch=100ms'
 }
 
 @test "a terminal that knows no escape sequences gets one text after another, as a pipe does" {
-  require_terminal
+  needs_terminal
   local term
   for term in dumb ''; do
     run -130 watch_plainly "$term"
@@ -149,8 +129,8 @@ watch_plainly() {
 }
 
 @test "a server that goes away is said on the screen, and asked again" {
-  require_terminal
-  run -130 watch_in_terminal 'stop_servers; wait_until grep -q "again: cannot connect" "$screen"; printf "\003"; sleep 1' \
+  needs_terminal
+  run -130 watch_in_terminal 'stop_servers; wait_until grep -q "again: cannot " "$screen"; printf "\003"' \
     'rlctl inspect k --watch=100ms'
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
@@ -198,7 +178,7 @@ watch_plainly() {
 
 @test "a server that is not there from the start is an error, and nothing is watched" {
   stop_servers
-  run_with_timeout -3 5 rlctl inspect k --watch
+  run_with_timeout -3 rlctl inspect k --watch
   assert_output --partial 'cannot connect'
 }
 
@@ -213,6 +193,6 @@ watch_plainly() {
 }
 
 @test "a reader that leaves ends it" {
-  run_with_timeout -0 5 bash -c 'rlctl inspect k --watch=100ms | head -n 1; echo "${PIPESTATUS[0]}"'
+  run_with_timeout -0 bash -c 'rlctl inspect k --watch=100ms | head -n 1; echo "${PIPESTATUS[0]}"'
   assert_line 141
 }

@@ -44,10 +44,6 @@ answer() {
   return "$status"
 }
 
-needs_terminal() {
-  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
-}
-
 @test "--yes removes the limiters that match, and nothing else" {
   three
   ask api
@@ -276,8 +272,10 @@ while_asked() {
   start_server # to be stopped for a while
   fill k: 20000
   kill -STOP "$server_pid"
-  { sleep 1.2 && kill -CONT "$server_pid"; } 3>&- 4>&- &
-  run -0 script -qec "rlctl reset --match 'k:*' --yes --timeout 20s >/dev/null" /dev/null </dev/null
+  # It has asked, and is not answered for more than a second.
+  run -0 at_terminal 'wait_until eval "sleeps \$(<$BATS_TEST_TMPDIR/pid)"; sleep 1.2; kill -CONT "$server_pid"' \
+    "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl reset --match 'k:*' --yes >/dev/null"
+  run -0 cat "$BATS_TEST_TMPDIR/screen"
   assert_output --regexp '[0-9]%  of the database, [0-9]+ keys removed; Ctrl-C stops'
   assert_output --partial $'\r\e[Kremoved 20000 keys (20000 gcra)'
 }
