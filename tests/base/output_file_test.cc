@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "cli/failure.h"
+#include "base/error.h"
 #include "support/temp_folder.h"
 
 namespace rlctl::cli::output_file_test {
@@ -87,14 +87,14 @@ TEST_CASE("output file: what cannot be written is said, with the option and the 
   const auto missing = (folder.path() / "none" / "x.svg").string();
   CHECK_THROWS_WITH_AS(OutputFile("--svg", missing),
                        ("--svg: cannot write '" + missing + "': no such file or directory").c_str(),
-                       ProblemError);
-  CHECK_THROWS_AS(OutputFile("--svg", folder.path()), ProblemError);
+                       OutputError);
+  CHECK_THROWS_AS(OutputFile("--svg", folder.path()), OutputError);
   CHECK_THROWS_WITH_AS(OutputFile("--svg", ""), "--svg: the name of the file is empty", UsageError);
 }
 
 TEST_CASE("output file: a full disk is an error") {
   OutputFile file("--csv", "/dev/full");
-  CHECK_THROWS_AS(file.write("anything"), ProblemError);
+  CHECK_THROWS_AS(file.write("anything"), OutputError);
 }
 
 }  // namespace rlctl::cli::output_file_test

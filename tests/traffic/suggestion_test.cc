@@ -114,7 +114,7 @@ TEST_CASE("an interrupt ends the trying") {
   };
   CHECK_THROWS_AS(static_cast<void>(suggest_limit(many_keys, {&algorithm("gcra"), {{1, 10s, {}}}},
                                                   {.most = 0.01}, interrupt, progress)),
-                  rlctl::redis::Error);
+                  rlctl::Interrupted);
   CHECK(calls < 10);
 }
 
