@@ -134,33 +134,48 @@ step() {
   shift
   step_log=$(mktemp) || return
   step_start=$(date +%s)
-  printf '%s… ' "$step_text" >&2
-  step_ticker=
+  step_line='' step_end='\n' step_pause=10
   if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
-    step_tick "$step_text" "$step_log" $$ &
-    step_ticker=$!
+    step_line='\r\033[K' step_end='' step_pause=1
   fi
+  printf "%s…$step_end" "$step_text" >&2
+  step_tick $$ &
+  step_ticker=$!
   step_status=0
   "$@" >"$step_log" 2>&1 </dev/null || step_status=$?
-  if [ -n "$step_ticker" ]; then
-    kill "$step_ticker" 2>/dev/null
-    wait "$step_ticker" 2>/dev/null
-    printf '\r\033[K%s… ' "$step_text" >&2
-  fi
+  kill "$step_ticker" 2>/dev/null
+  wait "$step_ticker" 2>/dev/null
   if [ "$step_status" = 0 ]; then
-    echo "$(($(date +%s) - step_start)) s" >&2
+    printf "$step_line%s: %s s\n" "$step_text" "$(($(date +%s) - step_start))" >&2
   else
-    echo "failed:" >&2
+    printf "$step_line%s failed:\n" "$step_text" >&2
     tail -n 200 "$step_log" >&2
   fi
   rm -f "$step_log"
   return "$step_status"
 }
 
-# How far ninja is, once a second, for as long as the caller lives.
+# Says how far the command is, for as long as the process $1 lives: on a terminal once a second, in
+# place; elsewhere a line every ten seconds.
 step_tick() {
-  while sleep 1 && kill -0 "$3" 2>/dev/null; do
-    progress=$(sed -n 's/^\(\[[0-9]*\/[0-9]*\]\).*/\1/p' "$2" 2>/dev/null | tail -n 1)
-    [ -z "$progress" ] || printf '\r\033[K%s… %s ' "$1" "$progress" >&2
+  while step_sleep && kill -0 "$1" 2>/dev/null; do
+    printf "$step_line%s… %s%s s$step_end" "$step_text" "$(step_progress)" \
+      "$(($(date +%s) - step_start))" >&2
   done
+}
+
+# A ticker that is killed takes its sleep along.
+step_sleep() {
+  sleep "$step_pause" &
+  trap 'kill $! 2>/dev/null; exit' TERM
+  wait $!
+}
+
+# "12 of 60, ": ninja's own count, or the packages that apt-get has unpacked and set up.
+step_progress() {
+  awk '
+    /^\[[0-9]+\/[0-9]+\]/ { split($1, n, /[][\/]/); done = n[2]; all = n[3] }
+    /newly installed/ { all = 2 * ($1 + $3) }
+    /^(Unpacking|Setting up) / { ++done }
+    END { if (all) printf "%d of %d, ", done, all }' "$step_log" 2>/dev/null
 }
