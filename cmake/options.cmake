@@ -2,6 +2,7 @@
 
 # Not in the cache, where project() has put an empty one.
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(rlctl_options INTERFACE)
 target_include_directories(rlctl_options INTERFACE "${PROJECT_SOURCE_DIR}/src")
