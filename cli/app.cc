@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/term/output.h"
 #include "redis/error.h"
 

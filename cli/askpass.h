@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 
 namespace rlctl::cli {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "cli/configuration.h"
 #include "cli/connection.h"
 #include "cli/failure.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "cli/configuration.h"
 #include "cli/options.h"
 #include "redis/connection.h"

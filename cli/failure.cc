@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "limiter/policies.h"
 #include "redis/error.h"
 

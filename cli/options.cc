@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/failure.h"
 
 // The only file that knows CLI11. It keeps the options and binds the values; what is an option and

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "cli/warning.h"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "cli/burst/adversary_report.h"
 
 namespace rlctl::cli {

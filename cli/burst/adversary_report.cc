@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/escape.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "traffic/measurement.h"
 
 namespace rlctl::cli {

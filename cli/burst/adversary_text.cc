@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/burst/adversary_report.h"
 #include "cli/burst/text.h"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <utility>
 
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/failure.h"
 
 namespace rlctl::cli {

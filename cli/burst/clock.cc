@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/text.h"
 #include "cli/burst/options.h"
 #include "cli/failure.h"
 #include "cli/option_values.h"
@@ -80,7 +81,7 @@ std::optional<RealClock> parse_clock(const BurstOptions& options) {
 
 std::string clock_text(const RealClock& clock) {
   auto text = fmt::format("{} loop, {} client{}", clock.is_closed_loop() ? "closed" : "open",
-                          clock.clients, clock.clients == 1 ? "" : "s");
+                          clock.clients, plural(clock.clients));
   if (clock.pipeline) text += fmt::format(", pipeline {}", *clock.pipeline);
   return text;
 }

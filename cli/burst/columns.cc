@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/escape.h"
+#include "base/text.h"
 
 namespace rlctl::cli {
 

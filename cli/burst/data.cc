@@ -5,9 +5,9 @@
 #include <iterator>
 #include <optional>
 
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "cli/burst/replay.h"
 #include "cli/burst/suggestion.h"
 #include "cli/burst/timing_data.h"

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/burst/adversary_options.h"
 #include "cli/burst/command.h"
 #include "cli/failure.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/burst/latency.h"
 #include "cli/term/style.h"

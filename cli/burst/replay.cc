@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/burst/server.h"
 #include "cli/term/progress.h"
@@ -45,10 +45,6 @@ void require_costs(const BurstPlan& plan, const Recording& recording) {
                        "--cost-field '' takes every request as 1");
     }
   }
-}
-
-std::string counted(std::int64_t count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 std::string lines_text(const replay::LineCounts& counts) {

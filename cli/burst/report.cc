@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-#include "base/escape.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "cli/burst/latency.h"
 
 namespace rlctl::cli {

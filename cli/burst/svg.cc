@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/burst/scale.h"
 #include "cli/term/style.h"

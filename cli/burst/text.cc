@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/burst/columns.h"
 #include "cli/burst/plot.h"

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "base/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace rlctl::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/line_reader.h"
+#include "base/file.h"
 #include "cli/check/answer.h"
 #include "cli/check/ask.h"
 #include "cli/check/batch_link.h"

@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "base/suggest.h"
+#include "base/text.h"
 
 namespace rlctl::cli {
 

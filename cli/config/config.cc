@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/escape.h"
 #include "base/json.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "limiter/policies.h"

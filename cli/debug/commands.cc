@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "base/shell.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/failure.h"
 #include "limiter/limit.h"

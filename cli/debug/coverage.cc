@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/term/style.h"
 #include "ldb/source_lines.h"
 
@@ -41,7 +41,7 @@ std::string Coverage::summary() const {
   if (all == 0) return "no lines that can be reached";
   // Rounded down, so that 100 % is all of them.
   const auto permille = reached() * 1000 / all;
-  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, all == 1 ? "" : "s",
+  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, plural(all),
                          permille / 10, permille % 10);
   if (runs_ != 1) out += fmt::format(" by {} requests", runs_);
   return out;

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/debug/coverage.h"
 #include "cli/debug/ending.h"

@@ -35,9 +35,9 @@ std::string quoted(std::string_view bytes) {
 }
 
 /// "3 elements: "a", "b", ..."
-std::string counted(std::int64_t count, std::string_view what, const std::string& some,
-                    bool is_all) {
-  std::string out = fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+std::string counted_elements(std::int64_t count, std::string_view what, const std::string& some,
+                             bool is_all) {
+  std::string out = counted(count, what);
   if (some.empty()) return out;
   return out + ": " + some + (is_all ? "" : ", ...");
 }
@@ -73,7 +73,7 @@ const ElementsRow* elements_row(std::string_view type) {
 std::string elements_text(redis::Connection& connection, const ElementsRow& row,
                           const std::string& key) {
   const auto count = connection.call({row.count, key}).integer();
-  if (row.fetch.empty() && count > kFewElements) return counted(count, row.what, "", true);
+  if (row.fetch.empty() && count > kFewElements) return counted_elements(count, row.what, "", true);
   std::vector<std::string_view> command{row.command, key};
   command.insert(command.end(), row.fetch.begin(), row.fetch.end());
   const auto reply = connection.call(command);
@@ -87,7 +87,7 @@ std::string elements_text(redis::Connection& connection, const ElementsRow& row,
     some += row.between;
     some += row.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
   }
-  return counted(count, row.what, some, count <= kMostElements);
+  return counted_elements(count, row.what, some, count <= kMostElements);
 }
 
 std::string content_text(redis::Connection& connection, const redis::DumpedKey& dump) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/shell.h"
-#include "base/suggest.h"
+#include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "cli/option_values.h"

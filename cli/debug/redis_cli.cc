@@ -15,7 +15,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/connection.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/debug/commands.h"
 #include "cli/debug/ending.h"
 #include "cli/debug/keys.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/failure.h"
 #include "cli/replay.h"
@@ -39,7 +40,7 @@ void require_requests(const DebugPlan& plan, const replay::Recording& recording)
   const auto there = recording.counts().requests;
   if (plan.skip < there) return;
   throw UsageError(fmt::format("--skip {} leaves none: the log has {} request{}", plan.skip, there,
-                               there == 1 ? "" : "s"),
+                               plural(there)),
                    fmt::format("--skip {} debugs the last one", there - 1));
 }
 

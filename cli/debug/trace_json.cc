@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/debug/trace_words.h"

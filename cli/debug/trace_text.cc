@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/debug/trace_words.h"
 #include "ldb/error_text.h"
 #include "ldb/source_lines.h"
@@ -54,13 +54,7 @@ std::string command_text(const ldb::Call& call) {
   return out;
 }
 
-namespace {
-
-std::string counted(std::int64_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string outcome_text(const ldb::TraceResult& result) {
   const auto place = result.error_line > 0 ? fmt::format(" line {}", result.error_line) : "";

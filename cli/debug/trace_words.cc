@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "base/escape.h"
 #include "base/text.h"
 #include "ldb/value.h"
 

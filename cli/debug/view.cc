@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/debug/trace_text.h"
 #include "cli/term/style.h"
 #include "ldb/source_lines.h"

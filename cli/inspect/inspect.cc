@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/inspect/inspector.h"
 #include "cli/inspect/json.h"

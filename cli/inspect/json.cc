@@ -5,7 +5,6 @@
 #include <optional>
 #include <string_view>
 
-#include "base/escape.h"
 #include "base/json.h"
 #include "base/text.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "cli/term/bars.h"
 #include "cli/term/text_block.h"

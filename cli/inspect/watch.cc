@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
 #include "cli/limits.h"

@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/reset/session.h"
 #include "cli/term/confirm.h"
 #include "redis/scan.h"

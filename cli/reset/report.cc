@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/escape.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace rlctl::cli {
 namespace {
@@ -163,7 +163,7 @@ std::string_view kind_of(const ResetOutcome& outcome) {
 }
 
 std::string count_of_keys(std::size_t count) {
-  return fmt::format("{} key{}", count, count == 1 ? "" : "s");
+  return counted(static_cast<std::int64_t>(count), "key");
 }
 
 std::string first_keys(std::span<const std::string> keys) {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 
 namespace rlctl::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/output_file.h"
+#include "base/file.h"
 #include "cli/term/output.h"
 
 namespace rlctl::cli {

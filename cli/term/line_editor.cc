@@ -15,7 +15,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/term/line_history.h"
 #include "cli/term/line_source.h"
 #include "cli/term/output.h"

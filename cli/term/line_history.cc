@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 
 namespace rlctl::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/line_reader.h"
+#include "base/file.h"
 #include "base/wait.h"
 #include "cli/term/output.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "cli/term/signals.h"
 
 namespace rlctl::cli {

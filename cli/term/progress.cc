@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/escape.h"
+#include "base/text.h"
 #include "cli/term/output.h"
 #include "cli/term/terminal.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/file_descriptor.h"
-#include "base/interrupt.h"
+#include "base/file.h"
+#include "base/wait.h"
 
 namespace rlctl::cli {
 

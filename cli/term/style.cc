@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/escape.h"
+#include "base/text.h"
 
 namespace rlctl::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "adversary/schedule.h"
 #include "adversary/trial.h"
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "limiter/limit.h"
 
 namespace rlctl::adversary {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "base/escape.h"
 #include "base/text.h"
 
 namespace rlctl {

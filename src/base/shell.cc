@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/escape.h"
 #include "base/text.h"
 
 namespace rlctl {

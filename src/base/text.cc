@@ -5,15 +5,32 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <system_error>
+#include <vector>
 
 #include "base/error.h"
 
 namespace rlctl {
-
 namespace {
 
-void append_escaped(std::string& out, unsigned char byte) {
+unsigned byte_at(std::string_view text, std::size_t index) noexcept {
+  return static_cast<unsigned char>(text[index]);
+}
+
+/// C1 control characters, U+0080 to U+009F: some terminals act on them.
+bool is_c1(std::string_view character) {
+  return character.size() == 2 && byte_at(character, 0) == 0xC2 && byte_at(character, 1) < 0xA0;
+}
+
+/// What is escaped besides control bytes.
+struct Escaping {
+  bool blanks = false;
+  bool backslashes = false;
+  bool not_utf8 = false;  ///< bytes that are not UTF-8, and C1 control characters
+};
+
+void append_escaped(std::string& out, unsigned byte) {
   switch (byte) {
     case '\n':
       out += "\\n";
@@ -28,14 +45,30 @@ void append_escaped(std::string& out, unsigned char byte) {
       out += "\\\\";
       return;
     default:
-      break;
-  }
-  if (byte < 0x20 || byte == 0x7f) {
-    fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-  } else {
-    out += static_cast<char>(byte);
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
   }
 }
+
+void append_escaped(std::string& out, std::string_view text, const Escaping& escaping) {
+  while (!text.empty()) {
+    const unsigned byte = byte_at(text, 0);
+    auto length = byte < 0x80 || !escaping.not_utf8 ? 1 : utf8_length(text);
+    const bool escaped = byte < 0x20 || byte == 0x7F || (byte == ' ' && escaping.blanks) ||
+                         (byte == '\\' && escaping.backslashes) || length == 0 ||
+                         is_c1(text.substr(0, length));
+    length = escaped ? 1 : length;
+    if (escaped) {
+      append_escaped(out, byte);
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+}
+
+constexpr Escaping kOfText{.blanks = true, .backslashes = true, .not_utf8 = true};
+constexpr Escaping kOfMessage{.not_utf8 = true};
+constexpr Escaping kOfPart{.backslashes = true};
 
 /// Where "unix:" begins, in any case, as a URL may write it.
 std::size_t find_unix(std::string_view text) {
@@ -45,7 +78,7 @@ std::size_t find_unix(std::string_view text) {
   return found == text.end() ? text.npos : static_cast<std::size_t>(found - text.begin());
 }
 
-/// Behind the first "scheme://" or "unix:"; npos where there is none.
+/// Where the first "scheme://" or "unix:" ends; npos if there is none.
 std::size_t end_of_scheme(std::string_view text) {
   const auto slashes = text.find("://");
   const auto unix = find_unix(text);
@@ -53,15 +86,74 @@ std::size_t end_of_scheme(std::string_view text) {
   return slashes == text.npos ? text.npos : slashes + 3;
 }
 
+constexpr std::size_t kMaxEdits = 2;
+
+std::string_view without_dashes(std::string_view word) {
+  const auto start = word.find_first_not_of('-');
+  return start == word.npos ? std::string_view{} : word.substr(start);
+}
+
 }  // namespace
+
+std::size_t utf8_length(std::string_view text) noexcept {
+  if (text.empty()) return 0;
+  const unsigned first = byte_at(text, 0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first < 0xC2   ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // The second byte's range keeps out overlong forms, surrogates and what is above U+10FFFF.
+  const unsigned second = byte_at(text, 1);
+  const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+  const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+  if (second < low || second > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((byte_at(text, i) & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+void escape_text(std::string& out, std::string_view text) {
+  append_escaped(out, text, kOfText);
+}
+
+void escape_message(std::string& out, std::string_view text) {
+  append_escaped(out, text, kOfMessage);
+}
+
+std::string escaped_text(std::string_view text) {
+  std::string out;
+  escape_text(out, text);
+  return out;
+}
+
+std::string escaped_message(std::string_view text) {
+  std::string out;
+  escape_message(out, text);
+  return out;
+}
 
 std::string escape(std::string_view bytes, std::size_t limit) {
   std::string out;
-  for (const char byte : bytes.substr(0, limit)) {
-    append_escaped(out, static_cast<unsigned char>(byte));
-  }
+  append_escaped(out, bytes.substr(0, limit), kOfPart);
   if (bytes.size() > limit) out += "...";
   return out;
+}
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, plural(count));
 }
 
 std::string without_initial_capital(std::string text) {
@@ -75,7 +167,7 @@ std::string errno_text(int error) {
   return without_initial_capital(std::generic_category().message(error));
 }
 
-bool is_digit(char c) {
+bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
 }
 
@@ -86,8 +178,6 @@ std::string_view take_digits(std::string_view& text) {
   return digits;
 }
 
-/// The value of decimal digits, or `most` + 1 where that is less: never overflows. Octal is no
-/// such thing here: 07 is 7.
 std::int64_t bounded_value(std::string_view digits, std::int64_t most) {
   std::int64_t value = 0;
   for (const char c : digits) {
@@ -133,6 +223,57 @@ std::string masked(std::string text) {
 
 std::string in_quotes(std::string_view argument) {
   return std::string("'").append(masked(std::string(argument))).append("'");
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  // Optimal string alignment: three rows of the usual table.
+  std::vector<std::size_t> before;
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before = last;
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates) {
+  const auto word = without_dashes(typed);
+  std::size_t allowed = std::min(kMaxEdits, word.size() / 3);
+  std::string_view best;
+  for (const auto candidate : candidates) {
+    const auto name = without_dashes(candidate);
+    if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) > allowed) continue;
+    const auto distance = edit_distance(word, name);
+    if (distance > allowed || (!best.empty() && distance == allowed)) continue;
+    best = candidate;
+    allowed = distance;
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view typed, std::span<const std::string_view> candidates) {
+  const auto best = closest(typed, candidates);
+  if (best.empty()) return {};
+  return std::string("; did you mean '").append(best).append("'?");
+}
+
+std::string one_of(std::span<const std::string_view> words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
+    out += words[i];
+  }
+  return out;
 }
 
 }  // namespace rlctl

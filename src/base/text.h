@@ -1,42 +1,88 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace rlctl {
 
-/// Bytes of a server or a user as they may stand in a one-line message: control bytes and
-/// backslashes become \n, \x1b ...; what is longer than `limit` bytes is cut and ends in "...".
+// ---- UTF-8 and escaping ----
+
+/// How many bytes the UTF-8 character at the start of `text` takes; 0 if there is none (RFC 3629).
+[[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
+[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+
+// Keys, members, replies and arguments are data: whatever a terminal or a parser of lines would act
+// on is escaped, as \n, \r, \t or \xNN.
+
+/// For `word key=value` lines: also blanks, backslashes and bytes that are not UTF-8, so that a
+/// value is one word and can be read back.
+void escape_text(std::string& out, std::string_view text);
+[[nodiscard]] std::string escaped_text(std::string_view text);
+
+/// For sentences on stderr: control bytes and bytes that are not UTF-8.
+void escape_message(std::string& out, std::string_view text);
+[[nodiscard]] std::string escaped_message(std::string_view text);
+
+/// For a part of a message that will be escaped again as a whole: control bytes and backslashes.
+/// Anything longer than `limit` bytes is cut and ends in "...".
 [[nodiscard]] std::string escape(std::string_view bytes,
                                  std::size_t limit = std::string_view::npos);
 
-/// A sentence of the system's as part of one of ours: without its initial capital, but "I/O error"
-/// keeps its own.
-[[nodiscard]] std::string without_initial_capital(std::string text);
-
-/// What errno means, in lower case: "connection refused".
-[[nodiscard]] std::string errno_text(int error);
+// ---- Numbers ----
 
 /// A whole number in decimal digits with an optional minus sign. Throws UsageError naming `what`.
 [[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
 /// The value of decimal digits, or `most` + 1 where that is less: never overflows. Leading zeros
-/// are no octal: 07 is 7.
+/// do not make a number octal: 07 is 7.
 [[nodiscard]] std::int64_t bounded_value(std::string_view digits, std::int64_t most);
 /// In decimal digits.
 void append_number(std::string& out, std::int64_t number);
-[[nodiscard]] bool is_digit(char c);
+[[nodiscard]] bool is_digit(char c) noexcept;
 /// Removes the digits at the front of `text` and returns them.
 [[nodiscard]] std::string_view take_digits(std::string_view& text);
 
-/// Replaces what stands between the first "scheme://" or "unix:" and the last "@" by asterisks, in
-/// place: a password may hold anything. What is no URL may be masked too; no password is left.
+// ---- Words and sentences ----
+
+/// "1 key", "2 keys": `noun` is the singular of a word that takes an s.
+[[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
+/// The ending of a noun of which there are `count`: "" or "s".
+template <std::integral Integer>
+[[nodiscard]] constexpr std::string_view plural(Integer count) {
+  return count == 1 ? "" : "s";
+}
+
+/// A sentence of the system's as part of one of ours: without its initial capital, but "I/O error"
+/// keeps its own.
+[[nodiscard]] std::string without_initial_capital(std::string text);
+/// What errno means, in lower case: "connection refused".
+[[nodiscard]] std::string errno_text(int error);
+
+/// Replaces everything between the first "scheme://" or "unix:" and the last "@" by asterisks, in
+/// place: a password may hold any character. Text that is not a URL may be masked too; no password
+/// is left.
 void mask_passwords(char* text, std::size_t size);
 /// An argument is masked by itself before it enters a sentence: there it may be shortened, and
 /// other words with an "@" may follow. Whole sentences are masked as a second net.
 [[nodiscard]] std::string masked(std::string text);
 /// As it may stand in a message: masked, in quotes.
 [[nodiscard]] std::string in_quotes(std::string_view argument);
+
+// ---- Suggestions ----
+
+/// The number of insertions, deletions, changes and swaps of neighbours that turn `a` into `b`.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+/// The candidate nearest to `typed`, the first of equals; empty if none is near enough to be meant:
+/// at most 2 edits, and at most a third of what was typed. Leading dashes do not count.
+[[nodiscard]] std::string_view closest(std::string_view typed,
+                                       std::span<const std::string_view> candidates);
+/// "; did you mean 'check'?", or nothing.
+[[nodiscard]] std::string did_you_mean(std::string_view typed,
+                                       std::span<const std::string_view> candidates);
+/// "a, b or c"
+[[nodiscard]] std::string one_of(std::span<const std::string_view> words);
 
 }  // namespace rlctl

@@ -1,10 +1,37 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <span>
 
-#include "base/interrupt.h"
+#include "base/file.h"
 
 namespace rlctl {
+
+/// A flag that ends every wait: raised from a signal handler (Ctrl-C), seen by each Transport,
+/// sleep and poll that was given it. It stays raised. It cannot be moved: signal handlers hold its
+/// address.
+class Interrupt {
+ public:
+  Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  /// Safe in a signal handler. The first signal wins.
+  void raise(int signal) noexcept;
+  /// The signal's number, 0 while none came.
+  [[nodiscard]] int signal() const noexcept;
+  /// Readable once raised; for poll().
+  [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
+  /// Throws Interrupted if raised.
+  void check() const;
+
+ private:
+  FileDescriptor read_end_, write_end_;  ///< of a pipe
+  std::atomic<int> signal_ = 0;
+};
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
@@ -15,5 +42,39 @@ enum class Wake { kReady, kDeadline };
 /// Waits for `events`, as poll() knows them, on `fd` (-1: only for the deadline). Throws
 /// Interrupted once `interrupt`, which may be null, is raised.
 Wake wait_for(int fd, short events, const Interrupt* interrupt, Deadline deadline);
+
+/// Waits for any number of descriptors at once, to the µs, at a cost that depends only on how many
+/// of them are ready (epoll). Throws std::system_error if the system refuses one.
+class Poller {
+ public:
+  /// `interrupt`, which may be null, must outlive it. Raising it ends a wait under way; later waits
+  /// ignore it, so that outstanding replies can be awaited.
+  explicit Poller(const Interrupt* interrupt);
+
+  /// Looks for what can be read from `fd`, which must stay open until it is removed.
+  void add(int fd, std::size_t id);
+  /// Whether to look for room to write as well.
+  void set_writing(int fd, std::size_t id, bool wanted);
+  void remove(int fd);
+
+  static constexpr std::size_t kAtOnce = 128;
+  struct Ready {
+    std::size_t id = 0;
+    bool readable = false;  ///< or broken, as reading will show
+    bool writable = false;
+  };
+  /// The descriptors that are ready now, at most kAtOnce, taking turns if there are more. If none
+  /// is, waits for the first until `deadline`; it may return earlier, with none. Valid until the
+  /// next call.
+  [[nodiscard]] std::span<const Ready> wait(Deadline deadline);
+
+ private:
+  void control(int operation, int fd, std::size_t id, unsigned events);
+  [[nodiscard]] std::span<const Ready> look(int timeout_ms);
+
+  FileDescriptor epoll_;
+  const Interrupt* interrupt_;
+  std::array<Ready, kAtOnce> ready_{};
+};
 
 }  // namespace rlctl

@@ -1,17 +1,15 @@
 #include "limiter/policies.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
-#include "base/file_descriptor.h"
-#include "base/suggest.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "redis/error.h"
 #include "redis/transport.h"
@@ -400,32 +398,10 @@ bool Reader::fit_together(const toml::table& table, const std::string& name, con
 
 // --- Files ---------------------------------------------------------------------------------------
 
-[[noreturn]] void cannot_read(const std::string& file, int error) {
-  if (error == EINTR) throw Interrupted();
-  throw ConfigurationError({fmt::format("cannot read {}: {}", file, errno_text(error))});
-}
-
-std::string read_all(int fd, const std::string& file) {
-  std::string text;
-  while (true) {
-    constexpr std::size_t kPiece = 1 << 14;
-    const auto size = text.size();
-    text.resize(size + kPiece);
-    const auto count = ::read(fd, text.data() + size, kPiece);
-    if (count < 0) cannot_read(file, errno);
-    text.resize(size + static_cast<std::size_t>(count));
-    if (count == 0) return text;
-    if (text.size() > kMaxSize) {
-      throw ConfigurationError(
-          {fmt::format("{} is too large: a configuration has at most {} bytes", file, kMaxSize)});
-    }
-  }
-}
-
-void require_private(const Configuration& configuration, int fd) {
+void require_private(const Configuration& configuration, const FileDescriptor& file) {
   if (!configuration.url || redis::parse_url(*configuration.url).password.empty()) return;
   struct stat status {};
-  if (::fstat(fd, &status) != 0) cannot_read(configuration.file, errno);
+  if (::fstat(file.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
   const bool by_all = (status.st_mode & S_IROTH) != 0;
   const bool by_group = (status.st_mode & S_IRGRP) != 0;
   if (!by_all && (!by_group || status.st_uid == 0)) return;
@@ -442,11 +418,20 @@ Configuration parse_configuration(std::string_view text, const std::string& file
 }
 
 Configuration read_configuration(const std::string& file) {
-  const FileDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) cannot_read(file, errno);
-  auto configuration = parse_configuration(read_all(fd.get(), file), file);
-  require_private(configuration, fd.get());
-  return configuration;
+  try {
+    const auto opened = open_file(file);
+    const auto text = read_all(opened, kMaxSize + 1);
+    if (text.size() > kMaxSize) {
+      throw ConfigurationError(
+          {fmt::format("{} is too large: a configuration has at most {} bytes", file, kMaxSize)});
+    }
+    auto configuration = parse_configuration(text, file);
+    require_private(configuration, opened);
+    return configuration;
+  } catch (const std::system_error& error) {
+    throw ConfigurationError(
+        {fmt::format("cannot read {}: {}", file, errno_text(error.code().value()))});
+  }
 }
 
 const Policy* find_policy(const Configuration& configuration, std::string_view name) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "redis/reply.h"
 #include "redis/transport.h"
 #include "redis/url.h"

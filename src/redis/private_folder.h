@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 
 namespace rlctl::redis {
 

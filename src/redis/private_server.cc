@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/wait.h"
 #include "redis/connection.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "redis/private_folder.h"
 #include "redis/server_version.h"
 #include "redis/url.h"

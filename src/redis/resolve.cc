@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/text.h"
 
 namespace rlctl::redis {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "base/interrupt.h"
 #include "base/wait.h"
 
 namespace rlctl::redis {

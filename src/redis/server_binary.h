@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "redis/server_version.h"
 
 namespace rlctl::redis {

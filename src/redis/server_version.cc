@@ -14,7 +14,7 @@
 #include <csignal>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/wait.h"
 #include "redis/error.h"
 #include "redis/reply.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "redis/connection.h"
 
 namespace rlctl::redis {

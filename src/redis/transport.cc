@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/wait.h"
 #include "redis/error.h"

@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/interrupt.h"
 #include "base/wait.h"
 #include "redis/url.h"
 

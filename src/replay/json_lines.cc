@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "replay/field_names.h"
 #include "replay/time_text.h"
 
@@ -123,6 +125,7 @@ class JsonLinesParser final : public LineParser {
 
  private:
   LineKind parse(LineReader& lines, LineReader::Line& line, Entry& entry) override;
+  void repair(std::string_view line);
   bool find(std::string_view line);
   bool is_of_another_algorithm();
   void settle();
@@ -137,6 +140,21 @@ class JsonLinesParser final : public LineParser {
   std::string repaired_;
 };
 
+/// Replaces bytes that are not UTF-8 by \\xNN, which in a JSON string is the text \xNN.
+void JsonLinesParser::repair(std::string_view line) {
+  repaired_.clear();
+  while (!line.empty()) {
+    const auto length = utf8_length(line);
+    if (length > 0) {
+      repaired_ += line.substr(0, length);
+    } else {
+      fmt::format_to(std::back_inserter(repaired_), "\\\\x{:02x}",
+                     static_cast<unsigned char>(line[0]));
+    }
+    line.remove_prefix(std::max(length, std::size_t{1}));
+  }
+}
+
 /// Whether the line is one object.
 bool JsonLinesParser::find(std::string_view line) {
   const auto parses = [&](std::string_view text) {
@@ -145,8 +163,7 @@ bool JsonLinesParser::find(std::string_view line) {
   };
   if (parses(line)) return true;
   if (is_utf8(line)) return false;
-  repaired_.clear();
-  append_json_utf8(repaired_, line);
+  repair(line);
   return parses(repaired_);
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "replay/log_format.h"
 #include "traffic/traffic.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/poller.h"
+#include "base/wait.h"
 #include "limiter/decision.h"
 #include "redis/error.h"
 #include "traffic/numbered_queue.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
 #include "traffic/outcome.h"

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <vector>
 
-#include "base/suggest.h"
 #include "base/text.h"
 #include "limiter/limit.h"
 #include "redis/error.h"

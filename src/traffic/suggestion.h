@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "traffic/candidate.h"
 #include "traffic/traffic.h"
 

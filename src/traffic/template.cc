@@ -7,7 +7,6 @@
 #include <iterator>
 #include <optional>
 
-#include "base/suggest.h"
 #include "base/text.h"
 
 namespace rlctl::traffic {

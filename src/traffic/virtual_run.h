@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "limiter/limit.h"
 #include "traffic/decider.h"
 #include "traffic/outcome.h"

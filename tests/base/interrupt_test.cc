@@ -1,5 +1,5 @@
-#include "base/interrupt.h"
 #include "base/error.h"
+#include "base/wait.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>

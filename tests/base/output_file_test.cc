@@ -1,4 +1,4 @@
-#include "base/output_file.h"
+#include "base/file.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "base/poller.h"
+#include "base/wait.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "support/failure.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "redis/error.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/interrupt.h"
+#include "base/wait.h"
 #include "replay/recording.h"
 #include "support/temp_folder.h"
 

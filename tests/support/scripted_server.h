@@ -5,7 +5,7 @@
 #include <string_view>
 #include <thread>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 #include "redis/url.h"
 #include "support/temp_folder.h"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file_descriptor.h"
+#include "base/file.h"
 
 namespace rlctl::cli::terminal_test {
 namespace {

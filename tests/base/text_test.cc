@@ -1,4 +1,4 @@
-#include "base/escape.h"
+#include "base/text.h"
 #include "base/json.h"
 
 #include <doctest/doctest.h>

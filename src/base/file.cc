@@ -1,0 +1,179 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace rlctl {
+namespace {
+
+constexpr mode_t kMode = 0666;  // less the umask
+
+/// The file that symbolic links lead to; they stay links.
+std::string target_of(const std::string& path) {
+  std::error_code failed;
+  const auto target = std::filesystem::canonical(path, failed);
+  return failed ? path : target.string();
+}
+
+[[noreturn]] void fail_to_read() {
+  if (errno == EINTR) throw Interrupted();
+  throw std::system_error(errno, std::generic_category());
+}
+
+constexpr std::size_t kChunk = std::size_t{1} << 16;
+
+}  // namespace
+
+// ---- Reading a whole file ----
+
+FileDescriptor open_file(const std::string& path) {
+  FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file) fail_to_read();
+  return file;
+}
+
+std::string read_all(const FileDescriptor& file, std::size_t most) {
+  std::string contents;
+  for (;;) {
+    const auto begin = contents.size();
+    contents.resize(begin + std::min(kChunk, most - begin));
+    const auto size = ::read(file.get(), contents.data() + begin, contents.size() - begin);
+    if (size < 0) fail_to_read();
+    contents.resize(begin + static_cast<std::size_t>(size));
+    if (size == 0) return contents;
+  }
+}
+
+// ---- OutputFile ----
+
+OutputFile::OutputFile(std::string_view option, const std::string& path)
+    : option_(option), path_(target_of(path)) {
+  if (path.empty()) throw UsageError(option_ + ": the name of the file is empty");
+  struct stat status {};
+  const bool exists = ::stat(path_.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
+    file_.reset(::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  } else if (exists && ::access(path_.c_str(), W_OK) != 0) {
+    fail(errno);
+  } else {
+    temporary_ = path_ + ".rlctl-" + std::to_string(::getpid());
+    file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                       exists ? status.st_mode & 07777 : kMode));
+  }
+  if (!file_) {
+    const int error = errno;
+    temporary_.clear();
+    fail(error);
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view text) {
+  while (!text.empty()) {
+    const auto written = ::write(file_.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void OutputFile::commit() {
+  // A disk on the network may report only now that it is full.
+  if (::close(file_.release()) != 0) fail(errno);
+  if (temporary_.empty()) return;
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+}
+
+void OutputFile::fail(int error) const {
+  throw OutputError(option_ + ": cannot write '" + path_ + "': " + errno_text(error));
+}
+
+// ---- LineReader ----
+
+LineReader::LineReader(const std::string& file)
+    : name_(file == "-" ? "standard input" : in_quotes(file)) {
+  if (file != "-") {
+    opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (!opened_) fail("cannot open ", errno);
+    fd_ = opened_.get();
+  }
+  struct stat status {};
+  if (::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode)) {
+    total_bytes_ = static_cast<std::size_t>(status.st_size);
+  }
+}
+
+void LineReader::fail(const std::string& what, int error) const {
+  throw InputError(what + name_ + ": " + errno_text(error));
+}
+
+LineReader::Line LineReader::take(std::size_t size, std::size_t with_newline) {
+  Line line{std::string_view(buffer_).substr(begin_, size), ++lines_, false};
+  begin_ += with_newline;
+  searched_ = begin_;
+  taken_bytes_ += with_newline;
+  line.too_long = with_newline > kMaxLine + 1;
+  if (with_newline > size && line.text.ends_with('\r')) line.text.remove_suffix(1);
+  return line;
+}
+
+std::optional<LineReader::Line> LineReader::next() {
+  while (begin_ < end_) {
+    const void* newline = std::memchr(buffer_.data() + searched_, '\n', end_ - searched_);
+    if (newline == nullptr) break;
+    const auto size =
+        static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) - begin_;
+    if (!skipping_) return take(size, size + 1);
+    skipping_ = false;
+    begin_ += size + 1;
+    searched_ = begin_;
+  }
+  searched_ = end_;
+  const std::size_t left = end_ - begin_;
+  if (skipping_) {
+    begin_ = end_;
+  } else if (left > kMaxLine) {
+    skipping_ = true;
+    auto line = take(kMaxLine, left);
+    line.too_long = true;
+    return line;
+  } else if (end_of_file_ && left > 0) {
+    return take(left, left);
+  }
+  return std::nullopt;
+}
+
+void LineReader::fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    searched_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() < end_ + kChunk) buffer_.resize(end_ + kChunk);
+  const auto count = ::read(fd_, buffer_.data() + end_, kChunk);
+  if (count > 0) {
+    end_ += static_cast<std::size_t>(count);
+  } else if (count == 0) {
+    end_of_file_ = true;
+  } else if (errno != EINTR && errno != EAGAIN) {
+    end_of_file_ = true;
+    fail("cannot read ", errno);
+  }
+}
+
+}  // namespace rlctl

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace rlctl {
+
+/// Owns a file descriptor; -1 is none.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  ~FileDescriptor() { reset(); }
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) reset(other.release());
+    return *this;
+  }
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  void reset(int fd = -1) noexcept {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Opens a file for reading. Throws std::system_error, whose code() says why that failed, and
+/// Interrupted if a signal ended the wait (for a FIFO's writer).
+[[nodiscard]] FileDescriptor open_file(const std::string& path);
+/// The rest of a file, or its next `most` bytes. Throws the same.
+[[nodiscard]] std::string read_all(const FileDescriptor& file,
+                                   std::size_t most = static_cast<std::size_t>(-1));
+
+/// A file that appears as a whole or not at all: it is written under another name in the same
+/// folder, and commit() gives it its own. Without commit() the previous contents stay. A path that
+/// is not a regular file (a pipe, /dev/null) is written to directly.
+class OutputFile {
+ public:
+  /// Throws OutputError if it cannot be written.
+  OutputFile(std::string_view option, const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Throws OutputError (a full disk).
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  std::string option_, path_;
+  std::string temporary_;  ///< empty if there is none
+  FileDescriptor file_;
+};
+
+/// Lines of a file or of standard input, read when there is something to read. A line ends at a
+/// newline; a carriage return before it belongs to the line end; the last line needs none. All
+/// other bytes are kept as they are.
+class LineReader {
+ public:
+  /// Longer lines are cut to this and marked: no input may take all memory.
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
+
+  struct Line {
+    std::string_view text;   ///< valid until the next call
+    std::size_t number = 0;  ///< from 1
+    bool too_long = false;
+  };
+
+  /// "-" is standard input. Throws InputError where it cannot be opened.
+  explicit LineReader(const std::string& file);
+
+  /// The next line of what has been read; none: fill() first, or ended().
+  [[nodiscard]] std::optional<Line> next();
+  /// One read; waits if nothing is there. Throws InputError, after which it has ended().
+  void fill();
+  /// Nothing is left to read or to take.
+  [[nodiscard]] bool ended() const noexcept { return end_of_file_ && begin_ == end_; }
+  [[nodiscard]] bool end_of_file() const noexcept { return end_of_file_; }
+
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+  /// The size of a regular file; 0 of anything else.
+  [[nodiscard]] std::size_t total_bytes() const noexcept { return total_bytes_; }
+  [[nodiscard]] std::size_t taken_bytes() const noexcept { return taken_bytes_; }
+  [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
+
+ private:
+  [[nodiscard]] Line take(std::size_t size, std::size_t with_newline);
+  [[noreturn]] void fail(const std::string& what, int error) const;
+
+  std::string name_;
+  FileDescriptor opened_;  ///< none for standard input
+  int fd_ = STDIN_FILENO;
+  std::string buffer_;
+  std::size_t begin_ = 0, end_ = 0;  ///< of the bytes that have not been taken
+  std::size_t searched_ = 0;         ///< there is no newline before this
+  bool end_of_file_ = false;
+  bool skipping_ = false;  ///< the rest of a line that was too long
+  std::size_t total_bytes_ = 0, taken_bytes_ = 0, lines_ = 0;
+};
+
+}  // namespace rlctl
