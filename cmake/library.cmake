@@ -1,9 +1,10 @@
 # rlctl_library(NAME LIBRARY... [FOLDERS FOLDER...] [PRIVATE LIBRARY...]): a static library of the
 # .cc files in this folder and in FOLDERS below it.
 #
-# Its files are compiled in batches (a unity build) and share one precompiled header, because most of
-# the time would be spent on parsing the same headers again and again. Names in anonymous namespaces
-# must therefore be unique within a library; the compiler reports those that are not.
+# The files of a folder are compiled together (a unity build), and all share one precompiled header,
+# because most of the time would be spent on parsing the same headers again and again. Names in
+# anonymous namespaces must therefore be unique within a folder; the compiler reports those that are
+# not. RLCTL_UNITY=OFF, as in the dev preset, compiles each file by itself: a change costs less then.
 
 function(rlctl_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;PRIVATE")
@@ -18,11 +19,20 @@ function(rlctl_library name)
   rlctl_compile_together(${name})
 endfunction()
 
+# rlctl_compile_together(TARGET [HEADER]): as above; with a precompiled header of its own, if any.
 function(rlctl_compile_together target)
   # GCC takes the files that a unity build includes for headers.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
-  if(target STREQUAL "rlctl_base")
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RLCTL_UNITY} UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    get_filename_component(folder "${source}" DIRECTORY)
+    file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${folder}")
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}")
+  endforeach()
+  if(ARGC GREATER 1)
+    target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/${ARGV1}")
+  elseif(target STREQUAL "rlctl_base")
     target_precompile_headers(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src/base/precompiled.h")
   else()
     target_precompile_headers(${target} REUSE_FROM rlctl_base)

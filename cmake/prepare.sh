@@ -1,19 +1,18 @@
 # shellcheck shell=sh
-# What quickstart, tests/run and .ci/run have in common; they source it. It installs what is missing
-# and builds. POSIX sh; the one place where packages are listed.
+# Shared by quickstart, tests/run and .ci/run, which source it: installs missing packages and builds.
+# POSIX sh; the only list of packages.
 #
-#   prepare GROUP…   Sees to it that what these groups need is there: build, server, test, lint.
-#                    apt-get is called only where something is missing.
+#   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint.
 #   build PRESET [TARGET…]
-#                    Configures and builds build/PRESET. Quiet unless it fails.
+#                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
-#                    Runs the command, which may take a while, behind the words TEXT; what it prints
-#                    is shown only if it fails.
+#                    Runs a command that may take a while, saying TEXT and how far it is. Prints the
+#                    command's output only if it fails.
 #
 # The caller sets $root, the project's folder. Everything printed here goes to stderr.
 : "${root:?}"
 
-# GROUP, Debian's package, and the command or header by which one sees that it is there (any of them).
+# GROUP, Debian package, and the commands or headers any of which shows that it is installed.
 needed() {
   cat <<'TABLE'
 build  g++                   c++
@@ -59,7 +58,7 @@ is_there() {
   esac
 }
 
-# missing GROUP…: the packages, one a line.
+# missing GROUP…: the missing packages, one a line.
 missing() {
   needed | while read -r group package signs; do
     case " $* " in *" $group "*) ;; *) continue ;; esac
@@ -75,8 +74,8 @@ install_packages() {
   export DEBIAN_FRONTEND=noninteractive
   as_root=
   [ "$(id -u)" = 0 ] || as_root="sudo --preserve-env=DEBIAN_FRONTEND"
-  # An update that fails, without a network say, is no reason not to try what is known already.
-  $as_root apt-get update -q || echo "apt-get update failed; trying without"
+  # If the update fails, without a network for example, the known package lists may do.
+  $as_root apt-get update -q || echo "apt-get update failed; trying the known package lists"
   $as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
 }
 
@@ -85,11 +84,11 @@ prepare() {
   packages=${packages% }
   [ -n "$packages" ] || return 0
   if ! command -v apt-get >/dev/null 2>&1; then
-    echo "There is no apt-get here. Please install what these packages of Debian hold: $packages" >&2
+    echo "apt-get was not found; install the equivalents of these Debian packages: $packages" >&2
     return 1
   fi
   if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
-    echo "Please run as root: apt-get install --no-install-recommends $packages" >&2
+    echo "Run as root: apt-get install --no-install-recommends $packages" >&2
     return 1
   fi
   # shellcheck disable=SC2086 # a list
@@ -113,7 +112,7 @@ build_locked() (
   folder=build/$1
   preset=$1
   shift
-  # A folder that was configured elsewhere (the tree was moved, or copied) is of no use.
+  # A build folder that was configured elsewhere (the tree was moved or copied) cannot be used.
   if [ -e "$folder/CMakeCache.txt" ] &&
     ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$(pwd -P)" "$folder/CMakeCache.txt"; then
     rm -rf "$folder"
@@ -122,6 +121,13 @@ build_locked() (
     [ -n "$(find CMakePresets.json -newer "$folder/build.ninja")" ]; then
     cmake --preset "$preset" || exit
   fi
+  # The release is configured without tests, which need more packages; they use the same libraries.
+  case " $* " in
+    *' rlctl_tests '*)
+      grep -q '^build rlctl_tests:' "$folder/build.ninja" ||
+        cmake --preset "$preset" -DBUILD_TESTING=ON || exit
+      ;;
+  esac
   for target; do
     shift
     set -- "$@" --target "$target"

@@ -11,7 +11,7 @@
 #
 # What it gives:
 #
-#   rlctl             the binary of the build under test ($RLCTL_BUILD, default build/dev), on PATH.
+#   rlctl             the binary of the build under test ($RLCTL_BUILD, default build/release), on PATH.
 #   start_server [OPTION…]
 #                     A Redis server of this test's own, with these options (--maxmemory 1mb). Sets
 #                     $socket, $server_pid, and $RLCTL_URL, by which rlctl finds it without being
@@ -66,7 +66,7 @@ bats_load_library bats-support
 bats_load_library bats-assert
 
 project=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
-RLCTL_BUILD=${RLCTL_BUILD:-$project/build/dev}
+RLCTL_BUILD=${RLCTL_BUILD:-$project/build/release}
 servers=()
 
 # This file is read again for each test; what setup_file has set must stay.

@@ -1,0 +1,7 @@
+#pragma once
+
+// What most tests include; see base/precompiled.h.
+
+#include <doctest/doctest.h>
+
+#include "base/precompiled.h"
