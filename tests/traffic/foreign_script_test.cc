@@ -195,7 +195,7 @@ TEST_CASE("foreign script: one that is not told the time is refused before anyth
     bench.run(ttl);
   } catch (const UsageError& error) {
     CHECK(std::string(error.what()).find("my.lua is not told the time") == 0);
-    CHECK(std::string(error.what()).find("lives by the TTLs of its keys") != std::string::npos);
+    CHECK(std::string(error.what()).find("relies on the TTLs of its keys") != std::string::npos);
   }
 }
 

@@ -217,7 +217,7 @@ the time 'hello' cannot be read: 'hello'"
   refused '--format: time field' --replay epoch.log --format combined --time-field t
   refused '--suggest must be a share like 1%' --replay epoch.log --suggest 1
   refused "file's name is empty" --replay ''
-  refused 'standard input can be read once only' --replay - -
+  refused 'standard input can be read only once' --replay - -
   refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
   echo 'return 1' >one.lua
   refused 'there is none of a script' --replay epoch.log --suggest 1% --script one.lua --args '{now}'

@@ -160,7 +160,7 @@ LUA
   refused "--allowed-when: a script allows when its reply is nonzero, zero, nil, <=limit or always, not 'yes'" \
     --script count.lua --allowed-when yes
   refused "--delay-unit: the unit of a wait is s, ms or us, not 'm'" --script count.lua --delay-unit m
-  refused '--delay-unit: a reply that allows when it is nonzero is no wait' --script count.lua --delay-unit s
+  refused '--delay-unit: a reply that allows when it is nonzero cannot be a wait' --script count.lua --delay-unit s
   refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
     --args '{window_s} {now}' --limit 5/1500ms
   refused '--model decides without a server' --script count.lua --args '{now}' --model
