@@ -16,19 +16,14 @@ function(embed_lua output)
 // NOLINTBEGIN(readability-identifier-naming): the scripts' own names
 #pragma once
 
-#include <string_view>
+#include \"base/embedded_script.h\"
 
 namespace rlctl::embedded {
-
-struct EmbeddedScript {
-  std::string_view sha1;
-  std::string_view text;
-};
 
 ${rows}}  // namespace rlctl::embedded
 // NOLINTEND(readability-identifier-naming)
 ")
-  # Written only when it differs, so that nothing is compiled again for nothing.
+  # Written only if it differs, so that nothing is compiled again needlessly.
   set(written "")
   if(EXISTS "${output}")
     file(READ "${output}" written)

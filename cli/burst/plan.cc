@@ -16,6 +16,7 @@
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "cli/option_values.h"
+#include "limiter/contract.h"
 
 namespace rlctl::cli {
 namespace {
@@ -78,7 +79,7 @@ const Algorithm& parse_algorithm(const std::string& name) {
   const auto* algorithm = limiter::find_algorithm(name);
   if (algorithm != nullptr && limiter::counts_requests(*algorithm)) return *algorithm;
   if (algorithm != nullptr) {
-    throw UsageError(fmt::format("--algorithm: {} {}", algorithm->name, algorithm->other_contract));
+    throw UsageError(fmt::format("--algorithm: {} {}", algorithm->name, algorithm->does_instead));
   }
   auto names = limiter::list_names(limiter::counts_requests);
   names.push_back(kAll);
@@ -236,7 +237,7 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
     throw UsageError("--key-skew says how often which key is asked for, but there is one only",
                      "add --keys NUMBER");
   }
-  if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, 1'000'000'000);
+  if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, limiter::kLargestCost);
   if (options.seed) {
     request.seed = static_cast<std::uint64_t>(parse_between(*options.seed, "--seed", 0, INT64_MAX));
   }

@@ -11,7 +11,6 @@
 #include "cli/warning.h"
 #include "redis/error.h"
 #include "redis/scan.h"
-#include "redis/unlink.h"
 
 namespace rlctl::cli {
 namespace {

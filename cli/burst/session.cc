@@ -15,8 +15,8 @@
 #include "traffic/decider.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"
-#include "traffic/shifted.h"
 #include "traffic/suggestion.h"
+#include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::cli {

@@ -44,8 +44,9 @@ std::string what_it_holds(const limiter::Content& content, const limiter::Algori
     return "the state of " + std::string(state.form->name) + ", not of " + name;
   }
   const auto type = limiter::with_article(content.type);
-  if (content.type == "none" || type == algorithm.keeps) return {};
-  return type + ", but " + name + " keeps " + std::string(algorithm.keeps);
+  const auto own = limiter::with_article(limiter::type_of_state(algorithm));
+  if (content.type == "none" || type == own) return {};
+  return type + ", but " + name + " keeps " + own;
 }
 
 /// The n of the first "KEYS[n]" and where it stands; 0 if there is none.

@@ -12,8 +12,8 @@
 #include "ldb/session.h"
 #include "redis/connection.h"
 #include "replay/recording.h"
+#include "traffic/key_aging.h"
 #include "traffic/script.h"
-#include "traffic/virtual_ttls.h"
 
 namespace rlctl::cli {
 

@@ -7,7 +7,7 @@
 namespace rlctl::cli {
 namespace {
 
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kColumnGap = 2;
 
 std::size_t width_of(const Sheet::Column& column) {
   std::size_t width = display_width(column.title);
@@ -17,7 +17,7 @@ std::size_t width_of(const Sheet::Column& column) {
 
 /// The text right-aligned in its column, behind what stands there.
 void append_cell(std::string& line, std::string_view cell, std::size_t width) {
-  line.append(kGap, ' ');
+  line.append(kColumnGap, ' ');
   pad(line, display_width(cell), width);
   line += cell;
 }
@@ -51,8 +51,8 @@ void Sheet::append(std::string& out, const Look& look) const {
     auto end = begin;
     auto width = first;
     do {
-      width += kGap + width_of(columns_[end++]);
-    } while (end < columns_.size() && width + kGap + width_of(columns_[end]) <= look.columns);
+      width += kColumnGap + width_of(columns_[end++]);
+    } while (end < columns_.size() && width + kColumnGap + width_of(columns_[end]) <= look.columns);
     if (begin > 1) out += '\n';
     append_part(out, columns_, begin, end, look);
     begin = end;

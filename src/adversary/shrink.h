@@ -10,7 +10,7 @@
 
 namespace rlctl::adversary {
 
-/// Whether what was found is still to be seen.
+/// Whether the finding still shows.
 using StillShows = std::function<bool(const Schedule&, const Answers&)>;
 
 /// The same finding with fewer requests, and at rounder times: first it leaves out what is not

@@ -12,7 +12,6 @@
 #include "limiter/model/model.h"
 #include "redis/error.h"
 #include "redis/scan.h"
-#include "redis/unlink.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -35,10 +34,11 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, s
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
 
 UsageError keeps_state(std::string_view name, std::string_view where) {
-  return UsageError(fmt::format(
-      "{} {}, so that what one schedule leaves is there in the next; leave out --url, --host, "
-      "--port and --socket: on a private server each begins with an empty database",
-      name, where));
+  return UsageError(
+      fmt::format("{} {}, so that one schedule finds the state of the last; leave out --url, "
+                  "--host, --port and "
+                  "--socket: on a private server each schedule begins with an empty database",
+                  name, where));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/scanner.h"
 #include "base/text.h"
 
 namespace rlctl {
@@ -107,50 +108,6 @@ std::string in_unit(microseconds duration, std::string_view skip = {}) {
 
 // ---- Instants ----
 
-/// Reads a text from its front; every step says whether it found what it was asked for.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : rest_(text) {}
-
-  bool literal(char c) {
-    if (!rest_.starts_with(c)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  /// Exactly `digits` decimal digits.
-  bool number(std::size_t digits, int& value) {
-    if (rest_.size() < digits) return false;
-    value = 0;
-    for (std::size_t i = 0; i < digits; ++i) {
-      if (rest_[i] < '0' || rest_[i] > '9') return false;
-      value = value * 10 + (rest_[i] - '0');
-    }
-    rest_.remove_prefix(digits);
-    return true;
-  }
-
-  /// One to six digits behind the point, in µs.
-  bool fraction(int& us) {
-    us = 0;
-    int scale = 1'000'000;
-    int digit = 0;
-    while (scale > 1 && number(1, digit)) {
-      scale /= 10;
-      us += digit * scale;
-    }
-    return scale < 1'000'000;
-  }
-
-  [[nodiscard]] bool at_digit() const {
-    return !rest_.empty() && rest_.front() >= '0' && rest_.front() <= '9';
-  }
-  [[nodiscard]] bool done() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
 [[noreturn]] void not_an_instant(std::string_view text, std::string_view why) {
   throw UsageError(
       fmt::format("'{}' {}; write whole microseconds since 1970, or ISO 8601 with a zone such as "
@@ -162,8 +119,8 @@ std::chrono::sys_days scan_date(Scanner& scanner, std::string_view text) {
   int year = 0;
   int month = 0;
   int day = 0;
-  if (!(scanner.number(4, year) && scanner.literal('-') && scanner.number(2, month) &&
-        scanner.literal('-') && scanner.number(2, day))) {
+  if (!(scanner.number(4, year) && scanner.any_of("-") && scanner.number(2, month) &&
+        scanner.any_of("-") && scanner.number(2, day))) {
     not_an_instant(text, "is not a time");
   }
   const std::chrono::year_month_day date{std::chrono::year{year},
@@ -177,14 +134,17 @@ microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
   int hour = 0;
   int minute = 0;
   int second = 0;
-  int us = 0;
-  if (!(scanner.number(2, hour) && scanner.literal(':') && scanner.number(2, minute))) {
+  std::int64_t us = 0;
+  if (!(scanner.number(2, hour) && scanner.any_of(":") && scanner.number(2, minute))) {
     not_an_instant(text, "has no time of day");
   }
-  if (scanner.literal(':')) {
+  if (scanner.any_of(":")) {
+    constexpr std::size_t kMostDecimals = 6;
     if (!scanner.number(2, second)) not_an_instant(text, "has no seconds after ':'");
-    if (scanner.literal('.') && !scanner.fraction(us)) {
-      not_an_instant(text, "has no digits after '.'");
+    if (scanner.any_of(".")) {
+      const auto decimals = scanner.fraction(kMostDecimals, us);
+      if (decimals == 0) not_an_instant(text, "has no digits after '.'");
+      if (decimals > kMostDecimals) not_an_instant(text, "has more than six decimals");
     }
     if (scanner.at_digit()) not_an_instant(text, "has more than six decimals");
   }
@@ -197,25 +157,18 @@ microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
 
 /// Z, +01:00, +0100 or +01.
 std::chrono::minutes scan_zone(Scanner& scanner, std::string_view text) {
-  if (scanner.literal('Z')) return {};
-  const bool east = scanner.literal('+');
-  if (!east && !scanner.literal('-')) not_an_instant(text, "has no zone");
-  int hour = 0;
-  int minute = 0;
-  bool read = scanner.number(2, hour);
-  if (read && !scanner.done()) {
-    scanner.literal(':');
-    read = scanner.number(2, minute);
-  }
-  if (!read || hour > 23 || minute > 59) not_an_instant(text, "has no such zone");
-  const auto offset = std::chrono::hours{hour} + std::chrono::minutes{minute};
+  if (scanner.any_of("Z")) return {};
+  const bool east = scanner.any_of("+");
+  if (!east && !scanner.any_of("-")) not_an_instant(text, "has no zone");
+  std::chrono::minutes offset{0};
+  if (!scanner.offset(offset)) not_an_instant(text, "has no such zone");
   return east ? offset : -offset;
 }
 
 microseconds parse_iso(std::string_view text) {
   Scanner scanner(text);
   const auto date = scan_date(scanner, text);
-  if (!scanner.literal('T') && !scanner.literal(' ')) not_an_instant(text, "has no time of day");
+  if (!scanner.any_of("T ")) not_an_instant(text, "has no time of day");
   const auto time = scan_time_of_day(scanner, text);
   const auto zone = scan_zone(scanner, text);
   if (!scanner.done()) not_an_instant(text, "goes on after its zone");

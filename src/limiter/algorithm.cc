@@ -23,7 +23,6 @@ std::unique_ptr<KeyModel> make() {
   return std::make_unique<Model>();
 }
 
-constexpr std::int64_t kMaxCost = 1'000'000'000;
 constexpr std::int64_t kMaxLogCost = 10'000;  // every unit is an entry of its own
 
 constexpr std::array kAlgorithms{
@@ -32,14 +31,12 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_fixed_window.text,
               .sha1 = embedded::k_fixed_window.sha1,
               .allows_at_most = "twice the limit, half of it on each side of a window's edge",
-              .keeps = "a string",
               .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
               .summary = "exact; keeps the time of each allowed unit",
               .script = embedded::k_sliding_window_log.text,
               .sha1 = embedded::k_sliding_window_log.sha1,
               .allows_at_most = "the limit",
-              .keeps = "a list",
               .is_exact = true,
               .max_cost = kMaxLogCost,
               .make_model = make<SlidingWindowLogModel>},
@@ -48,7 +45,6 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_sliding_window_zset.text,
               .sha1 = embedded::k_sliding_window_zset.sha1,
               .allows_at_most = "the limit",
-              .keeps = "a sorted set",
               .is_exact = true,
               .max_cost = kMaxLogCost,
               .make_model = make<SlidingWindowLogModel>},
@@ -59,22 +55,19 @@ constexpr std::array kAlgorithms{
               .allows_at_most =
                   "less than twice the limit: it takes what came in the last window as spread "
                   "evenly",
-              .keeps = "a string",
               .make_model = make<SlidingWindowCounterModel>},
     Algorithm{.name = "token-bucket",
               .summary = "tokens come back steadily; bursts up to --burst",
               .script = embedded::k_token_bucket.text,
               .sha1 = embedded::k_token_bucket.sha1,
-              .allows_at_most = "its burst and what the rate gives back meanwhile",
-              .keeps = "a string",
+              .allows_at_most = "its burst plus what the rate gives back meanwhile",
               .has_burst = true,
               .make_model = make<TokenBucketModel>},
     Algorithm{.name = "gcra",
-              .summary = "as token-bucket, but exact and smaller",
+              .summary = "like token-bucket, but exact and smaller",
               .script = embedded::k_gcra.text,
               .sha1 = embedded::k_gcra.sha1,
-              .allows_at_most = "its burst and what the rate gives back meanwhile",
-              .keeps = "a string",
+              .allows_at_most = "its burst plus what the rate gives back meanwhile",
               .has_burst = true,
               .make_model = make<GcraModel>},
     Algorithm{.name = "leaky-bucket",
@@ -82,7 +75,6 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_leaky_bucket.text,
               .sha1 = embedded::k_leaky_bucket.sha1,
               .allows_at_most = "the limit, since what is delayed counts when it may go on",
-              .keeps = "a string",
               .has_burst = true,
               .has_refund = false,
               .has_delay = true,
@@ -91,28 +83,25 @@ constexpr std::array kAlgorithms{
               .summary = "how many hold a lease at the same time",
               .script = embedded::k_concurrency.text,
               .sha1 = embedded::k_concurrency.sha1,
-              .keeps = "a sorted set",
               .has_refund = false,
               .max_cost = 1,
-              .other_contract = "gives leases to holders and takes them back instead of counting "
-                                "requests; rlctl-scripts(7) says how its script is called"},
+              .does_instead = "gives leases to holders and takes them back instead of counting "
+                              "requests; rlctl-scripts(7) says how its script is called"},
 };
 
 /// Range checks of the contract that involve more than one number.
 void require_burst(const Limit& limit) {
   __extension__ typedef __int128 Wide;
-  constexpr Wide kMaxProduct = std::int64_t{1} << 53;
-  constexpr Wide kMaxSpan = 4'000'000'000'000'000;
   const auto burst = limit.burst.value_or(limit.limit);
-  if (burst < 1 || burst > 1'000'000'000) {
-    throw UsageError(fmt::format("burst must be from 1 to 1000000000, not {}", burst));
+  if (burst < 1 || burst > kLargestLimit) {
+    throw UsageError(fmt::format("burst must be from 1 to {}, not {}", kLargestLimit, burst));
   }
-  if (Wide{limit.limit} * burst > kMaxProduct) {
+  if (Wide{limit.limit} * burst > kLargestProduct) {
     throw UsageError(
         fmt::format("limit {} x burst {} is more than 2^53; use a smaller limit or a smaller burst",
                     limit.limit, burst));
   }
-  if (Wide{burst} * limit.window.count() > kMaxSpan * limit.limit) {
+  if (Wide{burst} * limit.window.count() > Wide{kLongestRefill.count()} * limit.limit) {
     throw UsageError(
         fmt::format("burst {} takes more than 4e15 us to come back at {}; use a smaller burst",
                     burst, format_limit(limit)));
@@ -136,7 +125,7 @@ bool has_burst(const Algorithm& algorithm) {
 }
 
 bool counts_requests(const Algorithm& algorithm) {
-  return algorithm.other_contract.empty();
+  return algorithm.does_instead.empty();
 }
 
 std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Limit& limit) {
@@ -161,8 +150,8 @@ std::string algorithm_names(bool (*wanted)(const Algorithm&), std::string_view l
 }
 
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost) {
-  if (!algorithm.other_contract.empty()) {
-    throw UsageError(fmt::format("{} {}", algorithm.name, algorithm.other_contract));
+  if (!algorithm.does_instead.empty()) {
+    throw UsageError(fmt::format("{} {}", algorithm.name, algorithm.does_instead));
   }
   if (algorithm.has_burst) {
     require_burst(limit);
@@ -177,7 +166,7 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
   if (cost > algorithm.max_cost || cost < -algorithm.max_cost) {
     throw UsageError(fmt::format("cost {} is too large for {}, which takes up to {}{}", cost,
                                  algorithm.name, algorithm.max_cost,
-                                 algorithm.max_cost < kMaxCost ? "; gcra takes more" : ""));
+                                 algorithm.max_cost < kLargestCost ? "; gcra takes more" : ""));
   }
 }
 

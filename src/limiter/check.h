@@ -15,7 +15,7 @@
 
 namespace rlctl::limiter {
 
-/// One question to a script: `keys` and `limits` pair up.
+/// One call of a script: `keys` and `limits` pair up.
 struct Request {
   std::vector<std::string> keys;
   std::vector<Limit> limits;
@@ -41,8 +41,8 @@ class CheckCommand {
 /// SCRIPT LOAD of an algorithm's script, and its answer. Throws redis::Error.
 void load_script(redis::Connection& connection, const Algorithm& algorithm);
 
-/// Asks one algorithm's script on one connection. EVALSHA at once; only where the server answers
-/// NOSCRIPT is the script loaded, and the question, which was not executed, asked again.
+/// Calls one algorithm's script on one connection: EVALSHA at once, and only if the server answers
+/// NOSCRIPT, loads the script and repeats the request, which was not executed.
 class Checker {
  public:
   Checker(redis::Connection& connection, const Algorithm& algorithm)
@@ -65,7 +65,7 @@ class Checker {
   CheckCommand command_;
 };
 
-/// The server has not got the script: the question was not executed, and may be asked again after
+/// The server does not have the script: the request was not executed and may be sent again after
 /// Checker::load().
 [[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
 

@@ -17,8 +17,8 @@ namespace rlctl::limiter {
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);
 
-/// read_contents() in two halves, for who has other commands to send in the same write: the first
-/// queues, the second takes the replies and looks further.
+/// read_contents() in two halves, for a caller that has other commands to send in the same write:
+/// the first queues, the second takes the replies and looks further.
 void append_types(redis::Connection& connection, std::span<const std::string> keys);
 [[nodiscard]] std::vector<Content> take_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);

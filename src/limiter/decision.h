@@ -5,12 +5,12 @@
 
 namespace rlctl::limiter {
 
-/// What a script answers: the six integers of the contract, rlctl-scripts(7).
+/// A script's reply: the six integers of the contract, rlctl-scripts(7).
 struct Decision {
   bool allowed = false;
   std::int64_t remaining = 0;  ///< how many more of cost 1 would be allowed now; or kNotTold
-  /// Until this very request would be allowed if nothing else came; 0 if allowed, kNever if no wait
-  /// helps.
+  /// Until this request would be allowed if no others came; 0 if allowed, kNever if waiting does
+  /// not help.
   std::chrono::microseconds retry_after{0};
   std::chrono::microseconds reset_after{0};  ///< until every key is as if unused
   std::chrono::microseconds delay{0};        ///< to wait before going on (leaky-bucket)
@@ -20,8 +20,8 @@ struct Decision {
 };
 
 inline constexpr std::chrono::microseconds kNever{-1};
-/// As `remaining`: the script, which is none of rlctl's, says nothing of it. Then a retry_after of
-/// kNever is not known either.
+/// As `remaining`: a foreign script does not tell it. Then a retry_after of kNever is not known
+/// either.
 inline constexpr std::int64_t kNotTold = -1;
 
 }  // namespace rlctl::limiter

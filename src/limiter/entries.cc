@@ -22,8 +22,8 @@ redis::Reply read_or_changed(redis::Connection& connection) {
 }
 
 [[noreturn]] void not_a_time(std::string_view text) {
-  throw redis::Error(redis::Failure::kRejected, "an entry is no time: '" + escape(text, 40) + "'",
-                     "WRONGTYPE");
+  throw redis::Error(redis::Failure::kRejected,
+                     "an entry is not a time: '" + escape(text, 40) + "'", "WRONGTYPE");
 }
 
 /// Beyond any time of the contract, and of a lease's end: sums of such times are numbers still.

@@ -19,7 +19,7 @@ class KeyChanged : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "the key has changed"; }
 };
 
-/// One entry as it lies there.
+/// One entry as it is stored.
 struct StoredEntry {
   microseconds at{0};
   std::string member;  ///< of a sorted set; of a list empty
@@ -28,11 +28,11 @@ struct StoredEntry {
 /// The entries of a key whose state is kept as kTimes, kScores or kLeases, oldest first: which
 /// stands at an index, how many are earlier than an instant. Holds the newest kPage of them and
 /// asks for others when they are needed, in pages or by bisection, so that a million take no more
-/// memory than a thousand. Reads only; throws redis::Error and KeyChanged. What others write
-/// meanwhile shifts indices: whoever needs certainty puts WATCH and EXEC around it.
+/// memory than a thousand. Reads only; throws redis::Error and KeyChanged. Concurrent writes
+/// shift indices: callers that need certainty use WATCH and EXEC.
 class Entries {
  public:
-  /// How many travel at once: few enough that no other client waits for them.
+  /// How many are fetched at once: few enough that other clients do not wait noticeably.
   static constexpr std::int64_t kPage = 1000;
   /// Told about reading that takes long: entries read, and in all.
   using OnProgress = std::function<void(std::int64_t, std::int64_t)>;

@@ -13,13 +13,13 @@
 
 namespace rlctl::limiter {
 
-/// What to tell about a key.
+/// What to find out about a key.
 struct InspectionRequest {
-  /// As a request would name it; none: as the state says.
+  /// As a request would give it; by default as the state says.
   std::optional<Limit> limit = {};
-  /// Where neither does: of a log, and where there is no key.
+  /// If neither says it: for a log, and for a key that does not exist.
   std::optional<Limit> usual_limit = {};
-  /// Matters only where there is no key, since a key says whose it is.
+  /// Matters only if the key does not exist, since a key says which algorithm wrote it.
   const Algorithm* algorithm = nullptr;
   /// The window in the key's own name, where rlctl gave it that ("{login:alice}:60s"): of a log
   /// that does not say it otherwise.
@@ -39,14 +39,14 @@ struct InspectedEntry {
   bool operator==(const InspectedEntry&) const = default;
 };
 
-/// What a key holds at one instant. What is not known is empty.
+/// What a key holds at one instant. Whatever is not known is empty.
 struct Inspection {
   std::string key;
   Content content;             ///< content.type is "none" where there is no such key
   State state;                 ///< its form is null where it is no limiter's
   microseconds now{0};         ///< the instant: as asked, or the server's clock
   microseconds server_now{0};  ///< the server's clock
-  /// That used, remaining and so on are told of; the key's own where none was asked about.
+  /// The limit that used, remaining and so on refer to; the key's own unless one was given.
   std::optional<std::int64_t> limit;
   std::optional<microseconds> window;
   std::optional<std::int64_t> burst;  ///< only where the algorithm has one
@@ -68,7 +68,7 @@ struct Inspection {
   /// How many entries came in each part of the window that ends now, oldest first; empty where
   /// that is not known, or not asked for.
   std::vector<std::int64_t> bars;
-  /// Somebody kept writing to it: figures are from within the time that it took to read them.
+  /// Other clients kept writing to it: the figures come from different moments of the reading.
   bool changed_while_read = false;
 
   [[nodiscard]] bool exists() const { return content.type != "none"; }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "limiter/contents.h"
+#include "limiter/contract.h"
 #include "limiter/state.h"
 #include "redis/scan.h"
 
@@ -13,8 +14,6 @@ namespace rlctl::limiter {
 namespace {
 
 using Families = std::vector<std::vector<std::string>>;
-
-constexpr microseconds kMaxWindow{100'000'000'000'000};
 
 struct Suffix {
   std::string_view unit;
@@ -32,7 +31,7 @@ std::optional<microseconds> parse_suffix(std::string_view text) {
     std::int64_t count = 0;
     const auto [stop, error] = std::from_chars(text.data(), end, count);
     if (error != std::errc{} || stop != end) return std::nullopt;
-    if (count < 1 || count > kMaxWindow / length) return std::nullopt;
+    if (count < 1 || count > kLongestWindow / length) return std::nullopt;
     return count * length;
   }
   return std::nullopt;

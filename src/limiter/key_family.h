@@ -13,15 +13,15 @@
 namespace rlctl::limiter {
 
 // Where a key has several limits, each of them is kept under a key of its own, whose name
-// redis_keys() makes of the key and the limit's window. Here is the way back, for who does not know
-// the limits.
+// redis_keys() makes of the key and the limit's window. Here is the way back, for callers that do
+// not know the limits.
 
 /// The window in the name of such a key: 60s of "{login:alice}:60s" and of "a{tag}b:60s". None
 /// where redis_keys() would not write the name so: without a hash tag before the last colon, or
 /// with another spelling behind it ("1m", "060s", "1000ms").
 [[nodiscard]] std::optional<microseconds> window_in_name(std::string_view redis_key);
 
-/// Told how much of the database has been looked at, 0 to 1.
+/// Called with the share of the database that has been scanned, 0 to 1.
 using OnScanned = std::function<void(double)>;
 
 /// The keys that are there and hold what a limit of `key` holds: named as redis_keys() names them,

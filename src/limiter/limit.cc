@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "limiter/contract.h"
 
 namespace rlctl::limiter {
 namespace {
 
-constexpr std::int64_t kMaxLimit = 1'000'000'000;
 microseconds parse_window(std::string_view whole, std::string_view text) {
   const auto window = parse_period(whole, text);
   if (window == microseconds{0}) {
@@ -24,14 +24,14 @@ std::int64_t parse_count(std::string_view whole, std::string_view text) {
   const auto digits = take_digits(text);
   const std::int64_t scale = text == "k" ? 1'000 : text == "M" ? 1'000'000 : text.empty() ? 1 : 0;
   if (digits.empty() || scale == 0) {
-    throw UsageError(
-        fmt::format("'{}' has limit '{}'; use decimal digits, then perhaps k or M: 5/60s, 1M/30d",
-                    whole, count));
+    throw UsageError(fmt::format(
+        "'{}' has limit '{}'; use decimal digits, then optionally k or M: 5/60s, 1M/30d", whole,
+        count));
   }
-  const auto value = bounded_value(digits, kMaxLimit / scale) * scale;
-  if (value < 1 || value > kMaxLimit) {
+  const auto value = bounded_value(digits, kLargestLimit / scale) * scale;
+  if (value < 1 || value > kLargestLimit) {
     throw UsageError(
-        fmt::format("'{}' has limit {}; from 1 to {} is accepted", whole, count, kMaxLimit));
+        fmt::format("'{}' has limit {}; from 1 to {} is accepted", whole, count, kLargestLimit));
   }
   return value;
 }

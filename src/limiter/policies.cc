@@ -117,7 +117,7 @@ std::string syntax_message(std::string_view description) {
   auto message = std::string("bad TOML in ").append(rest);
   // key = login:%s, limit = 5/60s
   const bool is_bare = rest.find("value type") != rest.npos || rest.starts_with("decimal");
-  return is_bare ? message + "; text stands in quotes: \"5/60s\"" : message;
+  return is_bare ? message + "; write text in quotes: \"5/60s\"" : message;
 }
 
 std::string unknown_algorithm(std::string_view name) {
@@ -411,7 +411,73 @@ void require_private(const Configuration& configuration, const FileDescriptor& f
       fmt::format("chmod 600 {}", configuration.file));
 }
 
+// --- Templates of keys ---------------------------------------------------------------------------
+
+/// The text around each %s: one more than there are arguments. Throws UsageError.
+std::vector<std::string> literals_of(std::string_view key) {
+  std::vector<std::string> literals(1);
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] != '%') {
+      literals.back() += key[i];
+      continue;
+    }
+    const char next = ++i < key.size() ? key[i] : '\0';
+    if (next == 's') {
+      literals.emplace_back();
+    } else if (next == '%') {
+      literals.back() += '%';
+    } else {
+      throw UsageError(
+          fmt::format("'{}' has a % that is neither %s, an argument, nor %%, a percent sign", key));
+    }
+  }
+  return literals;
+}
+
 }  // namespace
+
+void require_template(std::string_view key) {
+  if (key.empty()) throw UsageError("'' is empty");
+  (void)literals_of(key);
+}
+
+std::size_t argument_count(const Policy& policy) {
+  return literals_of(policy.key).size() - 1;
+}
+
+std::string fill(const Policy& policy, std::span<const std::string> arguments) {
+  const auto literals = literals_of(policy.key);
+  std::string key = literals.front();
+  for (std::size_t i = 0; i + 1 < literals.size(); ++i) {
+    key.append(arguments[i]).append(literals[i + 1]);
+  }
+  return key;
+}
+
+bool fits(const Policy& policy, std::string_view key) {
+  // Most keys of a server fit no policy, and are told by their first bytes.
+  if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
+  const auto literals = literals_of(policy.key);
+  if (literals.size() == 1) return key == literals.front();
+  const std::string_view first = literals.front();
+  const std::string_view last = literals.back();
+  if (!key.starts_with(first)) return false;
+  // Where the argument begins that stands before the next literal. The nearest place for each
+  // literal leaves the most to those behind it.
+  std::size_t at = first.size();
+  for (const auto& literal : std::span(literals).subspan(1, literals.size() - 2)) {
+    const auto found = key.find(literal, at + 1);
+    if (found == key.npos) return false;
+    at = found + literal.size();
+  }
+  return key.size() > at + last.size() && key.ends_with(last);
+}
+
+std::size_t own_size(const Policy& policy) {
+  std::size_t size = 0;
+  for (const auto& literal : literals_of(policy.key)) size += literal.size();
+  return size;
+}
 
 Configuration parse_configuration(std::string_view text, const std::string& file) {
   return Reader(file).read(text);

@@ -13,21 +13,21 @@
 
 namespace rlctl::limiter {
 
-/// What became of a key.
+/// The fate of a key.
 enum class ResetResult {
   kRemoved,
   kWouldRemove,  ///< a dry run
   kLeft,         ///< see LeftReason
-  kNone,         ///< it is not there, or is gone by itself meanwhile
+  kNone,         ///< it does not exist, or expired meanwhile
 };
 
 /// Why a key was left.
 enum class LeftReason {
   kNoLimiterState,
-  kForeign,    ///< a form that other programs keep, limiters or not
-  kUncertain,  ///< a form of this project's, but not one that nothing else could have written
-  kChanging,   ///< others wrote it each time between the look and the removal
-  kChanged,    ///< it is no longer what it was when it was seen
+  kForeign,    ///< a form that other programs write, limiters or not
+  kUncertain,  ///< a form of this project's that other programs might write as well
+  kChanging,   ///< other clients wrote to it before each attempt to remove it
+  kChanged,    ///< its type or form is not what the caller saw
 };
 
 /// A key, and what it held when somebody saw it.
@@ -41,7 +41,7 @@ struct ResetOutcome {
   std::string_view key;
   ResetResult result = ResetResult::kNone;
   std::string_view type = {};  ///< TYPE's word, "none" where it is not there
-  /// What it holds; null where that is no state that is known here.
+  /// What it holds; null if that is not known limiter state.
   const StateForm* form = nullptr;
   std::optional<LeftReason> reason = {};  ///< of kLeft
 };
@@ -56,8 +56,8 @@ struct ResetOptions {
   std::function<void()> on_looked = {};
 };
 
-/// Removes limiter state, and nothing else. What was looked at is what is removed: a key that
-/// somebody writes after the look is looked at again.
+/// Removes limiter state, and nothing else. A key is removed only as it was when it was read: one
+/// that another client writes meanwhile is read again.
 ///
 /// Some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. Where EXEC says
 /// that one was written, nothing was removed, and they are tried again in halves, down to the one.

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "limiter/contract.h"
 #include "limiter/model/fixed_window.h"
 #include "limiter/model/gcra.h"
 #include "limiter/model/leaky_bucket.h"
@@ -14,9 +15,6 @@
 namespace rlctl::limiter {
 namespace {
 
-constexpr std::int64_t kMaxCount = 1'000'000'000;
-constexpr std::int64_t kMaxWindow = 100'000'000'000'000;
-constexpr std::int64_t kMaxTime = 4'000'000'000'000'000;  // the largest `now`
 /// A time to come: gcra's, leaky-bucket's, and the start of a counter's window.
 constexpr std::int64_t kMaxFuture = 9'000'000'000'000'000;
 /// About today: µs from 2010 to 2039. A list of other numbers may be anything; and limiters run in
@@ -72,9 +70,9 @@ class TextReader {
   Limit limit(std::string_view algorithm) {
     const auto& row = *find_algorithm(algorithm);
     Limit limit;
-    limit.limit = number(1, kMaxCount);
-    limit.window = microseconds{number(1, kMaxWindow)};
-    if (row.has_burst) limit.burst = number(1, kMaxCount);
+    limit.limit = number(1, kLargestLimit);
+    limit.window = microseconds{number(1, kLongestWindow.count())};
+    if (row.has_burst) limit.burst = number(1, kLargestLimit);
     try {
       require_usable(row, limit, 0);
     } catch (const UsageError&) {
@@ -102,8 +100,8 @@ class TextReader {
 std::optional<State> read_fixed_window(const Content& content) {
   TextReader text(content.text, "fixed");
   FixedWindowModel::Frame frame;
-  frame.start = microseconds{text.fixed(16, kMaxTime)};
-  frame.count = text.fixed(10, kMaxCount);
+  frame.start = microseconds{text.fixed(16, kLatestNow.count())};
+  frame.count = text.fixed(10, kLargestLimit);
   const auto limit = text.limit("fixed-window");
   if (!text.done()) return std::nullopt;
   frame.window = limit.window;
@@ -117,8 +115,8 @@ std::optional<State> read_counter(const Content& content) {
   TextReader text(content.text, "counter");
   SlidingWindowCounterModel::Frame frame;
   frame.start = microseconds{text.fixed(16, kMaxFuture)};
-  frame.previous = text.fixed(10, kMaxCount);
-  frame.current = text.fixed(10, kMaxCount);
+  frame.previous = text.fixed(10, kLargestLimit);
+  frame.current = text.fixed(10, kLargestLimit);
   const auto limit = text.limit("sliding-window-counter");
   if (!text.done()) return std::nullopt;
   frame.window = limit.window;
@@ -132,8 +130,8 @@ std::optional<State> read_counter(const Content& content) {
 std::optional<State> read_tokens(const Content& content) {
   TextReader text(content.text, "tokens");
   TokenBucketModel::Bucket bucket;
-  bucket.tokens = text.real(static_cast<double>(kMaxCount));
-  bucket.at = microseconds{text.fixed(16, kMaxTime)};
+  bucket.tokens = text.real(static_cast<double>(kLargestLimit));
+  bucket.at = microseconds{text.fixed(16, kLatestNow.count())};
   const auto limit = text.limit("token-bucket");
   if (!text.done()) return std::nullopt;
   return State{.certain = true,
@@ -147,7 +145,7 @@ std::optional<State> read_rational_time(const Content& content, std::string_view
                                         std::string_view algorithm) {
   TextReader text(content.text, tag);
   const microseconds whole{text.fixed(16, kMaxFuture)};
-  const auto rest = text.fixed(9, kMaxCount);
+  const auto rest = text.fixed(9, kLargestLimit);
   const auto limit = text.limit(algorithm);
   if (!text.done() || rest >= limit.limit) return std::nullopt;
   const RationalTime time{.parts = to_parts(whole, limit.limit) + rest, .per_us = limit.limit};
@@ -164,8 +162,8 @@ std::optional<State> read_leaky_bucket(const Content& content) {
 }
 
 std::optional<State> read_log(const Content& content) {
-  const auto first = parse_number(content.first.member, kMaxTime);
-  const auto last = parse_number(content.last.member, kMaxTime);
+  const auto first = parse_number(content.first.member, kLatestNow.count());
+  const auto last = parse_number(content.last.member, kLatestNow.count());
   if (!first || !last || *first > *last) return std::nullopt;
   return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday};
 }
@@ -183,7 +181,7 @@ bool is_unit(const Content::Edge& edge) {
   const std::string_view member = edge.member;
   if (member.size() < kSequence + 2) return false;
   const auto colon = member.size() - kSequence - 1;
-  const auto time = parse_number(member.substr(0, colon), kMaxTime);
+  const auto time = parse_number(member.substr(0, colon), kLatestNow.count());
   const auto sequence = parse_number(member.substr(colon + 1), INT64_MAX, kSequence);
   return member[colon] == ':' && time && sequence &&
          parse_score(edge.score) == static_cast<double>(*time);
@@ -266,6 +264,12 @@ std::span<const StateForm> state_forms() {
   return kForms;
 }
 
+std::string_view type_of_state(const Algorithm& algorithm) {
+  return std::find_if(kForms.begin(), kForms.end(),
+                      [&](const StateForm& form) { return form.name == algorithm.name; })
+      ->type;
+}
+
 State decode(const Content& content) {
   for (const auto& form : kForms) {
     if (form.type != content.type) continue;
@@ -284,7 +288,7 @@ std::string with_article(std::string_view type) {
 std::string describe_content(const Content& content) {
   const auto state = decode(content);
   if (state.is_ours()) return std::string(state.form->name) + "'s state";
-  return with_article(content.type) + " that is no state of a limiter's script";
+  return with_article(content.type) + " that is not a limiter's state";
 }
 
 }  // namespace rlctl::limiter

@@ -14,10 +14,10 @@
 
 namespace rlctl::limiter {
 
-// From a key's type and content alone to what it is: the algorithm that wrote it, and what it says.
-// Nothing is guessed from the key's name.
+// Tells from a key's type and content alone which algorithm wrote it, and what it says. Nothing is
+// guessed from the key's name.
 
-/// As much of a key as tells what it is.
+/// The part of a key that tells what it is.
 struct Content {
   /// The first or last entry of a list or sorted set.
   struct Edge {
@@ -37,7 +37,7 @@ struct Content {
   bool operator==(const Content&) const = default;
 };
 
-/// How a key holds its units: what a reader has to do to count them.
+/// How a key holds its units, and so how a reader counts them.
 enum class Keeping {
   kText,    ///< all of it is in a string, which was read whole
   kTimes,   ///< a list of the µs of each unit, oldest first
@@ -69,6 +69,8 @@ struct StateForm {
 
 /// Every form there is, those of this project first.
 [[nodiscard]] std::span<const StateForm> state_forms();
+/// The Redis type of an algorithm's state: "list".
+[[nodiscard]] std::string_view type_of_state(const Algorithm& algorithm);
 
 /// A counter, and when it began.
 struct Count {
@@ -80,11 +82,11 @@ struct Count {
 
 /// What a key's content says.
 struct State {
-  const StateForm* form = nullptr;  ///< null: nothing that is known here keeps such content
+  const StateForm* form = nullptr;  ///< null: no known limiter keeps such content
   /// False where other programs keep such content as well, for other ends: a string of digits may
   /// be any counter, a list of large numbers hold anything's names. Of lists and leases, which look
   /// like that, true only with times of about today and a TTL, which the scripts always set.
-  /// Whoever deletes asks first.
+  /// Ask before deleting it.
   bool certain = false;
   /// As the script that wrote it was told; none where the content does not say.
   std::optional<Limit> limit = {};
@@ -101,12 +103,13 @@ struct State {
   [[nodiscard]] bool is_ours() const { return form != nullptr && !form->is_foreign(); }
 };
 
-/// What the content is; a form of null where it is nobody's.
+/// What the content is; its form is null if no known limiter wrote it.
 [[nodiscard]] State decode(const Content& content);
 
 /// TYPE's word in a sentence: "a string", "a sorted set".
 [[nodiscard]] std::string with_article(std::string_view type);
-/// "fixed-window's state", "no limiter's state": what a key of this content holds, in a sentence.
+/// What a key of this content holds, in a sentence: "fixed-window's state", "a list that is not a
+/// limiter's state".
 [[nodiscard]] std::string describe_content(const Content& content);
 
 }  // namespace rlctl::limiter

@@ -130,12 +130,13 @@ const TypeRow& row_of(std::string_view type, const std::string& key) {
   for (const auto& row : kTypes) {
     if (row.type == type) return row;
   }
-  throw Error(Failure::kUnsupported,
-              fmt::format("'{}' holds {}, which cannot be copied: it can only be dumped, and the "
-                          "dump is not to be had, or too new for the server it is for",
-                          escape(key, kMostShown),
-                          type == "stream" ? "a stream" : fmt::format("'{}'", escape(type))),
-              {}, "use a server of the same version: RLCTL_REDIS_SERVER names its program");
+  throw Error(
+      Failure::kUnsupported,
+      fmt::format("'{}' holds {}, which can be copied only as a dump, and the dump cannot be "
+                  "read, or is too new for the other server",
+                  escape(key, kMostShown),
+                  type == "stream" ? "a stream" : fmt::format("'{}'", escape(type))),
+      {}, "use a server of the same version: RLCTL_REDIS_SERVER names its program");
 }
 
 void append_read(Transaction& transaction, const TypeRow& row, const std::string& key) {
@@ -204,7 +205,7 @@ Contents read_contents(Connection& from, std::span<const std::string> keys) {
   for (int i = 0; i < kTries; ++i) {
     if (auto contents = try_to_read(from, keys, types)) return std::move(*contents);
   }
-  throw Error(Failure::kNotNow, "the keys become others while they are read; try again");
+  throw Error(Failure::kNotNow, "the set of keys changes while it is read; try again");
 }
 
 // ---- Writing ----
@@ -298,7 +299,7 @@ std::vector<DumpedKey> dump_keys(Connection& connection, std::span<const std::st
 
 void restore_keys(Connection& connection, std::span<const DumpedKey> dumps) {
   if (restore(connection, dumps)) return;
-  throw Error(Failure::kUnsupported, "the server does not take keys as another one dumped them");
+  throw Error(Failure::kUnsupported, "the server does not accept another server's dumps of keys");
 }
 
 std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,

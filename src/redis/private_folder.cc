@@ -1,4 +1,4 @@
-#include "redis/private_folder.h"
+#include "redis/private_server.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Without a lock it is being made right now, or was left so early that nothing is in it: it only
+// Without a lock it is being made right now, or was left so early that it is empty: it only
 // goes if it is old and empty, for it may be somebody's folder that happens to have such a name.
 void sweep_unlocked(const fs::path& folder, const struct stat& status) {
   const std::chrono::seconds age(std::time(nullptr) - status.st_mtime);
@@ -111,7 +111,7 @@ fs::path make_folder(const fs::path& parent, std::string_view socket_name) {
   if (::mkdtemp(path.data()) == nullptr) {
     throw Error(Failure::kUnreachable,
                 fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)),
-                {}, "TMPDIR names where private servers have their folders");
+                {}, "private servers keep their folders in TMPDIR");
   }
   return path;
 }

@@ -5,14 +5,38 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/wait.h"
-#include "redis/private_folder.h"
 #include "redis/server_version.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
+
+/// A folder of mode 0700 under $TMPDIR (else /tmp) that goes with its owner. A lock in it says that
+/// the owner lives: what was left behind by processes that were killed is swept by the next one
+/// that makes such a folder.
+class PrivateFolder {
+ public:
+  /// Sweeps, and makes one in which a unix socket of the name `socket_name` fits into its address.
+  /// Throws Error with what to do about it.
+  explicit PrivateFolder(std::string_view socket_name);
+  /// Removes it with all that is in it.
+  ~PrivateFolder();
+  PrivateFolder(PrivateFolder&& other) noexcept;
+  PrivateFolder& operator=(PrivateFolder&& other) noexcept;
+
+  /// Absolute.
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  void remove() noexcept;
+
+  std::filesystem::path path_;
+  FileDescriptor lock_;
+};
 
 /// A Redis server of our own: on a unix socket in a PrivateFolder, no port, nothing saved to disk.
 /// It dies with this process, also by kill -9 (Linux: the kernel kills it, PR_SET_PDEATHSIG; it

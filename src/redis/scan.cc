@@ -51,4 +51,16 @@ std::string escape_glob(std::string_view text) {
   return pattern;
 }
 
+void unlink_keys(Connection& connection, std::span<const std::string> keys) {
+  constexpr std::size_t kAtOnce = 500;
+  while (!keys.empty()) {
+    const auto some = keys.first(std::min(keys.size(), kAtOnce));
+    std::vector<std::string_view> arguments{"UNLINK"};
+    arguments.insert(arguments.end(), some.begin(), some.end());
+    const auto reply = connection.call(arguments);
+    if (reply.is_error()) throw to_error(reply);
+    keys = keys.subspan(some.size());
+  }
+}
+
 }  // namespace rlctl::redis

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,7 @@ class Scan {
     append();
     return take();
   }
-  /// next() in two halves, for who has other commands to send in the same write.
+  /// next() in two halves, for a caller that has other commands to send in the same write.
   void append();
   [[nodiscard]] std::vector<std::string> take();
 
@@ -48,5 +49,9 @@ class Scan {
 
 /// A pattern that matches these bytes and nothing else.
 [[nodiscard]] std::string escape_glob(std::string_view text);
+
+/// Removes keys, whatever they hold, some hundred by one command, so that none blocks the server
+/// for long. Throws Error, also where the server refuses one.
+void unlink_keys(Connection& connection, std::span<const std::string> keys);
 
 }  // namespace rlctl::redis

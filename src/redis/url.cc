@@ -119,8 +119,9 @@ int parse_database(std::string_view text) {
 int parse_port(std::string_view text) {
   const auto port = parse_number(text);
   if (!is_digits(text)) {
-    bad_url("bad port in the URL: not a number",
-            "the port is 1 to 65535; an IPv6 address stands in brackets, a password before an @");
+    bad_url(
+        "bad port in the URL: not a number",
+        "the port is 1 to 65535; write an IPv6 address in brackets, and a password before an @");
   }
   if (!port || *port < 1 || *port > 65535) {
     bad_url(fmt::format("bad port in the URL: '{}'", escape(text, 32)), "the port is 1 to 65535");
@@ -154,7 +155,7 @@ void parse_host_port(std::string_view text, Url& url) {
     rest = text.substr(colon);
   }
   if (!rest.empty()) {
-    if (rest.front() != ':') bad_url("bad host in the URL: something stands between ']' and ':'");
+    if (rest.front() != ':') bad_url("bad host in the URL: unexpected text between ']' and ':'");
     url.port = parse_port(rest.substr(1));
   }
   if (!host.empty()) url.host = decode_percent(host, "host");
@@ -170,7 +171,7 @@ void parse_tcp(std::string_view rest, Url& url) {
   }
   if (const auto junk = rest.find_first_of("?#"); junk != std::string_view::npos) {
     bad_url(fmt::format("unknown part of the URL: '{}'", escape(rest.substr(junk), 32)),
-            "the database stands after the host: redis://host:port/3");
+            "the database follows the host: redis://host:port/3");
   }
   const auto slash = rest.find('/');
   parse_host_port(rest.substr(0, slash), url);
@@ -196,7 +197,7 @@ void parse_unix(std::string_view rest, Url& url) {
   const auto query = rest.substr(question + 1);
   if (!query.starts_with("db=")) {
     bad_url(fmt::format("unknown part of the URL: '?{}'", escape(query, 32)),
-            "after a unix socket's path only ?db=N may stand");
+            "only ?db=N may follow a unix socket's path");
   }
   url.database = parse_database(query.substr(3));
 }

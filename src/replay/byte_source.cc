@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/wait.h"
-#include "replay/gzip_source.h"
 
 namespace rlctl::replay {
 namespace {
@@ -63,8 +62,8 @@ constexpr std::size_t kLongestMagic = 6;
 void refuse_other_packers(std::string_view head, const std::string& file) {
   for (const auto& packer : kOtherPackers) {
     if (!head.starts_with(packer.magic)) continue;
-    throw InputError(fmt::format("{} is packed by {}, and only gzip is unpacked here",
-                                 input_name(file), packer.name),
+    throw InputError(fmt::format("{} is compressed by {}; only gzip is supported", input_name(file),
+                                 packer.name),
                      fmt::format("{} FILE | rlctl burst --replay -", packer.unpack));
   }
 }
@@ -132,7 +131,7 @@ std::unique_ptr<ByteSource> open_input(const std::string& file, const Interrupt&
   refuse_other_packers(head, file);
   const bool packed = is_gzip(head);
   source = std::make_unique<PrefixedSource>(std::move(head), std::move(source));
-  if (packed) source = std::make_unique<GzipSource>(std::move(source), input_name(file));
+  if (packed) source = unpack_gzip(std::move(source), input_name(file));
   return source;
 }
 

@@ -11,12 +11,12 @@
 
 namespace rlctl::replay {
 
-/// Where bytes come from.
+/// A source of bytes.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  /// As many as are there, at most `size`, which is at least 1; 0 at the end. May wait. Throws
+  /// Reads what is available, at most `size` bytes (at least 1); 0 at the end. May wait. Throws
   /// InputError, and Interrupted on Ctrl-C.
   [[nodiscard]] virtual std::size_t read(char* to, std::size_t size) = 0;
   /// How much of the file has been read: its own bytes, before they are unpacked.
@@ -55,11 +55,19 @@ class MemorySource final : public ByteSource {
   std::int64_t file_bytes_ = 0;
 };
 
-/// How a file is called in messages: "-" is "standard input".
+/// Whether a file that begins like this is gzip.
+[[nodiscard]] bool is_gzip(std::string_view head) noexcept;
+/// Unpacks gzip: one member or several in a row, perhaps followed by zero bytes. Its read() throws
+/// InputError if the data is damaged, cut off, or followed by something else. `name` is the file's,
+/// for messages.
+[[nodiscard]] std::unique_ptr<ByteSource> unpack_gzip(std::unique_ptr<ByteSource> packed,
+                                                      std::string name);
+
+/// The name of a file in messages: "-" is "standard input".
 [[nodiscard]] std::string input_name(const std::string& file);
 
-/// A file, unpacked where its first bytes say that it is gzip, whatever its name. Throws
-/// InputError, also for what is packed in another way.
+/// A file, unpacked if its first bytes say that it is gzip, whatever its name. Throws InputError,
+/// also for a file that is packed in another way.
 [[nodiscard]] std::unique_ptr<ByteSource> open_input(const std::string& file,
                                                      const Interrupt& interrupt);
 

@@ -1,4 +1,4 @@
-#include "replay/csv.h"
+#include "replay/log_format.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "replay/epoch_lines.h"
+#include "replay/log_format.h"
 
 #include <fmt/format.h>
 

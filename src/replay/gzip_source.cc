@@ -1,4 +1,4 @@
-#include "replay/gzip_source.h"
+#include "replay/byte_source.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -15,9 +15,7 @@ namespace {
 constexpr int kGzipOnly = 16;  // added to the window's bits
 constexpr std::size_t kChunk = std::size_t{1} << 17;
 
-}  // namespace
-
-struct GzipSource::Inflater {
+struct Inflater {
   z_stream stream{};
   std::array<char, kChunk> packed{};
 
@@ -29,21 +27,29 @@ struct GzipSource::Inflater {
   Inflater& operator=(const Inflater&) = delete;
 };
 
-bool is_gzip(std::string_view head) noexcept {
-  return head.starts_with("\x1f\x8b");
-}
+class GzipSource final : public ByteSource {
+ public:
+  /// `name` is the file's, for messages.
+  GzipSource(std::unique_ptr<ByteSource> packed, std::string name)
+      : packed_(std::move(packed)), name_(std::move(name)) {}
 
-GzipSource::GzipSource(std::unique_ptr<ByteSource> packed, std::string name)
-    : packed_(std::move(packed)),
-      name_(std::move(name)),
-      inflater_(std::make_unique<Inflater>()),
-      in_member_(true) {}
+  std::size_t read(char* to, std::size_t size) override;
+  std::int64_t file_bytes() const override { return packed_->file_bytes(); }
 
-GzipSource::~GzipSource() = default;
+ private:
+  bool fill();
+  bool begin_member();
+  [[noreturn]] void damaged(const char* why) const;
+
+  std::unique_ptr<ByteSource> packed_;
+  std::string name_;
+  std::unique_ptr<Inflater> inflater_ = std::make_unique<Inflater>();
+  bool in_member_ = true;
+};
 
 void GzipSource::damaged(const char* why) const {
   throw InputError(fmt::format("{} is damaged: its gzip data is wrong ({})", name_, why),
-                   "'gzip -t' tells the same");
+                   "'gzip -t' reports the same");
 }
 
 /// False at the end of the file.
@@ -76,9 +82,8 @@ std::size_t GzipSource::read(char* to, std::size_t size) {
   while (stream.avail_out == size) {
     if (!in_member_ && !begin_member()) return 0;
     if (stream.avail_in == 0 && !fill()) {
-      throw InputError(
-          fmt::format("{} is cut off: its gzip data ends in the middle", name_),
-          "what is there can be read all the same: gzip -dc FILE | rlctl burst --replay -");
+      throw InputError(fmt::format("{} is cut off: its gzip data ends in the middle", name_),
+                       "to read the part that is there: gzip -dc FILE | rlctl burst --replay -");
     }
     const int status = inflate(&stream, Z_NO_FLUSH);
     if (status == Z_STREAM_END) {
@@ -90,6 +95,16 @@ std::size_t GzipSource::read(char* to, std::size_t size) {
     }
   }
   return size - stream.avail_out;
+}
+
+}  // namespace
+
+bool is_gzip(std::string_view head) noexcept {
+  return head.starts_with("\x1f\x8b");
+}
+
+std::unique_ptr<ByteSource> unpack_gzip(std::unique_ptr<ByteSource> packed, std::string name) {
+  return std::make_unique<GzipSource>(std::move(packed), std::move(name));
 }
 
 }  // namespace rlctl::replay

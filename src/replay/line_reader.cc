@@ -58,9 +58,8 @@ void LineReader::begin() {
   }
   const auto head = std::string_view(buffer_).substr(0, end_);
   if (is_utf16(head)) {
-    throw InputError(
-        fmt::format("{} is text in UTF-16, and only UTF-8 and its like are read", name_),
-        "iconv -f UTF-16 -t UTF-8 FILE | rlctl burst --replay -");
+    throw InputError(fmt::format("{} is text in UTF-16; convert it to UTF-8", name_),
+                     "iconv -f UTF-16 -t UTF-8 FILE | rlctl burst --replay -");
   }
   if (head.starts_with("\xef\xbb\xbf")) line_ = next_ = 3;
 }

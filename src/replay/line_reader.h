@@ -63,7 +63,7 @@ class LineReader {
   std::string long_line_;  ///< the beginning of a line that was skipped
 };
 
-/// Nothing but blanks, tabs and carriage returns.
+/// Consists of blanks, tabs and carriage returns only.
 [[nodiscard]] bool is_blank(std::string_view line) noexcept;
 
 }  // namespace rlctl::replay

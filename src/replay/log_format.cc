@@ -5,24 +5,20 @@
 #include <algorithm>
 #include <array>
 
-#include "limiter/limit.h"
-#include "replay/combined.h"
-#include "replay/csv.h"
-#include "replay/epoch_lines.h"
-#include "replay/json_lines.h"
+#include "limiter/contract.h"
 
 namespace rlctl::replay {
 namespace {
 
-constexpr microseconds kLatest{4'000'000'000'000'000};  // the largest `now` of the scripts
-constexpr std::size_t kShownValue = 64;                 // bytes
+constexpr std::size_t kShownValue = 64;  // bytes
 
 constexpr std::array kFormats{
     LogFormat{.name = "combined",
-              .summary = "what Apache and nginx write, also the common log format",
+              .summary = "what Apache and nginx write; also the common log format",
               .make_parser = make_combined_parser},
-    LogFormat{
-        .name = "jsonl", .summary = "a JSON object a line", .make_parser = make_json_lines_parser},
+    LogFormat{.name = "jsonl",
+              .summary = "one JSON object per line",
+              .make_parser = make_json_lines_parser},
     LogFormat{.name = "csv",
               .summary = "with a header; commas, semicolons, tabs or bars",
               .make_parser = make_csv_parser},
@@ -93,15 +89,15 @@ LineKind LineParser::read(LineReader& lines, LineReader::Line& line, Entry& entr
   entry.cost = 1;
   const auto kind = parse(lines, line, entry);
   if (kind != LineKind::kRequest) return kind;
-  if (entry.at < microseconds{0} || entry.at > kLatest) {
-    return bad(fmt::format("its time is not from 1970 to {}", format_instant(kLatest)));
+  if (entry.at < microseconds{0} || entry.at > limiter::kLatestNow) {
+    return bad(fmt::format("its time is not from 1970 to {}", format_instant(limiter::kLatestNow)));
   }
   if (entry.key.empty()) return bad("its key is empty");
   if (entry.key.size() > kMaxKey) {
     return bad(fmt::format("its key is longer than {} KB", kMaxKey >> 10));
   }
-  if (entry.cost < 1 || entry.cost > kMaxCost) {
-    return bad(fmt::format("its cost is not from 1 to {}", kMaxCost));
+  if (entry.cost < 1 || entry.cost > limiter::kLargestCost) {
+    return bad(fmt::format("its cost is not from 1 to {}", limiter::kLargestCost));
   }
   return kind;
 }

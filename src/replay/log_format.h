@@ -14,7 +14,7 @@ namespace rlctl::replay {
 
 using std::chrono::microseconds;
 
-/// What one line of a log says.
+/// The request in one line of a log.
 struct Entry {
   microseconds at{0};
   std::string_view key;  ///< valid until the next line is read
@@ -23,11 +23,11 @@ struct Entry {
 
 enum class LineKind {
   kRequest,
-  kOther,  ///< meant to be there, but no request: a comment, a header, another algorithm's decision
+  kOther,  ///< valid, but not a request: a comment, a header, another algorithm's decision
   kBad,
 };
 
-/// Where to find what; none: where logs usually have it.
+/// The names of the fields; by default the usual ones.
 struct FieldOptions {
   std::optional<std::string> time = {}, key = {};
   std::optional<std::string> cost = {};  ///< empty: there is none, each request costs 1
@@ -43,12 +43,11 @@ class LineParser {
  public:
   /// In bytes. Longer keys are no addresses, names or paths, and each is held in memory.
   static constexpr std::size_t kMaxKey = std::size_t{64} << 10;
-  static constexpr std::int64_t kMaxCost = 1'000'000'000;
 
   virtual ~LineParser() = default;
 
   /// `line` is what `lines` gave last and is not blank; further lines are taken where it goes on in
-  /// them. A request's time is from 0 to 4e15 µs, its cost from 1 to kMaxCost, its key not empty.
+  /// them. A request's time and cost are in the ranges of the script contract, its key not empty.
   /// Throws InputError where no later line can be read either.
   [[nodiscard]] LineKind read(LineReader& lines, LineReader::Line& line, Entry& entry);
 
@@ -72,6 +71,34 @@ class LineParser {
   std::string why_;
 };
 
+// The formats, for the table of log_formats(). Each has a file of its own.
+
+/// The common log format, `address ident user [time] "request" status bytes`, and the combined one,
+/// which has `"referer" "user agent"` behind it; also with `host:port` before the address, as
+/// Apache's vhost_combined. Only the address and the time need be there; where the key is something
+/// else, that too. The key is the address, or one of: user, method, path (of the request, without
+/// its query), referer, useragent, all as they stand in the log, escapes included.
+[[nodiscard]] std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields);
+
+/// Records as in RFC 4180, the first of them a header with the names of the fields; between fields
+/// the one of comma, semicolon, tab and bar that the header has most of. A field may stand in
+/// quotes, a quote in it doubled, and then hold separators and line ends. Where quotes do not end
+/// within 64 lines, the line in which they begin is bad, and reading goes on behind it. Throws
+/// InputError at a header without a time or a key.
+[[nodiscard]] std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
+
+/// `time key [cost]`, with blanks or tabs between them; what begins with # is a comment. The time
+/// may be anything that holds no blank. There are no names of fields to choose.
+[[nodiscard]] std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields);
+
+/// A JSON object a line. Fields that were not chosen are those of the first line in which a time
+/// and a key are found under a usual name. A number that is a key counts as its text. Bytes that
+/// are not UTF-8, which some servers write all the same, become the text \xNN.
+///
+/// In what `rlctl burst --jsonl` wrote, which has each request once for each algorithm, the
+/// decisions of the algorithm that is named first count, and the others are skipped.
+[[nodiscard]] std::unique_ptr<LineParser> make_json_lines_parser(const FieldOptions& fields);
+
 /// One format: a row of the table in log_format.cc.
 struct LogFormat {
   std::string_view name;     ///< as it is typed
@@ -80,17 +107,16 @@ struct LogFormat {
   std::unique_ptr<LineParser> (*make_parser)(const FieldOptions& fields) = nullptr;
 };
 
-/// Every format; where a log could be of several, it is of the first.
+/// Every format. A log that fits several is taken to be of the first.
 [[nodiscard]] std::span<const LogFormat> log_formats();
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 [[nodiscard]] const LogFormat* find_log_format(std::string_view name);
 
-/// The format in which most of these lines can be read, null where it is none: the beginning of a
-/// file, whole lines. Where nothing can be read with these fields, as if none were given: what is
-/// wrong with them is said when they are used.
+/// The format that fits most of the lines at the beginning of a file; null if none fits. If nothing
+/// can be read with these fields, they are ignored: their errors are reported when they are used.
 [[nodiscard]] const LogFormat* recognise(std::string_view beginning, const FieldOptions& fields);
 
-/// The whole number of a cost; none where that is not one.
+/// A cost, a whole number; none if the text is not one.
 [[nodiscard]] std::optional<std::int64_t> read_cost(std::string_view text) noexcept;
 
 }  // namespace rlctl::replay

@@ -14,7 +14,6 @@
 #include "replay/byte_source.h"
 #include "replay/key_table.h"
 #include "replay/line_reader.h"
-#include "replay/recorded_traffic.h"
 #include "replay/spool.h"
 
 namespace rlctl::replay {
@@ -27,6 +26,29 @@ constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 constexpr std::size_t kShownText = 200;  // bytes
 constexpr std::int64_t kLinesBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
+
+/// Traffic that was spooled.
+class RecordedTraffic final : public traffic::Traffic {
+ public:
+  RecordedTraffic(std::shared_ptr<const Spool> spool, std::shared_ptr<const KeyTable> keys)
+      : spool_(std::move(spool)), keys_(std::move(keys)), reader_(*spool_) {}
+
+  [[nodiscard]] bool next(traffic::Arrival& arrival) override {
+    Record record;
+    if (!reader_.next(record)) return false;
+    arrival = {.at = microseconds{record.at_us}, .key = record.key, .cost = record.cost};
+    return true;
+  }
+  [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
+    return keys_->name(key);
+  }
+  [[nodiscard]] std::int64_t size() const override { return spool_->size(); }
+
+ private:
+  std::shared_ptr<const Spool> spool_;
+  std::shared_ptr<const KeyTable> keys_;
+  SpoolReader reader_;
+};
 
 std::string format_names() {
   std::string names;
@@ -41,7 +63,7 @@ const LogFormat* chosen_format(const ReplayOptions& options) {
   const auto* format = find_log_format(*options.format);
   if (format == nullptr) {
     throw UsageError(
-        fmt::format("unknown log format '{}'; there are: {}", *options.format, format_names()));
+        fmt::format("unknown log format '{}'; known formats: {}", *options.format, format_names()));
   }
   // For what it says of fields that it does not have, before anything is read.
   (void)format->make_parser(options.fields);
@@ -63,7 +85,7 @@ std::string describe(const BadLine& bad) {
 std::int64_t total_bytes(const std::vector<std::string>& files) {
   if (files.empty()) throw UsageError("no file to replay");
   if (std::count(files.begin(), files.end(), "-") > 1) {
-    throw UsageError("standard input can be read once only: '-' is there more than once");
+    throw UsageError("standard input can be read only once, but '-' is given more than once");
   }
   std::int64_t total = 0;
   bool known = true;
@@ -146,9 +168,9 @@ class RecordingReader {
       throw InputError(fmt::format("{}:{}: {}: '{}'", name, line.number, why, shown(line.text)),
                        "--time-field and --key-field name the fields");
     }
-    throw InputError(fmt::format("{}:{}: this is in none of the formats {}: '{}'", name,
+    throw InputError(fmt::format("{}:{}: this is in none of the known formats ({}): '{}'", name,
                                  line.number, format_names(), shown(line.text)),
-                     "--format says what it is; --time-field and --key-field name the fields");
+                     "pass --format; --time-field and --key-field name the fields");
   }
 
   /// What an object lacks to be a request; empty where the line is no object.
@@ -200,7 +222,7 @@ class RecordingReader {
     if (missing.empty() || file.counts.requests == 0) return;
     throw InputError(
         fmt::format("{}: no line has the field {}", input_name(file.name), missing),
-        "--cost-field names the field that holds a request's cost; without it each costs 1");
+        "--cost-field names the field that holds a request's cost; without it, each costs 1");
   }
 
   void bad_line(const LineReader& lines, const LineReader::Line& line, const std::string& why) {
@@ -230,11 +252,11 @@ class RecordingReader {
       throw InputError(
           fmt::format("no request in {}: {} of {} lines are bad, the first: {}", names,
                       recording_.counts_.bad, recording_.counts_.lines, describe(*bad)),
-          "--format says what it is; --time-field and --key-field name the fields");
+          "pass --format; --time-field and --key-field name the fields");
     }
     throw InputError(fmt::format(
         "no request in {}: {}", names,
-        recording_.counts_.other > 0 ? "nothing but headers or comments" : "nothing is in it"));
+        recording_.counts_.other > 0 ? "nothing but headers or comments" : "it is empty"));
   }
 
   Recording& recording_;

@@ -7,6 +7,9 @@
 #include <string>
 #include <system_error>
 
+#include "base/scanner.h"
+#include "base/text.h"
+
 namespace rlctl::replay {
 namespace {
 
@@ -15,62 +18,6 @@ using std::chrono::seconds;
 using std::chrono::sys_days;
 
 constexpr microseconds kTooLate = microseconds::max();
-
-bool is_digit(char c) noexcept {
-  return c >= '0' && c <= '9';
-}
-
-/// Reads a text from its front; every step says whether it found what it was asked for.
-class Scanner {
- public:
-  explicit Scanner(std::string_view text) : rest_(text) {}
-
-  bool any_of(std::string_view characters) {
-    if (rest_.empty() || characters.find(rest_.front()) == characters.npos) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-  bool word(std::string_view word) {
-    if (!rest_.starts_with(word)) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
-
-  /// Exactly `digits` decimal digits.
-  bool number(std::size_t digits, int& value) {
-    if (rest_.size() < digits) return false;
-    int read = 0;
-    for (std::size_t i = 0; i < digits; ++i) {
-      if (!is_digit(rest_[i])) return false;
-      read = read * 10 + (rest_[i] - '0');
-    }
-    value = read;
-    rest_.remove_prefix(digits);
-    return true;
-  }
-
-  /// At least one digit, of which the first `places` count: 1 and 3 places are 100.
-  bool fraction(int places, std::int64_t& value) {
-    value = 0;
-    if (!at_digit()) return false;
-    for (; at_digit(); rest_.remove_prefix(1)) {
-      if (places-- > 0) value = value * 10 + (rest_.front() - '0');
-    }
-    for (; places > 0; --places) value *= 10;
-    return true;
-  }
-
-  [[nodiscard]] bool at_digit() const { return !rest_.empty() && is_digit(rest_.front()); }
-  [[nodiscard]] bool done() const { return rest_.empty(); }
-  [[nodiscard]] std::string_view take(std::size_t size) {
-    const auto taken = rest_.substr(0, size);
-    rest_.remove_prefix(taken.size());
-    return taken;
-  }
-
- private:
-  std::string_view rest_;
-};
 
 /// A day and a time of that day, as they were written.
 struct Written {
@@ -90,7 +37,7 @@ struct Written {
 };
 
 bool scan_fraction(Scanner& scanner, Written& written) {
-  return !scanner.any_of(".,") || scanner.fraction(6, written.us);
+  return !scanner.any_of(".,") || scanner.fraction(6, written.us) > 0;
 }
 
 /// To the end of the text: nothing, or a zone.
@@ -100,15 +47,9 @@ bool scan_zone(Scanner& scanner, Written& written) {
   if (scanner.any_of("Zz") || scanner.word("UTC") || scanner.word("GMT")) return scanner.done();
   const bool east = scanner.any_of("+");
   if (!east && !scanner.any_of("-")) return false;
-  int hours = 0;
-  int rest = 0;
-  if (!scanner.number(2, hours)) return false;
-  if (!scanner.done()) {
-    scanner.any_of(":");
-    if (!scanner.number(2, rest)) return false;
-  }
-  if (hours > 23 || rest > 59) return false;
-  written.east = (east ? 1 : -1) * (std::chrono::hours{hours} + minutes{rest});
+  minutes offset{0};
+  if (!scanner.offset(offset)) return false;
+  written.east = east ? offset : -offset;
   return scanner.done();
 }
 
@@ -229,7 +170,9 @@ std::optional<microseconds> read_number(std::string_view text, EpochUnit unit) {
   std::int64_t whole = scan_whole(scanner);
   const int places = places_of(unit, whole);
   std::int64_t fraction = 0;
-  if (scanner.any_of(".,") && !scanner.fraction(std::max(places, 0), fraction)) return std::nullopt;
+  if (scanner.any_of(".,") && scanner.fraction(std::max(places, 0), fraction) == 0) {
+    return std::nullopt;
+  }
   if (!scanner.done()) return std::nullopt;
   for (int i = 0; i > places; --i) whole /= 10;
   for (int i = 0; i < places; ++i) {

@@ -18,7 +18,7 @@ enum class EpochUnit {
   kNanoseconds,
 };
 
-/// What the name of a field says of it: one that ends in _ms, _us or _ns.
+/// The unit that a field's name ends in: _ms, _us or _ns.
 [[nodiscard]] EpochUnit epoch_unit_of(std::string_view field) noexcept;
 
 /// Instants as logs write them, in µs since 1970; what is finer is cut off. An instant that does
@@ -36,7 +36,7 @@ class TimeReader {
  public:
   explicit TimeReader(EpochUnit unit = EpochUnit::kByMagnitude) : unit_(unit) {}
 
-  /// None where that is no time.
+  /// None if the text is not a time.
   [[nodiscard]] std::optional<microseconds> read(std::string_view text);
 
  private:

@@ -6,7 +6,6 @@
 
 #include "limiter/limit.h"
 #include "redis/error.h"
-#include "traffic/key_memory.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -92,7 +91,7 @@ void ScriptDecider::ask(const Arrival& arrival) {
   connection_.append(command);
 }
 
-/// Who knows when the next one is sent.
+/// The next lot may be sent at any time later.
 void ScriptDecider::end_lot() {
   if (aging_ && aging_->pause()) is_aging_.push_back(true);
 }
@@ -155,7 +154,7 @@ void ScriptDecider::watch_time(std::size_t asked) {
   const auto scripts = static_cast<std::int64_t>(asked) + std::exchange(agings_, 0);
   if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
   throw UsageError(std::string(script_.name()) +
-                   " calls TIME: it goes by the server's clock, not by the virtual one; "
+                   " calls TIME: it uses the server's clock, not the virtual one; "
                    "use --clock real, with a pattern or a log");
 }
 

@@ -14,20 +14,19 @@
 #include "traffic/candidate.h"
 #include "traffic/key_aging.h"
 #include "traffic/script.h"
-#include "traffic/time_watch.h"
+#include "traffic/server_stats.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
 
-/// Decides about requests, one after the other, each at the time at which it comes: nothing waits,
-/// and no clock is asked.
+/// Decides requests one after the other, each at its own time, without waiting or reading a clock.
 class Decider {
  public:
   virtual ~Decider() = default;
   /// As many decisions as arrivals, in their order. Throws what the asking throws.
   virtual void decide(std::span<const Arrival> arrivals,
                       std::span<limiter::Decision> decisions) = 0;
-  /// Of each key in Redis that is there now, on average; none where there is no server, or where it
+  /// Of each key in Redis that is there now, on average; none without a server, or if it
   /// does not tell.
   [[nodiscard]] virtual std::optional<double> bytes_per_key() { return std::nullopt; }
 };
@@ -56,7 +55,7 @@ class ModelDecider final : public Decider {
 /// step back, no time passes meanwhile.)
 class ScriptDecider final : public Decider {
  public:
-  /// What it refers to must outlive it. Loads the script. Throws UsageError for one that
+  /// Everything it refers to must outlive it. Loads the script. Throws UsageError for one that
   /// is known not to go by `now`.
   ScriptDecider(redis::Connection& connection, Script& script);
   /// Time passes for the TTLs of the keys that requests name, where the script may decide by them;

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "traffic/key_memory.h"
-
 namespace rlctl::traffic {
 namespace {
 

@@ -14,7 +14,7 @@
 #include "traffic/outcome.h"
 #include "traffic/real_clock.h"
 #include "traffic/real_run.h"
-#include "traffic/server_time.h"
+#include "traffic/server_stats.h"
 
 namespace rlctl::traffic {
 
@@ -103,7 +103,7 @@ class Exchange {
 
   OutcomeRecorder recorder_;
   Timing timing_;
-  std::optional<ServerTime> server_time_;  ///< before the first
+  std::optional<redis::CommandStats> server_time_;  ///< before the first
   std::int64_t sent_ = 0, allowed_ = 0, denied_ = 0;
   std::int64_t awaited_ = 0;  ///< answers
   Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};

@@ -69,10 +69,10 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
 
 void require_virtual_clock(const ForeignLimiter& limiter) {
   if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
-  throw UsageError(
-      limiter.name +
-      " is not told the time, neither by its keys nor by its arguments: it goes by the server's "
-      "clock, for which no virtual time passes, or lives by the TTLs of its keys");
+  throw UsageError(limiter.name +
+                   " is not told the time, neither by its keys nor by its arguments: it uses the "
+                   "server's clock, "
+                   "which virtual time does not move, or relies on the TTLs of its keys");
 }
 
 const Placeholder* coarsest_time(const ForeignLimiter& limiter) {

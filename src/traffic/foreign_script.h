@@ -16,7 +16,7 @@
 
 namespace rlctl::traffic {
 
-/// Anyone's limiter: a script as it is, how it is asked, and how its reply is read.
+/// A limiter script of someone else's: its source, how to call it, and how to read its reply.
 struct ForeignLimiter {
   std::string name = {};    ///< as it is called in messages and reports: the file's
   std::string source = {};  ///< Lua
@@ -24,11 +24,10 @@ struct ForeignLimiter {
   ReplyReading reading = {};
 };
 
-/// Throws UsageError where it cannot be asked with this limit.
+/// Throws UsageError if it cannot be asked with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
-/// Throws UsageError where neither its keys nor its arguments tell it when a request
-/// comes: then it goes by the server's clock or lives by the TTLs of its keys, and nobody knows
-/// which.
+/// Throws UsageError if neither its keys nor its arguments tell it the time of a request: then it
+/// uses the server's clock or relies on the TTLs of its keys, and there is no telling which.
 void require_virtual_clock(const ForeignLimiter& limiter);
 
 /// Of the placeholders by which it is told the time the one that rounds it most; null where it is
@@ -41,7 +40,7 @@ void require_virtual_clock(const ForeignLimiter& limiter);
 /// Memory grows with the number of different keys.
 class ForeignScript final : public Script {
  public:
-  /// What it refers to must outlive it. Its templates are filled with this limit. Throws
+  /// Everything it refers to must outlive it. Its templates are filled with this limit. Throws
   /// UsageError as require_usable() does.
   ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
                 std::string prefix);

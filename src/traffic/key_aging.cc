@@ -3,60 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "embedded_scripts.h"
 #include "redis/error.h"
 
 namespace rlctl::traffic {
 namespace {
-
-/// KEYS: the hash, those of the request before, those of the one to come. ARGV: how many are of the
-/// one before, or -1 where all keys that there are count; its time; the time of the one to come; by
-/// how much later keys end. Times are in µs, virtual.
-constexpr std::string_view kScript = R"(
-local hash, count = KEYS[1], tonumber(ARGV[1])
-local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local spare = 3600000  -- ms
-local late = 10        -- ms, by which a TTL that nobody set may have become shorter
-local last = 5         -- ms, at least, for the request that comes then
-
--- In whole ms.
-local function until_end(ends, now)
-  return math.max(math.ceil((ends + slack - now) / 1000), last)
-end
-
-local function pause(key)
-  local left = redis.call('PTTL', key)
-  if left < 0 then return redis.call('HDEL', hash, key) end
-  local ends = tonumber(redis.call('HGET', hash, key) or nil)
-  local was = ends and until_end(ends, before)
-  if not was or left > was or left <= was - late then
-    local step = left >= 1000 and 10 or left >= 100 and 5 or 1
-    ends = before + math.ceil(left / step) * step * 1000
-    redis.call('HSET', hash, key, string.format('%.0f', ends))
-  end
-  redis.call('PEXPIRE', key, left + spare)
-end
-
-local function resume(key)
-  local ends = tonumber(redis.call('HGET', hash, key) or nil)
-  if not ends then return end
-  if after < ends + slack then return redis.call('PEXPIRE', key, until_end(ends, after)) end
-  redis.call('UNLINK', key)
-  redis.call('HDEL', hash, key)
-end
-
-if count < 0 then
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    if key ~= hash then
-      pause(key)
-      resume(key)
-    end
-  end
-else
-  for i = 2, 1 + count do pause(KEYS[i]) end
-  for i = 2 + count, #KEYS do resume(KEYS[i]) end
-end
-redis.call('PEXPIRE', hash, 2 * spare)
-)";
 
 std::vector<std::string> each_once(std::span<const std::string_view> keys) {
   std::vector<std::string> once;
@@ -70,7 +21,7 @@ std::vector<std::string> each_once(std::span<const std::string_view> keys) {
 
 KeyAging::KeyAging(redis::Connection& connection, std::string hash)
     : connection_(connection), hash_(std::move(hash)) {
-  const auto reply = connection_.call({"SCRIPT", "LOAD", kScript});
+  const auto reply = connection_.call({"SCRIPT", "LOAD", embedded::k_key_aging.text});
   require_done(reply);
   sha1_ = reply.text();
 }
@@ -109,6 +60,41 @@ bool KeyAging::pause() {
   append(at_, {});
   under_way_ = false;
   return true;
+}
+
+void VirtualTtls::append_ageing(redis::Connection& connection, std::chrono::microseconds now) {
+  latest_ = std::max(latest_, now);
+  aged_ = 0;
+  for (auto& [key, expires] : expire_at_) {
+    if (!expires) continue;
+    if (*expires > latest_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*expires - latest_);
+      connection.append({"PEXPIRE", key, std::to_string(left.count())});
+    } else {
+      connection.append({"UNLINK", key});
+      expires.reset();
+    }
+    ++aged_;
+  }
+}
+
+void VirtualTtls::append_looks(redis::Connection& connection, std::span<const std::string> keys) {
+  looked_at_.assign(keys.begin(), keys.end());
+  for (const auto& key : looked_at_) connection.append({"PTTL", key});
+}
+
+void VirtualTtls::read_ageing(redis::Connection& connection) {
+  for (std::size_t i = 0; i < aged_; ++i) static_cast<void>(connection.read());
+}
+
+void VirtualTtls::read_looks(redis::Connection& connection, std::chrono::milliseconds late) {
+  for (const auto& key : looked_at_) {
+    const auto ttl = connection.read();
+    auto& expires = expire_at_[key];
+    expires.reset();
+    if (ttl.type() != redis::ReplyType::kInteger || ttl.integer() < 0) continue;
+    expires = latest_ + std::chrono::milliseconds{ttl.integer()} + late;
+  }
 }
 
 }  // namespace rlctl::traffic

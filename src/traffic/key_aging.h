@@ -1,6 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +56,41 @@ class KeyAging {
   bool under_way_ = false;          ///< time passes really for those of the last request
   std::vector<std::string> named_;  ///< by the last request, each once
   std::chrono::microseconds at_{0}, slack_{0};
+};
+
+/// Virtual time for the TTLs of the keys of one request at a time, for a debugger, which shows
+/// them: the virtual time between two requests is taken from each key's TTL, and a key that has
+/// none left is removed. (TTLs are known to a few ms only; keys live slightly too long rather than
+/// too short.)
+///
+/// It cannot be KeyAging, whose keys have TTLs that are an hour too long, and whose calls the
+/// debugger would show among the script's.
+///
+/// In halves, so that everything shares a round trip with the requests:
+///
+///     ttls.append_ageing(connection, now);
+///     ... the requests of that time, with `keys` ...
+///     ttls.append_looks(connection, keys);
+///     ttls.read_ageing(connection);
+///     ... the replies ...
+///     ttls.read_looks(connection, late);
+class VirtualTtls {
+ public:
+  /// Queues the commands that make the known keys as old as they are at `now`. Time does not go
+  /// back: an earlier `now` counts as the latest one.
+  void append_ageing(redis::Connection& connection, std::chrono::microseconds now);
+  /// Queues a look at the TTLs of these keys, which are known from then on.
+  void append_looks(redis::Connection& connection, std::span<const std::string> keys);
+  /// Take the replies. `late` is the real time that has passed meanwhile, by which the TTLs may be
+  /// too short.
+  void read_ageing(redis::Connection& connection);
+  void read_looks(redis::Connection& connection, std::chrono::milliseconds late);
+
+ private:
+  std::chrono::microseconds latest_{0};
+  std::size_t aged_ = 0;                ///< commands of the last append_ageing()
+  std::vector<std::string> looked_at_;  ///< by the last append_looks()
+  std::map<std::string, std::optional<std::chrono::microseconds>> expire_at_;  ///< none: never
 };
 
 }  // namespace rlctl::traffic

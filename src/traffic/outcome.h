@@ -14,7 +14,7 @@
 
 namespace rlctl::traffic {
 
-/// What became of one candidate.
+/// The results of one candidate.
 struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten
@@ -24,12 +24,12 @@ struct Outcome {
   /// At the end of the traffic, over the keys that are there then; none without a server.
   std::optional<double> bytes_per_key = {};
   std::optional<Timing> timing = {};  ///< under the real clock
-  bool interrupted = false;           ///< it is of the traffic's beginning only
+  bool interrupted = false;           ///< it covers only the beginning of the traffic
 };
 
 /// Called for each request with what was decided, in order: for --jsonl and --csv.
 using OnDecision = std::function<void(const Arrival&, const limiter::Decision&)>;
-/// Called some times a second at least: how many requests have been decided.
+/// Called at least a few times a second with the number of requests decided.
 using OnProgress = std::function<void(std::int64_t)>;
 
 /// Makes an outcome of decisions as they come, in the order of their times.

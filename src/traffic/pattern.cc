@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "limiter/contract.h"
 #include "traffic/random.h"
 
 namespace rlctl::traffic {
@@ -16,9 +17,8 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-constexpr microseconds kLatest{4'000'000'000'000'000};  // the largest `now` of the scripts
-constexpr microseconds kBoundary{10'000};               // before and after a window's end
-constexpr int kWindows = 3;                             // how long a pattern lasts unless told
+constexpr microseconds kBoundary{10'000};  // before and after a window's end
+constexpr int kWindows = 3;                // how long a pattern lasts unless told
 constexpr double kMicro = 1e6;
 constexpr double kForever = HUGE_VAL;
 constexpr std::uint32_t kMostKeys = 10'000'000;  // each is in memory
@@ -116,7 +116,7 @@ class PatternTraffic : public Traffic {
   PatternTraffic(const PatternRequest& request, double length_us)
       : request_(request),
         begin_(begin_of(request)),
-        most_us_(as_double(kLatest - begin_)),
+        most_us_(as_double(limiter::kLatestNow - begin_)),
         picker_(request.keys, request.key_skew, ~request.seed) {
     if (length_us <= most_us_) return;
     throw UsageError(
@@ -355,7 +355,7 @@ constexpr std::array kPatterns{
             .rate = "at the end",
             .make = make<Ramp>},
     Pattern{.name = "poisson",
-            .summary = "by chance, as many as the limit allows",
+            .summary = "at random, as many as the limit allows",
             .rate = "on average",
             .is_random = true,
             .make = make<Poisson>},
@@ -373,13 +373,13 @@ void require_positive(std::string_view what, double value) {
 void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   if (request.rate && pattern.rate.empty()) {
     throw UsageError(
-        fmt::format("{} takes no rate: it is laid around the limit; steady takes one, and poisson",
+        fmt::format("{} takes no rate, which follows from the limit; steady and poisson take one",
                     pattern.name));
   }
   if (request.duration && pattern.rate.empty()) {
-    throw UsageError(
-        fmt::format("{} takes no duration: it is as long as it is; steady takes one, and poisson",
-                    pattern.name));
+    throw UsageError(fmt::format(
+        "{} takes no duration, which is part of the pattern; steady and poisson take one",
+        pattern.name));
   }
   if (request.rate) require_positive("rate", *request.rate);
   if (request.duration) require_positive("duration", as_double(*request.duration));

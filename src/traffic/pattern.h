@@ -45,7 +45,7 @@ struct Pattern {
 
 /// Every pattern, the default first.
 [[nodiscard]] std::span<const Pattern> patterns();
-/// Null where there is none of that name.
+/// Null if there is none of that name.
 [[nodiscard]] const Pattern* find_pattern(std::string_view name);
 
 /// The same request, but for the real clock: its first arrival comes as soon as may be, not before

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "limiter/contract.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
 
@@ -28,7 +29,7 @@ constexpr std::array kRows{
     AllowedWhenRow{AllowedWhen::kAlways, "always", "a wait of 0 or more"},
 };
 
-constexpr double kLongestWait = 4e15;  // µs, as in the contract of the scripts
+constexpr auto kLongestWait = static_cast<double>(limiter::kLongestRefill.count());  // µs
 constexpr std::size_t kMostElements = 8;
 constexpr std::size_t kMostBytes = 60;
 
@@ -140,7 +141,7 @@ microseconds parse_delay_unit(std::string_view name) {
   if (name == "s") return std::chrono::seconds(1);
   if (name == "ms") return std::chrono::milliseconds(1);
   if (name == "us") return microseconds(1);
-  throw UsageError(fmt::format("a wait is counted in s, ms or us, not '{}'", escape(name)));
+  throw UsageError(fmt::format("the unit of a wait is s, ms or us, not '{}'", escape(name)));
 }
 
 void require_usable(const ReplyReading& reading) {
@@ -148,10 +149,11 @@ void require_usable(const ReplyReading& reading) {
   switch (reading.allowed_when) {
     case AllowedWhen::kNonzero:
     case AllowedWhen::kAtMostLimit:
-      throw UsageError(fmt::format(
-          "a reply that allows when it is {} is no wait; one that allows when it is zero, nil or "
-          "always can be",
-          row_of(reading.allowed_when).name));
+      throw UsageError(
+          fmt::format("a reply that allows when it is {} cannot be a wait; one that allows when it "
+                      "is zero, nil "
+                      "or always can be",
+                      row_of(reading.allowed_when).name));
     default:
       return;
   }

@@ -62,7 +62,7 @@ class Script {
 /// sets them.
 class BundledScript final : public Script {
  public:
-  /// What it refers to must outlive it. Throws UsageError where the algorithm cannot be
+  /// Everything it refers to must outlive it. Throws UsageError where the algorithm cannot be
   /// asked with these limits.
   BundledScript(const Candidate& candidate, const Traffic& traffic, std::string prefix);
 

@@ -5,13 +5,14 @@
 #include <cstdlib>
 #include <map>
 
+#include "limiter/contract.h"
 #include "traffic/decider.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::traffic {
 namespace {
 
-constexpr std::int64_t kLeastLimit = 1, kMostLimit = 1'000'000'000;
+constexpr std::int64_t kLeastLimit = 1, kMostLimit = limiter::kLargestLimit;
 /// The limits around the suggested one that are shown, as parts of it.
 constexpr std::array kAround{0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0};
 /// A limit that denies fewer may allow what lets one above it deny more, so that bisection can miss

@@ -48,7 +48,7 @@ constexpr std::array kPlaceholders = std::to_array<Placeholder>({
                   const Values& values) { append_number(out, values.limit.limit); },
      .tells_limit = true},
     {.name = "burst",
-     .summary = "that of --burst, or the limit",
+     .summary = "the number of --burst, or the limit",
      .append =
          [](std::string& out, const Values& values) {
            append_number(out, values.limit.burst.value_or(values.limit.limit));
@@ -127,10 +127,9 @@ const Placeholder& find_placeholder(std::string_view name, std::string_view text
     if (row.name == name) return row;
     names.push_back(row.name);
   }
-  throw UsageError(fmt::format(
-      "'{}' holds {{{}}}, which stands for nothing{}; there is {}; '{{{{}}' is a brace that "
-      "begins no name",
-      escape(text), name, did_you_mean(name, names), one_of(names)));
+  throw UsageError(
+      fmt::format("'{}' holds {{{}}}, which stands for nothing{}; use {}, or '{{{{}}' for a brace",
+                  escape(text), name, did_you_mean(name, names), one_of(names)));
 }
 
 }  // namespace
@@ -207,7 +206,7 @@ void Template::require_usable(const limiter::Limit& limit) const {
   for (const auto& [placeholder, text] : pieces_) {
     if (placeholder == nullptr || limit.window % placeholder->whole_multiple == 0us) continue;
     throw UsageError(
-        fmt::format("a window of {} is no whole number for {{{}}}; write {{window}}, "
+        fmt::format("a window of {} is not a whole number for {{{}}}; write {{window}}, "
                     "{{window_ms}} or {{window_us}}",
                     format_duration(limit.window), placeholder->name));
   }

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 namespace rlctl::traffic {
 
@@ -29,6 +31,27 @@ class Traffic {
   [[nodiscard]] virtual std::string_view key_name(std::uint32_t key) const = 0;
   /// About how many requests there will be in all.
   [[nodiscard]] virtual std::int64_t size() const = 0;
+};
+
+/// The same traffic at another time: `from` becomes `to`, and the distances stay.
+class ShiftedTraffic final : public Traffic {
+ public:
+  ShiftedTraffic(std::unique_ptr<Traffic> traffic, microseconds from, microseconds to)
+      : traffic_(std::move(traffic)), by_(to - from) {}
+
+  [[nodiscard]] bool next(Arrival& arrival) override {
+    if (!traffic_->next(arrival)) return false;
+    arrival.at += by_;
+    return true;
+  }
+  [[nodiscard]] std::string_view key_name(std::uint32_t key) const override {
+    return traffic_->key_name(key);
+  }
+  [[nodiscard]] std::int64_t size() const override { return traffic_->size(); }
+
+ private:
+  std::unique_ptr<Traffic> traffic_;
+  microseconds by_;
 };
 
 }  // namespace rlctl::traffic

@@ -37,7 +37,7 @@ TEST_CASE("every algorithm has a row, and no name two") {
     CHECK(find_algorithm(row.name) == &row);
     CHECK(row.sha1.size() == 40);
     CHECK(hashes.insert(row.sha1).second);
-    CHECK((row.make_model == nullptr) == !row.other_contract.empty());
+    CHECK((row.make_model == nullptr) == !row.does_instead.empty());
   }
   CHECK(find_algorithm(kDefaultAlgorithm) != nullptr);
   CHECK(find_algorithm("sliding-window") == nullptr);

@@ -431,7 +431,7 @@ TEST_CASE("an entry that is no time is an error that shows it") {
     static_cast<void>(inspect(server.connection(), "k", {}));
     FAIL("it was read");
   } catch (const redis::Error& error) {
-    CHECK(std::string(error.what()) == "an entry is no time: 'job\\n7'");
+    CHECK(std::string(error.what()) == "an entry is not a time: 'job\\n7'");
     CHECK(error.failure() == redis::Failure::kRejected);
   }
   server.call({"DEL", "k"});

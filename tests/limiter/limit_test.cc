@@ -72,7 +72,7 @@ TEST_CASE("k and M stand for a thousand and a million") {
   CHECK(parse_limit("1000M/s") == Limit{1'000'000'000, 1s, {}});
   CHECK(error_of_limit("1001M/s") == "'1001M/s' has limit 1001M; from 1 to 1000000000 is accepted");
   CHECK(error_of_limit("1G/s") ==
-        "'1G/s' has limit '1G'; use decimal digits, then perhaps k or M: 5/60s, 1M/30d");
+        "'1G/s' has limit '1G'; use decimal digits, then optionally k or M: 5/60s, 1M/30d");
   CHECK(error_of_limit("1m/s") != "accepted");
   CHECK(error_of_limit("k/s") != "accepted");
 }
@@ -98,7 +98,7 @@ TEST_CASE("an error names what was written and what is accepted") {
   CHECK(error_of_limit("5/") == "'5/' has no duration; write it like 60s or 1h30m");
   CHECK(error_of_limit("") == "'' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
   CHECK(error_of_limit("/60s") ==
-        "'/60s' has limit ''; use decimal digits, then perhaps k or M: 5/60s, 1M/30d");
+        "'/60s' has limit ''; use decimal digits, then optionally k or M: 5/60s, 1M/30d");
   CHECK(error_of_limit("5/60s/60s") ==
         "'5/60s/60s' has unknown unit 's/'; use us, ms, s, m, h or d");
   CHECK(error_of_limit("5/1m1h") ==

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limiter/state.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/properties.h"
@@ -311,7 +312,7 @@ TEST_CASE("another algorithm's state is refused and stays as it was") {
 TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
-    if (algorithm.keeps != "a string") continue;
+    if (type_of_state(algorithm) != "string") continue;
     CAPTURE(algorithm.name);
     (void)server.call({"DEL", "k"});
     REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
@@ -337,7 +338,7 @@ TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
 TEST_CASE("a state with a number that none of its numbers can be is refused, or decides nothing") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
-    if (algorithm.keeps != "a string") continue;
+    if (type_of_state(algorithm) != "string") continue;
     CAPTURE(algorithm.name);
     (void)server.call({"DEL", "k"});
     REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
@@ -371,7 +372,7 @@ TEST_CASE("a state with a number that none of its numbers can be is refused, or 
 TEST_CASE("a state that was scribbled on is refused, or what was scribbled on decides nothing") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
-    if (algorithm.keeps != "a string") continue;
+    if (type_of_state(algorithm) != "string") continue;
     CAPTURE(algorithm.name);
     (void)server.call({"DEL", "k"});
     const Reply first = server.eval(algorithm.script, {"k"}, good_arguments());

@@ -106,13 +106,12 @@ TEST_CASE("gzip that is damaged, or followed by something else, is an error") {
 TEST_CASE("what other programs packed is refused, and how to unpack it said") {
   const Logs logs;
   using namespace std::string_literals;
-  CHECK(error_of(logs, "\x28\xb5\x2f\xfd....") ==
-        "log is packed by zstd, and only gzip is unpacked here");
+  CHECK(error_of(logs, "\x28\xb5\x2f\xfd....") == "log is compressed by zstd; only gzip is supported");
   CHECK(error_of(logs,
                  "\xfd"
-                 "7zXZ\0...."s) == "log is packed by xz, and only gzip is unpacked here");
-  CHECK(error_of(logs, "BZh9....") == "log is packed by bzip2, and only gzip is unpacked here");
-  CHECK(error_of(logs, "PK\x03\x04....") == "log is packed by zip, and only gzip is unpacked here");
+                 "7zXZ\0...."s) == "log is compressed by xz; only gzip is supported");
+  CHECK(error_of(logs, "BZh9....") == "log is compressed by bzip2; only gzip is supported");
+  CHECK(error_of(logs, "PK\x03\x04....") == "log is compressed by zip; only gzip is supported");
 }
 
 TEST_CASE("what cannot be opened is an error that says why") {

@@ -72,8 +72,7 @@ TEST_CASE("UTF-16 is refused, with a byte order mark or without") {
                            "\0"
                            "1\0 "sv}) {
     for (const std::size_t at_a_time : {1U, 100U}) {
-      CHECK_THROWS_WITH_AS(lines_of(bytes, at_a_time),
-                           "log is text in UTF-16, and only UTF-8 and its like are read",
+      CHECK_THROWS_WITH_AS(lines_of(bytes, at_a_time), "log is text in UTF-16; convert it to UTF-8",
                            InputError);
     }
   }

@@ -56,8 +56,7 @@ std::string format_of(std::string_view content, const FieldOptions& fields = {})
   return format == nullptr ? "none" : std::string(format->name);
 }
 
-constexpr const char* kHint =
-    "--format says what it is; --time-field and --key-field name the fields";
+constexpr const char* kHint = "pass --format; --time-field and --key-field name the fields";
 
 /// A line of an access log with everything.
 constexpr std::string_view kLine =
@@ -87,12 +86,12 @@ TEST_CASE("formats are recognised by what can be read of their first lines") {
 TEST_CASE("a log in no known format is an error that shows its first line and the formats") {
   const auto said = refusal("\n\nJan  1 00:00:00 host sshd[1]: hello\n");
   CHECK(said.message ==
-        "log:3: this is in none of the formats combined, jsonl, csv, epoch: "
+        "log:3: this is in none of the known formats (combined, jsonl, csv, epoch): "
         "'Jan  1 00:00:00 host sshd[1]: hello'");
   CHECK(said.hint == kHint);
   CHECK(said.of_input);
   CHECK(refusal(std::string(300, 'x')).message ==
-        "log:1: this is in none of the formats combined, jsonl, csv, epoch: '" +
+        "log:1: this is in none of the known formats (combined, jsonl, csv, epoch): '" +
             std::string(200, 'x') + "...'");
 }
 
@@ -104,14 +103,14 @@ TEST_CASE("a format that is named is not guessed, and one that there is not is r
   CHECK(refusal(log).message.find("log:1: this is in none") == 0);
   CHECK(record_text(log, {.format = "epoch"}).counts().bad == 20);
   const auto said = refusal(log, {.format = "xml"});
-  CHECK(said.message == "unknown log format 'xml'; there are: combined, jsonl, csv, epoch");
+  CHECK(said.message == "unknown log format 'xml'; known formats: combined, jsonl, csv, epoch");
   CHECK(!said.of_input);
 }
 
 TEST_CASE("a log without a request is an error that says why") {
-  CHECK(refusal("").message == "no request in log: nothing is in it");
-  CHECK(refusal("\n \n").message == "no request in log: nothing is in it");
-  CHECK(refusal("", {.format = "csv"}).message == "no request in log: nothing is in it");
+  CHECK(refusal("").message == "no request in log: it is empty");
+  CHECK(refusal("\n \n").message == "no request in log: it is empty");
+  CHECK(refusal("", {.format = "csv"}).message == "no request in log: it is empty");
   CHECK(refusal("# x\n").message == "no request in log: nothing but headers or comments");
   CHECK(refusal("ts,ip\n").message == "no request in log: nothing but headers or comments");
   const auto said = refusal("a\nb\n\n", {.format = "epoch"});
@@ -317,7 +316,7 @@ TEST_CASE("files that are missing are named before anything is read, and standar
                        ("cannot open " + missing + ": no such file or directory").c_str(),
                        InputError);
   CHECK_THROWS_WITH_AS((void)record({.files = {"-", pipe, "-"}}),
-                       "standard input can be read once only: '-' is there more than once",
+                       "standard input can be read only once, but '-' is given more than once",
                        UsageError);
   CHECK_THROWS_WITH_AS((void)record({.files = {}}), "no file to replay", UsageError);
 }

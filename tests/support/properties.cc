@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "limiter/contract.h"
 #include "support/schedule.h"
 
 namespace rlctl::test {
@@ -13,7 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr microseconds kLatest{4'000'000'000'000'000};
 constexpr microseconds kToday{1'700'000'000'123'457};
 
 /// One request that was answered: what a span is counted over.
@@ -101,7 +101,8 @@ void check_retry_after(Limiter& limiter, const Algorithm& algorithm, Random& ran
       for (auto& key : request.keys) key += ":retry" + std::to_string(run);
       const Decision decision = limiter.ask(request);
       const auto then = *request.now + decision.retry_after;
-      if (decision.allowed || decision.retry_after == limiter::kNever || then > kLatest) continue;
+      if (decision.allowed || decision.retry_after == limiter::kNever || then > limiter::kLatestNow)
+        continue;
       const auto command = to_command(algorithm, request);
       CAPTURE(command);
       CAPTURE(decision);
@@ -126,7 +127,7 @@ void check_reset_after(Limiter& limiter, const Algorithm& algorithm, Random& ran
       for (auto& key : request.keys) key += ":reset" + std::to_string(run);
       const Decision decision = limiter.ask(request);
       const auto then = *request.now + decision.reset_after;
-      if (decision.reset_after == 0us || then > kLatest) continue;
+      if (decision.reset_after == 0us || then > limiter::kLatestNow) continue;
       const auto command = to_command(algorithm, request);
       CAPTURE(command);
       CAPTURE(decision);

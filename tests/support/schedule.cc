@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "limiter/contract.h"
 #include "support/shrink.h"
 
 namespace rlctl::test {
@@ -12,11 +13,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t kLatestUs = 4'000'000'000'000'000;
+constexpr std::int64_t kLatestUs = limiter::kLatestNow.count();
 constexpr std::int64_t kMonthUs = 2'592'000'000'000;
-constexpr std::int64_t kMaxWindowUs = 100'000'000'000'000;
-constexpr std::int64_t kMaxNumber = 1'000'000'000;
-constexpr std::int64_t kMaxProduct = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
+constexpr std::int64_t kMaxNumber = limiter::kLargestLimit;
+constexpr std::int64_t kMaxProduct = limiter::kLargestProduct;
 
 std::int64_t make_count(Random& random) {
   constexpr std::array<std::int64_t, 6> kHardToDivideBy{3, 6, 7, 60, 600, 900'000};

@@ -195,7 +195,7 @@ TEST_CASE("foreign script: one that is not told the time is refused before anyth
     bench.run(ttl);
   } catch (const UsageError& error) {
     CHECK(std::string(error.what()).find("my.lua is not told the time") == 0);
-    CHECK(std::string(error.what()).find("lives by the TTLs of its keys") != std::string::npos);
+    CHECK(std::string(error.what()).find("relies on the TTLs of its keys") != std::string::npos);
   }
 }
 
@@ -233,7 +233,7 @@ TEST_CASE("foreign script: one that calls TIME is noticed, also where it seldom 
                               {"{key}"}, {"{id}", "{now}"});
   CHECK_NOTHROW(bench.run(seldom));
   CHECK_THROWS_WITH_AS(bench.run(seldom, {.limit = {4000, 60s, {}}}),
-                       "my.lua calls TIME: it goes by the server's clock, not by the virtual one; "
+                       "my.lua calls TIME: it uses the server's clock, not the virtual one; "
                        "use --clock real, with a pattern or a log",
                        UsageError);
   CHECK(bench.server.call({"PING"}).text() == "PONG");

@@ -383,9 +383,9 @@ TEST_CASE("the table: the default first, each found by its name") {
 
 TEST_CASE("what means nothing is refused, and why") {
   CHECK(refusal("boundary", {.limit = kMinute, .rate = 10}) ==
-        "boundary takes no rate: it is laid around the limit; steady takes one, and poisson");
+        "boundary takes no rate, which follows from the limit; steady and poisson take one");
   CHECK(refusal("boundary", {.limit = kMinute, .duration = 10s}) ==
-        "boundary takes no duration: it is as long as it is; steady takes one, and poisson");
+        "boundary takes no duration, which is part of the pattern; steady and poisson take one");
   CHECK(refusal("steady", {.limit = kMinute, .rate = 0}) == "rate must be more than 0, not 0");
   CHECK(refusal("steady", {.limit = kMinute, .rate = -1.5}) ==
         "rate must be more than 0, not -1.5");

@@ -170,7 +170,7 @@ TEST_CASE("reply reading: names are as they are typed, the default first") {
   CHECK(parse_delay_unit("ms") == 1ms);
   CHECK(parse_delay_unit("us") == 1us);
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_delay_unit("m")),
-                       "a wait is counted in s, ms or us, not 'm'", UsageError);
+                       "the unit of a wait is s, ms or us, not 'm'", UsageError);
 }
 
 TEST_CASE("reply reading: a count, or a number that is not to be zero, is no wait") {

@@ -1,4 +1,4 @@
-#include "traffic/shifted.h"
+#include "traffic/traffic.h"
 
 #include <doctest/doctest.h>
 

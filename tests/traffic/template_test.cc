@@ -93,10 +93,10 @@ TEST_CASE("template: text without a placeholder is itself, also none") {
 TEST_CASE("template: a word in braces that is no placeholder is refused") {
   CHECK(
       complaint("x:{kye}").starts_with("'x:{kye}' holds {kye}, which stands for nothing; did you "
-                                       "mean 'key'?; there is key, limit, "));
+                                       "mean 'key'?; use key, limit, "));
   CHECK(complaint("{window_su}").find("did you mean 'window_s'?") != std::string::npos);
   CHECK(complaint("{now_us} {user}").find("holds {user}") != std::string::npos);
-  CHECK(complaint("{tag}:1").find("'{{}' is a brace that begins no name") != std::string::npos);
+  CHECK(complaint("{tag}:1").find("or '{{}' for a brace") != std::string::npos);
   CHECK(complaint("{}").find("holds {},") != std::string::npos);
   CHECK(complaint("{KEY}").find("holds {KEY},") != std::string::npos);
 }
@@ -114,7 +114,7 @@ TEST_CASE("template: some placeholders tell the time, others do not") {
 TEST_CASE("template: a window that is not whole in its unit is refused") {
   const Limit odd{5, 1500ms, {}}, odder{5, 1500us, {}}, whole{5, 60s, {}};
   CHECK_THROWS_WITH_AS(Template("{key}:{window_s}").require_usable(odd),
-                       "a window of 1500ms is no whole number for {window_s}; write {window}, "
+                       "a window of 1500ms is not a whole number for {window_s}; write {window}, "
                        "{window_ms} or {window_us}",
                        UsageError);
   CHECK_NOTHROW(Template("{window_ms} {window} {now_s}").require_usable(odd));

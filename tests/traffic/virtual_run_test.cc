@@ -10,8 +10,8 @@
 
 #include "redis/private_server.h"
 #include "support/limiters.h"
-#include "traffic/key_memory.h"
 #include "traffic/pattern.h"
+#include "traffic/server_stats.h"
 
 namespace traffic_virtual_run_test {
 

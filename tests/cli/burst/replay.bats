@@ -180,9 +180,9 @@ the time 'hello' cannot be read: 'hello'"
   refused 'cannot open nothing: no such file' --replay nothing
   refused "$BATS_TEST_TMPDIR is a folder" --replay "$BATS_TEST_TMPDIR"
   : >empty
-  refused 'no request in empty: nothing is in it' --replay empty
+  refused 'no request in empty: it is empty' --replay empty
   head -c 1000 /bin/ls >binary
-  refused 'binary:1: this is in none of the formats' --replay binary
+  refused 'binary:1: this is in none of the known formats' --replay binary
   refused 'no request in epoch.log: 5 of 5 lines are bad' --replay epoch.log --format combined
   # One that is empty among others is no harm.
   run -0 rlctl burst --replay empty epoch.log "${two[@]}" --json
@@ -217,7 +217,7 @@ the time 'hello' cannot be read: 'hello'"
   refused '--format: time field' --replay epoch.log --format combined --time-field t
   refused '--suggest must be a share like 1%' --replay epoch.log --suggest 1
   refused "file's name is empty" --replay ''
-  refused 'standard input can be read once only' --replay - -
+  refused 'standard input can be read only once' --replay - -
   refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
   echo 'return 1' >one.lua
   refused 'there is none of a script' --replay epoch.log --suggest 1% --script one.lua --args '{now}'

@@ -139,7 +139,7 @@ LUA
 @test "a script that calls TIME is noticed under a virtual clock, and runs under the real one" {
   echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
   run -2 rlctl burst --script time.lua --args '{now}'
-  assert_line --partial "time.lua calls TIME: it goes by the server's clock, not by the virtual one; use --clock real"
+  assert_line --partial "time.lua calls TIME: it uses the server's clock, not the virtual one; use --clock real"
   run -0 rlctl burst --clock real --limit 5/1s --script time.lua -q
 }
 
@@ -159,9 +159,9 @@ LUA
   refused 'has a quote that is not closed' --script count.lua --args "'{now}"
   refused "--allowed-when: a script allows when its reply is nonzero, zero, nil, <=limit or always, not 'yes'" \
     --script count.lua --allowed-when yes
-  refused "--delay-unit: a wait is counted in s, ms or us, not 'm'" --script count.lua --delay-unit m
-  refused '--delay-unit: a reply that allows when it is nonzero is no wait' --script count.lua --delay-unit s
-  refused 'a window of 1500ms is no whole number for {window_s}' --script count.lua \
+  refused "--delay-unit: the unit of a wait is s, ms or us, not 'm'" --script count.lua --delay-unit m
+  refused '--delay-unit: a reply that allows when it is nonzero cannot be a wait' --script count.lua --delay-unit s
+  refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
     --args '{window_s} {now}' --limit 5/1500ms
   refused '--model decides without a server' --script count.lua --args '{now}' --model
 }

@@ -61,7 +61,7 @@ refused() {
   refused '--burst says nothing without --limit' a.lua a --burst 5 --trace
   refused '--cost says nothing' a.lua a --cost 5 --trace
   refused 'a script that is called with --keys and --args takes one --limit' a.lua a --args '{limit}' --limit 5/60s --limit 6/60s --trace
-  refused '--args: a window of 1500ms is no whole number for {window_s}' a.lua a --args '{window_s}' \
+  refused '--args: a window of 1500ms is not a whole number for {window_s}' a.lua a --args '{window_s}' \
     --limit 1/1500ms --trace
 }
 

@@ -408,10 +408,10 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   cli RPUSH bad 1700000000000000 hello 1700000000000001
   run -5 --separate-stderr rlctl inspect gcra bad
   assert_line --regexp '^key        gcra '
-  assert_equal "$stderr" "rlctl: inspect: 'bad': an entry is no time: 'hello'"
+  assert_equal "$stderr" "rlctl: inspect: 'bad': an entry is not a time: 'hello'"
   run -5 --separate-stderr rlctl inspect bad gcra --json
   assert_equal "$(jq -r .key <<<"$output")" gcra
-  assert_equal "$(jq -r .error.message <<<"$stderr")" "'bad': an entry is no time: 'hello'"
+  assert_equal "$(jq -r .error.message <<<"$stderr")" "'bad': an entry is not a time: 'hello'"
 }
 
 @test "what was read before the server went away is shown" {

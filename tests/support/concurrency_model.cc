@@ -1,4 +1,4 @@
-#include "limiter/model/concurrency.h"
+#include "support/concurrency_model.h"
 
 #include <algorithm>
 #include <vector>

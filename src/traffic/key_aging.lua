@@ -1,0 +1,56 @@
+-- Virtual time for TTLs: keeps real time from the keys of the last request, and takes the virtual time
+-- that has passed from those of the next.
+--
+--   KEYS[1]             the hash in which the virtual end of each key stands
+--   KEYS[2 .. 1+count]  the keys of the last request
+--   KEYS[2+count ..]    the keys of the next request
+--   ARGV   1 count   how many of KEYS are the last request's; -1: age every key of the database
+--          2 before  the time of the last request, virtual µs
+--          3 after   the time of the next request, virtual µs
+--          4 slack   µs by which keys end later
+--   Reply  none
+
+local hash, count = KEYS[1], tonumber(ARGV[1])
+local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local spare = 3600000  -- ms
+local late = 10        -- ms, by which a TTL that nobody set may have become shorter
+local last = 5         -- ms, at least, for the request that comes then
+
+-- In whole ms.
+local function until_end(ends, now)
+  return math.max(math.ceil((ends + slack - now) / 1000), last)
+end
+
+local function pause(key)
+  local left = redis.call('PTTL', key)
+  if left < 0 then return redis.call('HDEL', hash, key) end
+  local ends = tonumber(redis.call('HGET', hash, key) or nil)
+  local was = ends and until_end(ends, before)
+  if not was or left > was or left <= was - late then
+    local step = left >= 1000 and 10 or left >= 100 and 5 or 1
+    ends = before + math.ceil(left / step) * step * 1000
+    redis.call('HSET', hash, key, string.format('%.0f', ends))
+  end
+  redis.call('PEXPIRE', key, left + spare)
+end
+
+local function resume(key)
+  local ends = tonumber(redis.call('HGET', hash, key) or nil)
+  if not ends then return end
+  if after < ends + slack then return redis.call('PEXPIRE', key, until_end(ends, after)) end
+  redis.call('UNLINK', key)
+  redis.call('HDEL', hash, key)
+end
+
+if count < 0 then
+  for _, key in ipairs(redis.call('KEYS', '*')) do
+    if key ~= hash then
+      pause(key)
+      resume(key)
+    end
+  end
+else
+  for i = 2, 1 + count do pause(KEYS[i]) end
+  for i = 2 + count, #KEYS do resume(KEYS[i]) end
+end
+redis.call('PEXPIRE', hash, 2 * spare)
