@@ -27,7 +27,7 @@ using std::chrono::microseconds;
 
 // --- Text ----------------------------------------------------------------------------------------
 
-/// More instants are not read by anybody; --json has all.
+/// The most instants that a person reads; --json has all.
 constexpr std::size_t kMostRows = 20;
 
 /// To the µs, since one may be what a limiter errs by: 59.999999 s is not 60 s.
@@ -102,7 +102,7 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
   }
 }
 
-/// What the algorithm promises, so that nobody takes that for a fault.
+/// The algorithm's own promise, so that its use is not mistaken for a fault.
 std::string promise_of(const AdversaryRun& run, const AdversaryReport& report) {
   const auto& algorithm = *run.algorithm;
   std::string text(algorithm.allows_at_most);

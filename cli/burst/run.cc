@@ -49,7 +49,7 @@ void require_costs(const BurstPlan& plan, const replay::Recording& recording) {
   }
 }
 
-/// A decider that asks the scripts, and leaves nothing behind.
+/// A decider that runs a script, and removes its keys afterwards.
 class ScriptRun final : public traffic::Decider {
  public:
   ScriptRun(BurstServer& server, const traffic::Candidate& candidate,

@@ -171,7 +171,7 @@ void add_counts(BurstColumns& columns) {
               [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.denied); });
 }
 
-/// Of a log: who reads it thinks in shares.
+/// For a log, whose readers think in shares.
 void add_share(BurstColumns& columns) {
   columns.add("of all", [](const BurstRun& run) {
     const auto& measured = run.outcome.measured;
@@ -440,9 +440,9 @@ void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstR
   block.row("suggested", "no limit", text);
 }
 
-/// Where one client decides, who asks about requests may have meant clients.
+/// Where few clients cause all denials, a share of clients may have been meant.
 void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstReport& report) {
-  constexpr std::int64_t kFew = 100;  // of so many keys one is meant
+  constexpr std::int64_t kFew = 100;  // one key in this many
   if (!suggestion.chosen || report.plan.suggest->of_keys) return;
   const auto& tried = suggestion.tried[*suggestion.chosen];
   if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kFew) return;
