@@ -23,8 +23,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// Searches begin in a year to come, so that keys that a script lets expire at an instant of the
-/// schedule's live as long as the search.
+/// Searches begin in a future year, so that keys which a script lets expire at an instant of the
+/// schedule live as long as the search.
 constexpr microseconds kYearToCome{
     std::chrono::sys_days{std::chrono::year{2050} / 1 / 1}.time_since_epoch()};
 
@@ -93,10 +93,10 @@ adversary::SearchResult AdversarySession::search(adversary::Trial& trial, std::s
                                  static_cast<std::int64_t>(runs) * of, name_of(candidate), worst));
   };
   return adversary::search(trial,
-                           {.limit = report.limit,
-                            .cost = report.cost,
-                            .budget = report.budget,
-                            .seed = report.seed,
+                           {.limit = report.limit(),
+                            .cost = plan_.request.cost,
+                            .budget = *plan_.adversary_budget,
+                            .seed = plan_.request.seed,
                             .base = report.base,
                             .tick = tick_of(candidate)},
                            invocation_.interrupt, on_progress);
@@ -121,7 +121,7 @@ adversary::SearchResult AdversarySession::search_script(std::size_t number,
   const auto prefix = server_->next_prefix();
   const auto script = traffic::make_script(candidate, keys, prefix);
   const Cleaning cleaning(*server_, candidate, *script);
-  adversary::ScriptTrial trial(server_->connections(1).front(), *script, report.cost,
+  adversary::ScriptTrial trial(server_->connections(1).front(), *script, plan_.request.cost,
                                premises_for(candidate, prefix));
   return search(trial, number, report);
 }
@@ -133,7 +133,7 @@ AdversaryRun AdversarySession::run_one(std::size_t number, const AdversaryReport
                    .tick = tick_of(candidate)};
   if (const auto* told = rounding_of(candidate)) run.told_by = told->name;
   if (plan_.model) {
-    adversary::ModelTrial trial(candidate, report.cost);
+    adversary::ModelTrial trial(candidate, plan_.request.cost);
     run.result = search(trial, number, report);
   } else {
     run.result = search_script(number, report);
@@ -142,17 +142,11 @@ AdversaryRun AdversarySession::run_one(std::size_t number, const AdversaryReport
 }
 
 AdversaryReport search_all(const BurstPlan& plan, Invocation& invocation, bool shows_progress) {
-  AdversaryReport report{.limit = plan.limits.front(),
-                         .cost = plan.request.cost,
-                         .seed = plan.request.seed,
-                         .budget = *plan.adversary_budget,
-                         .base = base_for(plan),
-                         .command = plan.command,
-                         .script = plan.script};
+  AdversaryReport report{.plan = plan, .base = base_for(plan)};
   try {
     AdversarySession(plan, invocation, shows_progress).run(report);
   } catch (const std::exception&) {
-    // What fails after Ctrl-C ends what was to end.
+    // An error after Ctrl-C comes from ending.
     if (invocation.interrupt.signal() == 0) throw;
     report.interrupted = true;
   }

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cli/burst/assertion.h"
+#include "cli/burst/measures.h"
 #include "cli/burst/options.h"
 #include "cli/burst/plan.h"
 #include "cli/command.h"
@@ -10,7 +10,7 @@
 namespace rlctl::cli {
 
 /// `rlctl burst adversary`: searches against each of the plan's limiters, one after the other, and
-/// cleans up as run_burst_plan() does. After Ctrl-C the report is of what was found by then.
+/// cleans up as run_burst() does. After Ctrl-C the report is of what was found by then.
 [[nodiscard]] ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
                                        const std::vector<Assertion>& assertions,
                                        Invocation& invocation);

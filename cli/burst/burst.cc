@@ -3,15 +3,15 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/burst/adversary.h"
-#include "cli/burst/assertion.h"
-#include "cli/burst/data.h"
-#include "cli/burst/latency.h"
+#include "cli/burst/measures.h"
 #include "cli/burst/options.h"
 #include "cli/burst/plan.h"
-#include "cli/burst/session.h"
+#include "cli/burst/report.h"
+#include "cli/burst/run.h"
 #include "cli/burst/svg.h"
 #include "cli/burst/text.h"
 #include "cli/command.h"
@@ -42,10 +42,10 @@ class Reporting {
     if (on_stdout > 0) quiet_ = true;
   }
 
-  /// For run_burst_plan(); empty where nobody wants decisions.
+  /// For run_burst(); empty where no decisions are wanted.
   OnBurstDecision on_decision();
-  /// Writes everything; of a run that was interrupted only what goes to standard output, since a
-  /// file has no place to say so.
+  /// Writes everything; of an interrupted report only what goes to standard output, since a file
+  /// has no place to say so.
   void finish(const BurstReport& report);
 
  private:
@@ -93,7 +93,7 @@ void Reporting::finish(const BurstReport& report) {
   out.flush();
 }
 
-/// Assertions about a run in which the sender fell behind say nothing, so that they do not hold.
+/// Assertions about a run in which the sender fell behind mean nothing, so they do not hold.
 std::vector<std::string> failures(const std::vector<Assertion>& assertions,
                                   const BurstReport& report) {
   auto all = failures_of(assertions, report.runs);
@@ -105,20 +105,37 @@ std::vector<std::string> failures(const std::vector<Assertion>& assertions,
   return all;
 }
 
-ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
+/// Runs the plan and writes the report; after an error or Ctrl-C, of the runs before.
+BurstReport run_and_report(BurstPlan plan, const BurstOptions& options, Invocation& invocation) {
+  Reporting reporting(options, invocation);
+  const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
+  BurstReport report{.plan = std::move(plan)};
+  report.recording = read_recording(report.plan, invocation, shows_progress);
+  try {
+    run_burst(report, invocation, shows_progress, reporting.on_decision());
+  } catch (const std::exception&) {
+    // An error after Ctrl-C comes from ending; before, the finished runs are not to be lost.
+    report.failed = invocation.interrupt.signal() == 0;
+    if (report.failed && report.runs.empty()) throw;
+    report.interrupted = true;
+    reporting.finish(report);
+    if (report.failed) throw;
+    return report;
+  }
+  reporting.finish(report);
+  return report;
+}
+
+ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation) {
   std::vector<Assertion> assertions;
-  const auto plan = make_burst_plan(options, invocation);
+  auto plan = make_burst_plan(options, invocation);
   const auto measures = plan.adversary_budget ? search_measures() : burst_measures();
   for (const auto& text : options.assertions) {
     assertions.push_back(parse_assertion(text, plan.real.has_value(), measures));
   }
   if (plan.adversary_budget) return run_adversary(plan, options, assertions, invocation);
-  Reporting reporting(options, invocation);
-  const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
-  const auto report = run_burst_plan(plan, invocation, shows_progress, reporting.on_decision());
-  reporting.finish(report);
+  const auto report = run_and_report(std::move(plan), options, invocation);
   // After Ctrl-C nothing more is judged: the process ends by the signal.
-  if (report.error) std::rethrow_exception(report.error);
   if (report.interrupted) invocation.interrupt.check();
   return tell_failures(failures(assertions, report), invocation);
 }
@@ -126,7 +143,7 @@ ExitStatus run_burst(const BurstOptions& options, Invocation& invocation) {
 Action add_burst(Options& options) {
   auto target = std::make_shared<BurstOptions>();
   add_burst_options(options, *target);
-  return [target](Invocation& invocation) { return run_burst(*target, invocation); };
+  return [target](Invocation& invocation) { return run_burst_command(*target, invocation); };
 }
 
 }  // namespace

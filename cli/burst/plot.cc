@@ -1,15 +1,14 @@
-#include "cli/burst/plot.h"
+#include "cli/burst/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/burst/scale.h"
+#include "cli/term/bars.h"
 #include "cli/term/style.h"
 #include "cli/term/text_block.h"
 #include "cli/term/time_axis.h"
@@ -18,35 +17,6 @@ namespace rlctl::cli {
 namespace {
 
 using Bins = std::vector<traffic::Timeline::Bin>;
-
-/// The glyphs of a picture, in UTF-8 or in ASCII.
-struct Glyphs {
-  std::array<std::string_view, 9> heights;  ///< how much of a cell is filled
-  std::array<std::string_view, 9> denied;   ///< how many
-  std::string_view none;                    ///< at a time at which nothing came
-  std::string_view side, line, crossing, corner, tick, end, times;
-};
-constexpr Glyphs kUtf8{.heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-                       .denied = {"·", "░", "░", "░", "▒", "▒", "▒", "▓", "▓"},
-                       .none = "·",
-                       .side = "│",
-                       .line = "─",
-                       .crossing = "├",
-                       .corner = "└",
-                       .tick = "┴",
-                       .end = "┘",
-                       .times = "×"};
-constexpr Glyphs kAscii{.heights = {" ", "_", "_", ".", "-", "=", "+", "*", "#"},
-                        .denied = {".", "x", "x", "x", "x", "X", "X", "X", "X"},
-                        .none = ".",
-                        .side = "|",
-                        .line = "-",
-                        .crossing = "+",
-                        .corner = "+",
-                        .tick = "+",
-                        .end = "+",
-                        .times = "x"};
-constexpr std::int64_t kLevels = 8;
 
 constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
 constexpr std::string_view kLimit = " limit";
@@ -61,7 +31,7 @@ constexpr std::size_t kMany = 3;
 std::size_t level_in(double value, double bottom, double top) {
   const auto share = (value - bottom) / (top - bottom);
   return static_cast<std::size_t>(
-      std::clamp(std::ceil(share * kLevels - 1e-9), 0.0, static_cast<double>(kLevels)));
+      std::clamp(std::ceil(share * kGlyphLevels - 1e-9), 0.0, static_cast<double>(kGlyphLevels)));
 }
 
 class Plot {
@@ -101,7 +71,7 @@ Plot::Plot(std::string& out, const BurstReport& report, const Look& look)
     : out_(out),
       report_(report),
       look_(look),
-      glyphs_(look.utf8 ? kUtf8 : kAscii),
+      glyphs_(glyphs(look.utf8)),
       scale_(scale_of(report)) {
   gutter_ = std::max(gutter_, std::to_string(std::max(scale_.limit, scale_.most)).size());
   const auto taken = gutter_ + 2;
@@ -138,9 +108,7 @@ std::string Plot::broken_text(const BurstRun& run) const {
     return fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio), glyphs_.times, of_key,
                        span_text(worst.span));
   };
-  std::string of_key = " of key ";
-  escape_message(of_key, run.worst_key);
-  const auto with_key = text(of_key);
+  const auto with_key = text(" of key " + escaped_message(run.worst_key));
   const bool says_key = traffic_keys(report_) > 1 && display_width(with_key) + 2 <= look_.columns;
   return says_key ? with_key : text("");
 }
@@ -149,8 +117,7 @@ void Plot::append_run(const BurstRun& run) {
   const auto& worst = run.outcome.measured.worst;
   const bool broken = worst.ratio > 1;
   const auto verdict = broken ? broken_text(run) : std::string("never above the limit");
-  std::string name;
-  escape_message(name, run.name);
+  const auto name = escaped_message(run.name);
   const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
   out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
   out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
@@ -201,7 +168,7 @@ void Plot::append_counts(const Bins& bins) {
     return level_in(static_cast<double>(count), 0, static_cast<double>(highest_));
   };
   for (const auto& bin : bins) {
-    allowed += bin.allowed == 0 ? glyphs_.none : glyphs_.heights[level(bin.allowed)];
+    allowed += bin.allowed == 0 ? glyphs_.nothing : glyphs_.heights[level(bin.allowed)];
     denied += glyphs_.denied[level(bin.denied)];
   }
   line(kAllowed, glyphs_.side, tone(allowed, Tone::kGood));
@@ -238,7 +205,7 @@ void Plot::append_notes() {
   if (scale_.has_chart) {
     block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
               keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
-                                     report_.limits.front().limit)
+                                     report_.plan.limits.front().limit)
                        : "against the limit");
   }
   block.row("rows", "requests",

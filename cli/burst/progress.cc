@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/burst/latency.h"
+#include "cli/burst/report.h"
 #include "cli/term/style.h"
 #include "cli/term/terminal.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using traffic::RealProgress;
 
-/// Something the line says; of lower ranks it is left out first.
+/// A part of the line; parts of lower ranks are left out first.
 struct Part {
   int rank;
   std::string text;
@@ -49,9 +49,7 @@ double seconds_in_all(const RunInProgress& run, const RealProgress& progress) {
 std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progress) {
   std::vector<Part> parts;
   if (run.of > 1) parts.push_back({9, fmt::format("{}/{}", run.number + 1, run.of)});
-  std::string name;
-  escape_message(name, run.name);
-  parts.push_back({1, std::move(name)});
+  parts.push_back({1, escaped_message(run.name)});
   if (progress.until_first.count() > 0) {
     const auto left = std::chrono::ceil<std::chrono::seconds>(progress.until_first);
     parts.push_back({10, fmt::format("waiting {} s for the edge of a window", left.count())});
@@ -75,7 +73,7 @@ std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progres
   return parts;
 }
 
-/// How long a run takes where the traffic says it by its time, and not by its requests.
+/// How long a run takes where its time is known, not its number of requests.
 std::optional<double> planned_seconds(const BurstPlan& plan,
                                       const std::optional<std::chrono::microseconds>& length) {
   if (!plan.pattern) {
@@ -86,8 +84,8 @@ std::optional<double> planned_seconds(const BurstPlan& plan,
   const auto& duration = plan.real->is_closed_loop() ? plan.real->duration : plan.request.duration;
   const bool ends_by_requests = plan.request.requests && !plan.real->duration;
   if (ends_by_requests || plan.pattern->rate.empty()) return std::nullopt;
-  constexpr int kWindows = 3;  // what a pattern lasts for unless it is told
-  return std::chrono::duration<double>(duration.value_or(kWindows * plan.request.limit.window))
+  return std::chrono::duration<double>(
+             duration.value_or(traffic::kPatternWindows * plan.request.limit.window))
       .count();
 }
 
@@ -123,10 +121,9 @@ void BurstProgress::suggest(std::size_t number, std::string_view name, double sh
                             std::int64_t limit) {
   if (!progress_.enabled()) return;
   const auto all = static_cast<double>(plan_.candidates.size());
-  std::string shown;
-  escape_message(shown, name);
   progress_.update(fmt::format("{:3.0f}%  of the suggestions; {}: trying {}; Ctrl-C stops",
-                               100 * (static_cast<double>(number) + share) / all, shown, limit));
+                               100 * (static_cast<double>(number) + share) / all,
+                               escaped_message(name), limit));
 }
 
 }  // namespace rlctl::cli

@@ -2,16 +2,34 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <algorithm>
+#include <cmath>
 
 #include "base/shell.h"
-#include "base/text.h"
-#include "cli/burst/latency.h"
+#include "base/time.h"
 
 namespace rlctl::cli {
 namespace {
 
+using std::chrono::microseconds;
+using traffic::Histogram;
+using traffic::Timing;
+
 constexpr int kMostDecimals = 9;
+/// A window of fewer bins than this cannot be seen in them.
+constexpr std::int64_t kBinsOfWindow = 8;
+
+/// "p99 1.2 ms", or the longest where there are too few.
+std::string tail_text(const Histogram& histogram) {
+  const auto p99 = histogram.percentile(kP99);
+  return (p99 ? "p99 " : "at most ") + latency_text(p99.value_or(histogram.max()));
+}
+
+std::int64_t units_in(const traffic::Timeline& departures) {
+  std::int64_t units = 0;
+  for (const auto& bin : departures.bins()) units += bin.allowed;
+  return units;
+}
 
 }  // namespace
 
@@ -39,20 +57,20 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
 }
 
 std::string traffic_text(const BurstReport& report) {
-  if (report.real && report.real->is_closed_loop()) return "as fast as answers come";
-  if (!report.pattern) return "recorded traffic";
-  const auto& rate = report.request.rate;
-  if (rate) return fmt::format("{} {}", rate_text(*rate), report.pattern->rate);
-  return std::string(report.pattern->summary);
+  if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
+  if (!report.plan.pattern) return "recorded traffic";
+  const auto& rate = report.plan.request.rate;
+  if (rate) return fmt::format("{} {}", rate_text(*rate), report.plan.pattern->rate);
+  return std::string(report.plan.pattern->summary);
 }
 
 std::string_view traffic_name(const BurstReport& report) {
-  return report.pattern ? report.pattern->name : "replay";
+  return report.plan.pattern ? report.plan.pattern->name : "replay";
 }
 
 std::int64_t traffic_keys(const BurstReport& report) {
   if (report.recording) return static_cast<std::int64_t>(report.recording->keys());
-  return report.request.keys;
+  return report.plan.request.keys;
 }
 
 std::string ratio_text(double ratio) {
@@ -63,6 +81,128 @@ std::string ratio_text(double ratio) {
     if (ratio == 1 || !reads_one) break;
   }
   return text;
+}
+
+std::int64_t Percentile::needs() const noexcept {
+  return std::llround(static_cast<double>(Histogram::kBeyond) / (1 - percent / 100));
+}
+
+const Histogram& waited_for(const Timing& timing) {
+  return timing.response.count() > 0 ? timing.response : timing.service;
+}
+
+std::string rate_text(double per_second) {
+  return fmt::format("{:.{}f}/s", per_second, per_second < 100 ? 1 : 0);
+}
+
+std::optional<std::string> why_overloaded(const BurstRun& run) {
+  constexpr double kLongEnough = 1;  // seconds, beside which the last answers' time is little
+  const auto& timing = run.outcome.timing;
+  if (!timing || timing->seconds < kLongEnough) return std::nullopt;
+  if (timing->achieved_per_second >= Timing::kKeptUp * timing->sent_per_second) return std::nullopt;
+  return fmt::format(
+      "{}: the server answered {} of {}, so that times grow with the traffic's length", run.name,
+      rate_text(timing->achieved_per_second), rate_text(timing->sent_per_second));
+}
+
+std::optional<std::string> why_invalid(const BurstRun& run) {
+  const auto& timing = run.outcome.timing;
+  if (!timing || timing->is_valid()) return std::nullopt;
+  auto text = fmt::format("{}: the sender fell behind: lag {}, service {}", run.name,
+                          tail_text(timing->lag), tail_text(timing->service));
+  if (timing->sent_per_second < timing->offered_per_second * Timing::kKeptUp) {
+    text += fmt::format(", {} of {} sent", rate_text(timing->sent_per_second),
+                        rate_text(timing->offered_per_second));
+  }
+  return text + "; the times are not to be relied on";
+}
+
+BurstScale scale_of(const BurstReport& report) {
+  const auto& limit = report.plan.limits.front();
+  const auto keys = traffic_keys(report);
+  BurstScale scale{.window = limit.window, .has_chart = report.plan.pattern || keys == 1};
+  scale.limit = scale.has_chart ? limit.limit * keys : limit.limit;
+  const bool has_edges =
+      report.plan.pattern && (!report.plan.real || report.plan.pattern->first_in_window);
+  bool first = true;
+  for (const auto& run : report.runs) {
+    const auto& outcome = run.outcome;
+    scale.most = std::max(
+        scale.most, keys == 1 ? outcome.measured.worst.allowed : units_in(outcome.departures));
+    if (outcome.measured.sent == 0) continue;
+    const auto& timeline = outcome.timeline;
+    const auto begin = timeline.begin() - run.begin;
+    scale.begin = first ? begin : std::min(scale.begin, begin);
+    scale.end = std::max(scale.end, timeline.end() - run.begin);
+    first = false;
+  }
+  if (!has_edges) scale.begin = std::min(scale.begin, microseconds{0});
+  return scale;
+}
+
+TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns) {
+  return make_time_axis(scale.begin, scale.end, scale.window, most_columns);
+}
+
+TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run) {
+  auto own = axis;
+  own.from += run.begin;
+  own.to += run.begin;
+  own.origin += run.begin;
+  return own;
+}
+
+std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run, const TimeAxis& axis) {
+  const auto own = axis_of_run(axis, run);
+  return run.outcome.timeline.resampled(own.from, own.to - std::chrono::microseconds{1},
+                                        own.columns);
+}
+
+std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
+                                           const BurstScale& scale) {
+  if (!scale.has_chart) return {};
+  return allowed_within_window(run.outcome.departures, axis_of_run(axis, run), scale.window);
+}
+
+std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
+                                                const TimeAxis& axis, microseconds window) {
+  const auto in_window = static_cast<std::size_t>(window / timeline.width());
+  const auto& bins = timeline.bins();
+  if (window / timeline.width() < kBinsOfWindow) return {};
+  constexpr std::int64_t kNone = -1;
+  std::vector<std::int64_t> columns(axis.columns, kNone);  // the most in each
+  std::vector<std::int64_t> left(axis.columns, kNone);     // at its end
+  std::int64_t sum = 0;
+  const auto show = [&](std::size_t bin) {
+    const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(bin);
+    auto last = first + timeline.width() - microseconds{1};
+    if (bin + 1 == bins.size()) last = std::min(last, timeline.end());
+    const auto middle = first + (last - first) / 2;
+    if (middle >= axis.to) return false;
+    const auto place = static_cast<std::int64_t>(place_of(axis, middle));
+    const auto column =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(place, 0, std::ssize(columns) - 1));
+    columns[column] = std::max(columns[column], sum);
+    left[column] = sum;
+    return true;
+  };
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    sum += bins[i].allowed;
+    if (i >= in_window) sum -= bins[i - in_window].allowed;
+    if (!show(i)) break;
+  }
+  // What came last leaves the window, too; between the two nothing changes.
+  for (auto i = std::max(in_window, bins.size()); i - in_window < bins.size(); ++i) {
+    sum -= bins[i - in_window].allowed;
+    if (!show(i)) break;
+  }
+  // A column without a bin of its own shows what was left before it.
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] == kNone) columns[i] = before;
+    if (left[i] != kNone) before = left[i];
+  }
+  return columns;
 }
 
 }  // namespace rlctl::cli

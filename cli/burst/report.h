@@ -1,8 +1,8 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/burst/clock.h"
-#include "limiter/limit.h"
+#include "cli/burst/plan.h"
+#include "cli/term/time_axis.h"
 #include "replay/recording.h"
-#include "traffic/foreign_script.h"
 #include "traffic/outcome.h"
-#include "traffic/pattern.h"
 #include "traffic/suggestion.h"
+#include "traffic/timing.h"
 
 namespace rlctl::cli {
 
@@ -27,47 +26,109 @@ struct SearchFindings {
 };
 
 /// What one limiter made of the traffic, with names where traffic::Outcome has numbers of keys.
-/// Names are data: who shows them escapes them.
+/// Names are data: whoever shows them escapes them.
 struct BurstRun {
   std::string name = {};  ///< of the limiter: an algorithm's
   traffic::Outcome outcome = {};
   std::optional<SearchFindings> search = {};  ///< where the traffic is what a search has found
-  /// What its times are told from. Under the real clock one run comes after the other, so that each
-  /// has got its own: when its traffic began, or the window before the edge around which it is. Of
-  /// a log when the first request came. Else 0: all have the same times.
+  /// The origin of its times. Under the real clock one run follows the other, so each has its own:
+  /// when its traffic began, or the window before the edge that it surrounds. With a log, when the
+  /// first request came. Otherwise 0: all runs have the same times.
   std::chrono::microseconds begin{0};
   std::string worst_key = {};  ///< empty where nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
-  std::optional<std::int64_t> burst = {};              ///< that a suggestion was made for, if any
-  std::optional<traffic::Suggestion> suggestion = {};  ///< see BurstReport::suggest
+  std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
+  std::optional<traffic::Suggestion> suggestion = {};  ///< where the plan asks for one
 };
 
-/// All that `rlctl burst` has to tell, in any form.
+/// The results of `rlctl burst`, for every form of output.
 struct BurstReport {
-  const traffic::Pattern* pattern = nullptr;  ///< null: the traffic is the recording's
-  traffic::PatternRequest request = {};  ///< of the pattern; its limit is the first of `limits`
-  std::shared_ptr<const replay::Recording> recording = {};  ///< or none
-  std::optional<traffic::DeniedShare> suggest = {};         ///< what limits were suggested for
-  std::vector<limiter::Limit> limits = {};                  ///< with the burst that was asked for
-  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first run's; or none
-  std::vector<std::string> command = {};  ///< the words of what repeats it, not quoted
-  std::vector<BurstRun> runs = {};        ///< in the order asked for
-  std::optional<RealClock> real = {};     ///< none: the virtual clock
-  std::exception_ptr error = {};          ///< that ended it: the runs are those before; else null
-  bool interrupted = false;  ///< the last run is of the traffic's beginning, or some are missing
+  BurstPlan plan = {};
+  std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
+  std::vector<BurstRun> runs = {};                          ///< in the order of the candidates
+  bool interrupted =
+      false;            ///< the last run covers only the traffic's beginning, or some are missing
+  bool failed = false;  ///< an error interrupted it, not Ctrl-C
 };
 
-/// The same in lines that may be pasted together, of so many columns where that can be: an option
+/// A command in lines that may be pasted together, of at most `columns` where possible: an option
 /// stays with its value.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
 /// "boundary"; "replay" where the traffic is a log's.
 [[nodiscard]] std::string_view traffic_name(const BurstReport& report);
-/// For how many keys it is.
+/// The number of keys in the traffic.
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
-/// What the traffic is, in a few words.
+/// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more digits where these would make it 1 and it is not.
 [[nodiscard]] std::string ratio_text(double ratio);
+/// "1000/s", "12.5/s"
+[[nodiscard]] std::string rate_text(double per_second);
+
+// --- Times of a run under the real clock ---------------------------------------------------------
+
+/// The percentiles that are reported; a fixed list, so that reports can be compared.
+struct Percentile {
+  std::string_view name;   ///< in JSON, CSV and assertions
+  std::string_view title;  ///< as people write it
+  double percent;
+
+  /// The fewest durations that give it, see Histogram::percentile().
+  [[nodiscard]] std::int64_t needs() const noexcept;
+};
+inline constexpr std::array kPercentiles{
+    Percentile{"p50", "p50", 50}, Percentile{"p75", "p75", 75}, Percentile{"p90", "p90", 90},
+    Percentile{"p95", "p95", 95}, Percentile{"p99", "p99", 99}, Percentile{"p99_9", "p99.9", 99.9}};
+
+/// The percentile of the lag by which a run is judged.
+inline constexpr double kP99 = 99;
+
+/// What a caller waits for: the response time; in a closed loop, where nothing is due, the service
+/// time.
+[[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
+
+/// "fixed-window: the server answered 500/s of 1000/s: ..."; none where it kept up, or where the
+/// traffic was too short to tell.
+[[nodiscard]] std::optional<std::string> why_overloaded(const BurstRun& run);
+
+/// "fixed-window: the sender fell behind: ..."; none where the run is valid, or was not timed.
+[[nodiscard]] std::optional<std::string> why_invalid(const BurstRun& run);
+
+// --- Pictures ------------------------------------------------------------------------------------
+
+/// What all panels of a picture share.
+struct BurstScale {
+  /// Of the traffic, as far as it was sent, from where each run begins: BurstRun::begin.
+  std::chrono::microseconds begin{0}, end{0};
+  std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
+  std::int64_t limit = 1;               ///< units, of all keys together
+  std::int64_t most = 0;                ///< units within a window, at most
+  /// Whether what is allowed within a window is drawn. Not of a log with several keys: each asks as
+  /// it likes, so their sum says nothing about the limit of one key.
+  bool has_chart = true;
+};
+
+[[nodiscard]] BurstScale scale_of(const BurstReport& report);
+
+/// The axis of all runs, in at most so many columns.
+[[nodiscard]] TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns);
+/// The same in a run's own time.
+[[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run);
+
+/// A run's requests in the columns of the axis of all runs.
+[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run,
+                                                             const TimeAxis& axis);
+/// The units that it allowed within the last window, in the same columns: see
+/// allowed_within_window(). Empty where they are not drawn.
+[[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
+                                                         const BurstScale& scale);
+
+/// For each column the most requests that were allowed within one window ending there: what a limit
+/// is about. Counted in the timeline's bins, so that it is never more than what really was. Empty
+/// where bins are too coarse for the window.
+[[nodiscard]] std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
+                                                              const TimeAxis& axis,
+                                                              std::chrono::microseconds window);
 
 }  // namespace rlctl::cli

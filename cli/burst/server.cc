@@ -56,7 +56,7 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
   };
   try {
     const auto reply = connection.read();
-    // One who may not ask that is connected all the same.
+    // A user who may not PING is connected all the same.
     const bool failed = reply.is_error() && redis::error_code(reply.text()) != "NOPERM";
     if (failed) throw redis::to_error(reply);
   } catch (const redis::Error& error) {

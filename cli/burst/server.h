@@ -16,28 +16,28 @@
 
 namespace rlctl::cli {
 
-/// The server on which the scripts of a burst run, and what is written there. It is a private one
-/// unless the command line names another; RLCTL_URL and the configuration do not count.
+/// The server on which the scripts of a burst run, and the keys that they write there. It is a
+/// private one unless the command line names another; RLCTL_URL and the configuration do not count.
 class BurstServer {
  public:
   explicit BurstServer(Invocation& invocation);
 
-  /// So many connections, at least one, for all runs: opened by the first call. Where the server is
-  /// not a private one, says on stderr under which prefix is written. Ctrl-C does not break them:
-  /// requests that are on their way then would be executed after their keys are removed, and make
-  /// them anew. The runs look at the interrupt.
+  /// `count` connections, at least one, for all runs: opened by the first call. Where the server is
+  /// not a private one, the prefix of the keys is written to stderr. Ctrl-C does not break the
+  /// connections: the server would execute the requests in flight after their keys are removed, and
+  /// create them again. The runs look at the interrupt.
   ///
-  /// Throws what connecting throws; Interrupted where Ctrl-C comes in between.
+  /// Throws what connecting throws; Interrupted if Ctrl-C comes in between.
   [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
-  /// Nobody else uses the server: all that it holds is of this process.
+  /// Whether everything that the server holds belongs to this process.
   [[nodiscard]] bool is_private() const { return connector_.is_private(); }
-  /// For the keys of the next run: those of an earlier one that could not be removed are not in its
-  /// way.
+  /// For the keys of the next run: it must not meet keys of an earlier one that could not be
+  /// removed.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
-  /// Removes keys; a failure is a warning, since there may be another one on its way already.
+  /// Removes keys; a failure is a warning, since another error may be in flight already.
   void remove(const std::vector<std::string>& keys) noexcept;
-  /// The same for all under the prefix, found by SCAN; nothing on a private server.
+  /// Removes all keys under the prefix, found by SCAN; does nothing on a private server.
   void remove_all() noexcept;
 
  private:
@@ -53,8 +53,8 @@ class BurstServer {
   std::optional<LastWords> last_words_;
 };
 
-/// At its end, whatever that is, the keys that a script has written are removed: one that is not
-/// rlctl's may have made others of those that it was given.
+/// Removes the keys of a script when it is destroyed. A foreign script may have written other keys
+/// than those that it was given.
 class Cleaning {
  public:
   Cleaning(BurstServer& server, const traffic::Candidate& candidate, const traffic::Script& script)

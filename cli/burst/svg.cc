@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/burst/scale.h"
 #include "cli/term/style.h"
 #include "cli/term/time_axis.h"
 
@@ -20,9 +19,9 @@ using Bins = std::vector<traffic::Timeline::Bin>;
 
 // Everything in px, which a viewer scales. The style has no variables: not every viewer knows them.
 constexpr double kWidth = 800, kLeft = 76, kRight = 780;
-constexpr double kHeader = 88;  ///< title, what was asked, legend
-constexpr double kName = 26;    ///< of an algorithm, above its panel
-constexpr double kChart = 110, kGap = 10, kCounts = 44, kBelow = 22;
+constexpr double kHeader = 88;      ///< title, what was asked, legend
+constexpr double kNameHeight = 26;  ///< of an algorithm, above its panel
+constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
@@ -136,7 +135,7 @@ Drawing::Drawing(const BurstReport& report)
       scale_(scale_of(report)),
       axis_(axis_of(scale_, kMostSvgColumns)),
       ticks_(ticks_of(axis_, scale_.window)),
-      caption_(command_lines(report.command, kCaptionLetters)),
+      caption_(command_lines(report.plan.command, kCaptionLetters)),
       most_within_(static_cast<double>(scale_.limit)) {
   for (const auto& run : report.runs) {
     for (const auto count : within_window_of(run, axis_, scale_)) {
@@ -146,8 +145,8 @@ Drawing::Drawing(const BurstReport& report)
       most_at_once_ = std::max(most_at_once_, static_cast<double>(bin.allowed + bin.denied));
     }
   }
-  chart_height_ = scale_.has_chart ? kChart + kGap : 0;
-  panel_height_ = kName + chart_height_ + kCounts + kBelow;
+  chart_height_ = scale_.has_chart ? kChart + kBelowChart : 0;
+  panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
   height_ = kHeader + panel_height_ * static_cast<double>(report.runs.size()) + kAxis +
             kCaptionLine * static_cast<double>(caption_.size()) + 12;
 }
@@ -171,7 +170,7 @@ void Drawing::text(double x, double y, std::string_view classes, std::string_vie
 }
 
 std::string Drawing::title() const {
-  const auto& limit = report_.limits.front();
+  const auto& limit = report_.plan.limits.front();
   return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
                      period_text(limit.window));
 }
@@ -188,11 +187,12 @@ void Drawing::open() {
 }
 
 void Drawing::header() {
-  const auto& request = report_.request;
+  const auto& request = report_.plan.request;
   text(20, 28, "title", title());
-  if (report_.real) text(kRight, 28, "soft end", "real time, " + clock_text(*report_.real));
+  if (report_.plan.real)
+    text(kRight, 28, "soft end", "real time, " + clock_text(*report_.plan.real));
   std::string about(traffic_text(report_));
-  if (report_.pattern) about += fmt::format("; seed {}", request.seed);
+  if (report_.plan.pattern) about += fmt::format("; seed {}", request.seed);
   if (report_.recording) {
     about += fmt::format("; {} requests", report_.recording->counts().requests);
   }
@@ -200,7 +200,7 @@ void Drawing::header() {
     about += fmt::format(", {} keys together", keys);
   }
   if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
-  if (!report_.real) about += ", virtual time";
+  if (!report_.plan.real) about += ", virtual time";
   if (report_.interrupted) about += ", interrupted";
   text(20, 48, "soft", about);
   legend(70);
@@ -229,7 +229,7 @@ void Drawing::panel(const BurstRun& run, double top) {
                            : fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
                                          span_text(worst.span), ratio_text(worst.ratio));
   text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);
-  const auto chart_top = top + kName;
+  const auto chart_top = top + kNameHeight;
   const auto counts_top = chart_top + chart_height_;
   edges(chart_top, counts_top + kCounts);
   if (scale_.has_chart) chart(run, chart_top);
@@ -299,7 +299,7 @@ void Drawing::axis(double y) {
   text((kLeft + kRight) / 2, y + 36, "soft middle",
        axis_.is_about_edge ? "time from the edge of a window"
        : report_.recording ? "time from the first request"
-       : report_.real      ? "time from the beginning"
+       : report_.plan.real ? "time from the beginning"
                            : "time from the beginning of a window");
 }
 

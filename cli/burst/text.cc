@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/burst/columns.h"
-#include "cli/burst/plot.h"
-#include "cli/burst/replay.h"
-#include "cli/burst/scale.h"
-#include "cli/burst/suggestion.h"
-#include "cli/burst/times.h"
+#include "cli/replay.h"
 #include "cli/script_options.h"
-#include "cli/term/sheet.h"
+#include "cli/term/bars.h"
 #include "cli/term/style.h"
+#include "cli/term/table.h"
 #include "cli/term/text_block.h"
 #include "cli/term/time_axis.h"
 
@@ -22,8 +24,51 @@ namespace rlctl::cli {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+using traffic::Histogram;
+using traffic::Suggestion;
+using traffic::Timing;
 
-constexpr std::size_t kMostDeniedShown = 3;
+/// The cell of a value that is unknown, or does not exist.
+constexpr std::string_view kNoValue = "-";
+
+/// A run's name, as it may stand on a terminal.
+std::string shown_name(const BurstRun& run) {
+  return escaped_message(run.name);
+}
+
+/// "2.770 %"; more than nothing never reads as nothing.
+std::string percent_text(double share) {
+  constexpr double kLeast = 0.001;
+  const double percent = 100 * share;
+  return percent > 0 && percent < kLeast ? fmt::format("<{} %", kLeast)
+                                         : fmt::format("{:.3f} %", percent);
+}
+
+/// A table with a row for each run of a report, headed by its name.
+class BurstColumns {
+ public:
+  /// `title` stands above the names. Both must outlive this.
+  BurstColumns(const BurstReport& report, const Look& look, std::string_view title = {})
+      : report_(report), look_(look) {
+    add(title, shown_name);
+  }
+
+  /// A column; `cell` makes the text for a run.
+  void add(std::string_view title, const std::function<std::string(const BurstRun&)>& cell) {
+    std::vector<std::string> cells;
+    for (const auto& run : report_.runs) cells.push_back(cell(run));
+    table_.add(title, std::move(cells));
+  }
+  void append(std::string& out) const { table_.append(out, look_); }
+
+ private:
+  const BurstReport& report_;
+  const Look& look_;
+  Table table_;
+};
+
+// --- What was sent -------------------------------------------------------------------------------
 
 std::string limits_text(const std::vector<limiter::Limit>& limits) {
   std::string out;
@@ -34,6 +79,37 @@ std::string limits_text(const std::vector<limiter::Limit>& limits) {
   return out;
 }
 
+/// More files are summed up in one line.
+constexpr std::size_t kMostFiles = 8;
+
+std::string lines_text(const replay::LineCounts& counts) {
+  auto text =
+      fmt::format("{} in {}", counted(counts.requests, "request"), counted(counts.lines, "line"));
+  if (counts.bad > 0) text += fmt::format(", {} cannot be read", counts.bad);
+  if (counts.blank > 0) text += fmt::format(", {} blank", counts.blank);
+  return text;
+}
+
+void append_file(TextBlock& block, const replay::RecordedFile& file, std::string_view label) {
+  std::string name;
+  escape_message(name, replay::input_name(file.name));
+  if (file.format == nullptr) {
+    block.row(label, name, "empty");
+  } else {
+    block.row(label, name, fmt::format("{}, {}", file.format->name, lines_text(file.counts)));
+  }
+}
+
+void append_replay_rows(TextBlock& block, const replay::Recording& recording) {
+  const auto& files = recording.files();
+  const auto shown = files.size() > kMostFiles ? kMostFiles - 1 : files.size();
+  for (std::size_t i = 0; i < shown; ++i) append_file(block, files[i], i == 0 ? "replay" : "");
+  if (shown < files.size()) block.row("", fmt::format("and {} files", files.size() - shown));
+  const auto keys = static_cast<std::int64_t>(recording.keys());
+  block.row("requests", fmt::to_string(recording.counts().requests), counted(keys, "key"));
+  block.row("from", instant_text(recording.first()), "to " + instant_text(recording.last()));
+}
+
 /// What is sent, and the limits.
 void append_traffic(TextBlock& block, const BurstReport& report) {
   std::string about;
@@ -42,38 +118,40 @@ void append_traffic(TextBlock& block, const BurstReport& report) {
     const auto cost = report.recording->max_cost();
     if (cost > 1) about = fmt::format("a request costs up to {}", cost);
   } else {
-    const auto& request = report.request;
-    block.row("pattern", report.pattern->name, traffic_text(report));
+    const auto& request = report.plan.request;
+    block.row("pattern", report.plan.pattern->name, traffic_text(report));
     about = fmt::format("seed {}", request.seed);
     if (request.keys > 1) about += fmt::format(", {} keys", request.keys);
     if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
   }
-  block.row("limit", limits_text(report.limits), about);
+  block.row("limit", limits_text(report.plan.limits), about);
 }
 
 void append_header(TextBlock& block, const BurstReport& report) {
   append_traffic(block, report);
-  if (report.script) {
+  if (report.plan.script) {
     std::string name;
-    escape_text(name, report.script->name);
-    block.row("script", name, reading_text(*report.script));
+    escape_text(name, report.plan.script->name);
+    block.row("script", name, reading_text(*report.plan.script));
   }
-  if (report.real) {
-    block.row("clock", "real time", clock_text(*report.real));
+  if (report.plan.real) {
+    block.row("clock", "real time", clock_text(*report.plan.real));
   } else {
     block.row("clock", "virtual time", "latencies not measured");
   }
   if (report.interrupted) {
-    block.row("", block.tone(report.error ? "ended by an error: what was done before it"
-                                          : "interrupted: of the beginning only",
+    block.row("", block.tone(report.failed ? "ended by an error: what was done before it"
+                                           : "interrupted: of the beginning only",
                              Tone::kWarning));
   }
 }
 
+// --- What was decided ----------------------------------------------------------------------------
+
 std::string worst_text(const BurstRun& run, const Look& look) {
   const auto& worst = run.outcome.measured.worst;
   const auto text =
-      fmt::format("{}  {}{}", worst.allowed, ratio_text(worst.ratio), look.utf8 ? "×" : "x");
+      fmt::format("{}  {}{}", worst.allowed, ratio_text(worst.ratio), glyphs(look.utf8).times);
   return toned(text, worst.ratio > 1 ? Tone::kBad : Tone::kGood, look.colour);
 }
 
@@ -93,7 +171,7 @@ void add_counts(BurstColumns& columns) {
               [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.denied); });
 }
 
-/// Of a log: who reads it thinks in shares.
+/// For a log, whose readers think in shares.
 void add_share(BurstColumns& columns) {
   columns.add("of all", [](const BurstRun& run) {
     const auto& measured = run.outcome.measured;
@@ -104,13 +182,13 @@ void add_share(BurstColumns& columns) {
 
 void add_worst(BurstColumns& columns, const BurstReport& report, const Look& look,
                microseconds origin) {
-  const bool one_limit = report.limits.size() == 1;
-  const auto window = report.limits.front().window;
+  const bool one_limit = report.plan.limits.size() == 1;
+  const auto window = report.plan.limits.front().window;
   columns.add(one_limit ? "worst in " + period_text(window) : "worst in a window",
               [&](const BurstRun& run) { return worst_text(run, look); });
   if (!one_limit) {
     columns.add("of", [&](const BurstRun& run) {
-      return limiter::format_limit(report.limits[run.outcome.measured.worst.limit]);
+      return limiter::format_limit(report.plan.limits[run.outcome.measured.worst.limit]);
     });
   }
   columns.add("within", [](const BurstRun& run) {
@@ -185,17 +263,18 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
   if (report.recording) add_worst_minute(columns);
   columns.append(out);
   TextBlock block(out, look);
-  const bool each_its_own = report.real && report.runs.size() > 1;
+  const bool each_its_own = report.plan.real && report.runs.size() > 1;
   block.row("times", origin_text(report, axis),
             each_its_own ? "each run from its own"
                          : instant_text(axis_of_run(axis, report.runs.front()).origin));
 }
 
-/// Which keys were denied most; where there is only one that says nothing.
+/// Which keys were denied most.
 void append_top_denied(TextBlock& block, const BurstReport& report) {
+  constexpr std::size_t kMostShown = 3;
   for (const auto& run : report.runs) {
     std::string text;
-    for (std::size_t i = 0; i < std::min(kMostDeniedShown, run.top_denied.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMostShown, run.top_denied.size()); ++i) {
       if (!text.empty()) text += ", ";
       escape_text(text, run.top_denied[i].first);
       text += fmt::format(" ({})", run.top_denied[i].second);
@@ -217,12 +296,215 @@ void append_top_denied_table(std::string& out, const BurstReport& report, const 
       shares.push_back(fmt::format("{:.1f} %", 100 * static_cast<double>(count) / all));
     }
     out += '\n';
-    Sheet sheet;
-    sheet.add("denied most by " + shown_name(run), std::move(keys));
-    sheet.add("requests", std::move(denied));
-    sheet.add("of all denied", std::move(shares));
-    sheet.append(out, look);
+    Table table;
+    table.add("denied most by " + shown_name(run), std::move(keys));
+    table.add("requests", std::move(denied));
+    table.add("of all denied", std::move(shares));
+    table.append(out, look);
   }
+}
+
+// --- How long it took ----------------------------------------------------------------------------
+
+using TimesOf = const Histogram& (*)(const Timing&);
+
+/// The others are for programs: more do not fit a line.
+constexpr std::array<std::string_view, 4> kShown{"p50", "p90", "p99", "p99_9"};
+
+bool is_shown(const Percentile& percentile) {
+  return std::find(kShown.begin(), kShown.end(), percentile.name) != kShown.end();
+}
+
+nanoseconds rounded(double number) {
+  return nanoseconds{static_cast<std::int64_t>(number)};
+}
+
+std::string time_text(const std::optional<nanoseconds>& time) {
+  return time ? latency_text(*time) : std::string(kNoValue);
+}
+
+/// A column; what was not timed has nothing to say.
+void add_timed(BurstColumns& columns, std::string_view title,
+               const std::function<std::string(const Timing&)>& value) {
+  columns.add(title, [&value](const BurstRun& run) {
+    const auto& timing = run.outcome.timing;
+    return timing ? value(*timing) : std::string(kNoValue);
+  });
+}
+
+void append_times(std::string& out, const BurstReport& report, const Look& look,
+                  std::string_view title, TimesOf times) {
+  BurstColumns columns(report, look, title);
+  add_timed(columns, "n",
+            [&](const Timing& timing) { return fmt::to_string(times(timing).count()); });
+  for (const auto& percentile : kPercentiles) {
+    if (!is_shown(percentile)) continue;
+    add_timed(columns, percentile.title, [&](const Timing& timing) {
+      return time_text(times(timing).percentile(percentile.percent));
+    });
+  }
+  const auto known = [&](const Timing& timing, nanoseconds time) {
+    return times(timing).count() > 0 ? latency_text(time) : std::string(kNoValue);
+  };
+  add_timed(columns, "max",
+            [&](const Timing& timing) { return known(timing, times(timing).max()); });
+  add_timed(columns, "mean",
+            [&](const Timing& timing) { return known(timing, rounded(times(timing).mean_ns())); });
+  columns.append(out);
+}
+
+std::string server_text(const Timing& timing) {
+  if (!timing.server_us_per_call) return std::string(kNoValue);
+  return latency_text(rounded(*timing.server_us_per_call * 1e3));
+}
+
+/// What was sent and answered; on a schedule also whether that is what was to be.
+void append_rates(std::string& out, const BurstReport& report, const Look& look) {
+  BurstColumns columns(report, look, "rates");
+  const bool on_schedule = !report.plan.real->is_closed_loop();
+  const auto rate = [](double per_second) {
+    return per_second > 0 ? rate_text(per_second) : std::string(kNoValue);
+  };
+  if (on_schedule) {
+    add_timed(columns, "offered", [&](const Timing& all) { return rate(all.offered_per_second); });
+  }
+  add_timed(columns, "answered", [&](const Timing& all) { return rate(all.achieved_per_second); });
+  add_timed(columns, "server per call", server_text);
+  if (on_schedule) {
+    add_timed(columns, "lag p99",
+              [](const Timing& all) { return time_text(all.lag.percentile(kP99)); });
+    add_timed(columns, "sender", [&](const Timing& all) {
+      const bool valid = all.is_valid();
+      return toned(valid ? "kept up" : "fell behind", valid ? Tone::kPlain : Tone::kBad,
+                   look.colour);
+    });
+  }
+  columns.append(out);
+}
+
+/// How many answers the percentiles need that some run could not tell; empty where all could.
+std::string needs_text(const BurstReport& report) {
+  std::string text;
+  for (const auto& percentile : kPercentiles) {
+    const auto lacks = [&](const BurstRun& run) {
+      const auto& timing = run.outcome.timing;
+      return timing && timing->service.count() < percentile.needs();
+    };
+    if (!is_shown(percentile)) continue;
+    if (std::none_of(report.runs.begin(), report.runs.end(), lacks)) continue;
+    text += fmt::format("{}{} needs {}", text.empty() ? "" : ", ", percentile.title,
+                        percentile.needs());
+  }
+  return text;
+}
+
+void append_words(std::string& out, const BurstReport& report, const Look& look) {
+  TextBlock block(out, look);
+  if (!report.plan.real->is_closed_loop()) {
+    block.row("response", "from due to answered", "however late it was sent");
+  }
+  block.row("service", "from sent to answered");
+  const auto needs = needs_text(report);
+  if (!needs.empty()) block.row(kNoValue, "too few answers", needs);
+}
+
+void append_burst_times(std::string& out, const BurstReport& report, const Look& look) {
+  if (!report.plan.real->is_closed_loop()) {
+    append_times(out, report, look, "response time",
+                 [](const Timing& timing) -> const Histogram& { return timing.response; });
+    out += '\n';
+  }
+  append_times(out, report, look, "service time",
+               [](const Timing& timing) -> const Histogram& { return timing.service; });
+  out += '\n';
+  append_rates(out, report, look);
+  append_words(out, report, look);
+}
+
+// --- The limit to choose -------------------------------------------------------------------------
+
+std::string limit_text(std::int64_t limit, const BurstReport& report) {
+  return fmt::format("{} per {}", limit, period_text(report.plan.limits.front().window));
+}
+
+void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstReport& report,
+                    const BurstRun& run) {
+  const auto share = denied_share_text(*report.plan.suggest);
+  if (suggestion.chosen) {
+    block.row("suggested", limit_text(suggestion.tried[*suggestion.chosen].limit, report),
+              fmt::format("smallest with at most {} denied", share));
+    return;
+  }
+  auto text = fmt::format("denies at most {}", share);
+  if (run.burst) text += fmt::format(" with a burst of {}", *run.burst);
+  block.row("suggested", "no limit", text);
+}
+
+/// Where few clients cause all denials, a share of clients may have been meant.
+void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstReport& report) {
+  constexpr std::int64_t kFew = 100;  // one key in this many
+  if (!suggestion.chosen || report.plan.suggest->of_keys) return;
+  const auto& tried = suggestion.tried[*suggestion.chosen];
+  if (tried.keys_denied == 0 || tried.keys_denied > tried.keys / kFew) return;
+  block.row("",
+            fmt::format("{} of {} keys {} all of these denials", tried.keys_denied, tried.keys,
+                        tried.keys_denied == 1 ? "has" : "have"),
+            "keys are counted by --suggest 1%keys");
+}
+
+/// One line for each, to choose from.
+void append_summary(std::string& out, const BurstReport& report, const Look& look) {
+  std::vector<std::string> names, limits, shares, keys;
+  for (const auto& run : report.runs) {
+    if (!run.suggestion) continue;
+    names.push_back(shown_name(run));
+    const auto& [tried, chosen] = *run.suggestion;
+    limits.push_back(chosen ? limit_text(tried[*chosen].limit, report) : "no limit");
+    shares.push_back(chosen ? percent_text(tried[*chosen].share(false)) : std::string(kNoValue));
+    keys.push_back(chosen ? percent_text(tried[*chosen].share(true)) : std::string(kNoValue));
+  }
+  if (names.size() < 2) return;
+  Table table;
+  table.add("suggested", std::move(names));
+  table.add("limit", std::move(limits));
+  table.add("denied", std::move(shares));
+  table.add("keys denied", std::move(keys));
+  table.append(out, look);
+  out += '\n';
+}
+
+void append_tried(std::string& out, const Suggestion& suggestion, const BurstReport& report,
+                  const BurstRun& run, const Look& look) {
+  std::vector<std::string> limits, denied, shares, keys;
+  for (std::size_t i = 0; i < suggestion.tried.size(); ++i) {
+    const auto& tried = suggestion.tried[i];
+    const bool chosen = suggestion.chosen == i;
+    limits.push_back(toned((chosen ? "* " : "  ") + limit_text(tried.limit, report),
+                           chosen ? Tone::kGood : Tone::kPlain, look.colour));
+    denied.push_back(fmt::to_string(tried.denied));
+    shares.push_back(percent_text(tried.share(false)));
+    keys.push_back(fmt::format("{} of {}  {}", tried.keys_denied, tried.keys,
+                               percent_text(tried.share(true))));
+  }
+  Table table;
+  table.add(shown_name(run), std::move(limits));
+  table.add("denied", std::move(denied));
+  table.add("of all", std::move(shares));
+  table.add("keys denied", std::move(keys));
+  table.append(out, look);
+}
+
+void append_suggestions(std::string& out, const BurstReport& report, const Look& look) {
+  if (!report.plan.suggest) return;
+  for (const auto& run : report.runs) {
+    if (!run.suggestion) continue;
+    append_tried(out, *run.suggestion, report, run, look);
+    TextBlock block(out, look);
+    append_verdict(block, *run.suggestion, report, run);
+    append_whose(block, *run.suggestion, report);
+    out += '\n';
+  }
+  append_summary(out, report, look);
 }
 
 }  // namespace
@@ -245,7 +527,7 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
       }
     }
     out += '\n';
-    if (report.real) {
+    if (report.plan.real) {
       append_burst_times(out, report, look);
       out += '\n';
     }
@@ -253,7 +535,7 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
     append_burst_plot(out, report, look);
     out += '\n';
   }
-  append_pasteable(out, report.command, look);
+  append_pasteable(out, report.plan.command, look);
 }
 
 }  // namespace rlctl::cli

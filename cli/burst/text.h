@@ -8,11 +8,18 @@
 
 namespace rlctl::cli {
 
+// A report for people.
+
 /// A command as it may be pasted into a shell, in as many lines as it takes.
 void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
 
 /// Appends a report as people read it: what was asked, a table, the picture, and the command that
 /// repeats it.
 void append_burst_text(std::string& out, const BurstReport& report, const Look& look);
+
+/// Appends the picture of a report, as wide as the terminal: for each algorithm what was allowed
+/// within the last window, against the limit, and a row each of what was allowed and denied when;
+/// all on one time axis and one scale. Nothing where nothing was sent.
+void append_burst_plot(std::string& out, const BurstReport& report, const Look& look);
 
 }  // namespace rlctl::cli

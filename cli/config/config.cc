@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "cli/term/table.h"
 #include "limiter/policies.h"
 #include "redis/url.h"
 
@@ -93,33 +93,6 @@ std::string limits_of(const limiter::Policy& policy) {
   return out;
 }
 
-using Row = std::vector<std::string>;
-
-/// Of escaped text: characters, each of them taken for one column wide.
-std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-/// Columns as wide as what stands in them; of the last one nothing is filled up.
-void append_rows(std::string& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(row[i]));
-    }
-  }
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      out += row[i];
-      if (i + 1 < row.size()) out.append(widths[i] - display_width(row[i]) + 2, ' ');
-    }
-    out += '\n';
-  }
-}
-
 std::string one_word(std::string_view text) {
   std::string out;
   escape_text(out, text);
@@ -133,11 +106,13 @@ void show_text(const ConnectionSettings& settings, std::span<const limiter::Poli
   };
   const auto& file = invocation.configuration.get().file;
   auto& out = invocation.out.buffer();
-  append_rows(out, {{"file", file.empty() ? "none" : one_word(file)},
-                    {"url", one_word(redis::display(settings.url)), origin(settings.url_from)},
-                    {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}});
+  append_rows(out,
+              std::vector<Cells>{
+                  {"file", file.empty() ? "none" : one_word(file)},
+                  {"url", one_word(redis::display(settings.url)), origin(settings.url_from)},
+                  {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}});
   if (policies.empty()) return;
-  std::vector<Row> rows{{"policy", "key", "algorithm", "limit", "burst"}};
+  std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst"}};
   for (const auto* policy : policies) {
     rows.push_back({one_word(policy->name), one_word(policy->key),
                     std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy)});

@@ -9,16 +9,39 @@
 namespace rlctl::cli {
 namespace {
 
-constexpr std::string_view kBlocks[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::string_view kShades[] = {".", ":", "-", "=", "+", "*", "#", "%", "@"};
-constexpr std::int64_t kLevels = 8;
+constexpr Glyphs kUtf8{.bars = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+                       .heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+                       .denied = {"·", "░", "░", "░", "▒", "▒", "▒", "▓", "▓"},
+                       .nothing = "·",
+                       .full = "█",
+                       .empty = "░",
+                       .side = "│",
+                       .line = "─",
+                       .crossing = "├",
+                       .corner = "└",
+                       .tick = "┴",
+                       .end = "┘",
+                       .times = "×"};
+constexpr Glyphs kAscii{.bars = {".", ":", "-", "=", "+", "*", "#", "%", "@"},
+                        .heights = {" ", "_", "_", ".", "-", "=", "+", "*", "#"},
+                        .denied = {".", "x", "x", "x", "x", "X", "X", "X", "X"},
+                        .nothing = ".",
+                        .full = "#",
+                        .empty = "-",
+                        .side = "|",
+                        .line = "-",
+                        .crossing = "+",
+                        .corner = "+",
+                        .tick = "+",
+                        .end = "+",
+                        .times = "x"};
 
-/// 0 for none alone, kLevels for the highest.
+/// 0 for none alone, kGlyphLevels for the highest.
 std::size_t level(std::int64_t count, std::int64_t highest) {
   if (count <= 0) return 0;
   const auto share = static_cast<double>(count) / static_cast<double>(highest);
   return static_cast<std::size_t>(
-      std::clamp<std::int64_t>(std::llround(share * kLevels), 1, kLevels));
+      std::clamp<std::int64_t>(std::llround(share * kGlyphLevels), 1, kGlyphLevels));
 }
 
 /// How many digits a duration has, zeros at its end apart, in the unit in which it is shortest.
@@ -34,11 +57,15 @@ void repeat(std::string& out, std::string_view text, std::size_t times) {
 
 }  // namespace
 
+const Glyphs& glyphs(bool utf8) {
+  return utf8 ? kUtf8 : kAscii;
+}
+
 std::string bars_text(std::span<const std::int64_t> counts, bool utf8) {
   std::string out;
   if (counts.empty()) return out;
   const auto highest = *std::max_element(counts.begin(), counts.end());
-  for (const auto count : counts) out += (utf8 ? kBlocks : kShades)[level(count, highest)];
+  for (const auto count : counts) out += glyphs(utf8).bars[level(count, highest)];
   return out;
 }
 
@@ -62,8 +89,8 @@ std::string gauge_text(double share, std::size_t columns, bool utf8) {
   if (share > 0 && share < 1 && columns > 1) filled = std::clamp(filled, 1.0, all - 1);
   const auto full = static_cast<std::size_t>(filled);
   std::string out;
-  repeat(out, utf8 ? "█" : "#", full);
-  repeat(out, utf8 ? "░" : "-", columns - full);
+  repeat(out, glyphs(utf8).full, full);
+  repeat(out, glyphs(utf8).empty, columns - full);
   return out;
 }
 

@@ -1,22 +1,38 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace rlctl::cli {
 
+/// What pictures are made of, in UTF-8 or in ASCII.
+struct Glyphs {
+  std::array<std::string_view, 9> bars;  ///< in one row: nothing, and eight levels
+  std::array<std::string_view, 9>
+      heights;                             ///< how much of a cell is filled, in charts of many rows
+  std::array<std::string_view, 9> denied;  ///< how many
+  std::string_view nothing;                ///< at a time without any requests
+  std::string_view full, empty;            ///< parts of a gauge
+  std::string_view side, line, crossing, corner, tick, end, times;
+};
+inline constexpr std::int64_t kGlyphLevels = 8;
+[[nodiscard]] const Glyphs& glyphs(bool utf8);
+
 /// A row of bars on one scale, the highest full; a point where there is nothing, so that none and
-/// few differ. One column each. Without UTF-8 shades of ASCII.
+/// few differ. Each takes one column. Without UTF-8 shades of ASCII.
 [[nodiscard]] std::string bars_text(std::span<const std::int64_t> counts, bool utf8);
 
-/// Into how many parts to cut a window where `columns` of them fit: as many as fit, or up to half
-/// as many where a part is a rounder number then (60 s in 60 parts of 1 s, not in 69).
+/// The number of parts to cut a window into where `columns` of them fit: as many as fit, or down to
+/// half as many where that makes a part a rounder number (60 s in 60 parts of 1 s, not in 69).
 [[nodiscard]] int bars_for(std::chrono::microseconds window, std::size_t columns);
 
-/// A bar of `columns` columns that is filled to `share`, 0 to 1; full and empty only where it is.
+/// A bar of `columns` columns that is filled to `share`, 0 to 1; it looks full or empty only where
+/// it is.
 [[nodiscard]] std::string gauge_text(double share, std::size_t columns, bool utf8);
 
 }  // namespace rlctl::cli

@@ -6,20 +6,16 @@
 
 namespace rlctl::cli {
 
-/// What a piece of text is, and so how it looks.
+/// The meaning of a piece of text, which decides its colour.
 enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
 
-/// The text, in its colour where there are colours. What it holds must have been escaped.
+/// The text, in its colour where there are colours. It must have been escaped.
 [[nodiscard]] std::string toned(std::string_view text, Tone tone, bool colour);
 
-/// How many columns a text takes on a terminal: UTF-8, in which some characters take two and some
-/// none. What toned() puts around it takes none.
-[[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
-
-/// As much of a line as fits; a colour that was begun is ended.
+/// As much of a line as fits into so many columns; a colour that has begun is ended.
 [[nodiscard]] std::string cut_to_width(std::string_view line, std::size_t columns);
 
-/// Appends so many blanks that `used` columns become `columns`.
+/// Appends blanks until `used` columns have become `columns`.
 void pad(std::string& out, std::size_t used, std::size_t columns);
 
 }  // namespace rlctl::cli

@@ -2,17 +2,19 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace rlctl::cli {
 namespace {
 
-/// Where the third column begins, behind the label.
+/// Where the third column begins, counted from the end of the label.
 constexpr std::size_t kAbout = 23;
 /// Narrower terminals have two columns.
 constexpr std::size_t kNarrow = 60;
-constexpr std::size_t kGap = 2;
+constexpr std::size_t kGapOfRow = 2;
 constexpr std::size_t kIndent = 2;
 
-/// The end of the longest beginning of `text` that fits and can stand alone: behind a comma where
+/// The end of the longest beginning of `text` that fits and can stand alone: after a comma where
 /// there is one, else at a blank, else the first word.
 std::size_t end_of_line(std::string_view text, std::size_t columns) {
   if (display_width(text) <= columns) return text.size();
@@ -26,43 +28,6 @@ std::size_t end_of_line(std::string_view text, std::size_t columns) {
   }
   if (at_blank == 0) return text.size();
   return at_comma > 0 ? at_comma : at_blank;
-}
-
-using Cells = std::vector<std::string>;
-
-std::vector<std::size_t> widths_of(const std::vector<Cells>& lines) {
-  std::vector<std::size_t> widths(lines.front().size(), 0);
-  for (const auto& cells : lines) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(cells[i]));
-    }
-  }
-  return widths;
-}
-
-std::size_t width_of_line(const std::vector<std::size_t>& widths) {
-  std::size_t width = 0;
-  for (const auto column : widths) width += column > 0 ? column + kGap : 0;
-  return width;
-}
-
-/// The first and the last cell to the left, those between to the right.
-std::string in_columns(const Cells& cells, const std::vector<std::size_t>& widths) {
-  std::string line;
-  std::size_t used = 0, column = 0;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (widths[i] == 0) continue;
-    const auto width = display_width(cells[i]);
-    const bool to_left = i == 0 || i + 1 == cells.size();
-    if (width > 0) {
-      const auto begin = to_left ? column : column + widths[i] - width;
-      pad(line, used, begin);
-      line += cells[i];
-      used = begin + width;
-    }
-    column += widths[i] + kGap;
-  }
-  return line;
 }
 
 }  // namespace
@@ -86,7 +51,7 @@ void TextBlock::row(std::string_view label, std::string_view main, std::string_v
   pad(out_, label.size(), kLabel);
   out_ += main;
   const auto used = display_width(main);
-  const auto column = std::max(kAbout, used + kGap);
+  const auto column = std::max(kAbout, used + kGapOfRow);
   const bool beside = look_.columns >= kNarrow && column + display_width(about) <= room();
   if (!about.empty() && beside) {
     pad(out_, used, column);
@@ -102,12 +67,11 @@ void TextBlock::item(std::string_view text) {
 }
 
 void TextBlock::table(const std::vector<Cells>& lines) {
-  if (lines.empty()) return;
-  const auto widths = widths_of(lines);
-  const bool beside = width_of_line(widths) <= look_.columns;
+  const Columns columns(lines, Numbers::kBetweenFirstAndLast);
+  const bool beside = kIndent + columns.width() <= look_.columns;
   for (const auto& cells : lines) {
     if (beside) {
-      item(in_columns(cells, widths));
+      item(columns.line(cells));
     } else {
       stack(cells);
     }
@@ -120,7 +84,7 @@ void TextBlock::stack(const Cells& cells) {
   std::string line;
   for (std::size_t i = 1; i < cells.size(); ++i) {
     if (cells[i].empty()) continue;
-    const auto width = 2 * kIndent + display_width(line) + kGap + display_width(cells[i]);
+    const auto width = 2 * kIndent + display_width(line) + kGapOfRow + display_width(cells[i]);
     if (!line.empty() && width > look_.columns) {
       append_wrapped(line + ",", 2 * kIndent);
       line.clear();

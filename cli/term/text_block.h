@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "cli/term/style.h"
+#include "cli/term/table.h"
 #include "cli/term/terminal.h"
 
 namespace rlctl::cli {
 
-/// Facts as people read them: a label, what it is, and what there is to say about that, in columns:
+/// Facts for people, in columns: a label, a value, and a remark about it:
 ///
 ///     used       5 of 5                 next free in 12.041 s, empty in 59.310 s
 ///
@@ -23,7 +24,7 @@ class TextBlock {
 
   /// How far labels reach.
   static constexpr std::size_t kLabel = 11;
-  /// Columns for what stands behind labels.
+  /// Columns to the right of the labels.
   [[nodiscard]] std::size_t room() const noexcept;
   [[nodiscard]] const Look& look() const noexcept { return look_; }
   [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
@@ -31,18 +32,18 @@ class TextBlock {
   }
 
   void row(std::string_view label, std::string_view main, std::string_view about = {});
-  /// A sentence behind no label.
+  /// A sentence without a label.
   void note(std::string_view text) { row({}, {}, text); }
   /// A line of a list, under the label.
   void item(std::string_view text);
   /// Lines of a list, each of the same number of cells, in columns: the first and the last to the
-  /// left, those between to the right. Where that is too wide, the cells behind the first stand
-  /// below it. Cells may be empty.
-  void table(const std::vector<std::vector<std::string>>& lines);
+  /// left, those between to the right. Where that is too wide, the other cells stand below the
+  /// first. Cells may be empty.
+  void table(const std::vector<Cells>& lines);
 
  private:
   void append_wrapped(std::string_view text, std::size_t indent);
-  void stack(const std::vector<std::string>& cells);
+  void stack(const Cells& cells);
 
   std::string& out_;
   const Look& look_;

@@ -85,4 +85,17 @@ void mask_passwords(char* text, std::size_t size);
 /// "a, b or c"
 [[nodiscard]] std::string one_of(std::span<const std::string_view> words);
 
+// ---- Columns of a terminal ----
+
+/// The start of a text on a terminal: a colour's escape sequence, which takes no column, or a
+/// character.
+struct Glyph {
+  std::size_t bytes = 0, columns = 0;
+};
+/// Of a text that is not empty.
+[[nodiscard]] Glyph glyph_at(std::string_view text) noexcept;
+/// The columns that a text takes on a terminal. It is UTF-8, in which some characters take two
+/// columns and combining ones none; a byte that is not UTF-8 takes one, a colour's sequence none.
+[[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
+
 }  // namespace rlctl

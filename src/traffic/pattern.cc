@@ -18,7 +18,6 @@ namespace {
 __extension__ typedef __int128 Wide;
 
 constexpr microseconds kBoundary{10'000};  // before and after a window's end
-constexpr int kWindows = 3;                // how long a pattern lasts unless told
 constexpr double kMicro = 1e6;
 constexpr double kForever = HUGE_VAL;
 constexpr std::uint32_t kMostKeys = 10'000'000;  // each is in memory
@@ -60,7 +59,7 @@ Rate rate_or(double multiple_of_limit, const PatternRequest& request) {
 
 /// For how many µs a pattern lasts that needs to be told: some windows, unless told.
 double shape_us(const PatternRequest& request) {
-  return as_double(request.duration.value_or(kWindows * request.limit.window));
+  return as_double(request.duration.value_or(kPatternWindows * request.limit.window));
 }
 /// The same for one that can go on until the requests have been made.
 double duration_us(const PatternRequest& request) {

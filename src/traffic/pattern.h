@@ -12,6 +12,9 @@
 
 namespace rlctl::traffic {
 
+/// How many windows a pattern lasts by default.
+inline constexpr int kPatternWindows = 3;
+
 /// What a pattern is made for and of. The same values make the same traffic, on every machine.
 struct PatternRequest {
   limiter::Limit limit = {};  ///< the traffic is laid around its window

@@ -4,10 +4,9 @@ namespace rlctl::traffic {
 
 bool Timing::is_valid() const {
   constexpr double kLagOfService = 0.1;
-  constexpr double kOfOffered = 0.99;
   constexpr double kPercent = 99;
   if (lag.count() == 0) return true;
-  if (sent_per_second < kOfOffered * offered_per_second) return false;
+  if (sent_per_second < kKeptUp * offered_per_second) return false;
   const auto lag_p99 = lag.percentile(kPercent);
   const auto service_p99 = service.percentile(kPercent);
   const bool enough = lag_p99 && service_p99;

@@ -9,6 +9,9 @@ namespace rlctl::traffic {
 /// What a run under the real clock took, on the sender's side. On a schedule, n requests within t
 /// are a rate of (n - 1) / t, what lies between them counts; without one they are n / t.
 struct Timing {
+  /// A sender, or a server, with this share of the rate has kept up.
+  static constexpr double kKeptUp = 0.99;
+
   Histogram service = {};   ///< from sending a request to its answer
   Histogram response = {};  ///< from when it was to be sent to its answer; empty without a schedule
   Histogram lag = {};       ///< from when it was to be sent to sending it; empty without a schedule

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "cli/burst/data.h"
+#include "cli/burst/measures.h"
 #include "cli/burst/svg.h"
 #include "cli/burst/text.h"
 
@@ -10,9 +10,9 @@ namespace rlctl::cli::names_test {
 namespace {
 
 BurstReport report_of(std::string name) {
-  BurstReport report{.pattern = &traffic::patterns().front(),
-                     .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
-                     .command = {"rlctl"}};
+  BurstReport report{.plan = {.pattern = &traffic::patterns().front(),
+                              .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
+                              .command = {"rlctl"}}};
   BurstRun run{.name = std::move(name)};
   run.outcome.timeline.add(std::chrono::seconds{60}, true);
   run.outcome.measured.sent = run.outcome.measured.allowed = 1;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/text.h"
 #include "cli/term/style.h"
 
 namespace rlctl::cli::progress_test {

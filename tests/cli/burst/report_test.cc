@@ -1,11 +1,28 @@
 #include "cli/burst/report.h"
-#include "base/shell.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "base/shell.h"
+
 namespace rlctl::cli::report_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+BurstRun run_with(std::chrono::nanoseconds lag, std::chrono::nanoseconds service, int count) {
+  BurstRun run{.name = "gcra"};
+  auto& timing = run.outcome.timing.emplace();
+  for (int i = 0; i < count; ++i) {
+    timing.lag.add(lag);
+    timing.service.add(service);
+    timing.response.add(lag + service);
+  }
+  return run;
+}
+
+}  // namespace
 
 TEST_CASE("burst report: a ratio reads 1.00 only where it is 1") {
   CHECK(ratio_text(1) == "1.00");
@@ -27,6 +44,40 @@ TEST_CASE("burst report: words that a shell would change are quoted") {
   CHECK(shell_quoted("it's") == "'it'\\''s'");
   CHECK(shell_quoted("").size() == 2);
   CHECK(command_line({"rlctl", "burst", "a b"}) == "rlctl burst 'a b'");
+}
+
+TEST_CASE("burst report: a percentile needs ten that are longer") {
+  for (const auto& percentile : kPercentiles) {
+    traffic::Histogram histogram;
+    for (int i = 1; i < percentile.needs(); ++i) histogram.add(1us);
+    CHECK(!histogram.percentile(percentile.percent));
+    histogram.add(1us);
+    CHECK(histogram.percentile(percentile.percent));
+  }
+}
+
+TEST_CASE("burst report: why a run is not valid is said in numbers") {
+  CHECK(why_invalid(run_with(1us, 1ms, 2000)) == std::nullopt);
+  CHECK(why_invalid(BurstRun{}) == std::nullopt);
+  CHECK(why_invalid(run_with(1200us, 100us, 2000)) ==
+        "gcra: the sender fell behind: lag p99 1.20 ms, service p99 100 us; the times are not to "
+        "be relied on");
+  CHECK(why_invalid(run_with(1200us, 100us, 20)) ==
+        "gcra: the sender fell behind: lag at most 1.20 ms, service at most 100 us; the times are "
+        "not to be relied on");
+  auto slow = run_with(1us, 1ms, 2000);
+  slow.outcome.timing->offered_per_second = 1000;
+  slow.outcome.timing->sent_per_second = 812;
+  CHECK(why_invalid(slow) ==
+        "gcra: the sender fell behind: lag p99 1.00 us, service p99 1.00 ms, 812/s of 1000/s sent; "
+        "the times are not to be relied on");
+}
+
+TEST_CASE("burst report: callers wait for the response, and where nothing is due for the service") {
+  auto run = run_with(1ms, 1ms, 1);
+  CHECK(waited_for(*run.outcome.timing).max() == 2ms);
+  run.outcome.timing->response = {};
+  CHECK(waited_for(*run.outcome.timing).max() == 1ms);
 }
 
 }  // namespace rlctl::cli::report_test

@@ -8,9 +8,9 @@ namespace rlctl::cli::svg_test {
 namespace {
 
 BurstReport report_of(std::vector<std::string> command) {
-  BurstReport report{.pattern = &traffic::patterns().front(),
-                     .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
-                     .command = std::move(command)};
+  BurstReport report{.plan = {.pattern = &traffic::patterns().front(),
+                              .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
+                              .command = std::move(command)}};
   BurstRun run{.name = "gcra"};
   run.outcome.timeline.add(std::chrono::seconds{60}, true);
   run.outcome.measured.sent = run.outcome.measured.allowed = 1;

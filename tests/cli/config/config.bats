@@ -353,6 +353,15 @@ api     ä:%s      gcra                10/1s,100/60s  10,100
 out     out       leaky-bucket        1/1s,60/60s    20"
 }
 
+@test "config show: columns are aligned where characters take two columns, or none" {
+  printf '[policy."登录"]\nkey = "用户:%%s"\nlimit = "5/60s"\n[policy."cafe\xcc\x81"]\nkey = "c"\nlimit = "1/s"\n' \
+    >"$users"
+  run -0 rlctl config show
+  assert_line 'policy  key      algorithm           limit  burst'
+  assert_line '登录    用户:%s  sliding-window-log  5/60s  -'
+  assert_line $'cafe\u0301    c        sliding-window-log  1/1s   -'
+}
+
 @test "config show: what is shown of a limit can be given as one" {
   some_policies
   rlctl check -q -u private: --timeout 30s --limit "$(rlctl config show login | awk 'END { print $4 }')" k

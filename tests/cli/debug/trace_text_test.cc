@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/text.h"
 #include "cli/debug/trace_json.h"
 #include "redis/connection.h"
 #include "support/server.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/term/style.h"
 
 namespace rlctl::cli::text_test {

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/text.h"
+
 namespace rlctl::cli::style_test {
 
 TEST_CASE("style: a tone is a colour only where there are colours") {

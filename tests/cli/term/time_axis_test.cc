@@ -1,5 +1,5 @@
 #include "cli/term/time_axis.h"
-#include "cli/burst/scale.h"
+#include "cli/burst/report.h"
 #include "traffic/timeline.h"
 
 #include <doctest/doctest.h>

@@ -1,17 +1,20 @@
-#include "cli/burst/session.h"
+#include "cli/burst/run.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
-#include "cli/burst/latency.h"
 #include "cli/burst/progress.h"
-#include "cli/burst/replay.h"
 #include "cli/burst/server.h"
 #include "cli/option_values.h"
+#include "cli/replay.h"
+#include "cli/term/progress.h"
 #include "cli/warning.h"
+#include "limiter/algorithm.h"
 #include "traffic/decider.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"
@@ -22,7 +25,31 @@
 namespace rlctl::cli {
 namespace {
 
-/// A decider that asks the scripts, and leaves nothing behind.
+constexpr double kMegabyte = 1e6;
+
+std::string reading_progress(std::int64_t bytes, std::int64_t total) {
+  const auto done = static_cast<double>(bytes) / kMegabyte;
+  if (total == 0) return fmt::format("{:.0f} MB read; Ctrl-C stops", done);
+  return fmt::format("{:3.0f}%  of {:.0f} MB read; Ctrl-C stops",
+                     100 * std::min(1.0, static_cast<double>(bytes) / static_cast<double>(total)),
+                     static_cast<double>(total) / kMegabyte);
+}
+
+void require_costs(const BurstPlan& plan, const replay::Recording& recording) {
+  for (const auto& candidate : plan.candidates) {
+    if (candidate.foreign) continue;
+    try {
+      for (const auto& limit : candidate.limits) {
+        limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
+      }
+    } catch (const UsageError& error) {
+      throw UsageError(std::string("--replay: ") + error.what(),
+                       "--cost-field '' takes every request as 1");
+    }
+  }
+}
+
+/// A decider that runs a script, and removes its keys afterwards.
 class ScriptRun final : public traffic::Decider {
  public:
   ScriptRun(BurstServer& server, const traffic::Candidate& candidate,
@@ -65,14 +92,14 @@ RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recor
   return {.traffic = traffic::make_traffic(*plan.pattern, plan.request)};
 }
 
-/// How long a server is away. An answer that refuses it is one, too.
+/// The time to the server and back. A refusal is an answer, too.
 std::chrono::microseconds round_trip_of(redis::Connection& connection) {
   const auto asked = std::chrono::steady_clock::now();
   static_cast<void>(connection.call({"PING"}));
   return std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - asked);
 }
 
-/// So soon that connections and script are just ready for it.
+/// As soon as connections and script are ready.
 RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recording,
                         std::chrono::microseconds round_trip) {
   constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
@@ -98,26 +125,25 @@ std::string_view advice_of(const BurstPlan& plan) {
   return plan.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
 }
 
-/// All runs of a plan.
+/// All runs of a report's plan.
 class Session {
  public:
-  /// `recording` is null where the traffic is a pattern's.
-  Session(const BurstPlan& plan, const replay::Recording* recording, Invocation& invocation,
-          bool shows_progress, const OnBurstDecision& on_decision)
-      : plan_(plan),
-        recording_(recording),
+  Session(BurstReport& report, Invocation& invocation, bool shows_progress,
+          const OnBurstDecision& on_decision)
+      : report_(report),
+        plan_(report.plan),
+        recording_(report.recording.get()),
         invocation_(invocation),
-        progress_(plan, shows_progress, length_of(recording)),
+        progress_(plan_, shows_progress, length_of(recording_)),
         on_decision_(on_decision) {
-    if (!plan.model) server_ = std::make_unique<BurstServer>(invocation);
+    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation);
   }
 
-  /// Appends the runs to the report.
-  void run(BurstReport& report) {
-    for (std::size_t i = 0; i < plan_.candidates.size() && !report.interrupted; ++i) {
-      report.runs.push_back(plan_.real ? run_real(i) : run_virtual(i));
-      const auto& run = report.runs.back();
-      report.interrupted = run.outcome.interrupted;
+  void run() {
+    for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
+      report_.runs.push_back(plan_.real ? run_real(i) : run_virtual(i));
+      const auto& run = report_.runs.back();
+      report_.interrupted = run.outcome.interrupted;
       if (const auto why = why_invalid(run)) {
         warn(fmt::format("warning: {}; use {}, or a machine with nothing else to do", *why,
                          advice_of(plan_)),
@@ -125,7 +151,7 @@ class Session {
       }
       if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
     }
-    if (plan_.suggest && !report.interrupted) suggest(report);
+    if (plan_.suggest && !report_.interrupted) suggest();
   }
 
  private:
@@ -137,14 +163,15 @@ class Session {
   traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic);
   BurstRun run_virtual(std::size_t number);
   BurstRun run_real(std::size_t number);
-  void suggest(BurstReport& report);
+  void suggest();
   static std::optional<std::chrono::microseconds> length_of(const replay::Recording* recording) {
     if (!recording) return std::nullopt;
     return recording->last() - recording->first();
   }
 
+  BurstReport& report_;
   const BurstPlan& plan_;
-  const replay::Recording* recording_;
+  const replay::Recording* recording_;  ///< null where the traffic is a pattern's
   Invocation& invocation_;
   BurstProgress progress_;
   const OnBurstDecision& on_decision_;
@@ -168,7 +195,7 @@ BurstRun Session::run_virtual(std::size_t number) {
   auto outcome = traffic::run_virtually(
       *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision_of(name, *traffic),
       [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });
-  progress_.clear();  // what cleans up may have something to say
+  progress_.clear();  // cleaning up may write a warning
   auto result = with_names(name, std::move(outcome), *traffic);
   result.begin = begin;
   return result;
@@ -195,16 +222,16 @@ BurstRun Session::run_real(std::size_t number) {
       plan_.real->is_closed_loop()
           ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
           : traffic::run_on_schedule(*traffic, run);
-  progress_.clear();  // what cleans up may have something to say
+  progress_.clear();  // cleaning up may write a warning
   auto result = with_names(name, std::move(outcome), *traffic);
   result.begin = plan_.real->is_closed_loop() ? result.outcome.timeline.begin() : begin;
   return result;
 }
 
 /// The runs are there already; Ctrl-C leaves them.
-void Session::suggest(BurstReport& report) {
-  for (std::size_t i = 0; i < report.runs.size(); ++i) {
-    auto& run = report.runs[i];
+void Session::suggest() {
+  for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+    auto& run = report_.runs[i];
     const auto& candidate = plan_.candidates[i];
     run.burst = candidate.limits.front().burst;
     run.suggestion = traffic::suggest_limit(
@@ -217,26 +244,24 @@ void Session::suggest(BurstReport& report) {
 
 }  // namespace
 
-BurstReport run_burst_plan(const BurstPlan& plan, Invocation& invocation, bool shows_progress,
-                           const OnBurstDecision& on_decision) {
-  BurstReport report{.pattern = plan.pattern,
-                     .request = plan.request,
-                     .recording = read_recording(plan, invocation, shows_progress),
-                     .suggest = plan.suggest,
-                     .limits = plan.limits,
-                     .script = plan.script,
-                     .command = plan.command,
-                     .real = plan.real};
-  try {
-    Session(plan, report.recording.get(), invocation, shows_progress, on_decision).run(report);
-  } catch (const std::exception&) {
-    // What fails after Ctrl-C ends what was to end; else the runs that are done are not lost.
-    const bool by_signal = invocation.interrupt.signal() != 0;
-    if (!by_signal && report.runs.empty()) throw;
-    report.interrupted = true;
-    if (!by_signal) report.error = std::current_exception();
-  }
-  return report;
+std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
+                                                        const Invocation& invocation,
+                                                        bool shows_progress) {
+  if (!plan.replay) return nullptr;
+  Progress progress(shows_progress);
+  const auto recording = std::make_shared<const replay::Recording>(
+      *plan.replay, invocation.interrupt, [&](std::int64_t bytes, std::int64_t total) {
+        progress.update(reading_progress(bytes, total));
+      });
+  progress.clear();
+  warn_of_bad_lines(*recording, invocation.command);
+  require_costs(plan, *recording);
+  return recording;
+}
+
+void run_burst(BurstReport& report, Invocation& invocation, bool shows_progress,
+               const OnBurstDecision& on_decision) {
+  Session(report, invocation, shows_progress, on_decision).run();
 }
 
 }  // namespace rlctl::cli

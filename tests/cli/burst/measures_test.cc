@@ -1,0 +1,80 @@
+#include "cli/burst/measures.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace rlctl::cli::measures_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+BurstReport report_of(std::optional<traffic::Timing> timing) {
+  BurstReport report{.plan = {.limits = {{.limit = 10, .window = 60s}}}};
+  report.runs.push_back({.name = "gcra"});
+  report.runs.front().outcome.timing = std::move(timing);
+  return report;
+}
+
+std::string json_of(std::optional<traffic::Timing> timing) {
+  std::string out;
+  append_burst_json(out, report_of(std::move(timing)));
+  return out;
+}
+
+/// The names of the columns, and the row of the only run.
+std::pair<std::string, std::string> csv_of(const BurstReport& report) {
+  std::string out;
+  append_burst_csv(out, report);
+  const auto end = out.find('\n');
+  return {out.substr(0, end), out.substr(end + 1)};
+}
+
+}  // namespace
+
+TEST_CASE("burst timing: without a real clock all is null") {
+  CHECK(holds(json_of({}),
+              R"("bytes_per_key":null,"server_us_per_call":null,"offered_per_second":null,)"
+              R"("achieved_per_second":null,"valid":null,"latency_us":null,"first_denial_us":)"));
+}
+
+TEST_CASE("burst timing: microseconds have three decimals at most, and what too few say is null") {
+  traffic::Timing timing;
+  timing.achieved_per_second = 1234.56789;
+  timing.server_us_per_call = 1.0 / 3;
+  for (int i = 0; i < 30; ++i) timing.service.add(1234ns);
+  const auto json = json_of(timing);
+  CHECK(holds(json, R"("server_us_per_call":0.333,)"));
+  CHECK(holds(json, R"("offered_per_second":null,"achieved_per_second":1234.568,"valid":true)"));
+  CHECK(holds(json, R"("service":{"n":30,"min":1.234,"p50":1.234,"p75":null,)"));
+  CHECK(holds(json, R"("max":1.234,"mean":1.234,"stdev":0},"response":null,"lag":null})"));
+}
+
+TEST_CASE("burst timing: of no answer nothing is known") {
+  CHECK(holds(json_of(traffic::Timing{}), R"("service":{"n":0,"min":null,"p50":null,)"));
+}
+
+TEST_CASE("burst timing: a row of CSV has as many columns as there are names") {
+  const auto commas = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), ',');
+  };
+  auto report = report_of({});
+  const auto [names, row] = csv_of(report);
+  CHECK(commas(row) == commas(names));
+  CHECK(row.find(",virtual,,,") != row.npos);
+  CHECK(row.find_first_of("0123456789", row.find("virtual")) == row.npos);
+  report.plan.real = {.clients = 3, .pipeline = 4};
+  report.runs.front().outcome.timing.emplace().service.add(2ms);
+  const auto [same, timed] = csv_of(report);
+  CHECK(same == names);
+  CHECK(commas(timed) == commas(names));
+  CHECK(holds(timed, ",real,3,4,,,,true,1,2000,,,,,,,2000,2000,0,"));
+}
+
+}  // namespace rlctl::cli::measures_test
