@@ -10,7 +10,6 @@
 #include "cli/burst/progress.h"
 #include "cli/burst/replay.h"
 #include "cli/burst/server.h"
-#include "cli/option_values.h"
 #include "cli/warning.h"
 #include "traffic/decider.h"
 #include "traffic/real_run.h"
