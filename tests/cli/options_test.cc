@@ -120,7 +120,8 @@ TEST_CASE("options: rules of the rows") {
     }
     return "";
   };
-  CHECK(refusal({"--model", "--rate", "9/s"}) == "--rate and --model exclude each other: no server");
+  CHECK(refusal({"--model", "--rate", "9/s"}) ==
+        "--rate and --model exclude each other: no server");
   CHECK(refusal({"--model", "--rate", "9/s", "--rate", "5/s"}).empty());
   CHECK(refusal({"search", "--rate=1/s"}) ==
         "--rate and search exclude each other: it finds the times");
