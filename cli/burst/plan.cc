@@ -24,7 +24,7 @@ using limiter::Algorithm;
 constexpr std::string_view kDefaultLimit = "1000/60s";
 constexpr std::string_view kDefaultAlgorithms = "fixed-window,sliding-window-log";
 constexpr std::string_view kAll = "all";
-constexpr std::int64_t kMostKeys = 10'000'000;
+constexpr std::int64_t kMostPatternKeys = 10'000'000;
 constexpr double kMostSkew = 100;
 constexpr std::string_view kSteady = "steady";
 /// What a closed loop takes its requests from: nobody looks at their times, and they never end.
@@ -197,7 +197,7 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   traffic::PatternRequest request{.limit = limit};
   set_schedule(request, options, clock);
   if (const auto keys = key_count(options)) {
-    request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostKeys));
+    request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostPatternKeys));
   }
   if (options.key_skew) request.key_skew = parse_skew(*options.key_skew);
   if (options.key_skew && request.keys == 1) {
