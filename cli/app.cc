@@ -26,6 +26,7 @@ struct GeneralOptions {
   ConnectionOptions connection;
   std::optional<std::string> config;
   bool json = false;
+  bool short_help = false;
   bool help = false;
   bool version = false;
 };
@@ -44,27 +45,27 @@ void add_general_options(Options& options, GeneralOptions& target) {
   add_connection_options(options, target.connection);
   options.group("General");
   options.value("--config", "FILE", target.config,
-                "configuration (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, else "
-                "/etc/rlctl/config.toml)");
+                "configuration file (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, "
+                "else /etc/rlctl/config.toml)");
   options.flag("--json", target.json, "results and errors as JSON");
-  options.flag("-h,--help", target.help, "show this help");
+  options.flag("-h", target.short_help, "show the usage and the options in brief");
+  options.flag("--help", target.help, "show all help");
   options.flag("-V,--version", target.version, "show the version");
 }
 
-ExitStatus run_without_command(const GeneralOptions& general, Output& out) {
-  if (general.version || general.help) {
-    out.write(general.version ? std::string(kVersionLine) : general_help());
-    return ExitStatus::kDone;
-  }
-  write_stderr(general_help());
-  return ExitStatus::kUsage;
+/// What -V, --help or -h ask for; null: nothing. Short help is the answer to -h alone.
+std::optional<std::string> asked_text(const GeneralOptions& general, const Command* command) {
+  if (general.version) return std::string(kVersionLine);
+  if (!general.help && !general.short_help) return std::nullopt;
+  const auto extent = general.help ? HelpExtent::kAll : HelpExtent::kShort;
+  return command == nullptr ? general_help(extent) : command_help(*command, extent);
 }
 
-std::size_t find_command_word(const Options& options, std::span<const std::string> arguments) {
+std::size_t find_command_word(Options& options, std::span<const std::string> arguments) {
   try {
     return options.find_operand(arguments);
   } catch (const UsageError& error) {
-    throw UsageError(error.what(), "what belongs to a command stands after it");
+    throw UsageError(error.what(), "write the options of a command after it");
   }
 }
 
@@ -75,10 +76,6 @@ bool asks_for_json(std::span<const std::string> arguments) {
     if (argument == "--json") return true;
   }
   return false;
-}
-
-bool has_short_help(std::span<const std::string> arguments) {
-  return std::find(arguments.begin(), arguments.end(), "-h") != arguments.end();
 }
 
 std::vector<std::string> take_arguments(int argc, char** argv) {
@@ -107,7 +104,13 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   const auto at = find_command_word(options, arguments);
   if (at == arguments.size()) {
     options.parse(arguments);
-    return run_without_command(general, out);
+    const auto text = asked_text(general, nullptr);
+    if (text) {
+      out.write(*text);
+      return ExitStatus::kDone;
+    }
+    write_stderr(general_help(HelpExtent::kShort));
+    return ExitStatus::kUsage;
   }
   if (arguments[at] == kHelpCommand) return run_help(arguments.subspan(at + 1), out);
   const Command& command = find_command(arguments[at]);
@@ -121,16 +124,18 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   rest.insert(rest.end(), after.begin(), after.end());
   auto operands = options.parse(rest);
   // To redis-cli -h is the host, and a script would take the help's status 0 for an answer.
-  if (general.help && !operands.empty() && has_short_help(arguments)) {
-    throw UsageError("-h is help and goes with no KEY; the server's name is -H or --host");
+  if (general.short_help && !operands.empty()) {
+    throw UsageError("-h shows help and takes no KEY; name the server with -H or --host");
   }
-  if (general.version || general.help) {
-    out.write(general.version ? std::string(kVersionLine) : command_help(command));
+  if (const auto text = asked_text(general, &command)) {
+    out.write(*text);
     return ExitStatus::kDone;
   }
+  options.require_consistent(operands);
   ConfigurationSource configuration(general.config);
   Invocation invocation{.command = command.name,
                         .operands = std::move(operands),
+                        .options = options,
                         .connection = general.connection,
                         .configuration = configuration,
                         .json = general.json,
@@ -140,10 +145,12 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
 }
 
 ExitStatus App::run_help(std::span<const std::string> arguments, Output& out) {
-  if (arguments.size() > 1) throw UsageError("help: one command is expected");
+  if (arguments.size() > 1)
+    throw UsageError("help takes one command; unexpected argument " + in_quotes(arguments[1]));
   const bool all =
       arguments.empty() || arguments[0].starts_with('-') || arguments[0] == kHelpCommand;
-  out.write(all ? general_help() : command_help(find_command(arguments[0])));
+  out.write(all ? general_help(HelpExtent::kAll)
+                : command_help(find_command(arguments[0]), HelpExtent::kAll));
   return ExitStatus::kDone;
 }
 
@@ -157,7 +164,7 @@ ExitStatus App::report(const std::exception& error) {
   return problem.status;
 }
 
-std::string general_help() {
+std::string general_help(HelpExtent extent) {
   std::string out =
       "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
       "\n"
@@ -170,6 +177,12 @@ std::string general_help() {
   };
   for (const auto* command : kCommands) append_command(command->name, command->summary);
   append_command(kHelpCommand, "show the help of a command");
+  if (extent == HelpExtent::kShort) {
+    return out +
+           "\n"
+           "Options of a command: see rlctl COMMAND -h\n"
+           "Connection and general options: see rlctl --help\n";
+  }
   GeneralOptions ignored;
   Options options;
   add_general_options(options, ignored);
@@ -182,7 +195,7 @@ std::string general_help() {
   return out;
 }
 
-std::string command_help(const Command& command) {
+std::string command_help(const Command& command, HelpExtent extent) {
   std::string out;
   std::string_view synopsis = command.synopsis;
   while (!synopsis.empty()) {
@@ -190,12 +203,13 @@ std::string command_help(const Command& command) {
     out.append(out.empty() ? "Usage: rlctl " : "       rlctl ").append(line).append("\n");
     synopsis.remove_prefix(std::min(line.size() + 1, synopsis.size()));
   }
-  out.append("\n").append(command.about).append("\n");
-  GeneralOptions ignored;
+  const bool all = extent == HelpExtent::kAll;
+  if (all) out.append("\n").append(command.about).append("\n");
   Options options;
   const Action never_run = command.add(options);
-  add_general_options(options, ignored);
-  out.append(options.help());
+  out.append(options.help(!all));
+  out.append("\nConnection and general options: see rlctl --help\n");
+  if (!all) return out;
   if (command.notes != nullptr) out += command.notes();
   out += command.epilogue;
   return out;

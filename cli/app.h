@@ -30,8 +30,9 @@ class App {
   bool json_ = false;         ///< errors as JSON
 };
 
-/// What `rlctl --help` and `rlctl COMMAND --help` show.
-[[nodiscard]] std::string general_help();
-[[nodiscard]] std::string command_help(const Command& command);
+/// -h shows usage and options on one screen; --help shows everything.
+enum class HelpExtent { kShort, kAll };
+[[nodiscard]] std::string general_help(HelpExtent extent);
+[[nodiscard]] std::string command_help(const Command& command, HelpExtent extent);
 
 }  // namespace rlctl::cli

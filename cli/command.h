@@ -15,10 +15,11 @@
 
 namespace rlctl::cli {
 
-/// What a command finds when it runs: its options are in its own struct.
+/// What a command is given when it runs; its options are in its own struct.
 struct Invocation {
   std::string_view command;
   std::vector<std::string> operands;
+  const Options& options;  ///< as they were given
   const ConnectionOptions& connection;
   ConfigurationSource& configuration;
   bool json = false;
@@ -34,11 +35,11 @@ struct Command {
   std::string_view summary;   ///< its line in `rlctl --help`
   std::string_view synopsis;  ///< what follows "Usage: rlctl ", a line each
   std::string_view about;     ///< a paragraph, lines of at most 80 columns
-  std::string_view epilogue;  ///< at the end: exit status, examples
+  std::string_view epilogue;  ///< the end: exit status, examples
   /// Declares the options and returns what runs once they are set. Only the chosen command is
   /// asked; nothing else may happen here, since help calls it too.
   Action (*add)(Options& options) = nullptr;
-  /// What help says between the options and the epilogue, where that is made from a table.
+  /// The part of help between the options and the epilogue that is made from a table.
   std::string (*notes)() = nullptr;
 };
 

@@ -15,15 +15,6 @@ namespace {
 
 constexpr std::string_view kDefaultTimeout = "1s";
 
-int parse_number(const std::string& text, std::string_view name, int least, int most) {
-  const auto value = parse_whole(text, name);
-  if (value < least || value > most) {
-    throw UsageError(std::string(name) + " must be from " + std::to_string(least) + " to " +
-                     std::to_string(most) + ", not '" + text + "'");
-  }
-  return static_cast<int>(value);
-}
-
 redis::Error not_built(const std::string& what) {
   return {redis::Failure::kUnsupported, what + " is not built into this version"};
 }
@@ -69,9 +60,6 @@ void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
 
 void set_address(redis::Url& url, const ConnectionOptions& options) {
   if (options.socket) {
-    if (options.host || options.port) {
-      throw UsageError("--socket and --host or --port name two servers; give one");
-    }
     url.scheme = redis::Scheme::kUnix;
     url.path = *options.socket;
     if (url.path.empty()) throw UsageError("--socket is empty");
@@ -83,16 +71,11 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
   }
   if (options.host) url.host = *options.host;
   if (url.host.empty()) throw UsageError("--host is empty");
-  if (options.port) url.port = parse_number(*options.port, "--port", 1, 65535);
+  if (options.port) url.port = static_cast<int>(parse_between(*options.port, "--port", 1, 65535));
 }
 
 std::chrono::microseconds parse_timeout(const std::string& text) {
-  std::chrono::microseconds timeout{};
-  try {
-    timeout = parse_duration(text);
-  } catch (const UsageError& error) {
-    throw UsageError(std::string("--timeout: ") + error.what());
-  }
+  const auto timeout = parse_time(text, "--timeout");
   if (timeout.count() == 0) throw UsageError("--timeout: '" + text + "' leaves no time to answer");
   return timeout;
 }
@@ -116,35 +99,47 @@ void set_password(ConnectionSettings& settings) {
   if (const auto password = environment("REDISCLI_AUTH")) url.password = *password;
 }
 
-bool changes_url(const ConnectionOptions& options) {
-  return options.host || options.port || options.socket || options.database || options.user;
-}
+constexpr std::string_view kTwoServers = "they name two servers";
 
 }  // namespace
 
+bool names_server(const ConnectionOptions& options) {
+  return options.url || options.host || options.port || options.socket;
+}
+
 void add_connection_options(Options& options, ConnectionOptions& target) {
+  constexpr auto kServer = Repeats::kWithServer;
   options.group("Connection");
-  options.value("-u,--url", "URL", target.url,
-                "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for a "
-                "server of its own (default: $RLCTL_URL, else the configuration's, else "
-                "redis://127.0.0.1:6379)");
-  options.value("-H,--host", "HOST", target.host, "server's name or address");
-  options.value("-p,--port", "PORT", target.port, "server's port");
-  options.value("-s,--socket", "PATH", target.socket, "server's unix socket");
-  options.value("-n,--db", "NUMBER", target.database, "database");
-  options.value("--user", "NAME", target.user, "ACL user");
-  options.flag("--askpass", target.askpass,
-               "ask for the password on the terminal (default: $REDISCLI_AUTH)");
+  options
+      .value("-u,--url", "URL", target.url,
+             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for a "
+             "server of its own (default: $RLCTL_URL, else the configuration's, else "
+             "redis://127.0.0.1:6379)")
+      .repeats(kServer);
+  options.value("-H,--host", "HOST", target.host, "server name or address").repeats(kServer);
+  options.value("-p,--port", "PORT", target.port, "server port").repeats(kServer);
+  options.value("-s,--socket", "PATH", target.socket, "server unix socket")
+      .excludes("--host", kTwoServers)
+      .excludes("--port", kTwoServers)
+      .repeats(kServer);
+  options.value("-n,--db", "NUMBER", target.database, "database").repeats(kServer);
+  options.value("--user", "NAME", target.user, "ACL user").repeats(kServer);
+  options
+      .flag("--askpass", target.askpass,
+            "ask for the password on the terminal (default: $REDISCLI_AUTH)")
+      .repeats(kServer);
   options.value("-a,--pass", "PASSWORD", target.password, "");
-  options.flag("--tls", target.tls,
-               "TLS; this and what belongs to it is not built into this version");
-  options.value("--cacert", "FILE", target.cacert, "TLS: authorities to trust");
-  options.value("--cert", "FILE", target.cert, "TLS: certificate of the client");
-  options.value("--key", "FILE", target.key, "TLS: its private key");
-  options.value("--sni", "NAME", target.sni, "TLS: server's name");
-  options.flag("--insecure", target.insecure, "TLS: do not verify the server");
+  options.flag("--tls", target.tls, "use TLS; no TLS option is supported by this version")
+      .repeats(kServer);
+  options.value("--cacert", "FILE", target.cacert, "TLS: certificate authorities to trust")
+      .repeats(kServer);
+  options.value("--cert", "FILE", target.cert, "TLS: client certificate").repeats(kServer);
+  options.value("--key", "FILE", target.key, "TLS: private key of the client certificate")
+      .repeats(kServer);
+  options.value("--sni", "NAME", target.sni, "TLS: server name").repeats(kServer);
+  options.flag("--insecure", target.insecure, "TLS: do not verify the server").repeats(kServer);
   options.value("--timeout", "TIME", target.timeout,
-                "for connecting, and for each answer (default: the configuration's, else 1s)");
+                "time to connect, and for each answer (default: the configuration's, else 1s)");
 }
 
 ConnectionSettings resolve_connection(const ConnectionOptions& options,
@@ -155,10 +150,12 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
   set_url(settings, options, configuration);
   set_address(url, options);
   redis::require_supported(url);
-  if (options.database) url.database = parse_number(*options.database, "--db", 0, INT_MAX);
+  if (options.database)
+    url.database = static_cast<int>(parse_between(*options.database, "--db", 0, INT_MAX));
   if (options.user) url.user = *options.user;
   set_password(settings);
-  if (changes_url(options)) settings.url_from = Origin::kOption;
+  if (names_server(options) || options.database || options.user)
+    settings.url_from = Origin::kOption;
   set_timeout(settings, options, configuration);
   return settings;
 }

@@ -24,6 +24,8 @@ struct ConnectionOptions {
 };
 
 void add_connection_options(Options& options, ConnectionOptions& target);
+/// Whether --url, --host, --port or --socket is given: on the command line, not elsewhere.
+[[nodiscard]] bool names_server(const ConnectionOptions& options);
 
 /// What they say together with the environment and the configuration file, and where that was
 /// found.

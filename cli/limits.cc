@@ -13,33 +13,41 @@ namespace {
 
 std::string_view algorithm_text() {
   static const std::string kText =
-      "which one, see below; " + std::string(limiter::kDefaultAlgorithm) + " if not given";
+      "algorithm; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
   return kText;
 }
 
 std::string_view burst_text() {
-  static const std::string kText = "how many may come at once in " +
+  static const std::string kText = "requests that may come at once in " +
                                    limiter::algorithm_names(limiter::has_burst, "and") +
-                                   ", for each limit (default: as many as the limit)";
+                                   ", for each limit (default: the limit)";
   return kText;
 }
 
-const limiter::Algorithm& resolve_algorithm(const std::string& name) {
-  if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
-  const auto names = limiter::list_names(limiter::counts_requests);
-  throw UsageError("--algorithm: unknown algorithm " + in_quotes(name) + did_you_mean(name, names),
-                   "it is one of " + limiter::algorithm_names(limiter::counts_requests));
+struct LimitRows {
+  Options::Row& algorithm;
+  Options::Row& burst;
+};
+
+LimitRows add_limit_rows(Options& options, LimitOptions& target) {
+  constexpr std::string_view kItsOwn = "a policy has its own";
+  options.list("--limit", "LIMIT", target.limits,
+               "requests and window: 5/60s, 100/min, 1M/30d; several make one decision, in which "
+               "all must allow");
+  LimitRows rows{options.value("--algorithm", "NAME", target.algorithm, algorithm_text()),
+                 options.value("--burst", "NUMBER", target.burst, burst_text())};
+  options
+      .value("--policy", "NAME", target.policy,
+             "use the limit, algorithm and burst of this policy in the configuration; the operands "
+             "are the arguments of its key")
+      .excludes("--limit", kItsOwn)
+      .excludes("--algorithm", kItsOwn)
+      .excludes("--burst", kItsOwn);
+  return rows;
 }
 
 Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
                        ConfigurationSource& configuration) {
-  const auto refuse = [](std::string_view name) {
-    throw UsageError("--policy and " + std::string(name) +
-                     " exclude each other: a policy has its own");
-  };
-  if (!options.limits.empty()) refuse("--limit");
-  if (options.algorithm) refuse("--algorithm");
-  if (options.burst) refuse("--burst");
   const auto& policy = configuration.policy(*options.policy);
   for (const auto& limit : policy.limits) limiter::require_usable(*policy.algorithm, limit, cost);
   return {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
@@ -48,14 +56,14 @@ Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
 }  // namespace
 
 void add_limit_options(Options& options, LimitOptions& target) {
-  options.list("--limit", "LIMIT", target.limits,
-               "how many in which time: 5/60s, 100/min, 1M/30d; several make one decision, in "
-               "which all must allow");
-  options.value("--algorithm", "NAME", target.algorithm, algorithm_text());
-  options.value("--burst", "NUMBER", target.burst, burst_text());
-  options.value("--policy", "NAME", target.policy,
-                "the limit, algorithm and burst that the configuration has under this name; what "
-                "follows are the arguments of its key");
+  static_cast<void>(add_limit_rows(options, target));
+}
+
+void add_optional_limit_options(Options& options, LimitOptions& target) {
+  constexpr std::string_view kExample = "--limit 5/60s allows 5 in any 60 seconds";
+  auto [algorithm, burst] = add_limit_rows(options, target);
+  algorithm.needs("--limit", "", kExample);
+  burst.needs("--limit", "", kExample);
 }
 
 std::string algorithm_help() {
@@ -80,34 +88,58 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
   if (options.policy) return resolve_policy(options, cost, configuration);
   Limiter result;
   result.algorithm =
-      &resolve_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
-  if (!limiter::counts_requests(*result.algorithm)) {
-    parsed("--algorithm", [&] { limiter::require_usable(*result.algorithm, {}, cost); });
-  }
+      &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
   if (options.limits.empty()) {
     throw UsageError("--limit is missing", "--limit 5/60s allows 5 in any 60 seconds");
   }
-  for (const auto& text : options.limits) {
-    auto limit = parsed("--limit", [&] { return limiter::parse_limit(masked(text)); });
-    if (options.burst) limit.burst = parse_whole(masked(*options.burst), "--burst");
-    limiter::require_usable(*result.algorithm, limit, cost);
-    result.limits.push_back(limit);
-  }
-  // Two limits with the same window would be one key: said now, not at the first request.
-  parsed("--limit", [&] { return limiter::redis_keys("key", result.limits); });
+  result.limits = parse_limits(options.limits, options.burst);
+  for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);
   return result;
+}
+
+std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
+                                         const std::optional<std::string>& burst) {
+  std::vector<limiter::Limit> limits;
+  for (const auto& text : texts) {
+    limits.push_back(parsed("--limit", [&] { return limiter::parse_limit(masked(text)); }));
+    if (burst) limits.back().burst = parse_whole(masked(*burst), "--burst");
+  }
+  // Two limits with the same window would share a key, whichever it is.
+  parsed("--limit", [&] { return limiter::redis_keys("key", limits); });
+  return limits;
+}
+
+const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_view also) {
+  if (const auto* algorithm = limiter::find_algorithm(name)) {
+    if (limiter::counts_requests(*algorithm)) return *algorithm;
+    parsed("--algorithm", [&] { limiter::require_usable(*algorithm, {}); });
+  }
+  auto names = limiter::list_names(limiter::counts_requests);
+  if (!also.empty()) names.push_back(also);
+  throw UsageError("--algorithm: unknown algorithm " + in_quotes(name) + did_you_mean(name, names),
+                   "it is one of " + one_of(names));
 }
 
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                 ConfigurationSource& configuration) {
   if (options.policy || !options.limits.empty()) return resolve_limiter(options, 1, configuration);
-  const auto refuse = [](std::string_view name) {
-    throw UsageError(std::string(name) + " says nothing without --limit",
-                     "--limit 5/60s allows 5 in any 60 seconds");
-  };
-  if (options.algorithm) refuse("--algorithm");
-  if (options.burst) refuse("--burst");
   return std::nullopt;
+}
+
+std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
+                     std::string example, std::string several) {
+  if (limiter.policy != nullptr) {
+    if (operands.size() > limiter::argument_count(*limiter.policy)) {
+      throw UsageError(takes_arguments(*limiter.policy) + but_given(operands));
+    }
+  } else if (operands.empty()) {
+    throw UsageError("no KEY is given", std::move(example));
+  } else if (operands.size() > 1) {
+    throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
+                         ": the second is " + in_quotes(operands[1]),
+                     std::move(several));
+  }
+  return asked_keys(&limiter, operands).front();
 }
 
 std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands) {

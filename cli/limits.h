@@ -23,6 +23,8 @@ struct LimitOptions {
 };
 
 void add_limit_options(Options& options, LimitOptions& target);
+/// The same where a limit need not be given; then --algorithm and --burst require one.
+void add_optional_limit_options(Options& options, LimitOptions& target);
 /// The section of --help that lists what --algorithm takes.
 [[nodiscard]] std::string algorithm_help();
 /// The same for a command with another default, or with none where this is empty.
@@ -40,10 +42,23 @@ struct Limiter {
 [[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
                                       ConfigurationSource& configuration);
 
-/// The same where a limit need not be given: none without --limit and --policy. --algorithm or
-/// --burst alone is a UsageError.
+/// The same where a limit need not be given: none without --limit and --policy.
 [[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                               ConfigurationSource& configuration);
+
+/// The limits of --limit, each with the burst of --burst; no two with the same window. Throws
+/// UsageError.
+[[nodiscard]] std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
+                                                       const std::optional<std::string>& burst);
+/// The algorithm of this name, which counts requests. `also` is another word that the caller takes;
+/// it may be empty. Throws UsageError.
+[[nodiscard]] const limiter::Algorithm& parse_algorithm(const std::string& name,
+                                                        std::string_view also = {});
+
+/// The one key of operands: see asked_keys(). Throws UsageError where there are none or several,
+/// with a hint for each of these.
+[[nodiscard]] std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
+                                   std::string example, std::string several);
 
 /// The keys that operands mean: themselves, or with a policy its template filled with as many of
 /// them as it takes, one key after the other. `limiter` may be null. None without operands, except

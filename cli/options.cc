@@ -1,45 +1,19 @@
 #include "cli/options.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
 #include "base/text.h"
-#include "cli/failure.h"
-
-// The only file that knows CLI11. It keeps the options and binds the values; what is an option and
-// what is its value is decided before it, since version 2.1.2
-// - reports a missing command or option instead of the misspelt one, and extras in reverse;
-// - takes "--opt=" for "--opt NEXT", "-q-json" for "-q --json", and drops an operand "++";
-// - cannot tie an optional value to '=', and accepts values for flags;
-// - splits a value "[a,b]" of a list in two;
-// - with fallthrough takes an operand for a subcommand of that name.
-// So it gets one flat App, and "--name", "value" in pairs.
+#include "base/time.h"
 
 namespace rlctl::cli {
 namespace {
 
-/// One option as help shows it.
-struct OptionSpec {
-  enum class Kind { kFlag, kValue, kList, kOptionalValue };
-  std::string_view group;
-  std::string_view names;       ///< "-q,--quiet"
-  std::string_view value_name;  ///< "LIMIT"; empty for a flag
-  std::string_view help;        ///< empty: not shown
-  Kind kind = Kind::kFlag;
-};
-using Kind = OptionSpec::Kind;
-
 constexpr std::size_t kHelpWidth = 80;
 constexpr std::size_t kHelpColumn = 27;
-
-/// An option of the command line with its value, or an operand.
-struct Token {
-  const OptionSpec* option = nullptr;
-  std::optional<std::string> value;
-};
-
-std::string_view long_name(const OptionSpec& spec) {
-  return spec.names.substr(spec.names.find("--"));
-}
 
 /// Appends `text` in lines that begin at column `indent`, the first of which has been begun.
 void append_wrapped(std::string& out, std::string_view text, std::size_t indent) {
@@ -61,188 +35,221 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t indent)
   out += '\n';
 }
 
-void append_help_line(std::string& out, const OptionSpec& spec) {
-  std::string left = spec.names.starts_with("--") ? "      " : "  ";
-  left += spec.names;
-  if (const auto comma = left.find(','); comma != left.npos) left.insert(comma + 1, " ");
-  if (spec.kind == Kind::kOptionalValue) {
-    left.append("[=").append(spec.value_name).append("]");
-  } else if (!spec.value_name.empty()) {
-    left.append(" ").append(spec.value_name);
-  }
-  out += left;
-  if (left.size() + 2 > kHelpColumn) {
-    out += '\n';
-    left.clear();
-  }
-  out.append(kHelpColumn - left.size(), ' ');
-  append_wrapped(out, spec.help, kHelpColumn);
+/// Up to where a default or a detail begins.
+std::string_view first_clause(std::string_view text) {
+  return text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(". ")}));
 }
-
-}  // namespace
-
-struct Options::State {
-  CLI::App app;
-  std::string_view group;
-  std::vector<OptionSpec> specs;
-  std::vector<const CLI::Option*> bound;  ///< of each spec
-
-  void add(std::string_view names, std::string_view value_name, std::string_view help, Kind kind,
-           CLI::callback_t bind) {
-    auto* option = app.add_option(std::string(names), std::move(bind));
-    option->multi_option_policy(kind == Kind::kList ? CLI::MultiOptionPolicy::TakeAll
-                                                    : CLI::MultiOptionPolicy::TakeLast);
-    specs.push_back({group, names, value_name, help, kind});
-    bound.push_back(option);
-  }
-
-  [[nodiscard]] const OptionSpec* find(const std::string& name) const {
-    const auto* option = app.get_option_no_throw(name);
-    for (std::size_t i = 0; option != nullptr && i < bound.size(); ++i) {
-      if (bound[i] == option) return &specs[i];
-    }
-    return nullptr;
-  }
-
-  [[noreturn]] void unknown(const std::string& name, const std::string& hint = {}) const {
-    std::vector<std::string_view> names;
-    for (const auto& spec : specs) {
-      if (!spec.help.empty()) names.push_back(long_name(spec));
-    }
-    throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
-  }
-
-  std::size_t read_option(std::span<const std::string> arguments, std::size_t at,
-                          std::vector<Token>& tokens) const;
-  std::size_t read_long(std::span<const std::string> arguments, std::size_t at,
-                        std::vector<Token>& tokens) const;
-  std::size_t read_short(std::span<const std::string> arguments, std::size_t at,
-                         std::vector<Token>& tokens) const;
-  std::size_t take_next(std::span<const std::string> arguments, std::size_t at,
-                        const OptionSpec& spec, const std::string& name,
-                        std::vector<Token>& tokens) const;
-};
-
-namespace {
 
 bool is_option(const std::string& argument) {
   return argument.size() > 1 && argument.front() == '-';
 }
 
+std::string with_reason(std::string message, std::string_view why) {
+  if (!why.empty()) message.append(": ").append(why);
+  return message;
+}
+
+/// A value that begins with '-' is bound with '='.
+void append_words(std::vector<std::string>& words, std::string_view name,
+                  const std::string& value) {
+  if (value.size() > 1 && value.front() == '-') {
+    words.push_back(fmt::format("{}={}", name, value));
+  } else {
+    words.insert(words.end(), {std::string(name), value});
+  }
+}
+
+/// A time in microseconds is never so near to January 1970.
+void refuse_seconds(std::chrono::microseconds now) {
+  using std::chrono::microseconds;
+  constexpr microseconds kYears = std::chrono::years{10};
+  const auto today = system_time();
+  for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
+    if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
+    throw UsageError("--now: '" + std::to_string(now.count()) + "' looks like " + name +
+                         " since 1970, but is taken as microseconds",
+                     "date +%s%6N prints those; ISO 8601 is taken too");
+  }
+}
+
 }  // namespace
 
-/// The option's value is the next argument, whatever that looks like.
-std::size_t Options::State::take_next(std::span<const std::string> arguments, std::size_t at,
-                                      const OptionSpec& spec, const std::string& name,
-                                      std::vector<Token>& tokens) const {
-  if (at + 1 == arguments.size()) {
-    throw UsageError("option " + in_quotes(name) + " needs a value: " + name + " " +
-                     std::string(spec.value_name));
-  }
-  tokens.push_back({&spec, arguments[at + 1]});
-  return at + 2;
+// ---- Rows ----
+
+Options::Row& Options::Row::excludes(std::string_view condition, std::string_view why,
+                                     std::string_view hint) {
+  rules.push_back({true, condition, why, hint});
+  return *this;
 }
 
-std::size_t Options::State::read_long(std::span<const std::string> arguments, std::size_t at,
-                                      std::vector<Token>& tokens) const {
-  const std::string& argument = arguments[at];
-  const auto equals = argument.find('=');
-  const auto name = argument.substr(0, equals);
-  const auto* spec = find(name);
-  if (spec == nullptr) unknown(name);
-  if (equals == argument.npos) {
-    if (spec->kind != Kind::kFlag && spec->kind != Kind::kOptionalValue) {
-      return take_next(arguments, at, *spec, name, tokens);
-    }
-    tokens.push_back({spec, std::nullopt});
-    return at + 1;
-  }
-  if (spec->kind == Kind::kFlag) throw UsageError("option " + in_quotes(name) + " takes no value");
-  tokens.push_back({spec, argument.substr(equals + 1)});
-  return at + 1;
+Options::Row& Options::Row::needs(std::string_view condition, std::string_view why,
+                                  std::string_view hint) {
+  rules.push_back({false, condition, why, hint});
+  return *this;
 }
 
-std::size_t Options::State::read_short(std::span<const std::string> arguments, std::size_t at,
-                                       std::vector<Token>& tokens) const {
-  const std::string& argument = arguments[at];
-  for (std::size_t i = 1; i < argument.size(); ++i) {
-    const std::string name{'-', argument[i]};
-    const auto* spec = find(name);
-    if (spec == nullptr) {
-      // "-limit": a long option with one dash too few.
-      const auto whole = argument.substr(0, argument.find('='));
-      if (find("-" + whole) != nullptr) unknown(whole);
-      if (i > 1 || whole.size() == 2) unknown(name);
-      unknown(argument, "a KEY that begins with '-' stands after --");
-    }
-    if (spec->kind == Kind::kFlag) {
-      tokens.push_back({spec, std::nullopt});
-    } else if (i + 1 < argument.size()) {
-      tokens.push_back({spec, argument.substr(i + 1)});
-      break;
-    } else {
-      return take_next(arguments, at, *spec, name, tokens);
-    }
+Options::Row& Options::Row::unless(std::string_view condition) {
+  rules.back().unless.push_back(condition);
+  return *this;
+}
+
+Options::Row& Options::Row::once(std::string_view hint) {
+  is_once = true;
+  once_hint = hint;
+  return *this;
+}
+
+Options::Row& Options::Row::repeats(Repeats at) {
+  when = at;
+  return *this;
+}
+
+std::string_view Options::Row::name() const {
+  return names.substr(names.find(',') + 1);
+}
+
+bool Options::Row::is_named(std::string_view wanted) const {
+  return wanted == name() || wanted == names.substr(0, names.find(','));
+}
+
+void Options::Row::set(std::optional<std::string> text) {
+  if (is_once && given > 0) {
+    throw UsageError(fmt::format("{} may be given only once, but {} follows {}", name(),
+                                 in_quotes(*text), in_quotes(values.back())),
+                     std::string(once_hint));
   }
-  return at + 1;
+  ++given;
+  if (kind != Kind::kList) values.clear();
+  if (text) values.push_back(*text);
+  if (flag != nullptr) *flag = true;
+  if (value != nullptr) *value = text;
+  if (list != nullptr) list->push_back(*text);
+  if (optional_value != nullptr) *optional_value = {.given = true, .value = text};
+}
+
+Options::Row& Options::add(Row::Kind kind, std::string_view names, std::string_view value_name,
+                           std::string_view help) {
+  auto& row = rows_.emplace_back();
+  row.kind = kind;
+  row.group = group_;
+  row.names = names;
+  row.value_name = value_name;
+  row.help = help;
+  return row;
+}
+
+Options::Row& Options::flag(std::string_view names, bool& target, std::string_view help) {
+  auto& row = add(Row::Kind::kFlag, names, "", help);
+  row.flag = &target;
+  return row;
+}
+
+Options::Row& Options::value(std::string_view names, std::string_view value_name,
+                             std::optional<std::string>& target, std::string_view help) {
+  auto& row = add(Row::Kind::kValue, names, value_name, help);
+  row.value = &target;
+  return row;
+}
+
+Options::Row& Options::list(std::string_view names, std::string_view value_name,
+                            std::vector<std::string>& target, std::string_view help) {
+  auto& row = add(Row::Kind::kList, names, value_name, help);
+  row.list = &target;
+  return row;
+}
+
+Options::Row& Options::optional_value(std::string_view names, std::string_view value_name,
+                                      OptionalValue& target, std::string_view help) {
+  auto& row = add(Row::Kind::kOptionalValue, names, value_name, help);
+  row.optional_value = &target;
+  return row;
+}
+
+// ---- Parsing ----
+
+Options::Row* Options::find(std::string_view name) {
+  const auto found = std::find_if(rows_.begin(), rows_.end(),
+                                  [name](const Row& row) { return row.is_named(name); });
+  return found == rows_.end() ? nullptr : &*found;
+}
+
+void Options::throw_unknown(const std::string& name, const std::string& hint) const {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows_) {
+    if (!row.help.empty() && row.name().starts_with("--")) names.push_back(row.name());
+  }
+  throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
 }
 
 /// Reads arguments[at], which is_option(), and its value; returns the index after them.
-std::size_t Options::State::read_option(std::span<const std::string> arguments, std::size_t at,
-                                        std::vector<Token>& tokens) const {
-  return arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
-                                         : read_short(arguments, at, tokens);
+std::size_t Options::read_option(std::span<const std::string> arguments, std::size_t at,
+                                 std::vector<Token>& tokens) {
+  const auto next = arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
+                                                    : read_short(arguments, at, tokens);
+  if (next <= arguments.size()) return next;
+  const auto& argument = arguments[at];
+  const auto name = argument.starts_with("--") ? argument : std::string{'-', argument.back()};
+  throw UsageError(
+      fmt::format("option {} needs a value: {} {}", in_quotes(name), name, find(name)->value_name));
 }
 
-Options::Options() : state_(std::make_unique<State>()) {
-  state_->app.set_help_flag();
-}
-Options::~Options() = default;
-Options::Options(Options&&) noexcept = default;
-Options& Options::operator=(Options&&) noexcept = default;
+// Where an option's value is the next argument, whatever that looks like, and there is none, these
+// return more than arguments.size().
 
-void Options::group(std::string_view title) {
-  state_->group = title;
-}
-
-void Options::flag(std::string_view names, bool& target, std::string_view help) {
-  state_->add(names, "", help, Kind::kFlag,
-              [&target](const CLI::results_t&) { return target = true; });
-}
-
-void Options::value(std::string_view names, std::string_view value_name,
-                    std::optional<std::string>& target, std::string_view help) {
-  state_->add(names, value_name, help, Kind::kValue, [&target](const CLI::results_t& values) {
-    target = values.back();
-    return true;
-  });
-}
-
-void Options::list(std::string_view names, std::string_view value_name,
-                   std::vector<std::string>& target, std::string_view help) {
-  state_->add(names, value_name, help, Kind::kList, [&target](const CLI::results_t& values) {
-    target = values;
-    return true;
-  });
+std::size_t Options::read_long(std::span<const std::string> arguments, std::size_t at,
+                               std::vector<Token>& tokens) {
+  const std::string& argument = arguments[at];
+  const auto equals = argument.find('=');
+  const auto name = argument.substr(0, equals);
+  auto* row = find(name);
+  if (row == nullptr) throw_unknown(name);
+  if (equals != argument.npos) {
+    if (row->kind == Row::Kind::kFlag) {
+      throw UsageError("option " + in_quotes(name) + " takes no value");
+    }
+    tokens.push_back({row, argument.substr(equals + 1)});
+    return at + 1;
+  }
+  if (row->kind == Row::Kind::kFlag || row->kind == Row::Kind::kOptionalValue) {
+    tokens.push_back({row, std::nullopt});
+    return at + 1;
+  }
+  if (at + 1 < arguments.size()) tokens.push_back({row, arguments[at + 1]});
+  return at + 2;
 }
 
-void Options::optional_value(std::string_view names, std::string_view value_name,
-                             OptionalValue& target, std::string_view help) {
-  state_->add(names, value_name, help, Kind::kOptionalValue,
-              [&target](const CLI::results_t& values) {
-                target.given = true;
-                // parse() marks a value by "=", so that none and an empty one differ.
-                if (!values.back().empty()) target.value = values.back().substr(1);
-                return true;
-              });
+std::size_t Options::read_short(std::span<const std::string> arguments, std::size_t at,
+                                std::vector<Token>& tokens) {
+  const std::string& argument = arguments[at];
+  for (std::size_t i = 1; i < argument.size(); ++i) {
+    const std::string name{'-', argument[i]};
+    auto* row = find(name);
+    if (row == nullptr) {
+      // "-limit": a long option with one dash too few.
+      const auto whole = argument.substr(0, argument.find('='));
+      if (find("-" + whole) != nullptr) throw_unknown(whole);
+      if (i > 1 || whole.size() == 2) throw_unknown(name);
+      throw_unknown(argument, "write -- before a KEY that begins with '-'");
+    }
+    if (row->kind == Row::Kind::kFlag) {
+      tokens.push_back({row, std::nullopt});
+    } else if (i + 1 < argument.size()) {
+      tokens.push_back({row, argument.substr(i + 1)});
+      break;
+    } else {
+      if (at + 1 < arguments.size()) tokens.push_back({row, arguments[at + 1]});
+      return at + 2;
+    }
+  }
+  return at + 1;
 }
 
-std::size_t Options::find_operand(std::span<const std::string> arguments) const {
+std::size_t Options::find_operand(std::span<const std::string> arguments) {
   std::vector<Token> ignored;
   std::size_t at = 0;
   while (at < arguments.size() && is_option(arguments[at])) {
     if (arguments[at] == "--") return at + 1;
-    at = state_->read_option(arguments, at, ignored);
+    at = read_option(arguments, at, ignored);
   }
   return at;
 }
@@ -258,36 +265,113 @@ std::vector<std::string> Options::parse(std::span<const std::string> arguments) 
       break;
     }
     if (is_option(arguments[at])) {
-      at = state_->read_option(arguments, at, tokens);
+      at = read_option(arguments, at, tokens);
     } else {
       operands.push_back(arguments[at++]);
     }
   }
-
-  std::vector<std::string> reversed;  // as CLI11 wants it
-  for (auto token = tokens.rbegin(); token != tokens.rend(); ++token) {
-    const bool marked = token->option->kind == Kind::kOptionalValue && token->value;
-    reversed.push_back((marked ? "=" : "") + token->value.value_or(""));
-    reversed.emplace_back(long_name(*token->option));
-  }
-  try {
-    state_->app.parse(std::move(reversed));
-  } catch (const CLI::Error& error) {
-    throw UsageError(error.what());
-  }
+  for (auto& token : tokens) token.row->set(std::move(token.value));
   return operands;
 }
 
-std::string Options::help() const {
-  std::string out;
+// ---- Rules ----
+
+bool Options::holds(std::string_view condition, std::span<const std::string> operands) {
+  if (!condition.starts_with("--")) return operands.size() == 1 && operands[0] == condition;
+  const auto space = condition.find(' ');
+  const auto* row = find(condition.substr(0, space));
+  if (row == nullptr || row->given == 0) return false;
+  return space == condition.npos ||
+         (!row->values.empty() && row->values.back() == condition.substr(space + 1));
+}
+
+void Options::require(bool excludes, std::span<const std::string> operands) {
+  for (const auto& row : rows_) {
+    if (row.given == 0) continue;
+    for (const auto& rule : row.rules) {
+      if (rule.excludes != excludes || holds(rule.condition, operands) != excludes) continue;
+      if (std::any_of(rule.unless.begin(), rule.unless.end(),
+                      [&](auto condition) { return holds(condition, operands); })) {
+        continue;
+      }
+      const auto format = excludes ? "{} and {} exclude each other" : "{} requires {}";
+      throw UsageError(
+          with_reason(fmt::format(fmt::runtime(format), row.name(), rule.condition), rule.why),
+          std::string(rule.hint));
+    }
+  }
+}
+
+void Options::require_consistent(std::span<const std::string> operands) {
+  require(true, operands);
+  require(false, operands);
+}
+
+// ---- What is made of the rows ----
+
+std::vector<std::string> Options::repeated(
+    const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const {
+  std::vector<std::string> words;
+  for (const auto when : {Repeats::kAlways, Repeats::kWithServer}) {
+    if (when == Repeats::kWithServer && !with_server) break;
+    for (const auto& row : rows_) {
+      if (row.when != when) continue;
+      if (row.kind == Row::Kind::kFlag) {
+        if (row.given > 0) words.emplace_back(row.name());
+        continue;
+      }
+      const auto found = resolved.find(row.name());
+      for (const auto& value : found == resolved.end() ? row.values : found->second) {
+        append_words(words, row.name(), value);
+      }
+    }
+  }
+  return words;
+}
+
+std::string Options::help(bool brief) const {
+  std::string out = brief && !rows_.empty() ? "\nOptions:\n" : "";
   std::string_view group;
-  for (const auto& spec : state_->specs) {
-    if (spec.help.empty()) continue;
-    if (spec.group != group) out.append("\n").append(spec.group).append(":\n");
-    group = spec.group;
-    append_help_line(out, spec);
+  for (const auto& row : rows_) {
+    if (row.help.empty()) continue;
+    if (!brief && row.group != group) out.append("\n").append(row.group).append(":\n");
+    group = row.group;
+    std::string left = row.names.starts_with("--") ? "      " : "  ";
+    left += row.names;
+    if (const auto comma = left.find(','); comma != left.npos) left.insert(comma + 1, " ");
+    if (row.kind == Row::Kind::kOptionalValue) {
+      left.append("[=").append(row.value_name).append("]");
+    } else if (!row.value_name.empty()) {
+      left.append(" ").append(row.value_name);
+    }
+    out += left;
+    if (left.size() + 2 > kHelpColumn) {
+      out += '\n';
+      left.clear();
+    }
+    out.append(kHelpColumn - left.size(), ' ');
+    append_wrapped(out, brief ? first_clause(row.help) : row.help, kHelpColumn);
   }
   return out;
+}
+
+// ---- Values ----
+
+std::int64_t parse_between(const std::string& text, std::string_view option, std::int64_t least,
+                           std::int64_t most) {
+  const auto value = parse_whole(masked(text), option);
+  if (value >= least && value <= most) return value;
+  throw UsageError(fmt::format("{} must be from {} to {}, not {}", option, least, most, value));
+}
+
+std::chrono::microseconds parse_time(const std::string& text, std::string_view option) {
+  return parsed(option, [&] { return parse_duration(masked(text)); });
+}
+
+std::chrono::microseconds parse_now(const std::string& text) {
+  const auto now = parsed("--now", [&] { return parse_instant(masked(text)); });
+  refuse_seconds(now);
+  return now;
 }
 
 }  // namespace rlctl::cli

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,45 +19,140 @@ struct OptionalValue {
   std::optional<std::string> value;
 };
 
-/// The options of rlctl and of the one command that was chosen: what they are called, where their
-/// values go, and how a command line is read. Values stay text here; whoever knows what they mean
-/// parses them.
+/// Whether an option belongs to the command line that repeats a run.
+enum class Repeats { kNever, kAlways, kWithServer };
+
+/// The options of rlctl and of the one command that was chosen, a row each: names, value, help,
+/// what it excludes and requires, and whether it repeats. From the rows come the parser, the
+/// refusals, the help and the command line that repeats a run. Values stay text here; the commands
+/// know what they mean.
 ///
-/// As GNU getopt_long does it: options and operands in any order, "--" ends the options, "-p6379",
-/// "-qj", "--opt value", "--opt=value"; the last of a repeated scalar wins. Names may not be
-/// abbreviated, since that would freeze every name.
+/// Parsing follows GNU getopt_long: options and operands in any order, "--" ends the options,
+/// "-p6379", "-qj", "--opt value", "--opt=value"; the last of a repeated scalar wins. Names may not
+/// be abbreviated, since that would freeze every name. The first mistake on the line is reported.
 ///
-/// Names, value names and help texts are not copied. Targets must outlive parse().
+/// This is a parser of rlctl's own because the one in reach, CLI11 2.1.2, gets most of that wrong:
+/// it reports a missing option instead of the misspelt one and extras in reverse, takes "--opt="
+/// for
+/// "--opt NEXT" and "-q-json" for "-q --json", drops an operand "++", splits the value "[a,b]" of a
+/// list, cannot bind an optional value to '=', and takes values for flags. Correcting that in front
+/// of it meant parsing everything twice.
+///
+/// Names, value names, help texts and reasons are not copied. Targets must outlive parse().
 class Options {
  public:
-  Options();
-  ~Options();
-  Options(Options&&) noexcept;
-  Options& operator=(Options&&) noexcept;
+  /// A row, to say more about it. A condition is
+  ///   "--rate"      that option is given
+  ///   "--rate max"  it is given with this value (the last one counts)
+  ///   "adversary"   this word is the only operand
+  class Row {
+   public:
+    /// Refuses both: "--wait and --now exclude each other: WHY". `hint` may be empty, as may `why`.
+    Row& excludes(std::string_view condition, std::string_view why = {},
+                  std::string_view hint = {});
+    /// Refuses it without the other: "--burst requires --limit: WHY".
+    Row& needs(std::string_view condition, std::string_view why = {}, std::string_view hint = {});
+    /// The rule before this one does not apply where this condition holds.
+    Row& unless(std::string_view condition);
+    /// A second one is refused instead of replacing the first: "--match may be given only once".
+    Row& once(std::string_view hint);
+    Row& repeats(Repeats when = Repeats::kAlways);
+
+   private:
+    friend class Options;
+    enum class Kind { kFlag, kValue, kList, kOptionalValue };
+    struct Rule {
+      bool excludes;
+      std::string_view condition, why, hint;
+      std::vector<std::string_view> unless = {};
+    };
+    /// "--quiet" of "-q,--quiet".
+    [[nodiscard]] std::string_view name() const;
+    [[nodiscard]] bool is_named(std::string_view name) const;
+    void set(std::optional<std::string> value);
+
+    Kind kind = Kind::kFlag;
+    std::string_view group, names, value_name;
+    std::string_view help;  ///< empty: neither shown nor suggested
+    bool* flag = nullptr;
+    std::optional<std::string>* value = nullptr;
+    std::vector<std::string>* list = nullptr;
+    OptionalValue* optional_value = nullptr;
+    std::vector<Rule> rules;
+    bool is_once = false;
+    std::string_view once_hint;
+    Repeats when = Repeats::kNever;
+    std::size_t given = 0;            ///< how often
+    std::vector<std::string> values;  ///< in order; of a scalar the last one
+  };
 
   /// The heading of what follows.
-  void group(std::string_view title);
-  void flag(std::string_view names, bool& target, std::string_view help);
-  void value(std::string_view names, std::string_view value_name,
+  void group(std::string_view title) { group_ = title; }
+  Row& flag(std::string_view names, bool& target, std::string_view help);
+  Row& value(std::string_view names, std::string_view value_name,
              std::optional<std::string>& target, std::string_view help);
-  void list(std::string_view names, std::string_view value_name, std::vector<std::string>& target,
+  Row& list(std::string_view names, std::string_view value_name, std::vector<std::string>& target,
             std::string_view help);
-  void optional_value(std::string_view names, std::string_view value_name, OptionalValue& target,
+  Row& optional_value(std::string_view names, std::string_view value_name, OptionalValue& target,
                       std::string_view help);
 
   /// The index of the first operand (a command's name, before its options are known);
   /// arguments.size() where there is none. Throws UsageError on an unknown option before it.
-  [[nodiscard]] std::size_t find_operand(std::span<const std::string> arguments) const;
+  [[nodiscard]] std::size_t find_operand(std::span<const std::string> arguments);
 
   /// Sets the targets and returns the operands. Throws UsageError on the first mistake.
   std::vector<std::string> parse(std::span<const std::string> arguments);
 
-  /// The options as --help lists them, at most 80 columns wide.
-  [[nodiscard]] std::string help() const;
+  /// Throws UsageError where the options that were given break a rule: first what excludes each
+  /// other, then what is required, in the order of the rows.
+  void require_consistent(std::span<const std::string> operands);
+
+  /// The options that repeat a run, with the values that were given, or with those in `resolved`,
+  /// which need not have been given. In the order of the rows; those of the server come last, and
+  /// only if asked for.
+  [[nodiscard]] std::vector<std::string> repeated(
+      const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const;
+
+  /// The options as --help lists them, at most 80 columns wide. In brief, as -h does: in one list,
+  /// without defaults and details.
+  [[nodiscard]] std::string help(bool brief = false) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct Token {
+    Row* row;
+    std::optional<std::string> value;
+  };
+  Row& add(Row::Kind kind, std::string_view names, std::string_view value_name,
+           std::string_view help);
+  [[nodiscard]] Row* find(std::string_view name);
+  [[noreturn]] void throw_unknown(const std::string& name, const std::string& hint = {}) const;
+  std::size_t read_option(std::span<const std::string> arguments, std::size_t at,
+                          std::vector<Token>& tokens);
+  std::size_t read_long(std::span<const std::string> arguments, std::size_t at,
+                        std::vector<Token>& tokens);
+  std::size_t read_short(std::span<const std::string> arguments, std::size_t at,
+                         std::vector<Token>& tokens);
+  [[nodiscard]] bool holds(std::string_view condition, std::span<const std::string> operands);
+  void require(bool excludes, std::span<const std::string> operands);
+
+  std::string_view group_;
+  std::deque<Row> rows_;  ///< never moved: callers hold references
 };
+
+/// What --now does, in every command that has it.
+inline constexpr std::string_view kNowHelp =
+    "use this time, not the server's clock: microseconds since 1970, or ISO 8601 with a zone";
+
+// Values of options of several commands. All throw UsageError, which names the option.
+
+/// A whole number from `least` to `most`.
+[[nodiscard]] std::int64_t parse_between(const std::string& text, std::string_view option,
+                                         std::int64_t least, std::int64_t most);
+/// A duration with its unit: "90s", "1h30m".
+[[nodiscard]] std::chrono::microseconds parse_time(const std::string& text,
+                                                   std::string_view option);
+/// The time that --now names, in µs since 1970. Refuses a number that looks like seconds or
+/// milliseconds: `date +%s` is what people have at hand, and taken for µs it is in January 1970.
+[[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);
 
 }  // namespace rlctl::cli

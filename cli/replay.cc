@@ -17,27 +17,16 @@ namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kOfKeys = "keys";
-
-void require_replay(const ReplayArguments& arguments) {
-  const auto refuse = [](bool given, std::string_view option) {
-    if (!given) return;
-    throw UsageError(std::string(option) + " is about a log, but there is no --replay",
-                     "name its file: --replay FILE");
-  };
-  refuse(arguments.format.has_value(), "--format");
-  refuse(arguments.time_field.has_value(), "--time-field");
-  refuse(arguments.key_field.has_value(), "--key-field");
-  refuse(arguments.cost_field.has_value(), "--cost-field");
-  refuse(arguments.strict, "--strict");
-  refuse(arguments.suggest.has_value(), "--suggest");
-}
+constexpr std::string_view kNameLog = "name the log with --replay FILE";
 
 /// A pattern's name there is more likely meant as one than as a file's.
 void refuse_pattern(const std::string& operand) {
   if (operand != kAdversary && traffic::find_pattern(operand) == nullptr) return;
   throw UsageError(
-      fmt::format("--replay sends what a log says, so that there is no pattern {}", operand),
-      fmt::format("leave it out; a file of that name is ./{}", operand));
+      fmt::format(
+          "--replay sends the requests of a log and takes no pattern: unexpected argument '{}'",
+          operand),
+      fmt::format("write the name of a file as ./{}", operand));
 }
 
 /// What is wrong with them, without a look at any file.
@@ -55,39 +44,37 @@ void require_format(const replay::ReplayOptions& options) {
                    "it is one of " + one_of(names));
 }
 
-/// A word that may begin with "-", as an option's value.
-void add_value(std::vector<std::string>& words, std::string_view option, const std::string& value) {
-  if (value.size() > 1 && value.front() == '-') {
-    words.push_back(fmt::format("{}={}", option, value));
-  } else {
-    words.insert(words.end(), {std::string(option), value});
-  }
-}
-
-void add_value(std::vector<std::string>& words, std::string_view option,
-               const std::optional<std::string>& value) {
-  if (value) add_value(words, option, *value);
-}
-
 }  // namespace
 
 void add_replay_options(Options& options, ReplayArguments& target) {
   options.group("Recorded traffic");
-  options.list("--replay", "FILE", target.files,
-               "a log instead of a pattern, plain or gzip, - for standard input; more FILEs may "
-               "follow");
+  options
+      .list("--replay", "FILE", target.files,
+            "send the requests of a log, plain or gzip, - for standard input, not of a pattern; "
+            "more FILEs may follow")
+      .repeats();
   add_log_options(options, target);
-  options.value("--suggest", "SHARE", target.suggest,
-                "the smallest limit that denies at most 1% of the requests, or 1%keys");
+  options
+      .value(
+          "--suggest", "SHARE", target.suggest,
+          "find the smallest limit that denies at most this share: 1% of the requests, or 1%keys")
+      .needs("--replay", "", kNameLog)
+      .excludes("--script", "it asks the models of the algorithms, and a script has none",
+                "name an --algorithm")
+      .repeats();
 }
 
 void add_log_options(Options& options, ReplayArguments& target) {
-  options.value("--format", "FORMAT", target.format, "of all files (default: recognised)");
-  options.value("--time-field", "NAME", target.time_field, "where the time is in JSON or CSV");
-  options.value("--key-field", "NAME", target.key_field,
-                "which field is the key (default: the client's address)");
-  options.value("--cost-field", "NAME", target.cost_field, "which field is the cost; '' for none");
-  options.flag("--strict", target.strict, "a line that cannot be read is an error");
+  const auto of_log = [](Options::Row& row) { row.needs("--replay", "", kNameLog).repeats(); };
+  of_log(options.value("--format", "FORMAT", target.format,
+                       "format of all files (default: recognized)"));
+  of_log(options.value("--time-field", "NAME", target.time_field,
+                       "field of JSON or CSV that holds the time"));
+  of_log(options.value("--key-field", "NAME", target.key_field,
+                       "field that holds the key (default: the client's address)"));
+  of_log(options.value("--cost-field", "NAME", target.cost_field,
+                       "field that holds the cost; '' for none"));
+  of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
 }
 
 std::string format_help() {
@@ -101,10 +88,7 @@ std::string format_help() {
 
 std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& arguments,
                                                   const std::vector<std::string>& operands) {
-  if (!arguments.given()) {
-    require_replay(arguments);
-    return std::nullopt;
-  }
+  if (!arguments.given()) return std::nullopt;
   replay::ReplayOptions options{.files = arguments.files,
                                 .format = arguments.format,
                                 .fields = {.time = arguments.time_field,
@@ -116,7 +100,7 @@ std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& argumen
     options.files.push_back(operand);
   }
   for (const auto& file : options.files) {
-    if (file.empty()) throw UsageError("--replay: a file's name is empty", "is the variable set?");
+    if (file.empty()) throw UsageError("--replay: the file name is empty", "is the variable set?");
   }
   require_format(options);
   return options;
@@ -145,17 +129,6 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
 
 std::string denied_share_text(const traffic::DeniedShare& share) {
   return fmt::format("{:.6g} % of {}", share.most * 100, share.of_keys ? "keys" : "requests");
-}
-
-std::vector<std::string> replay_words(const replay::ReplayOptions& options) {
-  std::vector<std::string> words;
-  for (const auto& file : options.files) add_value(words, "--replay", file);
-  add_value(words, "--format", options.format);
-  add_value(words, "--time-field", options.fields.time);
-  add_value(words, "--key-field", options.fields.key);
-  add_value(words, "--cost-field", options.fields.cost);
-  if (options.strict) words.emplace_back("--strict");
-  return words;
 }
 
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command) {

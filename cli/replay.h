@@ -29,9 +29,8 @@ void add_log_options(Options& options, ReplayArguments& target);
 /// The section of --help that lists the formats.
 [[nodiscard]] std::string format_help();
 
-/// What they mean; `operands` are further files. None without --replay. Throws UsageError: for a
-/// format or a field that there is not, an operand that is a pattern's name, and options that say
-/// nothing without --replay. No file is touched.
+/// What they mean; `operands` are further files. None without --replay. Throws UsageError for an
+/// unknown format or field and for an operand that is the name of a pattern. Touches no file.
 [[nodiscard]] std::optional<replay::ReplayOptions> parse_replay(
     const ReplayArguments& arguments, const std::vector<std::string>& operands);
 
@@ -39,9 +38,6 @@ void add_log_options(Options& options, ReplayArguments& target);
 [[nodiscard]] traffic::DeniedShare parse_denied_share(const std::string& text);
 /// "1 % of requests"
 [[nodiscard]] std::string denied_share_text(const traffic::DeniedShare& share);
-
-/// The words that give the same again.
-[[nodiscard]] std::vector<std::string> replay_words(const replay::ReplayOptions& options);
 
 /// A warning where lines cannot be read.
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);

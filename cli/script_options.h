@@ -12,8 +12,7 @@ namespace rlctl::cli {
 
 /// --script and what belongs to it, as it was typed.
 struct ScriptOptions {
-  std::vector<std::string> scripts = {};  ///< one at most
-  std::optional<std::string> arguments = {}, allowed_when = {}, delay_unit = {};
+  std::optional<std::string> script = {}, arguments = {}, allowed_when = {}, delay_unit = {};
   std::vector<std::string> keys = {};  ///< where the command has a --keys of its own, those that
                                        ///< are no numbers
 };
@@ -24,13 +23,14 @@ void add_script_options(Options& options, ScriptOptions& target);
 [[nodiscard]] std::string placeholder_help();
 
 /// Reads the file, and what the other options mean; null without --script. Throws UsageError, which
-/// names the option: for a file that cannot be read, for what cannot be meant, and for options that
-/// say nothing without --script.
+/// names the option: for a file that cannot be read, values without a meaning, and keys of a script
+/// without --script.
 [[nodiscard]] std::shared_ptr<const traffic::ForeignLimiter> read_script(
     const ScriptOptions& options);
 
-/// The words that give the same again, with the defaults among them; none without --script.
-[[nodiscard]] std::vector<std::string> script_words(const ScriptOptions& options);
+/// --keys, --allowed-when: what was given, else the default.
+[[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);
+[[nodiscard]] std::string script_condition(const ScriptOptions& options);
 
 /// "allowed when its reply is nonzero"
 [[nodiscard]] std::string reading_text(const traffic::ForeignLimiter& limiter);

@@ -20,7 +20,6 @@ build  cmake                 cmake
 build  ninja-build           ninja
 build  libhiredis-dev        hiredis/hiredis.h
 build  libfmt-dev            fmt/core.h
-build  libcli11-dev          CLI/CLI.hpp
 build  nlohmann-json3-dev    nlohmann/json.hpp
 build  libtomlplusplus-dev   toml++/toml.h
 build  zlib1g-dev            zlib.h

@@ -181,7 +181,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   const auto report = search_all(plan, invocation, shows_progress);
   if (!report.interrupted) {
-    log.write(schedule_log(report, report.runs.front(), replay_words(plan, options)));
+    log.write(schedule_log(report, report.runs.front(), replay_words(plan, options, invocation)));
     log.commit();
   }
   if (!options.quiet && !log.to_stdout()) {

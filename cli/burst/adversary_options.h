@@ -19,11 +19,9 @@ inline constexpr std::string_view kAdversaryLimit = "5/60s";
 [[nodiscard]] bool asks_adversary(const BurstOptions& options,
                                   const std::vector<std::string>& operands);
 
-/// Throws UsageError for options that say of a traffic what a search is to find.
-void refuse_traffic_options(const BurstOptions& options);
-/// How many requests a search may take. Throws UsageError where it is no number.
+/// A search takes one key and one limit. Throws UsageError.
+void require_searchable(const BurstOptions& options);
+/// How many requests a search may take. Throws UsageError where it is not a number.
 [[nodiscard]] std::int64_t parse_budget(const BurstOptions& options);
-/// Throws UsageError where the options are for a search, and there is none.
-void refuse_adversary_options(const BurstOptions& options);
 
 }  // namespace rlctl::cli

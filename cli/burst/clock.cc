@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "cli/burst/options.h"
 #include "cli/failure.h"
-#include "cli/option_values.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli {
@@ -29,19 +28,8 @@ bool wants_real(const BurstOptions& options) {
     throw UsageError("--clock must be virtual or real, not " + in_quotes(*options.clock));
   }
   if (!closed_loop) return false;
-  throw UsageError("--rate max is as fast as a server answers, which a virtual clock cannot know",
+  throw UsageError("--rate max requires --clock real: only a server sets that pace",
                    "use --clock real, or a rate like 400/s");
-}
-
-/// What means something under the real clock alone.
-void refuse_real(const BurstOptions& options) {
-  if (options.clients) {
-    throw UsageError("--clients are connections of the real clock; a virtual one needs just one",
-                     "use --clock real");
-  }
-  if (!options.pipeline) return;
-  throw UsageError("--pipeline is for the most a server can take, under the real clock",
-                   "use --rate max");
 }
 
 std::size_t parse_count(const std::optional<std::string>& text, std::string_view name,
@@ -53,19 +41,8 @@ std::size_t parse_count(const std::optional<std::string>& text, std::string_view
 }  // namespace
 
 std::optional<RealClock> parse_clock(const BurstOptions& options) {
-  if (!wants_real(options)) {
-    refuse_real(options);
-    return std::nullopt;
-  }
-  if (options.model) {
-    throw UsageError("--model decides without a server, so that there is nothing to time",
-                     "leave out --model, or what asks for the real clock");
-  }
+  if (!wants_real(options)) return std::nullopt;
   if (options.rate != kMaxRate) {
-    if (options.pipeline) {
-      throw UsageError(
-          "--pipeline is for --rate max: on a schedule nothing bounds what is on its way");
-    }
     return RealClock{.clients = parse_count(options.clients, "--clients", 1)};
   }
   RealClock clock{.clients = parse_count(options.clients, "--clients", kClientsOfClosedLoop),

@@ -1,6 +1,6 @@
 #include "cli/burst/command.h"
 
-#include <optional>
+#include <map>
 #include <string_view>
 
 #include "cli/burst/adversary_options.h"
@@ -37,88 +37,61 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   return lists;
 }
 
-class Words {
- public:
-  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
+using Resolved = std::map<std::string_view, std::vector<std::string>>;
 
-  void add(std::string_view option) { words_.emplace_back(option); }
-  void add(std::string_view option, const std::string& value) {
-    words_.emplace_back(option);
-    words_.push_back(value);
+/// The limiters that decide, and their limits.
+Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options) {
+  Resolved values{{"--algorithm", algorithm_lists(plan)}};
+  for (const auto& limit : plan.limits) {
+    values["--limit"].push_back(limiter::format_limit(limit));
   }
-  void add(std::string_view option, const std::optional<std::string>& value) {
-    if (value) add(option, *value);
-  }
-  void add(const std::vector<std::string>& words) {
-    words_.insert(words_.end(), words.begin(), words.end());
-  }
-  [[nodiscard]] std::vector<std::string> take() { return std::move(words_); }
-
- private:
-  std::vector<std::string> words_;
-};
-
-void add_clock(Words& words, const RealClock& clock) {
-  words.add("--clock", std::string("real"));
-  words.add("--clients", std::to_string(clock.clients));
-  if (clock.pipeline) words.add("--pipeline", std::to_string(*clock.pipeline));
-}
-
-void add_server(Words& words, const ConnectionOptions& connection) {
-  if (connection.url) words.add("--url", redis::display(redis::parse_url(*connection.url)));
-  words.add("--host", connection.host);
-  words.add("--port", connection.port);
-  words.add("--socket", connection.socket);
-  words.add("--db", connection.database);
-  words.add("--user", connection.user);
-}
-
-void add_schedule(Words& words, const BurstPlan& plan, const BurstOptions& options) {
-  words.add("--rate", options.rate);
-  if (plan.real && plan.real->duration) {
-    words.add("--duration", format_duration(*plan.real->duration));
-  } else {
-    words.add("--duration", options.duration);
-  }
-  words.add("--requests", options.requests);
-}
-
-/// Which limiters decide, by which limits.
-void add_limiters(Words& words, const BurstPlan& plan, const BurstOptions& options) {
-  for (const auto& limit : plan.limits) words.add("--limit", limiter::format_limit(limit));
-  for (const auto& names : algorithm_lists(plan)) words.add("--algorithm", names);
-  words.add(script_words(script_options(options)));
-  words.add("--burst", options.burst);
+  if (!plan.script) return values;
+  const auto script = script_options(options);
+  values["--keys"] = script_keys(script);
+  values["--args"] = {script.arguments.value_or("")};
+  values["--allowed-when"] = {script_condition(script)};
+  return values;
 }
 
 }  // namespace
 
-std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions& options) {
+std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions& options,
+                                      const Invocation& invocation) {
   const bool is_file = options.write && options.write != "-";
-  Words words({"rlctl", "burst", "--replay", is_file ? *options.write : "FILE"});
-  add_limiters(words, plan, options);
-  if (plan.model) words.add("--model");
-  return words.take();
+  auto values = resolved_limiters(plan, options);
+  for (const auto* option : {"--seed", "--budget", "--cost", "--clock"}) values[option] = {};
+  std::vector<std::string> words{"rlctl", "burst", "--replay", is_file ? *options.write : "FILE"};
+  const auto options_words = invocation.options.repeated(values, false);
+  words.insert(words.end(), options_words.begin(), options_words.end());
+  return words;
 }
 
 std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
-                                       const ConnectionOptions& connection) {
-  Words words({"rlctl", "burst"});
-  if (plan.pattern) words.add(plan.pattern->name);
-  if (plan.adversary_budget) words.add(kAdversary);
-  if (plan.replay) words.add(replay_words(*plan.replay));
-  add_limiters(words, plan, options);
-  if (plan.real) add_clock(words, *plan.real);
-  add_schedule(words, plan, options);
-  words.add("--keys", key_count(options));
-  words.add("--key-skew", options.key_skew);
-  words.add("--cost", options.cost);
-  if (!plan.replay) words.add("--seed", std::to_string(plan.request.seed));
-  if (plan.adversary_budget) words.add("--budget", std::to_string(*plan.adversary_budget));
-  words.add("--suggest", options.replay.suggest);
-  if (plan.model) words.add("--model");
-  if (plan.real) add_server(words, connection);
-  return words.take();
+                                       const Invocation& invocation) {
+  auto values = resolved_limiters(plan, options);
+  if (const auto count = key_count(options)) values["--keys"].push_back(*count);
+  if (plan.replay) {
+    values["--replay"] = plan.replay->files;
+  } else {
+    values["--seed"] = {std::to_string(plan.request.seed)};
+  }
+  values["--clock"] = {};  // the virtual one is the default
+  if (plan.real) {
+    values["--clock"] = {"real"};
+    values["--clients"] = {std::to_string(plan.real->clients)};
+    if (plan.real->pipeline) values["--pipeline"] = {std::to_string(*plan.real->pipeline)};
+    if (plan.real->duration) values["--duration"] = {format_duration(*plan.real->duration)};
+  }
+  if (plan.adversary_budget) values["--budget"] = {std::to_string(*plan.adversary_budget)};
+  if (const auto& url = invocation.connection.url) {
+    values["--url"] = {redis::display(redis::parse_url(*url))};
+  }
+  std::vector<std::string> words{"rlctl", "burst"};
+  if (plan.pattern) words.emplace_back(plan.pattern->name);
+  if (plan.adversary_budget) words.emplace_back(kAdversary);
+  const auto options_words = invocation.options.repeated(values, plan.real.has_value());
+  words.insert(words.end(), options_words.begin(), options_words.end());
+  return words;
 }
 
 }  // namespace rlctl::cli

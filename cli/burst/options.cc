@@ -11,8 +11,7 @@ namespace {
 
 std::string pattern_help() {
   constexpr std::size_t kColumn = 10;
-  std::string out =
-      fmt::format("\nPatterns, {} if none is given:\n", traffic::patterns().front().name);
+  std::string out = fmt::format("\nPatterns (default: {}):\n", traffic::patterns().front().name);
   for (const auto& pattern : traffic::patterns()) {
     out += fmt::format("  {:{}}{}\n", pattern.name, kColumn, pattern.summary);
   }
@@ -43,50 +42,111 @@ ScriptOptions script_options(const BurstOptions& options) {
 }
 
 void add_burst_options(Options& options, BurstOptions& target) {
+  constexpr std::string_view kTimes = "the search finds when requests are to come";
+  constexpr std::string_view kNoRealTime = "no real time is long enough for that many windows";
+  constexpr std::string_view kOneKey = "each schedule is of one key";
+  constexpr std::string_view kTable = "the report is a small table; --json has all of it";
+  constexpr std::string_view kNoServer = "the models use no server";
+  constexpr std::string_view kSearch = "rlctl burst adversary searches";
+  // With --replay an operand is a file.
+  const auto not_for_search = [](Options::Row& row, std::string_view why) {
+    row.excludes(kAdversary, why).unless("--replay");
+  };
   options.group("Limiters");
-  options.list("--limit", "LIMIT", target.limits,
-               "how many in which time: 5/60s, 100/min; several make one decision (default: "
-               "1000/60s)");
-  options.list("--algorithm", "NAMES", target.algorithms,
-               "which, with commas between, or all (default: fixed-window,sliding-window-log)");
-  options.value("--burst", "NUMBER", target.burst,
-                "how many may come at once where an algorithm has that (default: the limit)");
+  options
+      .list("--limit", "LIMIT", target.limits,
+            "requests and window: 5/60s, 100/min; several make one decision (default: 1000/60s)")
+      .repeats();
+  options
+      .list("--algorithm", "NAMES", target.algorithms,
+            "algorithms, separated by commas, or all (default: fixed-window,sliding-window-log)")
+      .repeats();
   add_script_options(options, target.script);
-  options.flag("--model", target.model, "decide in this program, without a server: fast");
+  options
+      .value("--burst", "NUMBER", target.burst,
+             "requests that may come at once in algorithms with a burst (default: the limit)")
+      .repeats();
+  options.flag("--model", target.model, "decide in this process, without a server: fast")
+      .excludes("--script", "a script runs on a server only")
+      .excludes("--clock real", "there is no server to time")
+      .excludes("--rate max", "there is no server to time")
+      .excludes("--url", kNoServer)
+      .excludes("--host", kNoServer)
+      .excludes("--port", kNoServer)
+      .excludes("--socket", kNoServer)
+      .repeats();
   options.group("Traffic");
-  options.value("--rate", "RATE", target.rate,
-                "400/s, 24k/min; the pattern says what of (default: from the limit); max: as fast "
-                "as the server answers");
-  options.value("--duration", "TIME", target.duration,
-                "how long (default: three windows; 10s with --rate max)");
-  options.value("--requests", "NUMBER", target.requests, "end after so many");
-  options.list("--keys", "NUMBER", target.keys,
-               "for so many keys (default: 1); what is no number is a KEY of --script (default: "
-               "{key})");
-  options.value("--key-skew", "NUMBER", target.key_skew,
-                "key n comes as often as 1/n^NUMBER (default: 0, all alike)");
-  options.value("--cost", "NUMBER", target.cost, "of each request (default: 1)");
-  options.value("--seed", "NUMBER", target.seed, "another chance (default: 1)");
+  auto& rate = options.value("--rate", "RATE", target.rate,
+                             "400/s, 24k/min, of what the pattern has (default: from the limit); "
+                             "max: as fast as the server answers");
+  not_for_search(rate, kTimes);
+  rate.excludes("--replay", "the log has the times", "--rate max ignores the times")
+      .unless("--rate max")
+      .repeats();
+  auto& duration = options.value("--duration", "TIME", target.duration,
+                                 "length (default: three windows; 10s with --rate max)");
+  not_for_search(duration, kTimes);
+  duration.excludes("--replay", "the log has the times").unless("--rate max").repeats();
+  auto& requests =
+      options.value("--requests", "NUMBER", target.requests, "stop after this many requests");
+  not_for_search(requests, "--budget limits the requests that it may try");
+  requests
+      .excludes("--replay", "the log has the requests",
+                "cut the log: head -n 1000 FILE | rlctl burst --replay -")
+      .repeats();
+  options
+      .list("--keys", "NUMBER", target.keys,
+            "number of keys (default: 1); with --script, a key template (default: {key})")
+      .repeats();
+  auto& skew = options.value("--key-skew", "NUMBER", target.key_skew,
+                             "ask for key n in proportion to 1/n^NUMBER (default: 0, all alike)");
+  not_for_search(skew, kOneKey);
+  skew.excludes("--replay", "the log has the keys").repeats();
+  options.value("--cost", "NUMBER", target.cost, "cost of each request (default: 1)")
+      .excludes("--replay", "the log has the costs", "--cost-field names their field")
+      .repeats();
+  options.value("--seed", "NUMBER", target.seed, "seed for the random generator (default: 1)")
+      .excludes("--replay", "a log leaves nothing to chance")
+      .repeats();
   add_replay_options(options, target.replay);
   options.group("Clock");
-  options.value("--clock", "CLOCK", target.clock,
-                "virtual: no time passes; real: sent when due, and timed (default: virtual)");
-  options.value("--clients", "NUMBER", target.clients,
-                "connections, under the real clock (default: 1; 50 with --rate max)");
-  options.value("--pipeline", "NUMBER", target.pipeline,
-                "on their way on each at any time, with --rate max (default: 1)");
+  auto& clock = options.value("--clock", "CLOCK", target.clock,
+                              "virtual: no time passes; real: requests are sent when due, and "
+                              "timed (default: virtual)");
+  not_for_search(clock, kNoRealTime);
+  clock.unless("--clock virtual").repeats();
+  auto& clients = options.value("--clients", "NUMBER", target.clients,
+                                "connections, under the real clock (default: 1; 50 with "
+                                "--rate max)");
+  not_for_search(clients, kNoRealTime);
+  clients.needs("--clock real", "the virtual clock uses one connection")
+      .unless("--rate max")
+      .repeats();
+  auto& pipeline = options.value("--pipeline", "NUMBER", target.pipeline,
+                                 "requests in flight per connection, with --rate max (default: 1)");
+  not_for_search(pipeline, kNoRealTime);
+  pipeline.needs("--rate max").repeats();
   options.group("Adversary");
-  options.value("--budget", "NUMBER", target.budget,
-                "requests to search with, against each limiter (default: 50000)");
-  options.value("--write", "FILE", target.write,
-                "write what it finds as a log: time key cost; - is standard output");
+  options
+      .value("--budget", "NUMBER", target.budget,
+             "requests to search with, against each limiter (default: 50000)")
+      .needs(kAdversary, kSearch)
+      .repeats();
+  options
+      .value("--write", "FILE", target.write,
+             "write the schedule found as a log: time key cost; - for standard output")
+      .needs(kAdversary, kSearch);
   options.group("Report");
   options.list("--assert", "EXPRESSION", target.assertions,
-               "exit status 1 unless it holds for each algorithm: 'worst<=1', 'denied==0'");
-  options.value("--svg", "FILE", target.svg, "write the picture; - is standard output");
-  options.value("--csv", "FILE", target.csv, "write a row for each algorithm");
-  options.value("--jsonl", "FILE", target.jsonl, "write a line for each decision");
-  options.flag("-q,--quiet", target.quiet, "print no report; the exit status says it");
+               "exit with status 1 unless it holds for each algorithm: 'worst<=1', 'denied==0'");
+  not_for_search(
+      options.value("--svg", "FILE", target.svg, "write the plot as SVG; - for standard output"),
+      kTable);
+  not_for_search(options.value("--csv", "FILE", target.csv, "write a row for each algorithm"),
+                 kTable);
+  not_for_search(options.value("--jsonl", "FILE", target.jsonl, "write a line for each decision"),
+                 kTable);
+  options.flag("-q,--quiet", target.quiet, "print no report, only set the exit status");
 }
 
 std::string burst_notes() {

@@ -13,7 +13,7 @@ namespace rlctl::cli {
 /// What follows `rlctl burst`, as it was typed.
 struct BurstOptions {
   std::vector<std::string> limits = {}, algorithms = {}, assertions = {};
-  std::vector<std::string> keys = {};  ///< a number is how many; else it is a key of the script
+  std::vector<std::string> keys = {};  ///< a number counts keys; anything else is a script's key
   ScriptOptions script = {};           ///< without its keys; see script_options()
   ReplayArguments replay = {};
   std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;

@@ -15,7 +15,6 @@
 #include "cli/burst/command.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
-#include "cli/option_values.h"
 #include "limiter/contract.h"
 
 namespace rlctl::cli {
@@ -26,7 +25,7 @@ using limiter::Algorithm;
 constexpr std::string_view kDefaultLimit = "1000/60s";
 constexpr std::string_view kDefaultAlgorithms = "fixed-window,sliding-window-log";
 constexpr std::string_view kAll = "all";
-constexpr std::int64_t kMostKeys = 10'000'000;
+constexpr std::int64_t kMostPatternKeys = 10'000'000;
 constexpr double kMostSkew = 100;
 constexpr std::string_view kSteady = "steady";
 /// What a closed loop takes its requests from: nobody looks at their times, and they never end.
@@ -40,9 +39,9 @@ const traffic::Pattern& default_pattern(const std::optional<RealClock>& clock) {
 
 /// What was meant by an operand that is no pattern; empty where nobody knows.
 std::string hint_for(const std::string& operand) {
-  if (operand.ends_with(".lua")) return "a script is run by --script " + operand;
+  if (operand.ends_with(".lua")) return "run a script with --script " + operand;
   if (operand.find('{') == operand.npos) return {};
-  return "quote what --args takes, it is one word: --args '{now_ms} {window_ms}'";
+  return "quote the value of --args, which is one word: --args '{now_ms} {window_ms}'";
 }
 
 const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
@@ -55,35 +54,20 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   if (operands.empty()) return default_pattern(clock);
   if (const auto* pattern = traffic::find_pattern(operands[0])) {
     if (!clock || !clock->is_closed_loop() || pattern->name == kSteady) return *pattern;
-    throw UsageError(
-        fmt::format(
-            "--rate max sends as fast as answers come, so that a traffic has no shape: {} is none",
-            pattern->name),
-        "leave the pattern out");
+    throw UsageError(fmt::format("patterns do not apply to --rate max: unexpected argument '{}'",
+                                 pattern->name));
   }
   if (limiter::find_algorithm(operands[0]) != nullptr) {
-    throw UsageError(in_quotes(operands[0]) + " is an algorithm, where a pattern is expected",
+    throw UsageError(in_quotes(operands[0]) + " is an algorithm, not a pattern",
                      "--algorithm " + operands[0]);
   }
   if (auto hint = hint_for(operands[0]); !hint.empty()) {
-    throw UsageError(in_quotes(operands[0]) + " is no pattern", std::move(hint));
+    throw UsageError(in_quotes(operands[0]) + " is not a pattern", std::move(hint));
   }
   std::vector<std::string_view> names;
   for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
   names.push_back(kAdversary);
   throw UsageError("unknown pattern " + in_quotes(operands[0]) + did_you_mean(operands[0], names),
-                   "it is one of " + one_of(names));
-}
-
-const Algorithm& parse_algorithm(const std::string& name) {
-  const auto* algorithm = limiter::find_algorithm(name);
-  if (algorithm != nullptr && limiter::counts_requests(*algorithm)) return *algorithm;
-  if (algorithm != nullptr) {
-    throw UsageError(fmt::format("--algorithm: {} {}", algorithm->name, algorithm->does_instead));
-  }
-  auto names = limiter::list_names(limiter::counts_requests);
-  names.push_back(kAll);
-  throw UsageError("--algorithm: unknown algorithm " + in_quotes(name) + did_you_mean(name, names),
                    "it is one of " + one_of(names));
 }
 
@@ -109,7 +93,7 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
   for (const auto& list : lists) {
     for (const auto& name : split(list)) {
       if (name != kAll) {
-        add(parse_algorithm(name));
+        add(parse_algorithm(name, kAll));
         continue;
       }
       for (const auto& algorithm : limiter::algorithms()) {
@@ -118,22 +102,6 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
     }
   }
   return chosen;
-}
-
-std::vector<limiter::Limit> parse_limits(const BurstOptions& options, std::string_view usual) {
-  std::vector<limiter::Limit> limits;
-  std::optional<std::int64_t> burst;
-  if (options.burst) burst = parse_whole(masked(*options.burst), "--burst");
-  const auto add = [&](std::string_view text) {
-    auto limit = parsed("--limit", [text] { return limiter::parse_limit(text); });
-    limit.burst = burst;
-    limits.push_back(limit);
-  };
-  for (const auto& text : options.limits) add(masked(text));
-  if (limits.empty()) add(usual);
-  // Two limits with the same window would be one key: said now, not at the first request.
-  parsed("--limit", [&] { return limiter::redis_keys("key", limits); });
-  return limits;
 }
 
 /// Of several algorithms and limits one must know which.
@@ -230,12 +198,11 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   traffic::PatternRequest request{.limit = limit};
   set_schedule(request, options, clock);
   if (const auto keys = key_count(options)) {
-    request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostKeys));
+    request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostPatternKeys));
   }
   if (options.key_skew) request.key_skew = parse_skew(*options.key_skew);
   if (options.key_skew && request.keys == 1) {
-    throw UsageError("--key-skew says how often which key is asked for, but there is one only",
-                     "add --keys NUMBER");
+    throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
   }
   if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, limiter::kLargestCost);
   if (options.seed) {
@@ -244,40 +211,13 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   return request;
 }
 
-/// What says something of a pattern that a log says itself.
-void refuse_with_log(const BurstOptions& options, const std::optional<RealClock>& clock) {
-  const auto refuse = [](bool given, std::string_view option, std::string_view says,
-                         std::string hint) {
-    if (!given) return;
-    throw UsageError(
-        fmt::format("{} is for a pattern: with --replay the log says {}", option, says),
-        std::move(hint));
-  };
-  const bool closed_loop = clock && clock->is_closed_loop();
-  refuse(options.rate && !closed_loop, "--rate", "when requests come",
-         "leave it out; --rate max sends them as fast as the server answers");
-  refuse(options.duration && !closed_loop, "--duration", "how long it lasts", "leave it out");
-  refuse(options.requests.has_value(), "--requests", "which requests come",
-         "cut the log: head -n 1000 FILE | rlctl burst --replay -");
-  refuse(key_count(options).has_value(), "--keys", "which keys are asked for",
-         "--key-field names where it does");
-  refuse(options.key_skew.has_value(), "--key-skew", "which keys are asked for", "leave it out");
-  refuse(options.cost.has_value(), "--cost", "what requests cost",
-         "--cost-field names where it does");
-  refuse(options.seed.has_value(), "--seed", "all: nothing is left to chance", "leave it out");
-}
-
 std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
                                                   const BurstPlan& plan) {
   if (!options.replay.suggest) return std::nullopt;
   const auto share = parse_denied_share(*options.replay.suggest);
   if (plan.limits.size() > 1) {
     throw UsageError("--suggest finds the limit of one window, but there are several --limit",
-                     "give one: its window counts");
-  }
-  if (!options.script.scripts.empty()) {
-    throw UsageError("--suggest asks the models of the algorithms, and there is none of a script",
-                     "leave out --script, and name an --algorithm");
+                     "give one for its window");
   }
   return share;
 }
@@ -286,7 +226,10 @@ std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
 void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
   plan.replay = parse_replay(options.replay, invocation.operands);
   if (plan.replay) {
-    refuse_with_log(options, plan.real);
+    if (key_count(options)) {
+      throw UsageError("--keys and --replay exclude each other: the log has the keys",
+                       "--key-field names their field");
+    }
     plan.request.limit = plan.limits.front();
   } else if (asks_adversary(options, invocation.operands)) {
     plan.adversary_budget = parse_budget(options);
@@ -295,14 +238,7 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation&
     plan.pattern = &parse_pattern(invocation.operands, plan.real);
     plan.request = make_request(options, plan.limits.front(), plan.real);
   }
-  if (!plan.adversary_budget) refuse_adversary_options(options);
   plan.suggest = parse_suggest(options, plan);
-}
-
-void refuse_server(const ConnectionOptions& connection) {
-  if (!connection.url && !connection.host && !connection.port && !connection.socket) return;
-  throw UsageError(
-      "--model asks no server, so that --url, --host, --port and --socket say nothing");
 }
 
 /// What the pattern refuses is said before anything is started, and what it does not reach.
@@ -319,17 +255,14 @@ void require_traffic(const BurstPlan& plan) {
 
 BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
   const bool searches = asks_adversary(options, invocation.operands);
-  if (searches) refuse_traffic_options(options);
+  if (searches) require_searchable(options);
   BurstPlan plan{.real = parse_clock(options), .model = options.model};
-  plan.limits = parse_limits(options, searches ? kAdversaryLimit : kDefaultLimit);
+  auto limits = options.limits;
+  if (limits.empty()) limits.emplace_back(searches ? kAdversaryLimit : kDefaultLimit);
+  plan.limits = parse_limits(limits, options.burst);
   set_traffic(plan, options, invocation);
   add_candidates(plan, options);
-  plan.command = command_words(plan, options, invocation.connection);
-  if (plan.model) refuse_server(invocation.connection);
-  if (plan.model && plan.script) {
-    throw UsageError("--model decides without a server, on which a script has to run",
-                     "leave out --model or --script");
-  }
+  plan.command = command_words(plan, options, invocation);
   if (plan.pattern) require_traffic(plan);
   return plan;
 }

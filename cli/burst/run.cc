@@ -10,7 +10,6 @@
 
 #include "cli/burst/progress.h"
 #include "cli/burst/server.h"
-#include "cli/option_values.h"
 #include "cli/replay.h"
 #include "cli/term/progress.h"
 #include "cli/warning.h"

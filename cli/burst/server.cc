@@ -26,7 +26,7 @@ std::string random_prefix() {
 }
 
 ConnectionOptions with_default_server(ConnectionOptions options) {
-  if (!options.url && !options.host && !options.port && !options.socket) options.url = "private:";
+  if (!names_server(options)) options.url = "private:";
   return options;
 }
 

@@ -8,7 +8,6 @@
 #include "cli/check/batch.h"
 #include "cli/command.h"
 #include "cli/limits.h"
-#include "cli/option_values.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli {
@@ -26,37 +25,26 @@ void add_check_options(Options& options, CheckOptions& target) {
   options.group("Options");
   add_limit_options(options, target.limit);
   options.value("--cost", "NUMBER", target.cost,
-                "units to take (default: 1); 0 looks, below 0 gives back");
-  options.flag("--peek", target.peek, "take nothing; denied where fewer than --cost would remain");
-  options.optional_value("--wait", "TIME", target.wait,
-                         "sleep until allowed, at most TIME; denied at once where that is not "
-                         "enough. Also sleeps the delay of leaky-bucket");
-  options.value("--now", "TIME", target.now,
-                "instead of the server's clock: microseconds since 1970, or ISO 8601 with a zone");
+                "units to take (default: 1); 0 takes nothing, a negative number is a refund");
+  options.flag("--peek", target.peek, "take nothing; deny if fewer than --cost would remain");
+  options
+      .optional_value("--wait", "TIME", target.wait,
+                      "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
+                      "sleep for the delay of leaky-bucket")
+      .excludes("--now", "a given time does not pass")
+      .excludes("--batch", "one key would hold up all others")
+      .excludes("--peek", "a peek takes nothing to wait for");
+  options.value("--now", "TIME", target.now, kNowHelp);
   options.value("--on-error", "ANSWER", target.on_error,
-                "where no answer can be had: fail (the default), allow or deny");
-  options.flag("-q,--quiet", target.quiet, "print no results; the exit status says it");
+                "answer if the server gives none: fail (the default), allow or deny");
+  options.flag("-q,--quiet", target.quiet, "print no results, only set the exit status");
   options.optional_value("--batch", "FILE", target.batch,
-                         "check each line, KEY or KEY<TAB>COST, of FILE or of standard input; "
+                         "check each line, KEY or KEY<TAB>COST, of FILE or standard input; "
                          "answers come in order, at once (coprocess). FILE may also follow as "
                          "an argument");
 }
 
-void refuse_contradictions(const CheckOptions& options) {
-  if (!options.wait.given) return;
-  if (options.now) {
-    throw UsageError("--wait and --now exclude each other: a given time does not pass");
-  }
-  if (options.batch.given) {
-    throw UsageError("--wait and --batch exclude each other: one key would hold up all others");
-  }
-  if (options.peek) {
-    throw UsageError("--wait and --peek exclude each other: a look takes nothing to wait for");
-  }
-}
-
 CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
-  refuse_contradictions(options);
   CheckPlan plan{.peek = options.peek, .wait = options.wait.given, .quiet = options.quiet};
   if (options.cost) plan.cost = parse_whole(masked(*options.cost), "--cost");
   if (plan.peek && plan.cost < 0) {
@@ -66,50 +54,27 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
   if (options.now) plan.now = parse_now(*options.now);
   if (options.on_error) plan.on_error = OnError(*options.on_error);
-  if (options.wait.value) {
-    plan.wait_at_most =
-        parsed("--wait", [&] { return parse_duration(masked(*options.wait.value)); });
-  }
+  if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
   return plan;
-}
-
-std::string only_key(const CheckPlan& plan, const Invocation& invocation) {
-  const auto& operands = invocation.operands;
-  if (const auto* policy = plan.limiter.policy) {
-    if (operands.size() > 1 && operands.size() > limiter::argument_count(*policy)) {
-      throw UsageError(takes_arguments(*policy) + but_given(operands));
-    }
-    return asked_keys(&plan.limiter, operands).front();
-  }
-  if (operands.empty()) throw UsageError("no KEY is given", "rlctl check KEY --limit 5/60s");
-  if (operands.size() > 1) {
-    throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
-                         ": the second is " + in_quotes(operands[1]),
-                     plan.wait && !plan.wait_at_most
-                         ? "a time for --wait is tied to it: --wait=5s"
-                         : "--batch checks many keys; a key with blanks needs quotes");
-  }
-  return asked_keys(&plan.limiter, operands).front();
 }
 
 /// A line of a batch is one key, or what makes one.
 void require_batchable(const CheckPlan& plan) {
   const auto* policy = plan.limiter.policy;
   if (policy == nullptr || limiter::argument_count(*policy) == 1) return;
-  throw UsageError("--batch: each line is one argument, but " + takes_arguments(*policy));
+  throw UsageError("--batch reads one argument from each line, but " + takes_arguments(*policy));
 }
 
 std::string batch_file(const CheckOptions& options, const Invocation& invocation) {
   const auto& operands = invocation.operands;
   const std::size_t files = operands.size() + (options.batch.value ? 1 : 0);
   if (files > 1) {
-    throw UsageError(
-        "--batch takes its keys from one file or standard input, and no KEY besides: " +
-        in_quotes(operands.back()) + " is too much");
+    throw UsageError("unexpected argument " + in_quotes(operands.back()) +
+                     ": --batch reads its keys from one file or standard input");
   }
   const std::string file =
       files == 0 ? "-" : options.batch.value.value_or(operands.empty() ? "" : operands[0]);
-  if (file.empty()) throw UsageError("--batch: the name of the file is empty");
+  if (file.empty()) throw UsageError("--batch: the file name is empty");
   return file;
 }
 
@@ -130,7 +95,11 @@ limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
 }
 
 ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
-  const std::string key = only_key(plan, invocation);
+  const std::string key =
+      only_key(plan.limiter, invocation.operands, "rlctl check KEY --limit 5/60s",
+               plan.wait && !plan.wait_at_most
+                   ? "write a time for --wait as --wait=5s"
+                   : "--batch checks many keys; quote a key that contains blanks");
   limiter::Request request{.keys = limiter::redis_keys(key, plan.limiter.limits),
                            .limits = plan.limiter.limits,
                            .cost = plan.cost,

@@ -207,7 +207,7 @@ const Subcommand& find_subcommand(std::span<const std::string> operands) {
     names.push_back(subcommand.name);
   }
   if (operands.empty()) {
-    throw UsageError("what to do is missing: " + one_of(names), "rlctl config check");
+    throw UsageError("no subcommand is given: use " + one_of(names), "rlctl config check");
   }
   const auto meant = did_you_mean(operands[0], names);
   throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
@@ -219,9 +219,8 @@ ExitStatus run_config(Invocation& invocation) {
   const auto& subcommand = find_subcommand(operands);
   const auto names = operands.subspan(1);
   if (!subcommand.takes_names && !names.empty()) {
-    throw UsageError(
-        std::string(subcommand.name) + " takes no more: " + in_quotes(names[0]) + " is too much",
-        "--config FILE names the file");
+    throw UsageError("unexpected argument " + in_quotes(names[0]),
+                     "name the file with --config FILE");
   }
   return subcommand.run(names, invocation);
 }

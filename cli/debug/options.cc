@@ -18,60 +18,97 @@ std::string script_help() {
 }
 
 void add_script(Options& options, DebugOptions& target) {
+  constexpr std::string_view kItsOwn = "a policy has its own";
   options.group("Script");
   options.list("--limit", "LIMIT", target.limits,
-               "how many in which time: 5/60s, 100/min; of a bundled script, several make one "
+               "requests and window: 5/60s, 100/min; for a bundled script, several make one "
                "decision");
-  options.value(
-      "--burst", "NUMBER", target.burst,
-      "how many may come at once where a script has that (default: as many as the limit)");
-  options.value("--cost", "NUMBER", target.cost,
-                "units to take (default: 1); 0 looks, below 0 gives back");
-  options.value("--now", "TIME", target.now,
-                "instead of the server's clock: microseconds since 1970, or ISO 8601 with a zone");
-  options.value("--policy", "NAME", target.policy,
-                "the script, limit and burst that the configuration has under this name, instead "
-                "of SCRIPT; what follows are the arguments of its key");
+  options
+      .value("--burst", "NUMBER", target.burst,
+             "requests that may come at once in scripts with a burst (default: the limit)")
+      .needs("--limit");
+  options
+      .value("--cost", "NUMBER", target.cost,
+             "units to take (default: 1); 0 takes nothing, a negative number is a refund")
+      .excludes("--replay", "the log has the costs", "--cost-field names their field");
+  options.value("--now", "TIME", target.now, kNowHelp)
+      .excludes("--replay", "the log has the times");
+  options
+      .value("--policy", "NAME", target.policy,
+             "use the script, limit and burst of this policy in the configuration, not SCRIPT; the "
+             "operands are the arguments of its key")
+      .excludes("--limit", kItsOwn)
+      .excludes("--burst", kItsOwn)
+      .excludes("--keys", kItsOwn)
+      .excludes("--args", kItsOwn);
   options.list("--keys", "KEY", target.keys,
-               "its KEYS, one each time, with what stands in braces filled in (default: the KEYs)");
+               "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
   options.value("--args", "WORDS", target.arguments,
-                "its ARGV, in one string that is split as a shell does, filled in likewise");
+                "ARGV of the script, in one string that is split as a shell does, with the "
+                "placeholders below");
 }
 
 void add_replay(Options& options, DebugOptions& target) {
   options.group("Recorded traffic");
   options.list("--replay", "FILE", target.replay.files,
-               "requests, as 'burst adversary --write' or a log has them; plain or gzip, - for "
-               "standard input");
-  options.value("--skip", "NUMBER", target.skip,
-                "run so many of them first, and debug the next (default: 0)");
+               "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
+               "input");
+  options
+      .value("--skip", "NUMBER", target.skip,
+             "run this many of them first, and debug the next (default: 0)")
+      .needs("--replay", "", "name the log with --replay FILE");
   add_log_options(options, target.replay);
 }
 
 void add_place(Options& options, DebugOptions& target) {
   options.group("Place");
-  options.flag("--attach", target.attach,
-               "on the server itself, in a fork of it: nothing that the script writes is kept");
-  options.flag("--sync", target.sync,
-               "with --attach, in the server itself, which serves nobody else meanwhile; what the "
-               "script writes is kept");
-  options.flag("--yes", target.yes, "do not ask whether --sync may do that");
+  options
+      .flag("--attach", target.attach,
+            "debug on the server itself, in a fork: nothing that the script writes is kept")
+      .excludes("--replay", "a log is replayed on a private server");
+  options
+      .flag("--sync", target.sync,
+            "with --attach, debug in the server process, which serves nobody else meanwhile; the "
+            "writes of the script are kept")
+      .needs("--attach", "a private server serves nobody else")
+      .unless("--redis-cli")
+      .unless("--print-command");
+  options.flag("--yes", target.yes, "do not ask before --sync").needs("--sync");
 }
 
 void add_form(Options& options, DebugOptions& target) {
+  constexpr std::string_view kByHand = "commands are for stepping by hand";
   options.group("Output");
-  options.value("--commands", "FILE", target.commands,
-                "step by hand, by the commands in a file, one a line; - for standard input");
+  options
+      .value("--commands", "FILE", target.commands,
+             "step by hand with the commands in a file, one a line; - for standard input")
+      .excludes("--trace", kByHand)
+      .excludes("--coverage", kByHand);
   options.flag("--trace", target.trace,
-               "every line as it is executed, its calls and replies, and the variables it changed");
+               "show every line as it is executed, its calls and replies, and the variables it "
+               "changed");
   options.flag("--coverage", target.coverage,
-               "how often each line was reached; with --replay and no --skip, by all requests");
-  options.value("--lcov", "FILE", target.lcov, "with --coverage, write that as lcov reads it");
-  options.value("--max-steps", "NUMBER", target.max_steps,
-                "cut it off after so many lines (default: 100000)");
-  options.flag("--redis-cli", target.redis_cli, "start redis-cli --ldb with the same instead");
-  options.flag("--print-command", target.print_command, "print that command");
-  options.flag("-q,--quiet", target.quiet, "do not say where it runs");
+               "show how often each line was reached; with --replay and without --skip, by all "
+               "requests");
+  options.value("--lcov", "FILE", target.lcov, "with --coverage, write the counts in lcov's format")
+      .needs("--coverage");
+  options
+      .value("--max-steps", "NUMBER", target.max_steps,
+             "cut the script off after this many lines (default: 100000)")
+      .needs("--trace")
+      .unless("--coverage");
+  const auto without_the_rest = [](Options::Row& row) -> Options::Row& {
+    for (const auto* other :
+         {"--trace", "--coverage", "--max-steps", "--commands", "--replay", "--json"}) {
+      row.excludes(other);
+    }
+    return row;
+  };
+  without_the_rest(options.flag("--redis-cli", target.redis_cli, "start redis-cli --ldb instead"))
+      .excludes("--print-command");
+  without_the_rest(
+      options.flag("--print-command", target.print_command, "print the redis-cli --ldb command"));
+  options.flag("-q,--quiet", target.quiet, "do not print where the script runs");
 }
 
 }  // namespace

@@ -108,11 +108,12 @@ auto reading(Read read) {
 }
 
 void refuse_server(const ConnectionOptions& connection) {
-  const bool is_private = !connection.url || *connection.url == "private:";
-  if (is_private && !connection.host && !connection.port && !connection.socket) return;
+  auto other = connection;
+  if (other.url == "private:") other.url.reset();
+  if (!names_server(other)) return;
   throw UsageError(
-      "--replay runs on a private server, so that --url, --host, --port and --socket say nothing",
-      "leave them out");
+      "--replay runs on a private server and takes no other: omit --url, --host, "
+      "--port and --socket");
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
-#include "cli/option_values.h"
 #include "cli/script_file.h"
 #include "limiter/check.h"
 #include "traffic/template.h"
@@ -76,22 +75,6 @@ void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
   for (const auto word : words.subspan(request.keys.size())) debuggee.arguments.emplace_back(word);
 }
 
-std::string only_key(const DebugPlan& plan, const Limiter& limiter, Operands operands) {
-  if (limiter.policy != nullptr) {
-    if (operands.size() > limiter::argument_count(*limiter.policy)) {
-      throw UsageError(takes_arguments(*limiter.policy) + but_given(operands));
-    }
-  } else if (operands.empty()) {
-    throw UsageError("no KEY is given",
-                     fmt::format("rlctl debug {} KEY --limit 5/60s", plan.algorithm->name));
-  } else if (operands.size() > 1) {
-    throw UsageError("one KEY is expected, but there are " + std::to_string(operands.size()) +
-                         ": the second is " + in_quotes(operands[1]),
-                     "several --limit make several keys of one");
-  }
-  return asked_keys(&limiter, operands).front();
-}
-
 /// A limiter, its key, and what it costs.
 void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation,
                Operands operands) {
@@ -106,7 +89,9 @@ void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& i
   set_bundled(plan, *limiter.algorithm);
   plan.limits = limiter.limits;
   if (plan.replay) return;
-  const auto key = only_key(plan, limiter, operands);
+  const auto key = only_key(limiter, operands,
+                            fmt::format("rlctl debug {} KEY --limit 5/60s", plan.algorithm->name),
+                            "several --limit make several keys of one");
   set_arguments(plan.debuggee, *limiter.algorithm,
                 {.keys = limiter::redis_keys(key, plan.limits),
                  .limits = plan.limits,
@@ -147,22 +132,18 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options,
   const bool is_told = any_of(words, [](const Template& text) { return text.tells_limit(); });
   if (options.limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
-                     "say more in --args");
+                     "write further limits in --args");
   }
   if (options.limits.empty()) {
-    if (options.burst) throw UsageError("--burst says nothing without --limit");
-    if (is_told) throw UsageError("--limit is missing: --keys or --args hold something of it");
+    if (is_told) throw UsageError("--limit is missing: --keys or --args use it");
     return;
   }
   if (!is_told) {
-    throw UsageError("--limit says nothing: neither --keys nor --args hold {limit} or {window}",
+    throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script wants it");
   }
-  auto limit =
-      parsed("--limit", [&] { return limiter::parse_limit(masked(options.limits.front())); });
-  if (options.burst) limit.burst = parse_whole(masked(*options.burst), "--burst");
-  parsed("--args", [&] { traffic::require_usable(words, limit); });
-  plan.limits = {limit};
+  plan.limits = parse_limits(options.limits, options.burst);
+  parsed("--args", [&] { traffic::require_usable(words, plan.limits.front()); });
 }
 
 /// KEYs as they are typed, unless --keys makes others of one.
@@ -171,20 +152,20 @@ void require_key_operands(const DebugOptions& options, const traffic::ForeignLim
   // As redis-cli takes them.
   if (operands.size() > 1 &&
       std::find(operands.begin() + 1, operands.end(), ",") != operands.end()) {
-    throw UsageError("',' is no KEY: what is behind it are arguments",
-                     "give these as one string: --args 'WORD WORD'");
+    throw UsageError("',' is not a KEY: arguments do not follow it",
+                     "write them as one string: --args 'WORD WORD'");
   }
   const bool has_key = holds(words, kKey);
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()
-                         ? "no KEY is given, but --keys or --args hold {key}"
+                         ? "no KEY is given, but --keys or --args contain {key}"
                          : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
                      "write the keys in --keys");
   }
   if (!options.keys.empty() && !has_key && !operands.empty()) {
-    throw UsageError("KEY " + in_quotes(operands.front()) +
-                         " says nothing: there is --keys, which does not hold {key}",
-                     "give one of them");
+    throw UsageError(
+        "KEY " + in_quotes(operands.front()) + " has no effect: --keys does not contain {key}",
+        "omit one of them");
   }
   static_cast<void>(asked_keys(nullptr, operands));
 }
@@ -213,7 +194,7 @@ void set_words(DebugPlan& plan, const DebugOptions& options, Operands operands) 
   auto words = parse_words(options, plan);
   set_template_limit(plan, options, words);
   if (options.cost && !holds(words, kCost)) {
-    throw UsageError("--cost says nothing: neither --keys nor --args hold {cost}");
+    throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
   }
   if (!plan.replay) fill(plan, options, words, operands);
   plan.words = std::make_shared<const traffic::ForeignLimiter>(std::move(words));
@@ -221,38 +202,20 @@ void set_words(DebugPlan& plan, const DebugOptions& options, Operands operands) 
 
 // ---- What is called, and how ----
 
-/// What a log says itself.
-void refuse_with_log(const DebugOptions& options, Operands operands) {
-  const auto refuse = [](std::string_view what, std::string_view says, std::string hint) {
-    throw UsageError(fmt::format("{}: with --replay the log says {}", what, says), std::move(hint));
-  };
-  if (!operands.empty()) {
-    refuse("KEY " + in_quotes(operands.front()), "which keys are asked for",
-           "leave it out; --key-field names where it does");
-  }
-  if (options.now) refuse("--now", "when requests come", "leave it out");
-  if (options.cost) refuse("--cost", "what requests cost", "--cost-field names where it does");
-  if (options.attach) {
-    throw UsageError("--replay runs on a private server, which has no keys, and not with --attach",
-                     "leave one of them out");
-  }
+void refuse_key(Operands operands) {
+  if (operands.empty()) return;
+  throw UsageError("--replay takes no KEY, the log has the keys: unexpected argument " +
+                       in_quotes(operands.front()),
+                   "--key-field names their field");
 }
 
 void set_replay(DebugPlan& plan, const DebugOptions& options) {
-  if (options.replay.given()) {
-    plan.replay = parse_replay(options.replay, {});
-  } else {
-    static_cast<void>(parse_replay(options.replay, {}));  // what belongs to it is refused
-    if (options.skip) {
-      throw UsageError("--skip is about a log, but there is no --replay",
-                       "name its file: --replay FILE");
-    }
-  }
+  plan.replay = parse_replay(options.replay, {});
   if (options.skip) plan.skip = parse_between(*options.skip, "--skip", 0, INT64_MAX - 1);
   plan.is_whole_replay = plan.replay && plan.coverage && !options.skip;
   if (plan.is_whole_replay && plan.trace) {
-    throw UsageError("--trace is of one request, --coverage without --skip of all",
-                     "--skip NUMBER says which: the one after so many");
+    throw UsageError("--trace shows one request, --coverage without --skip counts all",
+                     "--skip NUMBER selects the request after that many");
   }
 }
 
@@ -267,14 +230,11 @@ void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& in
   Operands operands = invocation.operands;
   const bool has_words = !options.keys.empty() || options.arguments;
   if (options.policy) {
-    if (has_words) {
-      throw UsageError("--policy and --keys or --args exclude each other: a policy has its own");
-    }
-    if (plan.replay) refuse_with_log(options, operands);
+    if (plan.replay) refuse_key(operands);
     return set_check(plan, options, invocation, operands);
   }
   operands = set_script(plan, operands);
-  if (plan.replay) refuse_with_log(options, operands);
+  if (plan.replay) refuse_key(operands);
   if (plan.algorithm == nullptr || has_words) return set_words(plan, options, operands);
   require_own_contract(plan);
   set_check(plan, options, invocation, operands);
@@ -284,13 +244,6 @@ void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& in
 
 void set_place(DebugPlan& plan, const DebugOptions& options) {
   const bool is_classic = options.redis_cli || options.print_command;
-  if (options.sync && !options.attach && !is_classic) {
-    throw UsageError("--sync is about --attach: a private server is nobody else's",
-                     "add --attach, or leave it out");
-  }
-  if (options.yes && !options.sync) {
-    throw UsageError("--yes answers what --sync asks, and there is no --sync", "leave it out");
-  }
   if (options.sync) {
     plan.where = DebugWhere::kSync;
   } else if (options.attach || is_classic) {
@@ -298,30 +251,10 @@ void set_place(DebugPlan& plan, const DebugOptions& options) {
   }
 }
 
-void refuse_with_redis_cli(const DebugOptions& options, bool json) {
-  const std::string_view form = options.redis_cli ? "--redis-cli" : "--print-command";
-  const auto refuse = [form](bool given, std::string_view option) {
-    if (given) throw UsageError(fmt::format("{} and {} exclude each other", form, option));
-  };
-  if (options.redis_cli) refuse(options.print_command, "--print-command");
-  refuse(options.trace, "--trace");
-  refuse(options.coverage, "--coverage");
-  refuse(options.max_steps.has_value(), "--max-steps");
-  refuse(options.commands.has_value(), "--commands");
-  refuse(options.replay.given(), "--replay");
-  refuse(json, "--json");
-}
-
 void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
-  const auto refuse = [](bool given, std::string_view option) {
-    if (!given) return;
-    throw UsageError(fmt::format("{} says nothing where a script is stepped by hand", option),
-                     "add --trace, or leave it out");
-  };
-  refuse(json, "--json");
-  refuse(options.max_steps.has_value(), "--max-steps");
+  if (json) throw UsageError("--json requires --trace or --coverage");
   if (!options.commands) return;
-  if (options.commands->empty()) throw UsageError("--commands: no file is named");
+  if (options.commands->empty()) throw UsageError("--commands: the file name is empty");
   plan.commands = *options.commands;
 }
 
@@ -336,13 +269,9 @@ void require_one_input(const DebugPlan& plan) {
 }
 
 void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
-  if (plan.redis_cli || plan.print_command) return refuse_with_redis_cli(options, json);
+  if (plan.redis_cli || plan.print_command) return;
   plan.interactive = !plan.trace && !plan.coverage;
   if (plan.interactive) return set_by_hand(plan, options, json);
-  if (options.commands) {
-    throw UsageError("--commands is for stepping by hand, and not with --trace or --coverage",
-                     "leave one of them out");
-  }
   if (options.max_steps) {
     plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, 1'000'000'000);
   }
@@ -372,9 +301,6 @@ DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocat
                  .is_sure = options.yes};
   set_place(plan, options);
   set_form(plan, options, invocation.json);
-  if (options.lcov && !options.coverage) {
-    throw UsageError("--lcov is a form of --coverage, which is not asked for", "add --coverage");
-  }
   if (options.now) plan.now = parse_now(*options.now);
   set_replay(plan, options);
   require_one_input(plan);

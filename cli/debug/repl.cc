@@ -15,7 +15,6 @@
 #include "cli/debug/ending.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/view.h"
-#include "cli/option_values.h"
 #include "cli/term/environment.h"
 #include "cli/term/line_source.h"
 #include "cli/term/signals.h"

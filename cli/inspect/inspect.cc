@@ -14,7 +14,6 @@
 #include "cli/inspect/text.h"
 #include "cli/inspect/watch.h"
 #include "cli/limits.h"
-#include "cli/option_values.h"
 #include "cli/term/progress.h"
 #include "cli/term/style.h"
 #include "cli/term/terminal.h"
@@ -31,13 +30,14 @@ struct InspectOptions {
 constexpr std::int64_t kMostEntries = 1'000'000'000;
 void add_inspect_options(Options& options, InspectOptions& target) {
   options.group("Options");
-  add_limit_options(options, target.limit);
+  add_optional_limit_options(options, target.limit);
   options.value("--entries", "NUMBER", target.entries,
-                "how many entries are listed, the newest, or all (default: 20)");
-  options.optional_value("--watch", "TIME", target.watch,
-                         "look again and again, every TIME (default: 1s), until Ctrl-C");
-  options.value("--now", "TIME", target.now,
-                "instead of the server's clock: microseconds since 1970, or ISO 8601 with a zone");
+                "list this many of the newest entries, or all (default: 20)");
+  options
+      .optional_value("--watch", "TIME", target.watch,
+                      "repeat every TIME (default: 1s) until Ctrl-C")
+      .excludes("--now", "a given time does not pass");
+  options.value("--now", "TIME", target.now, kNowHelp);
 }
 
 std::optional<std::int64_t> parse_entries(const std::string& text) {
@@ -53,9 +53,6 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
 }
 
 InspectPlan make_plan(const InspectOptions& options, ConfigurationSource& configuration) {
-  if (options.watch.given && options.now) {
-    throw UsageError("--watch and --now exclude each other: a given time does not pass");
-  }
   InspectPlan plan;
   plan.limiter = resolve_optional_limiter(options.limit, configuration);
   plan.names_algorithm = options.limit.algorithm || options.limit.policy;
@@ -249,7 +246,7 @@ void refuse_loose_time(const InspectOptions& options, const Invocation& invocati
   }
   throw UsageError(
       "--watch: is " + in_quotes(operands[0]) + " a KEY, or how often to look?",
-      "a time is tied to it: --watch=" + operands[0] + "; a KEY that looks like one stands last");
+      "write a time as --watch=" + operands[0] + "; put a KEY that looks like one last");
 }
 
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {

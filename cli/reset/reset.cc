@@ -13,50 +13,45 @@ namespace {
 
 struct ResetOptions {
   LimitOptions limit;
-  std::vector<std::string> match;
+  std::optional<std::string> match;
   ResetPlan plan;  ///< without what stands in the others
 };
 
 void add_reset_options(Options& options, ResetOptions& target) {
   ResetPlan& plan = target.plan;
   options.group("Options");
-  options.list("--match", "PATTERN", target.match,
-               "in place of KEYs: every limiter whose key matches, as Redis matches: * ? [ab]");
-  options.flag("--dry-run", plan.dry_run, "say what would be removed, and remove nothing");
+  constexpr std::string_view kOwnLimits = "the keys that match already tell their limits";
+  constexpr std::string_view kMatchSeveral =
+      "the keys of several limits match, too: --match '{login:*}:*'";
+  options
+      .value("--match", "PATTERN", target.match,
+             "reset every limiter whose key matches, as Redis matches: * ? [ab]")
+      .once("run one after the other")
+      .excludes("--policy", kOwnLimits, kMatchSeveral)
+      .excludes("--limit", kOwnLimits, kMatchSeveral)
+      .excludes("--algorithm", kOwnLimits, kMatchSeveral)
+      .excludes("--burst", kOwnLimits, kMatchSeveral);
+  options.flag("--dry-run", plan.dry_run, "list what would be removed, and remove nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
-  options.flag("-v,--verbose", plan.verbose, "with --match: list what is left, too");
-  options.flag("-q,--quiet", plan.quiet, "print no results; the exit status says it");
-  options.group("Limits, of which KEY may have several");
-  add_limit_options(options, target.limit);
-}
-
-void refuse_contradictions(const ResetOptions& options, const Invocation& invocation) {
-  const auto& operands = invocation.operands;
-  if (!operands.empty()) {
-    throw UsageError(
-        "--match and KEYs exclude each other: " + in_quotes(operands[0]) + " is too much",
-        "a pattern needs quotes: a shell makes names of files out of *");
-  }
-  if (options.match.size() > 1) {
-    throw UsageError("--match may be given once: " + in_quotes(options.match[1]) + " is too much",
-                     "one after another, each removes what matches");
-  }
-  if (options.match.front().empty()) {
-    throw UsageError("--match: the pattern is empty", "is the variable set?");
-  }
-  const auto& limit = options.limit;
-  if (limit.limits.empty() && !limit.algorithm && !limit.burst && !limit.policy) return;
-  throw UsageError(std::string("--match and ") + (limit.policy ? "--policy" : "--limit") +
-                       " exclude each other: what matches says itself what it is",
-                   "the keys of several limits match, too: --match '{login:*}:*'");
+  options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
+  options.flag("-q,--quiet", plan.quiet, "print no results, only set the exit status");
+  options.group("Limits of KEY");
+  add_optional_limit_options(options, target.limit);
 }
 
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   ResetPlan plan = options.plan;
-  if (!options.match.empty()) {
-    refuse_contradictions(options, invocation);
-    plan.match = options.match.front();
+  if (options.match) {
+    const auto& operands = invocation.operands;
+    if (!operands.empty()) {
+      throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
+                       "quote the pattern: a shell replaces * with file names");
+    }
+    if (options.match->empty()) {
+      throw UsageError("--match: the pattern is empty", "is the variable set?");
+    }
+    plan.match = *options.match;
     return reset_matching(plan, invocation);
   }
   plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);

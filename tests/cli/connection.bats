@@ -90,7 +90,7 @@ allowed() {
 @test "two servers named at once are refused" {
   run -2 rlctl -s "$socket" -p 7 check k --limit 9/60s
   assert_line --index 0 \
-    'rlctl: check: --socket and --host or --port name two servers; give one'
+    'rlctl: check: --socket and --port exclude each other: they name two servers'
 }
 
 @test "bad URLs are refused, with what is wrong" {

@@ -65,12 +65,26 @@ TEST_CASE("limit options: where no limit is needed, there may be none") {
   const auto named = policies.optional_limiter({.limits = {}, .policy = "one"});
   REQUIRE(named);
   CHECK(named->policy->name == "one");
-  CHECK_THROWS_WITH_AS((void)policies.optional_limiter({.limits = {}, .algorithm = "gcra"}),
-                       "--algorithm says nothing without --limit", UsageError);
-  CHECK_THROWS_WITH_AS((void)policies.optional_limiter({.limits = {}, .burst = "3"}),
-                       "--burst says nothing without --limit", UsageError);
-  CHECK_THROWS_WITH_AS((void)policies.optional_limiter({.limits = {"5/s"}, .policy = "one"}),
-                       "--policy and --limit exclude each other: a policy has its own", UsageError);
+}
+
+TEST_CASE("limit options: a policy excludes the rest, which requires a limit") {
+  const auto refusal = [](const Words& arguments) -> std::string {
+    LimitOptions target;
+    Options options;
+    add_optional_limit_options(options, target);
+    try {
+      options.require_consistent(options.parse(arguments));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal({"--algorithm", "gcra"}) == "--algorithm requires --limit");
+  CHECK(refusal({"--burst", "3"}) == "--burst requires --limit");
+  CHECK(refusal({"--limit", "5/s", "--policy", "one"}) ==
+        "--policy and --limit exclude each other: a policy has its own");
+  CHECK(refusal({"--algorithm=gcra", "--policy", "one"}) ==
+        "--policy and --algorithm exclude each other: a policy has its own");
 }
 
 TEST_CASE("limit options: operands are keys, or what makes keys of a policy") {

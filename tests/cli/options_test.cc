@@ -95,10 +95,64 @@ TEST_CASE("options: the first mistake is named") {
 }
 
 TEST_CASE("options: the first operand is found before the rest is known") {
-  const Line line;
+  Line line;
   CHECK(line.options.find_operand(Words{"-p", "1", "check", "--unknown"}) == 2);
   CHECK(line.options.find_operand(Words{"-q", "--", "check"}) == 2);
   CHECK(line.options.find_operand(Words{"-q"}) == 1);
+}
+
+TEST_CASE("options: rules of the rows") {
+  const auto refusal = [](const Words& arguments) -> std::string {
+    Options options;
+    std::optional<std::string> rate, clock, skip;
+    bool model = false;
+    options.value("--rate", "RATE", rate, "rate")
+        .excludes("--model", "no server")
+        .unless("--rate 5/s")
+        .excludes("search", "it finds the times");
+    options.value("--skip", "NUMBER", skip, "skip").needs("--clock real").unless("--rate max");
+    options.value("--clock", "CLOCK", clock, "clock").once("one is enough");
+    options.flag("--model", model, "model");
+    try {
+      options.require_consistent(options.parse(arguments));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal({"--model", "--rate", "9/s"}) ==
+        "--rate and --model exclude each other: no server");
+  CHECK(refusal({"--model", "--rate", "9/s", "--rate", "5/s"}).empty());
+  CHECK(refusal({"search", "--rate=1/s"}) ==
+        "--rate and search exclude each other: it finds the times");
+  CHECK(refusal({"search", "more", "--rate=1/s"}).empty());
+  CHECK(refusal({"--skip", "1", "--clock", "virtual"}) == "--skip requires --clock real");
+  CHECK(refusal({"--skip", "1", "--clock", "real"}).empty());
+  CHECK(refusal({"--skip", "1", "--rate", "max"}).empty());
+  CHECK(refusal({"--skip", "1", "--model", "--rate", "1/s"}) ==
+        "--rate and --model exclude each other: no server");
+  CHECK(refusal({"--clock", "a", "--clock=b"}) ==
+        "--clock may be given only once, but 'b' follows 'a'");
+}
+
+TEST_CASE("options: the words that repeat a run") {
+  Options options;
+  std::optional<std::string> port, rate, seed, quiet;
+  std::vector<std::string> files;
+  bool strict = false, tls = false;
+  options.value("-p,--port", "PORT", port, "port").repeats(Repeats::kWithServer);
+  options.flag("--tls", tls, "tls").repeats(Repeats::kWithServer);
+  options.list("--file", "FILE", files, "file").repeats();
+  options.flag("--strict", strict, "strict").repeats();
+  options.value("--rate", "RATE", rate, "rate").repeats();
+  options.value("--seed", "NUMBER", seed, "seed").repeats();
+  options.value("--quiet", "", quiet, "quiet");
+  options.parse(Words{"-p1", "--tls", "--file=-x", "--strict", "--file", "-", "--rate", "1",
+                      "--quiet", "1", "--rate", ""});
+  CHECK(options.repeated({{"--seed", {"7"}}}, false) ==
+        Words{"--file=-x", "--file", "-", "--strict", "--rate", "", "--seed", "7"});
+  CHECK(options.repeated({{"--rate", {}}, {"--file", {"y"}}}, true) ==
+        Words{"--file", "y", "--strict", "--port", "1", "--tls"});
 }
 
 TEST_CASE("options: help fits 80 columns") {

@@ -22,24 +22,8 @@ TEST_CASE("replay options: shares that may be denied") {
   }
 }
 
-TEST_CASE("replay options: the words that give them again") {
-  const auto words = [](const ReplayArguments& arguments, std::vector<std::string> operands = {}) {
-    const auto options = parse_replay(arguments, operands);
-    REQUIRE(options);
-    return replay_words(*options);
-  };
-  using Words = std::vector<std::string>;
-  CHECK(words({.files = {"a"}}, {"-", "b c"}) ==
-        Words{"--replay", "a", "--replay", "-", "--replay", "b c"});
-  CHECK(words({.files = {"-x"}, .key_field = "-", .cost_field = "", .strict = true}) ==
-        Words{"--replay=-x", "--key-field", "-", "--cost-field", "", "--strict"});
-  CHECK(words({.files = {"a"}, .format = "csv", .time_field = "--t"}) ==
-        Words{"--replay", "a", "--format", "csv", "--time-field=--t"});
-}
-
 TEST_CASE("replay options: nothing without a file") {
   CHECK_FALSE(parse_replay({}, {"boundary"}));
-  CHECK_THROWS_AS(static_cast<void>(parse_replay({.strict = true}, {})), UsageError);
   CHECK_THROWS_AS(static_cast<void>(parse_replay({.files = {""}}, {})), UsageError);
 }
 

@@ -35,7 +35,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 
 @test "an option of a command that stands before it is explained" {
   wrong "unknown option '--limit'" --limit 5/60s check k
-  hint 'what belongs to a command stands after it'
+  hint 'write the options of a command after it'
 }
 
 @test "a missing value is named" {
@@ -65,10 +65,10 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 
 @test "a second key is refused, as what it probably is" {
   wrong "check: one KEY is expected, but there are 2: the second is 'b'" check a b --limit 5/60s
-  hint '--batch checks many keys; a key with blanks needs quotes'
+  hint '--batch checks many keys; quote a key that contains blanks'
   wrong "check: one KEY is expected, but there are 2: the second is '5s'" \
     check k --limit 5/60s --wait 5s
-  hint 'a time for --wait is tied to it: --wait=5s'
+  hint 'write a time for --wait as --wait=5s'
 }
 
 @test "after -- everything is a key" {
@@ -181,11 +181,11 @@ TABLE
     check k --limit 5/60s --wait --now 5
   wrong 'check: --wait and --batch exclude each other: one key would hold up all others' \
     check --limit 5/60s --wait --batch
-  wrong 'check: --wait and --peek exclude each other: a look takes nothing to wait for' \
+  wrong 'check: --wait and --peek exclude each other: a peek takes nothing to wait for' \
     check k --limit 5/60s --wait --peek
   wrong "check: --peek takes nothing, so --cost must be 0 or more, not '-1'" \
     check k --limit 5/60s --peek --cost -1
-  wrong "check: --batch takes its keys from one file or standard input, and no KEY besides: 'k' is too much" \
+  wrong "check: unexpected argument 'k': --batch reads its keys from one file or standard input" \
     check k --limit 5/60s --batch=file
 }
 
@@ -212,24 +212,46 @@ TABLE
 
 # --- help -------------------------------------------------------------------------------------------
 
-@test "-h, --help and help show the same, on stdout" {
+@test "--help and help show the same, on stdout" {
   run -0 --separate-stderr rlctl check --help
   assert_equal "$stderr" ''
   assert_line --index 0 'Usage: rlctl [connection] check --limit LIMIT [options] [--] KEY'
   local help=$output
   local form
-  for form in 'check -h' 'help check' '-h check' 'check k --limit 5/60s --help'; do
+  for form in 'help check' '--help check' 'check k --limit 5/60s --help' 'check -h --help' \
+    'check --wait --now 5 --help'; do
     # shellcheck disable=SC2086 # words
     run -0 rlctl $form
     assert_output "$help"
   done
 }
 
+@test "-h shows usage and options on one screen, and where the rest is" {
+  local form command
+  for form in 'check -h' '-h check' 'check -qh'; do
+    # shellcheck disable=SC2086 # words
+    run -0 --separate-stderr rlctl $form
+    assert_line --index 0 'Usage: rlctl [connection] check --limit LIMIT [options] [--] KEY'
+    assert_line --regexp '^  -q, --quiet '
+    assert_line 'Connection and general options: see rlctl --help'
+    refute_output --partial 'Examples:'
+    refute_output --partial '--port'
+  done
+  for command in check inspect reset burst debug config; do
+    run -0 rlctl "$command" -h
+    refute_line --regexp '^.{81}'
+  done
+  run -0 rlctl -h
+  assert_line Commands:
+  assert_line 'Options of a command: see rlctl COMMAND -h'
+  refute_output --partial '--port'
+}
+
 @test "-h with a KEY is an error, not help with the status of an allowed request" {
   run -2 --separate-stderr rlctl check -q --limit 1/h -h myhost key
   assert_output ''
   assert_equal "${stderr_lines[0]}" \
-    "rlctl: check: -h is help and goes with no KEY; the server's name is -H or --host"
+    "rlctl: check: -h shows help and takes no KEY; name the server with -H or --host"
   run -0 rlctl check key --help
   assert_line Examples:
 }
@@ -237,7 +259,7 @@ TABLE
 @test "an argument that looks like several short options is shown whole" {
   run -2 --separate-stderr rlctl check --limit 5/s -foo
   assert_equal "${stderr_lines[0]}" "rlctl: check: unknown option '-foo'"
-  assert_equal "${stderr_lines[1]}" "  hint: a KEY that begins with '-' stands after --"
+  assert_equal "${stderr_lines[1]}" "  hint: write -- before a KEY that begins with '-'"
 }
 
 @test "seconds and milliseconds where microseconds belong are refused" {
@@ -280,7 +302,7 @@ leaky-bucket'
   run -0 rlctl check --help
   assert_line --regexp '^  sliding-window-log  .* \(default\)$'
   refute_output --partial concurrency
-  assert_output --partial 'sliding-window-log if not given'
+  assert_output --partial 'see below (default: sliding-window-log)'
 }
 
 @test "the version is shown" {

@@ -285,30 +285,30 @@ refused() {
 }
 
 @test "what says of a traffic what is to be found is refused" {
-  refused '--rate is not for adversary: it finds when requests are to come' adversary --rate 5/s
-  refused '--rate is not for adversary: it finds when requests are to come' adversary --rate max
-  refused '--duration is not for adversary: it finds when requests are to come' adversary --duration 5s
-  refused '--requests is not for adversary: --budget says how many it may try' adversary --requests 5
-  refused '--keys is not for adversary: each schedule is of one key' adversary --keys 3
-  refused '--key-skew is not for adversary: each schedule is of one key' adversary --key-skew 1
+  refused '--rate and adversary exclude each other: the search finds when requests are to come' adversary --rate 5/s
+  refused '--rate and adversary exclude each other: the search finds when requests are to come' adversary --rate max
+  refused '--duration and adversary exclude each other: the search finds when requests are to come' adversary --duration 5s
+  refused '--requests and adversary exclude each other: --budget limits the requests that it may try' adversary --requests 5
+  refused '--keys and adversary exclude each other: each schedule is of one key' adversary --keys 3
+  refused '--key-skew and adversary exclude each other: each schedule is of one key' adversary --key-skew 1
 }
 
 @test "the real clock, and what belongs to it, is refused" {
-  refused '--clock real is not for adversary: no real time is long enough for so many windows' adversary --clock real
-  refused '--clients is not for adversary: no real time is long enough for so many windows' adversary --clients 2
+  refused '--clock and adversary exclude each other: no real time is long enough for that many windows' adversary --clock real
+  refused '--clients and adversary exclude each other: no real time is long enough for that many windows' adversary --clients 2
   assert_line --partial 'hint: leave it out'
-  refused '--pipeline is not for adversary: no real time is long enough for so many windows' adversary --pipeline 2
+  refused '--pipeline and adversary exclude each other: no real time is long enough for that many windows' adversary --pipeline 2
 }
 
 @test "pictures and tables are refused" {
   local option
   for option in --svg --csv --jsonl; do
-    refused "$option is not for adversary: what it finds is a small table; --json has all of it" adversary "$option" x
+    refused "$option and adversary exclude each other: the report is a small table; --json has all of it" adversary "$option" x
   done
 }
 
 @test "a log, a script without its option and words without quotes are told what they should be" {
-  refused '--replay is not for adversary: it finds when requests are to come' adversary --replay x.log
+  refused '--replay and adversary exclude each other: the search finds when requests are to come' adversary --replay x.log
   refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
   assert_line --partial 'hint: a script is run by --script trusting.lua'
   refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
@@ -316,7 +316,7 @@ refused() {
 }
 
 @test "several scripts are refused" {
-  refused "--script takes one file, but there are 2: 'a.lua' and 'b.lua'" adversary --script a.lua --script b.lua
+  refused "--script may be given only once, but 'b.lua' follows 'a.lua'" adversary --script a.lua --script b.lua
 }
 
 @test "several limits are refused" {
@@ -324,8 +324,8 @@ refused() {
 }
 
 @test "what is for a search is refused without one" {
-  refused '--budget is for the search: rlctl burst adversary' steady --budget 5000
-  refused '--write is for the search: rlctl burst adversary' --write x.log
+  refused '--budget requires adversary' steady --budget 5000
+  refused '--write requires adversary' --write x.log
   refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
 }
 

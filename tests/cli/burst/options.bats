@@ -19,14 +19,14 @@ refused() {
 }
 
 @test "an algorithm or a script in a pattern's place" {
-  refused "'gcra' is an algorithm, where a pattern is expected" gcra
+  refused "'gcra' is an algorithm, not a pattern" gcra
   assert_line '  hint: --algorithm gcra'
-  refused "'mine.lua' is no pattern" mine.lua
-  assert_line '  hint: a script is run by --script mine.lua'
+  refused "'mine.lua' is not a pattern" mine.lua
+  assert_line '  hint: run a script with --script mine.lua'
 }
 
 @test "what would say nothing, or could not be reached" {
-  refused '--key-skew says how often which key is asked for, but there is one only' --key-skew 1
+  refused '--key-skew needs more than one key' --key-skew 1
   refused '--requests: ramp makes 3000 requests, not 100000' ramp --requests 100000
   refused 'steady takes one, and poisson' --rate 10/s
 }
@@ -99,21 +99,19 @@ refused() {
 
 @test "the clock, and what goes with it" {
   refused "--clock must be virtual or real, not 'reel'" --clock reel
-  refused '--rate max is as fast as a server answers, which a virtual clock cannot know' --clock virtual --rate max
-  refused '--clients are connections of the real clock' --clients 2
-  assert_line '  hint: use --clock real'
-  refused '--pipeline is for the most a server can take' --pipeline 2
-  assert_line '  hint: use --rate max'
-  refused '--pipeline is for --rate max: on a schedule nothing bounds' --clock real --pipeline 2
+  refused '--rate max requires --clock real: only a server sets that pace' --clock virtual --rate max
+  refused '--clients requires --clock real: the virtual clock uses one connection' --clients 2
+  refused '--pipeline requires --rate max' --pipeline 2
+  refused '--pipeline requires --rate max' --clock real --pipeline 2
   refused '--clients must be from 1 to 10000, not 0' --clock real --clients 0
   refused '--clients must be from 1 to 10000, not 10001' --rate max --clients 10001
   refused "--pipeline must be a whole number in decimal digits, not 'x'" --rate max --pipeline x
-  refused '--model decides without a server' --clock real --model
-  refused '--model decides without a server' --rate max --model
+  refused '--model and --clock real exclude each other: there is no server to time' --clock real --model
+  refused '--model and --rate max exclude each other: there is no server to time' --rate max --model
 }
 
 @test "as fast as answers come a traffic has no shape, and lasts for some time" {
-  refused '--rate max sends as fast as answers come, so that a traffic has no shape: spike' spike --rate max
+  refused "patterns do not apply to --rate max: unexpected argument 'spike'" spike --rate max
   refused "--duration: '5' has no unit" --rate max --duration 5
   refused '--duration must be more than 0' --rate max --duration 0s
 }
@@ -123,8 +121,8 @@ refused() {
 }
 
 @test "the models ask no server" {
-  refused '--model asks no server' --model -p 7000
-  refused '--model asks no server' --model --url redis://h
+  refused '--model and --port exclude each other: the models use no server' --model -p 7000
+  refused '--model and --url exclude each other: the models use no server' --model --url redis://h
 }
 
 @test "standard output has one form" {

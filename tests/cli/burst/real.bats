@@ -89,13 +89,13 @@ a_stop_is_shown() {
   start_server
   real -0 --rate max --limit 10/200ms --requests 10 --algorithm gcra --json -s "$socket" -n 2
   run -0 jq -r .command <<<"$output"
-  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --clock real --clients 50 --pipeline 1 \
---rate max --requests 10 --seed 1 --socket $socket --db 2"
+  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --rate max --requests 10 \
+--seed 1 --clock real --clients 50 --pipeline 1 --socket $socket --db 2"
   start_server --requirepass secret
   real -0 steady --clock real --limit 10/200ms --duration 100ms --algorithm gcra --json -u "unix://:secret@$socket"
   run -0 jq -r .command <<<"$output"
-  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --clock real --clients 1 \
---duration 100ms --seed 1 --url unix://$socket"
+  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --duration 100ms --seed 1 \
+--clock real --clients 1 --url unix://$socket"
 }
 
 @test "--rate max ends after ten seconds unless told" {

@@ -193,22 +193,22 @@ the time 'hello' cannot be read: 'hello'"
 @test "what is about a log needs one" {
   local option
   for option in --format=csv --time-field=t --key-field=k --cost-field=c --strict --suggest=1%; do
-    refused "${option%=*} is about a log, but there is no --replay" "$option"
+    refused "${option%=*} requires --replay" "$option"
   done
 }
 
 @test "what is about a pattern has no place beside a log" {
   refused '--replay sends what a log says, so that there is no pattern boundary' boundary --replay epoch.log
   assert_line --partial 'a file of that name is ./boundary'
-  refused '--replay is not for adversary: it finds when requests are to come' adversary --replay epoch.log
-  refused '--rate is for a pattern: with --replay the log says when requests come' --replay epoch.log --rate 5/s
-  refused '--duration is for a pattern' --replay epoch.log --duration 5s
-  refused '--requests is for a pattern' --replay epoch.log --requests 5
-  refused '--requests is for a pattern' --replay epoch.log --requests 5 --rate max
-  refused '--keys is for a pattern' --replay epoch.log --keys 5
-  refused '--key-skew is for a pattern' --replay epoch.log --key-skew 1
-  refused '--cost is for a pattern' --replay epoch.log --cost 1
-  refused '--seed is for a pattern' --replay epoch.log --seed 1
+  refused '--replay and adversary exclude each other: the search finds when requests are to come' adversary --replay epoch.log
+  refused '--rate and --replay exclude each other: the log has the times' --replay epoch.log --rate 5/s
+  refused '--duration and --replay exclude each other' --replay epoch.log --duration 5s
+  refused '--requests and --replay exclude each other' --replay epoch.log --requests 5
+  refused '--requests and --replay exclude each other' --replay epoch.log --requests 5 --rate max
+  refused '--keys and --replay exclude each other: the log has the keys' --replay epoch.log --keys 5
+  refused '--key-skew and --replay exclude each other' --replay epoch.log --key-skew 1
+  refused '--cost and --replay exclude each other' --replay epoch.log --cost 1
+  refused '--seed and --replay exclude each other' --replay epoch.log --seed 1
 }
 
 @test "values that are none" {

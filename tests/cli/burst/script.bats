@@ -69,7 +69,7 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_equal "$output" "$first"
   run -0 rlctl burst --limit 9/s --script count.lua --args '{now_us}' --json
   assert_equal "$(jq -r .command <<<"$output")" "rlctl burst boundary --limit 9/1s --script count.lua \
---keys '{key}' --args '{now_us}' --allowed-when nonzero --seed 1"
+--args '{now_us}' --allowed-when nonzero --keys '{key}' --seed 1"
 }
 
 @test "the same seed gives the same bytes" {
@@ -163,16 +163,16 @@ LUA
   refused '--delay-unit: a reply that allows when it is nonzero cannot be a wait' --script count.lua --delay-unit s
   refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
     --args '{window_s} {now}' --limit 5/1500ms
-  refused '--model decides without a server' --script count.lua --args '{now}' --model
+  refused '--model and --script exclude each other: a script runs on a server only' --script count.lua --args '{now}' --model
 }
 
-@test "what belongs to a script says nothing without one" {
+@test "the options of a script require one" {
   run -2 rlctl burst --args '{now}'
-  assert_line 'rlctl: burst: --args is about a script, but there is no --script'
+  assert_line 'rlctl: burst: --args requires --script'
   run -2 rlctl burst --allowed-when nil
-  assert_line --partial '--allowed-when is about a script'
+  assert_line --partial '--allowed-when requires --script'
   run -2 rlctl burst --delay-unit s
-  assert_line --partial '--delay-unit is about a script'
+  assert_line --partial '--delay-unit requires --script'
   run -2 rlctl burst --keys '{key}'
   assert_line "rlctl: burst: --keys must be a whole number in decimal digits, not '{key}'"
   assert_line --partial 'hint: '

@@ -143,13 +143,13 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   run -2 --separate-stderr batch "$BATS_TEST_TMPDIR"
   assert_equal "$stderr" "rlctl: check: cannot read '$BATS_TEST_TMPDIR': is a directory"
   run -2 --separate-stderr rlctl check --limit 5/60s --batch ''
-  assert_equal "${stderr_lines[0]}" 'rlctl: check: --batch: the name of the file is empty'
+  assert_equal "${stderr_lines[0]}" 'rlctl: check: --batch: the file name is empty'
 }
 
 @test "two files are refused" {
   run -2 --separate-stderr batch a b
   assert_equal "${stderr_lines[0]}" \
-    "rlctl: check: --batch takes its keys from one file or standard input, and no KEY besides: 'b' is too much"
+    "rlctl: check: unexpected argument 'b': --batch reads its keys from one file or standard input"
 }
 
 @test "--json gives one object a line, errors too" {

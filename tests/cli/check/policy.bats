@@ -104,9 +104,9 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
 }
 
 @test "--batch needs a policy with one argument" {
-  wrong "check: --batch: each line is one argument, but policy 'upload' (key upload:%s:%s) takes 2 arguments" \
+  wrong "check: --batch reads one argument from each line, but policy 'upload' (key upload:%s:%s) takes 2 arguments" \
     check --policy upload --batch
-  wrong "check: --batch: each line is one argument, but policy 'backup' (key backup) takes no arguments" \
+  wrong "check: --batch reads one argument from each line, but policy 'backup' (key backup) takes no arguments" \
     check --policy backup --batch
 }
 

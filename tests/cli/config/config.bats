@@ -396,11 +396,11 @@ timeout  1s                      (default)'
 # --- usage ---------------------------------------------------------------------------------------------
 
 @test "config: a missing, a mistyped and a superfluous word" {
-  wrong 'config: what to do is missing: check, show or path' config
+  wrong 'config: no subcommand is given: use check, show or path' config
   hint 'rlctl config check'
   wrong "config: unknown subcommand 'shwo'; did you mean 'show'?" config shwo
   wrong "config: unknown subcommand 'x'; it is one of check, show or path" config x
-  wrong "config: path takes no more: 'x' is too much" config path x
-  wrong "config: check takes no more: 'f.toml' is too much" config check f.toml
-  hint '--config FILE names the file'
+  wrong "config: unexpected argument 'x'" config path x
+  wrong "config: unexpected argument 'f.toml'" config check f.toml
+  hint 'name the file with --config FILE'
 }

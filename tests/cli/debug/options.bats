@@ -41,7 +41,7 @@ refused() {
   printf '[policy.login]\nkey = "login:%%s"\nlimit = "5/60s"\n' >config.toml
   export RLCTL_CONFIG=$PWD/config.toml
   refused "--policy and --limit exclude each other" --policy login ann --limit 5/60s --trace
-  refused "--policy and --keys or --args exclude each other" --policy login ann --args x --trace
+  refused "--policy and --args exclude each other" --policy login ann --args x --trace
   refused "policy 'login' (key login:%s) takes 1 argument, and none is given" --policy login --trace
   refused "policy 'login' (key login:%s) takes 1 argument, not 2: 'a', 'b'" --policy login a b --trace
   run -2 rlctl debug --policy nope ann --trace
@@ -52,14 +52,14 @@ refused() {
   refused "--args: '{nwo}' holds {nwo}, which stands for nothing" a.lua --args '{nwo}' --trace
   refused "--keys: '{ky}' holds {ky}" a.lua --keys '{ky}' --trace
   refused '--args' a.lua --args "'x" --trace
-  refused 'no KEY is given, but --keys or --args hold {key}' a.lua --args '{key}' --trace
+  refused 'no KEY is given, but --keys or --args contain {key}' a.lua --args '{key}' --trace
   refused '{key} is one KEY, but there are 2' a.lua a b --keys '{key}' --trace
-  refused "KEY 'a' says nothing: there is --keys" a.lua a --keys 'x' --trace
+  refused "KEY 'a' has no effect: --keys does not contain {key}" a.lua a --keys 'x' --trace
   refused '--limit is missing' a.lua a --args '{limit}' --trace
   refused '--limit is missing' a.lua a --args '{window_index}' --trace
-  refused '--limit says nothing' a.lua a --limit 5/60s --trace
-  refused '--burst says nothing without --limit' a.lua a --burst 5 --trace
-  refused '--cost says nothing' a.lua a --cost 5 --trace
+  refused '--limit has no effect' a.lua a --limit 5/60s --trace
+  refused '--burst requires --limit' a.lua a --burst 5 --trace
+  refused '--cost has no effect' a.lua a --cost 5 --trace
   refused 'a script that is called with --keys and --args takes one --limit' a.lua a --args '{limit}' --limit 5/60s --limit 6/60s --trace
   refused '--args: a window of 1500ms is not a whole number for {window_s}' a.lua a --args '{window_s}' \
     --limit 1/1500ms --trace
@@ -67,30 +67,30 @@ refused() {
 
 @test "a log says itself when, for whom and at what cost" {
   local replay=(--replay two.log --trace)
-  refused "KEY 'k': with --replay the log says which keys" gcra k --limit 5/60s "${replay[@]}"
-  refused '--now: with --replay the log says when' gcra --limit 5/60s --now 1767225660000000 "${replay[@]}"
-  refused '--cost: with --replay the log says' gcra --limit 5/60s --cost 2 "${replay[@]}"
-  refused '--replay runs on a private server' gcra --limit 5/60s --attach "${replay[@]}"
+  refused "--replay takes no KEY, the log has the keys: unexpected argument 'k'" gcra k --limit 5/60s "${replay[@]}"
+  refused '--now and --replay exclude each other: the log has the times' gcra --limit 5/60s --now 1767225660000000 "${replay[@]}"
+  refused '--cost and --replay exclude each other: the log has the costs' gcra --limit 5/60s --cost 2 "${replay[@]}"
+  refused '--attach and --replay exclude each other: a log is replayed on a private server' gcra --limit 5/60s --attach "${replay[@]}"
   refused '--replay runs on a private server' gcra --limit 5/60s -s /tmp/x "${replay[@]}"
   refused '--skip 2 leaves none: the log has 2 requests' gcra --limit 5/60s --skip 2 "${replay[@]}"
   assert_line --partial '--skip 1 debugs the last one'
   refused '--skip must be' gcra --limit 5/60s --skip -1 "${replay[@]}"
-  refused '--trace is of one request' gcra --limit 5/60s --coverage "${replay[@]}"
-  refused '--skip is about a log' gcra k --limit 5/60s --skip 1 --trace
-  refused '--format is about a log' gcra k --limit 5/60s --format csv --trace
+  refused '--trace shows one request' gcra --limit 5/60s --coverage "${replay[@]}"
+  refused '--skip requires --replay' gcra k --limit 5/60s --skip 1 --trace
+  refused '--format requires --replay' gcra k --limit 5/60s --format csv --trace
   refused "--format: unknown format 'nope'" gcra --limit 5/60s --format nope "${replay[@]}"
   run -2 rlctl debug gcra --limit 5/60s --replay none.log --trace
   assert_line --partial 'none.log'
 }
 
 @test "where it runs must not contradict itself" {
-  refused '--sync is about --attach' gcra k --limit 5/60s --sync --trace
-  refused '--yes answers what --sync asks' gcra k --limit 5/60s --attach --yes --trace
+  refused '--sync requires --attach' gcra k --limit 5/60s --sync --trace
+  refused '--yes requires --sync' gcra k --limit 5/60s --attach --yes --trace
   refused '--attach is about a server that is there' -u private: gcra k --limit 5/60s --attach --trace
 }
 
 @test "of the forms of output there are not two at once" {
-  refused '--lcov is a form of --coverage' gcra k --limit 5/60s --trace --lcov x
+  refused '--lcov requires --coverage' gcra k --limit 5/60s --trace --lcov x
   run -2 rlctl debug gcra k --limit 5/60s --coverage --lcov - --json
   assert_output --partial '"message":"standard output is asked for more than once"'
   refused 'standard output is asked for more than once' gcra k --limit 5/60s --coverage --lcov - --trace

@@ -139,11 +139,11 @@ session() {
 
 @test "options that say nothing here are refused" {
   run -2 debug loop.lua k --json
-  assert_output --partial '--json says nothing where a script is stepped by hand'
+  assert_output --partial '--json requires --trace or --coverage'
   run -2 debug loop.lua k --max-steps 5
-  assert_output --partial '--max-steps says nothing'
+  assert_output --partial '--max-steps requires --trace'
   run -2 debug loop.lua k --trace --commands x
-  assert_output --partial '--commands is for stepping by hand'
+  assert_output --partial '--commands and --trace exclude each other'
   run -2 debug loop.lua k --commands nowhere
   assert_output --partial 'nowhere'
   run -2 debug loop.lua k --replay - --args '{now}' --limit 5/60s

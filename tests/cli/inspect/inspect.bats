@@ -327,7 +327,7 @@ k --watch=5|--watch: '5' has no unit
 k --watch --now 1000000|--watch and --now exclude each other: a given time does not pass
 k --now 1767268800|--now: '1767268800' looks like seconds since 1970, but is taken as microseconds
 k --limit 5/5q|--limit: '5/5q' has
-k --algorithm gcra|--algorithm says nothing without --limit
+k --algorithm gcra|--algorithm requires --limit
 k --limit 5/60s --algorithm gcr|--algorithm: unknown algorithm 'gcr'
 k --entriez 5|unknown option '--entriez'; did you mean '--entries'?
 END
@@ -446,5 +446,5 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 @test "--watch with a loose time is an error, not a key of that name" {
   run -2 rlctl inspect --watch 2s k
   assert_line --partial "--watch: is '2s' a KEY, or how often to look?"
-  assert_line '  hint: a time is tied to it: --watch=2s; a KEY that looks like one stands last'
+  assert_line '  hint: write a time as --watch=2s; put a KEY that looks like one last'
 }

@@ -287,13 +287,13 @@ while_asked() {
   run -2 rlctl reset --match '' --yes
   assert_line 'rlctl: reset: --match: the pattern is empty'
   run -2 rlctl reset --match 'a*' --match 'k*' --yes
-  assert_line "rlctl: reset: --match may be given once: 'k*' is too much"
+  assert_line "rlctl: reset: --match may be given only once, but 'k*' follows 'a*'"
   run -2 rlctl reset --match '*' --yes k
-  assert_line "rlctl: reset: --match and KEYs exclude each other: 'k' is too much"
+  assert_line "rlctl: reset: --match takes no KEY: unexpected argument 'k'"
   run -2 rlctl reset --match '*' --yes --limit 5/60s
-  assert_line 'rlctl: reset: --match and --limit exclude each other: what matches says itself what it is'
+  assert_line 'rlctl: reset: --match and --limit exclude each other: the keys that match already tell their limits'
   run -2 rlctl reset --match '*' --yes --policy login
-  assert_line 'rlctl: reset: --match and --policy exclude each other: what matches says itself what it is'
+  assert_line 'rlctl: reset: --match and --policy exclude each other: the keys that match already tell their limits'
   assert_equal "$(cli EXISTS k)" 1
 }
 

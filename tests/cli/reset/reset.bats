@@ -292,7 +292,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   run -2 rlctl reset k ''
   assert_line 'rlctl: reset: KEY is empty'
   run -2 rlctl reset --algorithm gcra k
-  assert_line 'rlctl: reset: --algorithm says nothing without --limit'
+  assert_line 'rlctl: reset: --algorithm requires --limit'
   run -2 rlctl reset --policy nope k
   run -2 rlctl reset --limit 5/60s --limit 5/1m k
   run -2 rlctl reset --limit 5/60s --limit 5/1h '}'
