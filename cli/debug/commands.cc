@@ -13,6 +13,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/debug/keys.h"
 #include "cli/failure.h"
 #include "limiter/limit.h"
 
@@ -451,41 +452,28 @@ std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& wor
 }
 
 void DebugCommands::show_key(const std::string& key) {
-  struct Reading {
-    std::string_view type;
-    std::vector<std::string> before, behind;  ///< the key
-  };
-  static const std::vector<Reading> kReadings{{"string", {"GET"}, {}},
-                                              {"list", {"LRANGE"}, {"0", "99"}},
-                                              {"set", {"SMEMBERS"}, {}},
-                                              {"zset", {"ZRANGE"}, {"0", "99", "WITHSCORES"}},
-                                              {"hash", {"HGETALL"}, {}}};
+  constexpr int kLast = 99;  // of a list or a sorted set
   const auto asked = call({"TYPE", key});
   if (!asked) return;
   const auto reply = asked->reply.value_or("");
   const auto is_type = [&](std::string_view type) { return reply.find(type) != reply.npos; };
-  const auto look = std::find_if(kReadings.begin(), kReadings.end(), [&](const Reading& one) {
+  const auto readings = key_readings();
+  const auto look = std::find_if(readings.begin(), readings.end(), [&](const KeyReading& one) {
     return is_type(fmt::format("+{}\"", one.type));
   });
   if (is_type("+none")) return view_.say(in_quotes(key) + ": no such key");
   std::string content = "its type cannot be shown";
-  if (look != kReadings.end()) {
-    auto words = look->before;
-    words.push_back(key);
-    words.insert(words.end(), look->behind.begin(), look->behind.end());
-    const auto made = call(words);
+  if (look != readings.end()) {
+    const auto made = call(look->command(key, kLast));
     if (!made) return;
     content = made->reply.value_or("");
   }
   const auto told = call({"PTTL", key});
   if (!told) return;
   const auto ttl = parse_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
-  if (view_.maxlen() > 0 && content.size() > view_.maxlen()) {
-    content.resize(view_.maxlen());
-    content += " ...";
-  }
   view_.say(fmt::format("{}: {}{}, {}", in_quotes(key),
-                        look == kReadings.end() ? "" : std::string(look->type) + ", ", content,
+                        look == readings.end() ? "" : std::string(look->type) + ", ",
+                        view_.shortened(std::move(content)),
                         ttl < 0 ? "no ttl" : "ttl " + ttl_text(std::chrono::milliseconds(ttl))));
 }
 
