@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Of more keys than these only the script's own are looked at.
-constexpr std::int64_t kMostKeys = 1000;
+constexpr std::int64_t kMostWatchedKeys = 1000;
 /// In ms. A TTL that is set anew to what it was a moment ago is no change that anybody looks for.
 constexpr std::int64_t kSameTtl = 1000;
 
@@ -180,7 +180,7 @@ KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey
 
 KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   auto keys = keys_;
-  if (connection.call({"DBSIZE"}).integer() <= kMostKeys) {
+  if (connection.call({"DBSIZE"}).integer() <= kMostWatchedKeys) {
     redis::Scan scan(connection, "*");
     while (!scan.done()) {
       for (auto& key : scan.next()) {

@@ -108,12 +108,12 @@ void append_key(TextBlock& block, const Inspection& inspection) {
 std::string limit_part(const Inspection& inspection) {
   if (inspection.state.form->keeping == Keeping::kLeases) {
     return inspection.limit ? fmt::format("limit {} at once", *inspection.limit)
-                            : "limit not known: --limit 3/1s says 3";
+                            : "limit unknown; --limit 3/1s means 3";
   }
   if (!inspection.limit) {
-    std::string text = "limit not known: --limit says it";
+    std::string text = "limit unknown; pass --limit";
     if (inspection.window) {
-      text = fmt::format("window {}{}, limit not known: --limit says it", tilde(inspection),
+      text = fmt::format("window {}{}, limit unknown; pass --limit", tilde(inspection),
                          period_text(*inspection.window));
     }
     return text;

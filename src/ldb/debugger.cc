@@ -453,14 +453,14 @@ void Debugger::require_stop_line(int line) const {
 void Debugger::require_compiles(const std::string& expression) {
   if (!running()) {
     if (find_scopes("return " + expression + "\n")) return;
-    throw UsageError("'" + expression + "' is no expression");
+    throw UsageError("'" + expression + "' is not an expression");
   }
   // What is not called does not run.
   const auto evaluation = ldb::evaluate(
       walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
   note_end();
   if (evaluation.outcome == Outcome::kCompileError) {
-    throw UsageError("'" + expression + "' is no expression: " + evaluation.message);
+    throw UsageError("'" + expression + "' is not an expression: " + evaluation.message);
   }
 }
 

@@ -155,7 +155,8 @@ void VisibleLocals::look(Walk& walk, bool in_midst) {
 std::vector<LocalChange> VisibleLocals::changes(Walk& walk) {
   if (!walk.has_probes()) {
     constexpr std::size_t kDeepest = 1000;
-    const auto depth = walk.script().may_have_functions() ? walk.depth(kDeepest) : 1;
+    const auto depth = walk.script().may_have_functions() ? std::min(walk.frames().size(), kDeepest)
+                                                          : std::size_t{1};
     return walk.ended() ? std::vector<LocalChange>()
                         : printed_.changes(printed_items_, depth, walk.line());
   }
