@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::size_t kMostKeys = 3;
+constexpr std::size_t kMostDeniedKeys = 3;
 
 std::string limits_text(const std::vector<limiter::Limit>& limits) {
   std::string out;
@@ -195,7 +195,7 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
 void append_top_denied(TextBlock& block, const BurstReport& report) {
   for (const auto& run : report.runs) {
     std::string text;
-    for (std::size_t i = 0; i < std::min(kMostKeys, run.top_denied.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMostDeniedKeys, run.top_denied.size()); ++i) {
       if (!text.empty()) text += ", ";
       escape_text(text, run.top_denied[i].first);
       text += fmt::format(" ({})", run.top_denied[i].second);
