@@ -1,6 +1,6 @@
 #include "cli/check/answer.h"
 
-#include <charconv>
+#include <optional>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -12,16 +12,6 @@ std::string_view denied_key(const Result& result) {
   const auto number = static_cast<std::size_t>(result.decision.denied_by);
   if (number == 0 || number > result.redis_keys.size()) return {};
   return result.redis_keys[number - 1];
-}
-
-/// A number, or null where nobody answered.
-void append_field(std::string& out, std::string_view name, std::int64_t value, bool known) {
-  out.append(",\"").append(name).append("\":");
-  if (known) {
-    append_number(out, value);
-  } else {
-    out += "null";
-  }
 }
 
 void append_timing(std::string& out, const Result& result) {
@@ -56,15 +46,11 @@ void append_seconds(std::string& out, std::chrono::microseconds duration) {
 }
 
 ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
-  algorithm_ = ",\"algorithm\":";
   append_json_string(algorithm_, limiter.algorithm->name);
   for (const auto& limit : limiter.limits) {
     limits_ += limits_.empty() ? " limit=" : ",";
     limits_ += limiter::format_limit(limit);
-    std::string tail = ",";
-    append_limit_fields(tail, *limiter.algorithm, limit);
-    tail += '}';
-    json_limits_.push_back(std::move(tail));
+    append_limit_fields(json_limits_.emplace_back(), *limiter.algorithm, limit);
   }
 }
 
@@ -98,42 +84,44 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
 void ResultFormat::append_json(std::string& out, const Result& result) const {
   const auto& decision = result.decision;
   const bool known = result.on_error == nullptr;
-  out += "{\"key\":";
-  append_json_string(out, result.key);
-  out += algorithm_;
-  out += decision.allowed ? ",\"allowed\":true" : ",\"allowed\":false";
-  append_field(out, "cost", result.cost, true);
-  append_field(out, "remaining", decision.remaining, known);
-  append_field(out, "retry_after_us", decision.retry_after.count(), known && !result.peek);
-  append_field(out, "reset_after_us", decision.reset_after.count(), known);
-  append_field(out, "delay_us", decision.delay.count(), known);
-  out += ",\"limits\":[";
+  const auto known_value = [known](auto value) {
+    return known ? std::optional(value) : std::nullopt;
+  };
+  const auto retry_after = result.peek ? std::nullopt : known_value(decision.retry_after);
+  JsonWriter json(out);
+  json.begin_object()
+      .field("key", result.key)
+      .name("algorithm")
+      .raw(algorithm_)
+      .field("allowed", decision.allowed)
+      .field("cost", result.cost)
+      .field("remaining", known_value(decision.remaining))
+      .field("retry_after_us", retry_after)
+      .field("reset_after_us", known_value(decision.reset_after))
+      .field("delay_us", known_value(decision.delay))
+      .name("limits")
+      .begin_array();
   for (std::size_t i = 0; i < json_limits_.size(); ++i) {
-    out += i == 0 ? "{\"key\":" : ",{\"key\":";
-    append_json_string(out, result.redis_keys[i]);
-    out += json_limits_[i];
+    json.begin_object().field("key", result.redis_keys[i]).raw(json_limits_[i]).end_object();
   }
-  out += "],\"denied_by\":";
-  if (denied_key(result).empty()) {
-    out += "null";
-  } else {
-    append_json_string(out, denied_key(result));
-  }
+  const auto denied_by = denied_key(result);
+  json.end_array().field("denied_by", denied_by.empty() ? std::nullopt : std::optional(denied_by));
   if (!known) {
-    out += ",\"error\":";
+    json.name("error");
     append_problem_json(out, *result.on_error);
   }
-  out += "}\n";
+  json.end_object();
+  out += '\n';
 }
 
 void ResultFormat::append_error(std::string& out, std::size_t line, const Problem& problem) const {
   const auto number = static_cast<std::int64_t>(line);
   if (json_) {
-    out += "{\"line\":";
-    append_number(out, number);
-    out += ",\"error\":";
+    JsonWriter json(out);
+    json.begin_object().field("line", number).name("error");
     append_problem_json(out, problem);
-    out += "}\n";
+    json.end_object();
+    out += '\n';
     return;
   }
   out += "error line=";

@@ -41,9 +41,9 @@ class ResultFormat {
   void append_json(std::string& out, const Result& result) const;
 
   bool json_;
-  std::string algorithm_;                 ///< text: nothing; JSON: ,"algorithm":"..."
+  std::string algorithm_;                 ///< in JSON
   std::string limits_;                    ///< text: limit=5/60s
-  std::vector<std::string> json_limits_;  ///< of each limit, what follows its key
+  std::vector<std::string> json_limits_;  ///< of each limit, the fields after its key
 };
 
 /// "12.041s", rounded up to ms, so that nobody comes back too early.

@@ -13,6 +13,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/debug/keys.h"
 #include "cli/failure.h"
 #include "limiter/limit.h"
 
@@ -53,12 +54,12 @@ std::optional<Number> parse_number(std::string_view text) {
 int line_number(std::string_view text) {
   const auto number = parse_number(text);
   if (number && *number >= 0) return *number;
-  throw UsageError(in_quotes(text) + " is no line");
+  throw UsageError(in_quotes(text) + " is not a line number");
 }
 
 void require_nothing(std::string_view rest) {
   if (rest.empty()) return;
-  throw UsageError("it takes nothing behind it, but there is " + in_quotes(rest));
+  throw UsageError("unexpected argument " + in_quotes(rest));
 }
 
 /// "t.a" of "print 1 + t.a."; empty where there is no dot at the end of a line.
@@ -73,7 +74,7 @@ std::string_view path_before_dot(std::string_view line) {
   return line.substr(begin);
 }
 
-/// What does here what a word does in other debuggers.
+/// What to use here for a command of other debuggers.
 std::string_view hint_for(std::string_view word) {
   struct Hint {
     std::string_view word, hint;
@@ -218,10 +219,10 @@ AfterCommand DebugCommands::shown(const Halt& halt) {
   return AfterCommand::kGoOn;
 }
 
-/// So often, or until something else than that stops it.
+/// Moves that many times, or until something else stops it.
 AfterCommand DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
   int left = times.empty() ? 1 : parse_number(times).value_or(0);
-  if (left < 1) throw UsageError(in_quotes(times) + " is no number of TIMES");
+  if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
   for (bool goes_on = true; goes_on && left > 0; --left) {
     const auto halt = (debugger_.*by)();
     view_.halt(halt, debugger_.breakpoints());
@@ -299,7 +300,7 @@ AfterCommand DebugCommands::eval(std::string_view rest) {
   return answer(rest, debugger_.evaluate(rest));
 }
 
-/// And says so where the code assigned to a variable of the script's.
+/// Also says so if the code assigned to one of the script's variables.
 AfterCommand DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
   view_.evaluation(evaluation);
   const auto name = ldb::assigned_in(code);
@@ -327,7 +328,7 @@ AfterCommand DebugCommands::maxlen(std::string_view rest) {
   if (!rest.empty()) {
     const auto size = parse_number(rest);
     if (!size || *size < 0) {
-      throw UsageError(in_quotes(rest) + " is no number of bytes; 0 is for all");
+      throw UsageError(in_quotes(rest) + " is not a number of bytes; 0 shows all");
     }
     const auto bytes = static_cast<std::size_t>(*size);
     view_.set_maxlen(bytes == 0 ? 0 : std::max(bytes, DebugView::kShortest));
@@ -341,7 +342,7 @@ AfterCommand DebugCommands::maxlen(std::string_view rest) {
 
 void DebugCommands::break_at(const std::string& word) {
   const auto number = parse_number(word);
-  if (!number) throw UsageError(in_quotes(word) + " is no line");
+  if (!number) throw UsageError(in_quotes(word) + " is not a line number");
   if (*number == 0) {
     debugger_.clear_breakpoints();
     view_.say("no breakpoints are left");
@@ -451,41 +452,28 @@ std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& wor
 }
 
 void DebugCommands::show_key(const std::string& key) {
-  struct Reading {
-    std::string_view type;
-    std::vector<std::string> before, behind;  ///< the key
-  };
-  static const std::vector<Reading> kReadings{{"string", {"GET"}, {}},
-                                              {"list", {"LRANGE"}, {"0", "99"}},
-                                              {"set", {"SMEMBERS"}, {}},
-                                              {"zset", {"ZRANGE"}, {"0", "99", "WITHSCORES"}},
-                                              {"hash", {"HGETALL"}, {}}};
+  constexpr int kLast = 99;  // of a list or a sorted set
   const auto asked = call({"TYPE", key});
   if (!asked) return;
   const auto reply = asked->reply.value_or("");
   const auto is_type = [&](std::string_view type) { return reply.find(type) != reply.npos; };
-  const auto look = std::find_if(kReadings.begin(), kReadings.end(), [&](const Reading& one) {
+  const auto readings = key_readings();
+  const auto look = std::find_if(readings.begin(), readings.end(), [&](const KeyReading& one) {
     return is_type(fmt::format("+{}\"", one.type));
   });
   if (is_type("+none")) return view_.say(in_quotes(key) + ": no such key");
   std::string content = "its type cannot be shown";
-  if (look != kReadings.end()) {
-    auto words = look->before;
-    words.push_back(key);
-    words.insert(words.end(), look->behind.begin(), look->behind.end());
-    const auto made = call(words);
+  if (look != readings.end()) {
+    const auto made = call(look->command(key, kLast));
     if (!made) return;
     content = made->reply.value_or("");
   }
   const auto told = call({"PTTL", key});
   if (!told) return;
   const auto ttl = parse_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
-  if (view_.maxlen() > 0 && content.size() > view_.maxlen()) {
-    content.resize(view_.maxlen());
-    content += " ...";
-  }
   view_.say(fmt::format("{}: {}{}, {}", in_quotes(key),
-                        look == kReadings.end() ? "" : std::string(look->type) + ", ", content,
+                        look == readings.end() ? "" : std::string(look->type) + ", ",
+                        view_.shortened(std::move(content)),
                         ttl < 0 ? "no ttl" : "ttl " + ttl_text(std::chrono::milliseconds(ttl))));
 }
 

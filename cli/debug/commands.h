@@ -13,19 +13,19 @@
 
 namespace rlctl::cli {
 
-/// What a command of the debugger's makes of the session.
+/// What happens to the session after a command.
 enum class AfterCommand {
   kGoOn,
-  kEnded,    ///< the script has, by this command
-  kRestart,  ///< it is to begin again
+  kEnded,    ///< the command ended the script
+  kRestart,  ///< the script is to be run again
   kQuit,
 };
 
-/// The commands of `rlctl debug`: the words and letters of Redis' own debugger, and more.
-/// A session of theirs is one of these.
+/// The commands of `rlctl debug`: the words and letters of Redis' own debugger, and more. One
+/// object for each session.
 class DebugCommands {
  public:
-  /// Calls Redis where no script runs; none where there is no server for that.
+  /// Calls Redis while no script runs; none if there is no server to ask.
   using CallAfterwards = std::function<std::optional<ldb::Call>(const std::vector<std::string>&)>;
 
   /// Both must outlive it. `keys` are those of the script.
@@ -36,12 +36,11 @@ class DebugCommands {
         keys_(std::move(keys)),
         call_afterwards_(std::move(call_afterwards)) {}
 
-  /// A line as it was typed: what it asks for is done, and answered through the view; an empty one
-  /// is the last one once more. Whatever is wrong with it is an answer, too. Throws redis::Error,
-  /// as Debugger does.
+  /// Runs a line as it was typed and answers through the view; an empty line repeats the last one.
+  /// Errors in the line are answers too. Throws redis::Error, as Debugger does.
   [[nodiscard]] AfterCommand run(std::string_view line);
 
-  /// Whether the last line asked for what there is not, or cannot be done then.
+  /// Whether the last line was wrong, or impossible at that point.
   [[nodiscard]] bool was_wrong() const noexcept { return was_wrong_; }
 
   /// What the last word of a line may become: commands, variables, lines, topics.

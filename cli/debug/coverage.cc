@@ -65,13 +65,24 @@ void Coverage::append_text(std::string& out, const Look& look) const {
 
 void Coverage::append_json(std::string& out) const {
   for (const auto& [line, hits] : hits_) {
-    out += fmt::format("{{\"event\":\"coverage\",\"line\":{},\"hits\":{},\"source\":", line, hits);
     const auto index = static_cast<std::size_t>(line) - 1;
-    append_json_string(out, index < lines_.size() ? lines_[index] : std::string_view());
-    out += "}\n";
+    JsonWriter(out)
+        .begin_object()
+        .field("event", "coverage")
+        .field("line", line)
+        .field("hits", hits)
+        .field("source", index < lines_.size() ? lines_[index] : std::string_view())
+        .end_object();
+    out += '\n';
   }
-  out += fmt::format("{{\"event\":\"coverage_total\",\"runs\":{},\"lines\":{},\"reached\":{}}}\n",
-                     runs_, hits_.size(), reached());
+  JsonWriter(out)
+      .begin_object()
+      .field("event", "coverage_total")
+      .field("runs", runs_)
+      .field("lines", hits_.size())
+      .field("reached", reached())
+      .end_object();
+  out += '\n';
 }
 
 void Coverage::append_lcov(std::string& out, std::string_view path) const {

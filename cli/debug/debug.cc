@@ -15,11 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/debug/coverage.h"
-#include "cli/debug/ending.h"
+#include "cli/debug/json.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/options.h"
 #include "cli/debug/place.h"
@@ -27,8 +26,7 @@
 #include "cli/debug/redis_cli.h"
 #include "cli/debug/repl.h"
 #include "cli/debug/replay.h"
-#include "cli/debug/trace_json.h"
-#include "cli/debug/trace_text.h"
+#include "cli/debug/view.h"
 #include "cli/failure.h"
 #include "cli/term/destination.h"
 #include "cli/term/terminal.h"
@@ -58,37 +56,23 @@ void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
 
 // ---- What is shown ----
 
-void append_key_json(std::string& out, const KeyChange& change) {
-  const auto append = [&out](std::string_view name, const std::optional<KeyText>& text) {
-    out.append(",\"").append(name).append("\":");
-    if (text) {
-      append_json_string(out, text_of(*text));
-    } else {
-      out += "null";
-    }
-  };
-  out += "{\"event\":\"key\",\"key\":";
-  append_json_string(out, change.key);
-  append("before", change.before);
-  append("after", change.after);
-  out.append(",\"changed\":").append(change.changed ? "true" : "false").append("}\n");
-}
-
 /// A run, line by line, as text or JSON.
 class TraceView {
  public:
   TraceView(Invocation& invocation, const ldb::Debuggee& debuggee)
-      : out_(invocation.out), look_(look_of(out_.fd())), is_terminal_(is_terminal(out_.fd())) {
-    if (invocation.json) {
-      json_.emplace(out_.buffer(), debuggee);
-    } else {
-      text_.emplace(out_.buffer(), look_, debuggee, is_terminal_);
-    }
+      : out_(invocation.out),
+        look_(look_of(out_.fd())),
+        is_terminal_(is_terminal(out_.fd())),
+        text_(out_.buffer(), look_, debuggee, {.value = 0, .cuts_source = is_terminal_}) {
+    if (invocation.json) json_.emplace(out_.buffer(), debuggee);
   }
 
   void line(const ldb::TracedLine& traced) {
-    if (json_) json_->line(traced);
-    if (text_) text_->line(traced);
+    if (json_) {
+      json_->line(traced);
+    } else {
+      text_.traced(traced);
+    }
     // A long run is seen as it goes.
     if (is_terminal_ || out_.buffer().size() > kPiece) out_.flush();
   }
@@ -97,10 +81,12 @@ class TraceView {
               std::string_view kept) {
     if (json_) {
       json_->result(result);
-      for (const auto& key : keys) append_key_json(out_.buffer(), key);
+      for (const auto& key : keys) json_->key(key);
     } else {
-      text_->result(result, kept.empty() ? changes_text(keys) : std::string(kept));
-      for (const auto& key : keys) append_key(key);
+      text_.traced_result(result, kept.empty() ? changes_text(keys) : std::string(kept));
+      for (const auto& key : keys) {
+        if (key.changed) text_.say("  " + text_of(key, look_.utf8));
+      }
     }
   }
 
@@ -113,18 +99,11 @@ class TraceView {
     if (changed == 0) return "nothing was changed";
     return fmt::format("{} key{} changed", changed, changed == 1 ? " was" : "s were");
   }
-  void append_key(const KeyChange& change) {
-    if (!change.changed) return;
-    auto& out = out_.buffer();
-    out += "  ";
-    escape_message(out, text_of(change, look_.utf8));
-    out += '\n';
-  }
 
   Output& out_;
   Look look_;
   bool is_terminal_;
-  std::optional<TraceText> text_;
+  DebugView text_;
   std::optional<TraceJson> json_;
 };
 

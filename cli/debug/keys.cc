@@ -20,14 +20,14 @@ namespace {
 using std::chrono::milliseconds;
 
 /// Of more keys than these only the script's own are looked at.
-constexpr std::int64_t kMostKeys = 1000;
+constexpr std::int64_t kMostWatchedKeys = 1000;
 /// In ms. A TTL that is set anew to what it was a moment ago is no change that anybody looks for.
 constexpr std::int64_t kSameTtl = 1000;
 
 // ---- What a key holds ----
 
 constexpr std::size_t kMostBytes = 40;       // of one element
-constexpr std::int64_t kMostElements = 3;    // of one key
+constexpr std::size_t kMostElements = 3;     // of one key
 constexpr std::int64_t kFewElements = 1000;  // that may all be fetched to show some
 
 std::string quoted(std::string_view bytes) {
@@ -50,59 +50,37 @@ std::string string_text(redis::Connection& connection, const std::string& key) {
   return out;
 }
 
-/// How the elements of a type are counted and some of them fetched.
-struct ElementsRow {
-  std::string_view type, count, what;
-  std::vector<std::string_view> fetch;  ///< behind the command's name and the key
-  std::string_view command;
-  std::size_t unit;          ///< replies for one element
-  std::string_view between;  ///< the two of a pair
-};
-
-const ElementsRow* elements_row(std::string_view type) {
-  static const std::vector<ElementsRow> kRows{
-      {"list", "LLEN", "element", {"0", "2"}, "LRANGE", 1, ""},
-      {"set", "SCARD", "member", {}, "SMEMBERS", 1, ""},
-      {"hash", "HLEN", "field", {}, "HGETALL", 2, " = "},
-      {"zset", "ZCARD", "member", {"0", "2", "WITHSCORES"}, "ZRANGE", 2, " at "}};
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [type](const ElementsRow& one) { return one.type == type; });
-  return row == kRows.end() ? nullptr : &*row;
-}
-
-std::string elements_text(redis::Connection& connection, const ElementsRow& row,
+std::string elements_text(redis::Connection& connection, const KeyReading& reading,
                           const std::string& key) {
-  const auto count = connection.call({row.count, key}).integer();
-  if (row.fetch.empty() && count > kFewElements) return counted_elements(count, row.what, "", true);
-  std::vector<std::string_view> command{row.command, key};
-  command.insert(command.end(), row.fetch.begin(), row.fetch.end());
+  const auto count = connection.call({reading.count, key}).integer();
+  if (!reading.has_range && count > kFewElements)
+    return counted_elements(count, reading.unit, "", true);
+  const auto words = reading.command(key, kMostElements - 1);
+  const std::vector<std::string_view> command(words.begin(), words.end());
   const auto reply = connection.call(command);
+  const std::size_t step = reading.between.empty() ? 1 : 2;
   std::string some;
-  const auto shown = std::min(reply.size(), static_cast<std::size_t>(kMostElements) * row.unit);
-  for (std::size_t i = 0; i + row.unit <= shown; i += row.unit) {
+  const auto shown = std::min(reply.size(), kMostElements * step);
+  for (std::size_t i = 0; i + step <= shown; i += step) {
     if (i > 0) some += ", ";
     some += quoted(reply[i].text());
-    if (row.unit == 1) continue;
+    if (step == 1) continue;
     // A score is a number.
-    some += row.between;
-    some += row.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
+    some += reading.between;
+    some += reading.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
   }
-  return counted_elements(count, row.what, some, count <= kMostElements);
+  return counted_elements(count, reading.unit, some,
+                          count <= static_cast<std::int64_t>(kMostElements));
 }
 
 std::string content_text(redis::Connection& connection, const redis::DumpedKey& dump) {
   if (dump.type == "string") return string_text(connection, dump.key);
-  if (const auto* row = elements_row(dump.type)) return elements_text(connection, *row, dump.key);
+  for (const auto& reading : key_readings()) {
+    if (reading.type == dump.type) return elements_text(connection, reading, dump.key);
+  }
   if (dump.type != "stream") return {};
   const auto length = connection.call({"XLEN", dump.key}).integer();
   return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
-}
-
-std::string amount_text(double amount) {
-  auto text = fmt::format("{:.3f}", amount);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
 }
 
 /// "4 of 5 used"; empty of what is no limiter's, or not known well enough.
@@ -132,6 +110,23 @@ std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis
 }
 
 }  // namespace
+
+std::span<const KeyReading> key_readings() {
+  static constexpr KeyReading kReadings[] = {
+      {"string", "STRLEN", "byte", "GET"},
+      {"list", "LLEN", "element", "LRANGE", true},
+      {"set", "SCARD", "member", "SMEMBERS"},
+      {"hash", "HLEN", "field", "HGETALL", false, "", " = "},
+      {"zset", "ZCARD", "member", "ZRANGE", true, "WITHSCORES", " at "}};
+  return kReadings;
+}
+
+std::vector<std::string> KeyReading::command(const std::string& key, int last) const {
+  std::vector<std::string> words{std::string(read), key};
+  if (has_range) words.insert(words.end(), {"0", std::to_string(last)});
+  if (!option.empty()) words.emplace_back(option);
+  return words;
+}
 
 std::string text_of(const KeyText& text) {
   auto out = text.type;
@@ -185,7 +180,7 @@ KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey
 
 KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
   auto keys = keys_;
-  if (connection.call({"DBSIZE"}).integer() <= kMostKeys) {
+  if (connection.call({"DBSIZE"}).integer() <= kMostWatchedKeys) {
     redis::Scan scan(connection, "*");
     while (!scan.done()) {
       for (auto& key : scan.next()) {

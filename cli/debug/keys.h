@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/debug/plan.h"
@@ -31,6 +33,19 @@ struct KeyChange {
 };
 /// "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s". In ASCII, "->".
 [[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
+
+/// How the contents of a key are counted and read, for each type.
+struct KeyReading {
+  std::string_view type, count, unit;  ///< "list", "LLEN", "element"
+  std::string_view read;               ///< the command
+  bool has_range = false;              ///< it takes the first and the last index
+  std::string_view option = {};        ///< after these
+  std::string_view between = {};       ///< the two of a pair; empty: there are no pairs
+
+  /// The command that reads a key, up to the element with index `last` if it has a range.
+  [[nodiscard]] std::vector<std::string> command(const std::string& key, int last) const;
+};
+[[nodiscard]] std::span<const KeyReading> key_readings();
 
 /// Sees which keys of a server of our own a script changes: its own KEYS, and, unless there are
 /// very many keys, all others.

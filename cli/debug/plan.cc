@@ -68,11 +68,9 @@ std::int64_t parse_cost(const DebugOptions& options) {
 void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
                    const limiter::Request& request) {
   limiter::CheckCommand command(algorithm);
-  // EVALSHA, the script's SHA1, and how many keys there are.
-  constexpr std::size_t kBefore = 3;
-  const auto words = command.of(request).subspan(kBefore);
+  const auto call = command.of(request);
   debuggee.keys = request.keys;
-  for (const auto word : words.subspan(request.keys.size())) debuggee.arguments.emplace_back(word);
+  debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
 }
 
 /// A limiter, its key, and what it costs.

@@ -12,7 +12,6 @@
 
 #include "base/text.h"
 #include "cli/debug/commands.h"
-#include "cli/debug/ending.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/view.h"
 #include "cli/term/environment.h"
@@ -20,7 +19,7 @@
 #include "cli/term/signals.h"
 #include "cli/term/terminal.h"
 #include "cli/warning.h"
-#include "ldb/call_log.h"
+#include "ldb/walk.h"
 #include "ldb/debugger.h"
 #include "redis/error.h"
 

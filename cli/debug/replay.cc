@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string>
 #include <utility>
 
@@ -56,17 +55,6 @@ traffic::Candidate candidate_of(const DebugPlan& plan) {
   return candidate;
 }
 
-/// The keys and arguments of an EVALSHA.
-ldb::Debuggee call_of(redis::Arguments command) {
-  constexpr std::size_t kBefore = 3;
-  std::size_t keys = 0;
-  std::from_chars(command[2].data(), command[2].data() + command[2].size(), keys);
-  ldb::Debuggee call;
-  for (const auto word : command.subspan(kBefore, keys)) call.keys.emplace_back(word);
-  for (const auto word : command.subspan(kBefore + keys)) call.arguments.emplace_back(word);
-  return call;
-}
-
 }  // namespace
 
 DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
@@ -85,7 +73,9 @@ DebugReplay::DebugReplay(const DebugPlan& plan, const Invocation& invocation)
 bool DebugReplay::advance() {
   if (!traffic_->next(arrival_)) return false;
   ++number_;
-  called_ = call_of(script_->command(arrival_));
+  const auto call = script_->call(arrival_);
+  called_.keys.assign(call.keys.begin(), call.keys.end());
+  called_.arguments.assign(call.arguments.begin(), call.arguments.end());
   return true;
 }
 

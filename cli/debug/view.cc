@@ -3,33 +3,204 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include "base/text.h"
-#include "cli/debug/trace_text.h"
-#include "cli/term/style.h"
+#include "ldb/error_text.h"
 #include "ldb/source_lines.h"
 #include "ldb/value.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
 
 using ldb::Ending;
+using redis::ReplyType;
 using Outcome = ldb::Evaluation::Outcome;
 using Why = ldb::Halt::Why;
 
 constexpr std::string_view kCut = " ...";
-constexpr int kAround = 2;  // lines shown before and behind the one at which it stands
+constexpr std::string_view kBlanksBeforeReply = "      ";
+constexpr int kAround = 2;  // lines shown before and after the current one
+
+// ---- Replies and words ----
+
+void append_reply_text(std::string& out, redis::ReplyView reply) {
+  switch (reply.type()) {
+    case ReplyType::kNil:
+      out += "nil";
+      break;
+    case ReplyType::kInteger:
+      append_number(out, reply.integer());
+      break;
+    case ReplyType::kString:
+      ldb::append_text(out, {.kind = ldb::Value::Kind::kString, .text = std::string(reply.text())});
+      break;
+    case ReplyType::kStatus:
+    case ReplyType::kError:
+      out += reply.is_error() ? '-' : '+';
+      escape_message(out, reply.text());
+      break;
+    case ReplyType::kArray:
+      out += '{';
+      for (std::size_t i = 0; i < reply.size(); ++i) {
+        if (i > 0) out += ", ";
+        append_reply_text(out, reply[i]);
+      }
+      out += '}';
+      break;
+  }
+}
+
+bool is_plain(char c) {
+  return c > ' ' && c < '\x7f' && c != '"' && c != '\'' && c != '\\';
+}
+
+/// UTF-8 stays where it may stand in one word.
+bool needs_no_quotes(std::string_view word) {
+  std::string escaped;
+  escape_text(escaped, word);
+  return !word.empty() && escaped == word && std::all_of(word.begin(), word.end(), [](char c) {
+    return is_plain(c) || static_cast<unsigned char>(c) >= 0x80;
+  });
+}
+
+void append_command_word(std::string& out, std::string_view word) {
+  if (needs_no_quotes(word)) {
+    out += word;
+    return;
+  }
+  out += '"';
+  std::size_t length = 1;
+  for (; !word.empty(); word.remove_prefix(length)) {
+    length = std::max(utf8_length(word), std::size_t{1});
+    if (word[0] == '"' || word[0] == '\\') out += '\\';
+    escape_message(out, word.substr(0, length));
+  }
+  out += '"';
+}
+
+std::string command_text(const ldb::Call& call) {
+  std::string out;
+  for (const auto& word : call.words) {
+    if (!out.empty()) out += ' ';
+    if (call.raw) {
+      escape_message(out, word);
+    } else {
+      append_command_word(out, word);
+    }
+  }
+  return out;
+}
+
+// ---- Source ----
+
+/// A line of a source, escaped, with tabs as blanks.
+std::string source_text(std::string_view line) {
+  constexpr std::string_view kTab = "    ";
+  std::string out;
+  while (!line.empty()) {
+    const auto tab = line.find('\t');
+    escape_message(out, line.substr(0, tab));
+    if (tab == line.npos) break;
+    out += kTab;
+    line.remove_prefix(tab + 1);
+  }
+  return out;
+}
+
+bool is_good(const ldb::TraceResult& result) {
+  return result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
+}
+
+/// How a run ended: "{1, 4}", "error at line 12: ...". Raw.
+std::string outcome_text(const ldb::TraceResult& result) {
+  const auto place = result.error_line > 0 ? fmt::format(" line {}", result.error_line) : "";
+  const auto at = place.empty() ? "" : " at" + place;
+  switch (result.ending) {
+    case Ending::kReturned:
+      return returned_text(result).value_or("");
+    case Ending::kCompileError:
+      return fmt::format("does not compile{}{}: {}", place.empty() ? "" : ",", place,
+                         result.message);
+    case Ending::kRunTimeError:
+      return fmt::format("error{}: {}", at, result.message);
+    case Ending::kAborted:
+      return fmt::format("aborted{}", at);
+    case Ending::kCutOff:
+      return fmt::format("cut off{}: {}", at, result.message);
+    case Ending::kRefused:
+      return fmt::format("refused: {}", result.message);
+    case Ending::kLost:
+      break;
+  }
+  return fmt::format("lost: {}", result.message);
+}
 
 }  // namespace
 
-DebugView::DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee)
-    : out_(out), look_(look), debuggee_(debuggee), source_(ldb::source_lines(debuggee.source)) {}
+// ---- How a run ended ----
+
+std::optional<Problem> problem_of(const ldb::TraceResult& result) {
+  if (result.ending == Ending::kLost) {
+    return Problem{
+        .status = ExitStatus::kUnreachable, .code = "unreachable", .message = result.message};
+  }
+  if (result.ending != Ending::kRefused) return std::nullopt;
+  if (result.reply && result.reply->is_error()) return describe(redis::to_error(*result.reply));
+  return Problem{.status = ExitStatus::kRejected, .code = "rejected", .message = result.message};
+}
+
+ExitStatus status_of(const ldb::TraceResult& result) {
+  switch (result.ending) {
+    case Ending::kReturned:
+      // As anywhere else, an error that a script replies is its no.
+      return result.reply && result.reply->is_error() ? ExitStatus::kRejected : ExitStatus::kDone;
+    case Ending::kCutOff:
+      return ExitStatus::kDenied;
+    case Ending::kRefused:
+    case Ending::kLost:
+      return problem_of(result)->status;
+    case Ending::kCompileError:
+    case Ending::kRunTimeError:
+    case Ending::kAborted:
+      break;
+  }
+  return ExitStatus::kRejected;
+}
+
+std::string kept_text(ldb::Mode mode, Ending ending) {
+  const bool is_cut_off = ending == Ending::kCutOff;
+  if (mode == ldb::Mode::kForked) {
+    return std::string("in a fork: nothing was kept") +
+           (is_cut_off ? "; the fork runs on where the script catches errors" : "");
+  }
+  return std::string("what was written is kept") +
+         (is_cut_off ? "; the script RUNS ON in the server: SCRIPT KILL ends it unless it has "
+                       "written, SHUTDOWN NOSAVE does always"
+                     : "");
+}
+
+std::optional<std::string> returned_text(const ldb::TraceResult& result) {
+  if (result.ending != Ending::kReturned || !result.reply) return std::nullopt;
+  std::string text;
+  append_reply_text(text, *result.reply);
+  return ldb::with_source_lines(text, result.text_lines);
+}
+
+DebugView::DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
+                     const ViewLengths& lengths)
+    : out_(out),
+      look_(look),
+      debuggee_(debuggee),
+      source_(ldb::source_lines(debuggee.source)),
+      lengths_(lengths) {}
 
 // ---- Pieces ----
 
 std::string DebugView::shortened(std::string text) const {
-  if (maxlen_ == 0 || text.size() <= maxlen_) return text;
-  auto size = maxlen_;
+  if (maxlen() == 0 || text.size() <= maxlen()) return text;
+  auto size = maxlen();
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
   text.resize(size);
   return text.append(kCut);
@@ -51,13 +222,21 @@ std::string DebugView::short_text(const ldb::Evaluation& evaluation) const {
   return text.empty() ? "(no value)" : shortened(std::move(text));
 }
 
-std::string_view DebugView::source_line(int line) const {
+/// Empty for a number without a line.
+std::string DebugView::source_line(int line) const {
   const auto index = static_cast<std::size_t>(line) - 1;
-  return line > 0 && index < source_.size() ? source_[index] : std::string_view();
+  return line > 0 && index < source_.size() ? source_text(source_[index]) : std::string();
 }
 
-std::string DebugView::arrow() const {
-  return look_.utf8 ? " → " : " -> ";
+/// A line of the source without its indentation.
+std::string DebugView::statement(int line) const {
+  auto text = source_line(line);
+  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+}
+
+/// "limit.lua:24"
+std::string DebugView::place(int line) const {
+  return fmt::format("{}:{}", escaped_message(debuggee_.name), line);
 }
 
 void DebugView::say(std::string_view text) {
@@ -66,8 +245,13 @@ void DebugView::say(std::string_view text) {
 }
 
 void DebugView::error(std::string_view message) {
-  out_ += toned("!", Tone::kBad, look_.colour) + "   " +
-          toned(shortened(escaped_message(message)), Tone::kBad, look_.colour) + '\n';
+  last_error_ = escaped_message(message);
+  out_ += tone("!", Tone::kBad) + "   " + tone(shortened(last_error_), Tone::kBad) + '\n';
+}
+
+/// Of redis.debug().
+void DebugView::message(std::string_view message) {
+  out_ += bar() + tone("debug>", Tone::kDim) + " " + shortened(escaped_message(message)) + '\n';
 }
 
 // ---- A stop ----
@@ -100,26 +284,20 @@ void DebugView::heading(const ldb::Halt& halt, const Breakpoints& breakpoints) {
     case Why::kEnded:
       break;
   }
-  out_ += fmt::format("{} {}:{}{}\n", toned("*", Tone::kGood, look_.colour),
-                      escaped_message(debuggee_.name), halt.line, why);
+  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line), why);
 }
 
 void DebugView::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
-  const auto bar = toned("|", Tone::kDim, look_.colour) + "   ";
   if (halt.calls_before > 0) {
-    out_ += bar + fmt::format("{} calls before these\n", halt.calls_before);
+    out_ += bar() + fmt::format("{} calls before these\n", halt.calls_before);
   }
   for (const auto& one : halt.calls) call(one);
-  for (const auto& message : halt.messages) {
-    out_ += bar + toned("debug>", Tone::kDim, look_.colour) + " " +
-            shortened(escaped_message(message)) + '\n';
-  }
+  for (const auto& one : halt.messages) message(one);
   for (const auto& change : halt.changed) local(change);
   for (const auto& change : halt.watches) {
-    out_ +=
-        bar + toned(fmt::format("watch {}:", change.watch.number), Tone::kWarning, look_.colour);
-    out_ += " " + escaped_message(change.watch.expression) + ": " + short_text(change.before) +
-            arrow() + short_text(change.watch.last) + '\n';
+    out_ += bar() + tone(fmt::format("watch {}:", change.watch.number), Tone::kWarning) + " " +
+            escaped_message(change.watch.expression) + ": " + short_text(change.before) +
+            (look_.utf8 ? " → " : " -> ") + short_text(change.watch.last) + '\n';
   }
   if (halt.why == Why::kEnded) return;
   if (!halt.condition_error.empty()) {
@@ -134,13 +312,11 @@ void DebugView::source(int first, int last, int current, const Breakpoints& brea
   const auto width = std::to_string(line_count()).size();
   for (int line = std::max(first, 1); line <= end; ++line) {
     const bool is_current = line == current;
-    const auto mark = toned(breakpoints.contains(line) ? "#" : " ", Tone::kBad, look_.colour);
-    out_ += toned(is_current ? "->" : "  ", is_current ? Tone::kGood : Tone::kPlain, look_.colour);
-    out_ += mark + toned(fmt::format("{:<{}}", line, width), Tone::kDim, look_.colour);
-    auto text = source_text(source_line(line));
-    if (!text.empty()) {
-      out_ += "  " + (is_current ? toned(text, Tone::kLabel, look_.colour) : text);
-    }
+    out_ += tone(is_current ? "->" : "  ", is_current ? Tone::kGood : Tone::kPlain);
+    out_ += tone(breakpoints.contains(line) ? "#" : " ", Tone::kBad);
+    out_ += tone(fmt::format("{:<{}}", line, width), Tone::kDim);
+    const auto text = source_line(line);
+    if (!text.empty()) out_ += "  " + (is_current ? tone(text, Tone::kLabel) : text);
     while (out_.ends_with(' ')) out_.pop_back();
     out_ += '\n';
   }
@@ -149,16 +325,16 @@ void DebugView::source(int first, int last, int current, const Breakpoints& brea
 // ---- Answers ----
 
 void DebugView::local(const ldb::LocalChange& local) {
-  out_ += toned("|", Tone::kDim, look_.colour) + "   " +
-          toned(escaped_message(local.local.name) + ":", Tone::kLabel, look_.colour) + " " +
+  out_ += bar() + tone(escaped_message(local.local.name) + ":", Tone::kLabel) + " " +
           value_text(local.value) + '\n';
 }
 
 void DebugView::call(const ldb::Call& call) {
-  out_ += toned("|", Tone::kDim, look_.colour) + "   " + toned("redis>", Tone::kDim, look_.colour) +
-          " " + shortened(command_text(call));
+  out_ += bar() + tone("redis>", Tone::kDim) + " " + shortened(command_text(call));
   const bool failed = call.error || (!call.reply && !call.is_silent);
-  if (call.reply && !failed) out_ += "      " + shortened(escaped_message(*call.reply));
+  if (call.reply && !failed) {
+    out_.append(kBlanksBeforeReply).append(shortened(escaped_message(*call.reply)));
+  }
   out_ += '\n';
   if (failed) error(call.error.value_or("it was refused"));
 }
@@ -166,10 +342,8 @@ void DebugView::call(const ldb::Call& call) {
 void DebugView::breakpoint(const ldb::Breakpoint& breakpoint) {
   const auto condition =
       breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
-  out_ += fmt::format("breakpoint at {}{}: ", breakpoint.line, condition);
-  auto text = source_text(source_line(breakpoint.line));
-  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  out_ += text + '\n';
+  out_ += fmt::format("breakpoint at {}{}: {}\n", breakpoint.line, condition,
+                      statement(breakpoint.line));
 }
 
 void DebugView::watch(const ldb::Watch& watch, bool has_value) {
@@ -178,10 +352,8 @@ void DebugView::watch(const ldb::Watch& watch, bool has_value) {
 }
 
 void DebugView::frame(const ldb::Frame& frame) {
-  auto text = source_text(source_line(frame.line));
-  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  out_ += fmt::format("{}:{}  in {}: {}\n", escaped_message(debuggee_.name), frame.line,
-                      escaped_message(frame.name), text);
+  out_ += fmt::format("{}  in {}: {}\n", place(frame.line), escaped_message(frame.name),
+                      statement(frame.line));
 }
 
 void DebugView::evaluation(const ldb::Evaluation& evaluation) {
@@ -196,10 +368,44 @@ void DebugView::evaluation(const ldb::Evaluation& evaluation) {
   }
 }
 
+std::string DebugView::outcome_line(const ldb::TraceResult& result) const {
+  return tone("=", is_good(result) ? Tone::kGood : Tone::kBad) + " " +
+         escaped_message(outcome_text(result));
+}
+
 void DebugView::result(const ldb::TraceResult& result) {
-  const bool good = result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
-  out_ += toned("=", good ? Tone::kGood : Tone::kBad, look_.colour) + " " +
-          escaped_message(outcome_text(result)) + '\n';
+  out_ += outcome_line(result) + '\n';
+}
+
+// ---- A trace ----
+
+void DebugView::traced(const ldb::TracedLine& line) {
+  last_error_.clear();
+  auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
+              source_line(line.line);
+  // The reader has the source; values and replies appear only here and stay whole.
+  if (lengths_.cuts_source && display_width(text) > look_.columns) {
+    text = cut_to_width(text, look_.columns - 1) + (look_.utf8 ? "…" : ">");
+  }
+  out_ += text + '\n';
+  for (const auto& one : line.calls) call(one);
+  for (const auto& one : line.messages) message(one);
+  for (const auto& change : line.changed) local(change);
+}
+
+void DebugView::traced_result(const ldb::TraceResult& result, std::string_view changes) {
+  const bool raised = result.ending == Ending::kRunTimeError;
+  if (raised && result.lines > 0 && last_error_ != escaped_message(result.message)) {
+    error(result.message);
+  }
+  out_ += fmt::format("{}    {}, {}{}{}\n", outcome_line(result), counted(result.lines, "line"),
+                      counted(result.calls, "redis call"), changes.empty() ? "" : "; ", changes);
+  if (!result.exact) {
+    out_ +=
+        "~ six digits of numbers, and no upvalues: the script cannot be prepared for more where "
+        "it\n  runs; a private server (without --attach) takes longer ones, see rlctl-debug(1), "
+        "LIMITS\n";
+  }
 }
 
 }  // namespace rlctl::cli

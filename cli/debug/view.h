@@ -2,16 +2,40 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/failure.h"
+#include "cli/term/style.h"
 #include "cli/term/terminal.h"
 #include "ldb/debugger.h"
+#include "ldb/trace.h"
 
 namespace rlctl::cli {
 
-/// How a debugger's answers look. Everything is escaped, and appended to a text.
+// ---- How a run ended ----
+
+/// Where no script answered: the server's refusal, or a connection that broke.
+[[nodiscard]] std::optional<Problem> problem_of(const ldb::TraceResult& result);
+[[nodiscard]] ExitStatus status_of(const ldb::TraceResult& result);
+/// What became of the script's writes on a server that is not ours. A script that catches the error
+/// meant to end it, or that is inside one long call, cannot be ended.
+[[nodiscard]] std::string kept_text(ldb::Mode mode, ldb::Ending ending);
+/// What a script returned, as Lua would write it: {0, 5, "a\n", nil, +OK, -ERR no}; raw. None where
+/// it did not return.
+[[nodiscard]] std::optional<std::string> returned_text(const ldb::TraceResult& result);
+
+// ---- What it did ----
+
+struct ViewLengths {
+  std::size_t value = 256;   ///< bytes of a value that are shown; 0: all
+  bool cuts_source = false;  ///< lines of a trace's source are cut to the terminal's columns
+};
+
+/// Writes a debugger's answers and traces as text. Everything is escaped; tabs of the source become
+/// blanks.
 ///
 ///     |   redis> INCR k      1
 ///     |   count: 3
@@ -19,50 +43,72 @@ namespace rlctl::cli {
 ///        4      count = count + i
 ///     ->#5      redis.call('INCR', KEYS[1])
 ///        6    end
+///
+/// A trace has each line of the script that was executed, and below it what it did; a line that
+/// begins with "!" is an error:
+///
+///     + limit.lua:24  local len = redis.call('LLEN', key)
+///     |   redis> LLEN login:ann      5
+///     |   len: 5
+///     ...
+///     = {0, 0, 12041000, 59310000, 0, 1}    19 lines, 3 redis calls; nothing was changed
 class DebugView {
  public:
-  /// The least that maxlen() can be.
+  /// The smallest maxlen() other than 0.
   static constexpr std::size_t kShortest = 60;
 
-  /// Appends to `out`; looks into `debuggee`.
-  DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee);
+  /// Appends to `out`; reads `debuggee`. Both must outlive it.
+  DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
+            const ViewLengths& lengths = {});
 
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
   void halt(const ldb::Halt& halt, const Breakpoints& breakpoints);
-  /// Lines of the source, those that there are.
+  /// Lines of the source; numbers without a line are left out.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
   void breakpoint(const ldb::Breakpoint& breakpoint);
-  /// With the value that it has, where that is known.
+  /// With its value, if that is known.
   void watch(const ldb::Watch& watch, bool has_value);
   void frame(const ldb::Frame& frame);
   void local(const ldb::LocalChange& local);
   void call(const ldb::Call& call);
-  /// The values, one a line with its number where there are several; or what is wrong.
+  /// The values, one a line and numbered if there are several; or the error.
   void evaluation(const ldb::Evaluation& evaluation);
   void result(const ldb::TraceResult& result);
   void error(std::string_view message);
-  /// A line of our own words, that may hold others'.
+  /// A line of our own that may contain data.
   void say(std::string_view text);
 
-  /// How many bytes of a value are shown; 0: all.
-  void set_maxlen(std::size_t maxlen) { maxlen_ = maxlen; }
-  [[nodiscard]] std::size_t maxlen() const noexcept { return maxlen_; }
+  void traced(const ldb::TracedLine& line);
+  /// `changes` is one line: "nothing was changed"; it may be empty.
+  void traced_result(const ldb::TraceResult& result, std::string_view changes);
+
+  /// No longer than maxlen(), without half a character.
+  [[nodiscard]] std::string shortened(std::string text) const;
+  void set_maxlen(std::size_t maxlen) { lengths_.value = maxlen; }
+  [[nodiscard]] std::size_t maxlen() const noexcept { return lengths_.value; }
   [[nodiscard]] int line_count() const noexcept { return static_cast<int>(source_.size()); }
 
  private:
-  void heading(const ldb::Halt& halt, const Breakpoints& breakpoints);
-  [[nodiscard]] std::string shortened(std::string text) const;
+  [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
+    return toned(text, tone, look_.colour);
+  }
+  [[nodiscard]] std::string bar() const { return tone("|", Tone::kDim) + "   "; }
+  [[nodiscard]] std::string place(int line) const;
   [[nodiscard]] std::string value_text(const ldb::Value& value) const;
   [[nodiscard]] std::string short_text(const ldb::Evaluation& evaluation) const;
-  [[nodiscard]] std::string_view source_line(int line) const;
-  [[nodiscard]] std::string arrow() const;
+  [[nodiscard]] std::string source_line(int line) const;
+  [[nodiscard]] std::string statement(int line) const;
+  [[nodiscard]] std::string outcome_line(const ldb::TraceResult& result) const;
+  void message(std::string_view message);
+  void heading(const ldb::Halt& halt, const Breakpoints& breakpoints);
 
   std::string& out_;
   Look look_;
   const ldb::Debuggee& debuggee_;
   std::vector<std::string_view> source_;
-  std::size_t maxlen_ = 256;
+  ViewLengths lengths_;
+  std::string last_error_;  ///< of the traced line, as shown
 };
 
 }  // namespace rlctl::cli

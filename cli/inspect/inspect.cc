@@ -46,7 +46,7 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
     const auto number = parse_whole(text, "--entries");
     if (number >= 0 && number <= kMostEntries) return number;
   } catch (const UsageError&) {
-    // Said below, with "all" among what is accepted.
+    // The error below also names "all".
   }
   throw UsageError("--entries must be from 0 to " + std::to_string(kMostEntries) +
                    ", or all, not " + in_quotes(text));
@@ -78,8 +78,8 @@ class Inspecting {
                    [this](double share, std::string_view what) { progress_.update(share, what); }) {
   }
 
-  /// Appends what is printed of all keys, once: what was read before something went wrong, too. An
-  /// error of one key is told and ends nothing, but where they are watched it is thrown.
+  /// Appends the output for all keys once, including keys read before an error. An error of one key
+  /// is reported and ends nothing, but it is thrown while keys are watched.
   void read(std::string& out);
   /// The worst of all keys, at the last read().
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
@@ -120,7 +120,7 @@ bool is_of_one_key(const redis::Error& error) {
   return error.code() == "WRONGTYPE" || error.code() == "NOPERM";
 }
 
-/// After an error: what was sent on it has no answer any more.
+/// After an error: commands already sent on it would be answered out of turn.
 void Inspecting::drop_connection() {
   connection_.reset();
   progress_.clear();
@@ -172,7 +172,7 @@ void Inspecting::read(std::string& out) {
   if (redraws_) append_screen(out, look);
 }
 
-/// With so many entries of each key at most.
+/// With at most that many entries of each key.
 std::string Inspecting::text(const Findings& findings, const Look& look,
                              std::optional<std::int64_t> entries) const {
   std::string out;
@@ -195,8 +195,8 @@ std::string Inspecting::text(const Findings& findings, const Look& look,
   return out;
 }
 
-/// Everything on one screen where that is possible: entries give way, the oldest first. There is no
-/// place beside it, so warnings are part of it.
+/// Everything on one screen if possible: the oldest entries are dropped first. Warnings are part of
+/// it, as there is no other place for them.
 void Inspecting::append_screen(std::string& out, const Look& look) const {
   const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
   for (auto entries = plan_.entries.value_or(INT64_MAX);; --entries) {

@@ -57,7 +57,8 @@ Words words_of(const Inspection& inspection) {
 }
 
 bool is_queue(const Inspection& inspection) {
-  return inspection.state.form->name == "leaky-bucket";
+  const auto* algorithm = inspection.state.form->algorithm();
+  return algorithm != nullptr && algorithm->has_delay;
 }
 
 double as_double(microseconds duration) {
@@ -72,14 +73,6 @@ std::string interval_text(microseconds interval) {
 
 std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
-}
-
-/// 3.25 for 3.25, 3 for 3.0; rounded down, so that 0.9996 is no whole token.
-std::string amount_text(double amount) {
-  std::string text = fmt::format("{:.3f}", std::floor(amount * 1000 + 1e-6) / 1000);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
 }
 
 /// How many of cost 1 are allowed at once from empty: a queue lets the first go besides.
@@ -115,12 +108,12 @@ void append_key(TextBlock& block, const Inspection& inspection) {
 std::string limit_part(const Inspection& inspection) {
   if (inspection.state.form->keeping == Keeping::kLeases) {
     return inspection.limit ? fmt::format("limit {} at once", *inspection.limit)
-                            : "limit not known: --limit 3/1s says 3";
+                            : "limit unknown; --limit 3/1s means 3";
   }
   if (!inspection.limit) {
-    std::string text = "limit not known: --limit says it";
+    std::string text = "limit unknown; pass --limit";
     if (inspection.window) {
-      text = fmt::format("window {}{}, limit not known: --limit says it", tilde(inspection),
+      text = fmt::format("window {}{}, limit unknown; pass --limit", tilde(inspection),
                          period_text(*inspection.window));
     }
     return text;

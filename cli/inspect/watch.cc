@@ -20,11 +20,11 @@ using std::chrono::microseconds;
 
 constexpr microseconds kLeast{100'000};
 
-/// The problem where another attempt may help; else throws it on.
-Problem passing_problem(const std::exception& error) {
-  if (dynamic_cast<const Interrupted*>(&error) != nullptr) throw;
-  Problem problem = describe(error);
-  if (problem.status != ExitStatus::kUnreachable) throw;
+/// The problem, if another attempt may help.
+std::optional<Problem> passing_problem(const std::exception& error) {
+  if (dynamic_cast<const Interrupted*>(&error) != nullptr) return std::nullopt;
+  auto problem = describe(error);
+  if (problem.status != ExitStatus::kUnreachable) return std::nullopt;
   return problem;
 }
 
@@ -114,6 +114,7 @@ void watch(const Watch& how, Invocation& invocation, const std::function<std::st
       text = read();
     } catch (const std::exception& error) {
       problem = passing_problem(error);
+      if (!problem) throw;
     }
     if (problem) {
       watching.show(*problem);

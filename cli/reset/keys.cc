@@ -6,6 +6,7 @@
 
 #include "cli/inspect_hint.h"
 #include "cli/reset/session.h"
+#include "cli/warning.h"
 #include "limiter/key_family.h"
 
 namespace rlctl::cli {
@@ -114,7 +115,7 @@ class KeysReport {
                                    [&](const auto& key) { return there_.contains(key); });
     if (there) return;
     if (++missing_ == 1 && asked.key.find_first_of("*?[") != asked.key.npos) {
-      write_stderr("rlctl: reset: warning: a KEY is taken as it is; --match takes a pattern\n");
+      warn("warning: a KEY is taken as it is; --match takes a pattern", "reset");
     }
     report_.add({.key = asked.key, .result = ResetResult::kNone});
   }
@@ -134,11 +135,11 @@ class KeysReport {
 ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
   auto asked = make_asked_keys(plan, invocation);
   ResetSession session(plan, invocation);
-  auto connection = session.open();
+  auto connection = session.connector.open();
   if (!plan.limiter) {
-    session.search([&] { add_families(connection, asked, session.progress()); });
+    session.search([&] { add_families(connection, asked, session.progress); });
   }
-  KeysReport keys(std::move(asked), session.report());
+  KeysReport keys(std::move(asked), session.report);
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
       [&](limiter::Resetter& resetter) { resetter.reset(keys.redis_keys()); });

@@ -30,7 +30,7 @@ ResetOutcome would_remove(const SeenKey& seen) {
 
 /// How far a scan is, for people.
 std::string scanned(const ResetSession& session) {
-  const auto removed = session.report().removed();
+  const auto removed = session.report.removed();
   return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
 }
 
@@ -39,8 +39,8 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
     resetter.reset(scan.next());
-    session.progress().update(scan.share(), scanned(session));
-    session.interrupt().check();
+    session.progress.update(scan.share(), scanned(session));
+    session.invocation.interrupt.check();
   }
 }
 
@@ -48,18 +48,18 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
 Found look(const ResetPlan& plan, ResetSession& session) {
   Found found;
   std::unordered_set<std::size_t> left;  // hashes: there may be many, and they are only counted
-  auto connection = session.open();
+  auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result == ResetResult::kWouldRemove) {
       found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});
     } else if (left.insert(std::hash<std::string_view>{}(outcome.key)).second) {
-      session.report().add(outcome);
+      session.report.add(outcome);
     }
   };
   session.run(connection, true, add, [&](limiter::Resetter& resetter) {
     scan(session, *plan.match, connection, resetter);
   });
-  session.progress().clear();
+  session.progress.clear();
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   const auto end = std::unique(found.begin(), found.end(),
                                [](const auto& a, const auto& b) { return a.key == b.key; });
@@ -98,31 +98,32 @@ bool ask(const Found& found, ResetSession& session) {
   KindCounts kinds;
   for (const auto& each : found) kinds.add(kind_of(would_remove(each)));
   warn_of_others(found);
-  const bool yes = confirm("remove " + count + " (" + kinds.text() + ") from " + session.server() +
-                               ": " + first_keys(keys_of(found)) + "?\n[y/N] ",
-                           session.interrupt());
+  const bool yes =
+      confirm("remove " + count + " (" + kinds.text() + ") from " + session.connector.name() +
+                  ": " + first_keys(keys_of(found)) + "?\n[y/N] ",
+              session.invocation.interrupt);
   if (!yes) write_stderr("nothing was removed\n");
   return yes;
 }
 
 void remove(const Found& found, ResetSession& session) {
   // A new one: the server may have closed the other while somebody thought about it.
-  auto connection = session.open();
+  auto connection = session.connector.open();
   session.run(
       connection, false,
       [&](const ResetOutcome& outcome) {
-        if (outcome.result != ResetResult::kNone) session.report().add(outcome);
+        if (outcome.result != ResetResult::kNone) session.report.add(outcome);
       },
       [&](limiter::Resetter& resetter) { resetter.reset(found); });
 }
 
 /// Memory does not grow with the number of keys.
 void stream(const ResetPlan& plan, ResetSession& session) {
-  auto connection = session.open();
+  auto connection = session.connector.open();
   session.run(
       connection, false,
       [&](const ResetOutcome& outcome) {
-        if (outcome.result != ResetResult::kNone) session.report().add(outcome);
+        if (outcome.result != ResetResult::kNone) session.report.add(outcome);
       },
       [&](limiter::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
 }
@@ -140,9 +141,9 @@ void hint_at_pattern(const std::string& pattern) {
 
 ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
   session.summarize();
-  if (session.report().removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
-  if (session.report().changed() > 0) return ExitStatus::kRejected;
-  return session.report().removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+  if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
+  if (session.report.changed() > 0) return ExitStatus::kRejected;
+  return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
 }  // namespace
@@ -155,7 +156,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
   }
   const auto found = look(plan, session);
   if (plan.dry_run) {
-    for (const auto& each : found) session.report().add(would_remove(each));
+    for (const auto& each : found) session.report.add(would_remove(each));
     session.flush();
     return finish(plan, session);
   }

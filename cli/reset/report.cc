@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,16 +50,6 @@ std::string_view text_of(LeftReason reason) {
   return std::find_if(kReasons.begin(), kReasons.end(),
                       [&](const auto& row) { return row.reason == reason; })
       ->text;
-}
-
-/// A string, or null where it is empty.
-void append_json_field(std::string& out, std::string_view name, std::string_view value) {
-  out.append(",\"").append(name).append("\":");
-  if (value.empty()) {
-    out += "null";
-  } else {
-    append_json_string(out, value);
-  }
 }
 
 std::string_view type_of(const ResetOutcome& outcome) {
@@ -128,14 +119,19 @@ void ResetReport::append_text(const ResetOutcome& outcome) {
 }
 
 void ResetReport::append_json(const ResetOutcome& outcome) {
+  const auto known = [](std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
   std::string& out = out_.buffer();
-  out += "{\"key\":";
-  append_json_string(out, outcome.key);
-  append_json_field(out, "result", row_of(outcome.result).json);
-  append_json_field(out, "type", type_of(outcome));
-  append_json_field(out, "algorithm", algorithm_of(outcome));
-  append_json_field(out, "reason", outcome.reason ? text_of(*outcome.reason) : "");
-  out += "}\n";
+  JsonWriter(out)
+      .begin_object()
+      .field("key", outcome.key)
+      .field("result", row_of(outcome.result).json)
+      .field("type", known(type_of(outcome)))
+      .field("algorithm", known(algorithm_of(outcome)))
+      .field("reason", outcome.reason ? std::optional(text_of(*outcome.reason)) : std::nullopt)
+      .end_object();
+  out += '\n';
 }
 
 std::string ResetReport::summary(bool dry_run) const {

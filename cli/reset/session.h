@@ -1,6 +1,5 @@
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -31,42 +30,33 @@ struct ResetPlan {
 /// All keys that match. Throws ProblemError where --yes is missing and nobody can be asked.
 [[nodiscard]] ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation);
 
-/// What both have: a server, results, and what must be said where it ends half way.
-class ResetSession {
- public:
-  /// Throws ProblemError where results could not be written.
+/// What both have in common: a server, results, and how a failure half way is reported.
+struct ResetSession {
+  /// Throws ProblemError where results could not be written. Both must outlive it.
   ResetSession(const ResetPlan& plan, Invocation& invocation);
 
-  [[nodiscard]] redis::Connection open() { return connector_.open(); }
   /// Neither JSON nor quiet was asked for.
-  [[nodiscard]] bool is_for_people() const noexcept { return !plan_.quiet && !invocation_.json; }
-  /// For messages.
-  [[nodiscard]] std::string server() const { return connector_.name(); }
-  [[nodiscard]] Progress& progress() noexcept { return progress_; }
-  [[nodiscard]] ResetReport& report() noexcept { return report_; }
-  [[nodiscard]] const ResetReport& report() const noexcept { return report_; }
-  [[nodiscard]] const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
+  [[nodiscard]] bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
 
-  /// Runs `work` with a Resetter that tells `report` each outcome. Results are written out as they
-  /// come. An exception on the way says, too, what had been removed before.
-  void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& report,
+  /// Runs `work` with a Resetter that tells `on_outcome` each outcome. Results are written out as
+  /// they come. An exception also says what had been removed before.
+  void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& on_outcome,
            const std::function<void(limiter::Resetter&)>& work);
-  /// Runs `work`, which finds out what there is to be reset and writes nothing.
+  /// Runs `work`, which finds what is to be reset and writes nothing.
   void search(const std::function<void()>& work);
-  /// Writes the results that there are.
+  /// Writes the results so far.
   void flush();
-  /// Says the report's summary on stderr, for people: not where they asked for JSON or quiet.
+  /// Writes the report's summary to stderr, unless JSON or quiet was asked for.
   void summarize();
 
- private:
-  [[noreturn]] void fail(const std::exception& error, std::span<const std::string> in_doubt);
-  [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;
+  const ResetPlan& plan;
+  Invocation& invocation;
+  Connector connector;
+  Progress progress;
+  ResetReport report;
 
-  const ResetPlan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Progress progress_;
-  ResetReport report_;
+ private:
+  [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;
 };
 
 }  // namespace rlctl::cli

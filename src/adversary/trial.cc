@@ -83,13 +83,13 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
     return script_.key_of_ttls();
   }
   void load(redis::Connection& connection) override { script_.load(connection); }
-  [[nodiscard]] redis::Arguments command(const traffic::Arrival& arrival) override {
-    const auto command = script_.command(arrival);
-    for (const auto key : traffic::named_keys(command)) {
+  [[nodiscard]] limiter::ScriptCall call(const traffic::Arrival& arrival) override {
+    const auto call = script_.call(arrival);
+    for (const auto key : call.keys) {
       const auto named = owners_.try_emplace(std::string(key), arrival.key);
       are_shared_ |= named.first->second != arrival.key;
     }
-    return command;
+    return call;
   }
   [[nodiscard]] redis::Error with_question(const redis::Error& error,
                                            const traffic::Arrival& arrival,

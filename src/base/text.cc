@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <system_error>
@@ -324,6 +326,20 @@ std::size_t display_width(std::string_view text) noexcept {
     text.remove_prefix(glyph.bytes);
   }
   return columns;
+}
+
+std::string amount_text(double amount) {
+  // A millionth of the last digit is the error of the arithmetic before.
+  auto text = fmt::format("{:.3f}", std::floor(amount * 1000 + 1e-6) / 1000);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+bool contains_in_any_case(std::string_view text, std::string_view lower_case) {
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+  return std::search(text.begin(), text.end(), lower_case.begin(), lower_case.end(), same) !=
+         text.end();
 }
 
 }  // namespace rlctl

@@ -61,6 +61,12 @@ template <std::integral Integer>
 /// What errno means, in lower case: "connection refused".
 [[nodiscard]] std::string errno_text(int error);
 
+/// To three decimals, without zeros at the end: "3.25", "3". Rounded down, so that 0.9996 of a
+/// token is not a whole one.
+[[nodiscard]] std::string amount_text(double amount);
+/// Whether `text` holds `lower_case`, in upper or lower case.
+[[nodiscard]] bool contains_in_any_case(std::string_view text, std::string_view lower_case);
+
 /// Replaces everything between the first "scheme://" or "unix:" and the last "@" by asterisks, in
 /// place: a password may hold any character. Text that is not a URL may be masked too; no password
 /// is left.

@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <iterator>
 #include <stdexcept>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "ldb/coverable_lines.h"
+#include "ldb/evaluation.h"
 #include "ldb/lua_scopes.h"
-#include "ldb/variable_path.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -42,15 +42,9 @@ bool is_true(const Evaluation& evaluation) {
   return value.kind != Value::Kind::kNil && (value.kind != Value::Kind::kBoolean || value.boolean);
 }
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 /// There are servers to which each byte of code counts.
 bool may_ask_time(std::string_view code) {
-  return names_in(code).contains("redis") && lower_case(code).find("time") != std::string::npos;
+  return names_in(code).contains("redis") && contains_in_any_case(code, "time");
 }
 
 /// `redis` for code, where TIME is stopped: the script's own is the shim's, which cannot be seen.
@@ -415,7 +409,10 @@ std::vector<std::string> Debugger::fields_of(std::string_view path) const {
 
 /// TIME, where the script has a clock of its own.
 std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) const {
-  if (!options_.now || words.size() != 1 || lower_case(words[0]) != "time") return std::nullopt;
+  if (!options_.now || words.size() != 1 || words[0].size() != 4 ||
+      !contains_in_any_case(words[0], "time")) {
+    return std::nullopt;
+  }
   const auto micros = options_.now->count();
   return Call{.words = words,
               .reply = fmt::format("[\"{}\",\"{}\"]", micros / 1'000'000, micros % 1'000'000)};
@@ -431,23 +428,8 @@ Call Debugger::call(const std::vector<std::string>& words) {
 
 std::vector<Frame> Debugger::backtrace() {
   require_running();
-  constexpr std::string_view kIn = "In ", kFrom = "From ";
-  constexpr std::size_t kMark = 3;  // "->#"
-  std::vector<Frame> frames;
-  std::string name;
-  for (std::string_view item : walk_->session().ask({"trace"}).items) {
-    const auto prefix = item.starts_with(kIn) ? kIn : item.starts_with(kFrom) ? kFrom : "";
-    if (!prefix.empty() && item.ends_with(':')) {
-      item.remove_prefix(prefix.size());
-      name = item.substr(0, item.size() - 1);
-      continue;
-    }
-    int line = 0;
-    item.remove_prefix(std::min(kMark, item.size()));
-    std::from_chars(item.data(), item.data() + item.size(), line);
-    const int own = walk_->script().line_of(line);
-    if (own > 0) frames.push_back({.name = name, .line = own});
-  }
+  auto frames = walk_->frames();
+  std::erase_if(frames, [](const Frame& frame) { return frame.line == 0; });
   note_end();
   return frames;
 }
@@ -471,14 +453,14 @@ void Debugger::require_stop_line(int line) const {
 void Debugger::require_compiles(const std::string& expression) {
   if (!running()) {
     if (find_scopes("return " + expression + "\n")) return;
-    throw UsageError("'" + expression + "' is no expression");
+    throw UsageError("'" + expression + "' is not an expression");
   }
   // What is not called does not run.
   const auto evaluation = ldb::evaluate(
       walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
   note_end();
   if (evaluation.outcome == Outcome::kCompileError) {
-    throw UsageError("'" + expression + "' is no expression: " + evaluation.message);
+    throw UsageError("'" + expression + "' is not an expression: " + evaluation.message);
   }
 }
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "ldb/evaluation.h"
+#include "ldb/locals.h"
 #include "ldb/trace.h"
-#include "ldb/visible_locals.h"
 #include "ldb/walk.h"
 
 namespace rlctl::ldb {
@@ -31,12 +31,6 @@ struct Watch {
   std::int64_t number = 0;
   std::string expression = {};
   Evaluation last = {};  ///< what it was when all of its variables were in sight last
-};
-
-/// A function that has been entered and not left.
-struct Frame {
-  std::string name = {};  ///< the server's word for it: "top level"
-  int line = 0;           ///< of the source; where it stands
 };
 
 /// Where a script came to stand, why, and what it did since it stood before.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -9,6 +11,23 @@
 #include "ldb/value.h"
 
 namespace rlctl::ldb {
+
+/// A variable, or what is in it: t.a[2]["b c"][i].
+struct VariablePath {
+  struct Step {
+    Value key = {};
+    std::string variable = {};  ///< whose value is the key; empty: `key` is
+  };
+  std::string root = {};
+  std::vector<Step> steps = {};
+};
+
+/// None where an expression is something else.
+[[nodiscard]] std::optional<VariablePath> parse_path(std::string_view expression);
+
+/// The field of a table by its key: nil where there is none. None where that is not known: of what
+/// is no table, or one that is cut.
+[[nodiscard]] std::optional<Value> field_of(const Value& table, const Value& key);
 
 /// What came of code that was run at a stop.
 struct Evaluation {

@@ -8,7 +8,6 @@
 
 #include "embedded_probe.h"
 #include "ldb/lua_scopes.h"
-#include "ldb/probe_part.h"
 
 namespace rlctl::ldb {
 namespace {

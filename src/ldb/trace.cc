@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "ldb/local_watch.h"
+#include "ldb/locals.h"
 #include "ldb/walk.h"
 
 namespace rlctl::ldb {
@@ -49,7 +49,7 @@ void Run::add_changes(std::vector<LocalChange> changes) {
 std::size_t Run::depth() {
   constexpr std::size_t kDeep = 100;
   if (!walk_->script().may_have_functions() || is_deep_) return 1;
-  const auto depth = walk_->depth(kDeep + 1);
+  const auto depth = walk_->frames().size();
   is_deep_ = depth > kDeep;
   return is_deep_ ? 1 : depth;
 }

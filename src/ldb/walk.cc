@@ -1,13 +1,174 @@
 #include "ldb/walk.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "ldb/error_text.h"
+#include "ldb/session.h"
 #include "ldb/source_lines.h"
+#include "ldb/value.h"
 
 namespace rlctl::ldb {
+
+namespace {
+
+/// "redis.call('GET', ...) ... (2 more)": how many more is not to be trusted.
+std::string_view without_count(std::string_view words) {
+  constexpr std::string_view kMore = " more)", kDots = " ... (";
+  if (!words.ends_with(kMore)) return words;
+  const auto at = words.rfind(kDots);
+  if (at == words.npos) return words;
+  const auto digits =
+      words.substr(at + kDots.size(), words.size() - at - kDots.size() - kMore.size());
+  const bool is_count =
+      !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_count ? words.substr(0, at + kDots.size() - 2) : words;
+}
+
+/// "-ERR value is not an integer" as redis::to_error() words it: no code that says nothing.
+std::string plain_error(std::string_view text) {
+  constexpr std::string_view kBare = "ERR ";
+  text = text.substr(0, text.find_last_not_of(' ') + 1);
+  if (text.starts_with('-')) text.remove_prefix(1);
+  if (text.starts_with(kBare)) text.remove_prefix(kBare.size());
+  return std::string(text);
+}
+
+/// Whether a reply may be an error by its looks: "-CODE ...", in quotes.
+bool looks_like_error(std::string_view reply) {
+  constexpr std::string_view kStart = "\"-";
+  constexpr std::size_t kShortestCode = 3;
+  if (!reply.starts_with(kStart)) return false;
+  reply.remove_prefix(kStart.size());
+  const auto code = reply.substr(0, reply.find(' '));
+  return code.size() >= kShortestCode && code.size() < reply.size() &&
+         std::all_of(code.begin(), code.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+/// Two texts as the debugger writes an array.
+std::string array_text(const std::vector<std::string>& words) {
+  std::string text = "[";
+  for (const auto& word : words) {
+    if (text.size() > 1) text += ',';
+    text.append("\"").append(word).append("\"");
+  }
+  return text + "]";
+}
+
+/// As the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
+void append_reply(std::string& out, redis::ReplyView reply) {
+  Value text{.kind = Value::Kind::kString};
+  switch (reply.type()) {
+    case redis::ReplyType::kInteger:
+      out += std::to_string(reply.integer());
+      return;
+    case redis::ReplyType::kNil:
+      out += "NULL";
+      return;
+    case redis::ReplyType::kArray:
+      for (std::size_t i = 0; i < reply.size(); ++i) {
+        out += i == 0 ? '[' : ',';
+        append_reply(out, reply[i]);
+      }
+      out += reply.size() == 0 ? "[]" : "]";
+      return;
+    case redis::ReplyType::kString:
+      text.text = reply.text();
+      break;
+    case redis::ReplyType::kStatus:
+      text.text = "+" + std::string(reply.text());
+      break;
+    case redis::ReplyType::kError:
+      text.text = "-" + std::string(reply.text());
+      break;
+  }
+  append_text(out, text);
+}
+
+}  // namespace
+
+Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
+  Call call{.words = words};
+  append_reply(call.reply.emplace(), reply);
+  if (reply.is_error()) call.error = plain_error(reply.text());
+  return call;
+}
+
+void CallLog::refuse_pending() {
+  if (!pending_) return;
+  calls_.push_back({.words = *std::exchange(pending_, std::nullopt), .is_silent = is_silent_});
+  is_open_ = false;
+}
+
+void CallLog::begin(Call call) {
+  calls_.push_back(std::move(call));
+  is_open_ = true;
+  has_error_item_ = false;
+}
+
+void CallLog::add_words(CallWords words, const std::optional<std::vector<std::string>>& answer) {
+  refuse_pending();
+  is_open_ = false;
+  if (answer) {
+    calls_.push_back({.words = std::move(words), .reply = array_text(*answer)});
+  } else {
+    pending_ = std::move(words);
+  }
+}
+
+void CallLog::add_item(std::string_view item) {
+  if (item.starts_with(kCallItem)) {
+    item.remove_prefix(kCallItem.size());
+    if (pending_) {
+      begin({.words = *std::exchange(pending_, std::nullopt)});
+    } else {
+      begin({.words = {std::string(without_count(item))}, .raw = true});
+    }
+  } else if (item.starts_with(kReplyItem)) {
+    add_reply(item.substr(kReplyItem.size()));
+  } else if (item.starts_with(kErrorItem)) {
+    add_error(item.substr(kErrorItem.size()));
+  }
+}
+
+void CallLog::add_reply(std::string_view reply) {
+  if (!is_open_ || calls_.back().reply) return;
+  auto& call = calls_.back();
+  call.reply = reply;
+  if (!tells_errors_ && looks_like_error(reply)) {
+    const auto value = parse_printed(reply);
+    call.error = plain_error(value.kind == Value::Kind::kString ? value.text : reply);
+  }
+}
+
+// There are others: redis.error_reply() has one, too, and so have arguments that are no words.
+void CallLog::add_error(std::string_view error) {
+  if (pending_) begin({.words = *std::exchange(pending_, std::nullopt)});
+  if (!is_open_ || has_error_item_) return;
+  auto& call = calls_.back();
+  if (call.reply && !call.reply->starts_with("\"-")) return;
+  call.error = plain_error(error);
+  has_error_item_ = true;
+}
+
+void CallLog::close() {
+  refuse_pending();
+  is_open_ = false;
+}
+
+void CallLog::set_silent(bool silent) {
+  close();
+  is_silent_ = silent;
+}
+
+std::vector<Call> CallLog::take() {
+  close();
+  return std::exchange(calls_, {});
+}
 
 Walk::Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnReading on_reading)
     : debuggee_(debuggee),
@@ -154,12 +315,24 @@ Call Walk::call(const std::vector<std::string>& words) {
   return log.take().front();
 }
 
-std::size_t Walk::depth(std::size_t most) {
-  const auto frames = session_->ask({"trace"}).items;
-  const auto count = std::count_if(frames.begin(), frames.end(), [](const auto& item) {
-    return item.starts_with("In ") || item.starts_with("From ");
-  });
-  return std::min(static_cast<std::size_t>(count), most);
+std::vector<Frame> Walk::frames() {
+  constexpr std::string_view kIn = "In ", kFrom = "From ";
+  constexpr std::size_t kMark = 3;  // "->#"
+  std::vector<Frame> frames;
+  // Each function has two items: "In top level:" and "->#3 return 1".
+  for (std::string_view item : session_->ask({"trace"}).items) {
+    const auto prefix = item.starts_with(kIn) ? kIn : item.starts_with(kFrom) ? kFrom : "";
+    if (!prefix.empty() && item.ends_with(':')) {
+      item.remove_prefix(prefix.size());
+      frames.push_back({.name = std::string(item.substr(0, item.size() - 1))});
+    } else if (!frames.empty()) {
+      int line = 0;
+      item.remove_prefix(std::min(kMark, item.size()));
+      std::from_chars(item.data(), item.data() + item.size(), line);
+      frames.back().line = script_.line_of(line);
+    }
+  }
+  return frames;
 }
 
 TraceResult Walk::result() {

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kDigits = 20;  // of any 64-bit number, with its sign
 
-/// Writes numbers one behind the other into one string, which must not grow.
+/// Writes numbers one after the other into one string, which must not grow.
 class NumberWriter {
  public:
   NumberWriter(std::string& buffer, std::size_t most) : buffer_(buffer) {
@@ -50,13 +50,10 @@ Decision Checker::check(const Request& request) {
   return parse(reply);
 }
 
-redis::Arguments CheckCommand::of(const Request& request) {
-  const auto keys = request.keys.size();
-  NumberWriter numbers(numbers_, 3 * keys + 3);
+ScriptCall CheckCommand::of(const Request& request) {
+  NumberWriter numbers(numbers_, 3 * request.limits.size() + 2);
+  keys_.assign(request.keys.begin(), request.keys.end());
   arguments_.clear();
-  arguments_.insert(arguments_.end(),
-                    {"EVALSHA", algorithm_.sha1, numbers.write(static_cast<std::int64_t>(keys))});
-  arguments_.insert(arguments_.end(), request.keys.begin(), request.keys.end());
   for (const Limit& limit : request.limits) {
     arguments_.push_back(numbers.write(limit.limit));
     arguments_.push_back(numbers.write(limit.window.count()));
@@ -64,10 +61,10 @@ redis::Arguments CheckCommand::of(const Request& request) {
   }
   arguments_.push_back(request.cost != 1 ? numbers.write(request.cost) : "");
   arguments_.push_back(request.now ? numbers.write(request.now->count()) : "");
-  // What is left out at the end takes its default, as an empty string does in the middle; a key
-  // may be empty too, but the last window never is.
-  while (arguments_.back().empty()) arguments_.pop_back();
-  return arguments_;
+  // An argument left out at the end takes its default, as an empty string does in the middle. The
+  // last window is never empty.
+  while (!arguments_.empty() && arguments_.back().empty()) arguments_.pop_back();
+  return {.sha1 = algorithm_.sha1, .keys = keys_, .arguments = arguments_};
 }
 
 void Checker::append_looks(const Request& request) {

@@ -23,19 +23,29 @@ struct Request {
   std::optional<std::chrono::microseconds> now;  ///< default: the server's clock
 };
 
-/// The command that puts requests to an algorithm's script: EVALSHA, keys and arguments.
+/// A call of a loaded script: EVALSHA as data. Owns nothing.
+struct ScriptCall {
+  std::string_view sha1 = {};
+  redis::Arguments keys = {}, arguments = {};
+
+  void append_to(redis::Connection& connection) const {
+    connection.append_evalsha(sha1, keys, arguments);
+  }
+};
+
+/// Turns requests into calls of an algorithm's script.
 class CheckCommand {
  public:
   explicit CheckCommand(const Algorithm& algorithm) : algorithm_(algorithm) {}
 
   /// Valid until the next call, and as long as the request is.
-  [[nodiscard]] redis::Arguments of(const Request& request);
+  [[nodiscard]] ScriptCall of(const Request& request);
 
  private:
   const Algorithm& algorithm_;
   // Of the last request; kept, so that the next one allocates nothing.
   std::string numbers_;
-  std::vector<std::string_view> arguments_;
+  std::vector<std::string_view> keys_, arguments_;
 };
 
 /// SCRIPT LOAD of an algorithm's script, and its answer. Throws redis::Error.
@@ -53,7 +63,7 @@ class Checker {
 
   /// Pipelining: append() queues the question, parse() reads the answer to it. parse() throws
   /// redis::Error for an error reply (NOSCRIPT too) and for what no limiter script answers.
-  void append(const Request& request) { connection_.append(command_.of(request)); }
+  void append(const Request& request) { command_.of(request).append_to(connection_); }
   [[nodiscard]] static Decision parse(redis::ReplyView reply);
   /// Queues a look (cost 0) at each key of a request by itself: as many answers as keys.
   void append_looks(const Request& request);

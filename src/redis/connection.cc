@@ -8,6 +8,8 @@
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <new>
 #include <utility>
 #include <vector>
@@ -87,7 +89,7 @@ struct Connection::State {
     if (!reader) throw std::bad_alloc();
   }
 
-  void append(Arguments arguments);
+  void append(std::initializer_list<Arguments> parts);
   void queue_setup(std::initializer_list<std::string_view> arguments);
   bool send_some();
   void flush();
@@ -169,12 +171,15 @@ Error Connection::State::setup_failed(ReplyView reply) const {
           others_ran ? kMayHaveRunElsewhere : ""};
 }
 
-void Connection::State::append(Arguments arguments) {
+/// One command, from its parts.
+void Connection::State::append(std::initializer_list<Arguments> parts) {
   argv.clear();
   argv_sizes.clear();
-  for (const auto argument : arguments) {
-    argv.push_back(argument.empty() ? "" : argument.data());
-    argv_sizes.push_back(argument.size());
+  for (const auto& part : parts) {
+    for (const auto argument : part) {
+      argv.push_back(argument.empty() ? "" : argument.data());
+      argv_sizes.push_back(argument.size());
+    }
   }
   char* command = nullptr;
   const auto size = redisFormatCommandArgv(&command, static_cast<int>(argv.size()), argv.data(),
@@ -186,7 +191,7 @@ void Connection::State::append(Arguments arguments) {
 }
 
 void Connection::State::queue_setup(std::initializer_list<std::string_view> arguments) {
-  append(Arguments(arguments.begin(), arguments.size()));
+  append({Arguments(arguments.begin(), arguments.size())});
   setup.emplace_back(*arguments.begin());
 }
 
@@ -319,7 +324,16 @@ Connection Connection::open(const Url& url, std::chrono::microseconds timeout,
 
 void Connection::append(Arguments arguments) {
   if (arguments.empty()) throw Error(Failure::kUsage, "an empty command");
-  state_->append(arguments);
+  state_->append({arguments});
+  ++state_->outstanding;
+}
+
+void Connection::append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments) {
+  std::array<char, 20> digits;
+  const auto* end = std::to_chars(digits.begin(), digits.end(), keys.size()).ptr;
+  const std::string_view count(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  const std::array<std::string_view, 3> begin{"EVALSHA", sha1, count};
+  state_->append({begin, keys, arguments});
   ++state_->outstanding;
 }
 

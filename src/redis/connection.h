@@ -45,6 +45,8 @@ class Connection {
   void append(std::initializer_list<std::string_view> arguments) {
     append(Arguments(arguments.begin(), arguments.size()));
   }
+  /// Queues EVALSHA of a script.
+  void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments);
   /// Sends as much as the socket takes now, without waiting. True once nothing is left to send.
   bool send_some();
   /// Sends all that is queued, reading what comes in meanwhile. Throws Error; but where the server

@@ -81,14 +81,14 @@ void ScriptDecider::set_ttl_slack(std::chrono::microseconds slack) {
 }
 
 void ScriptDecider::ask(const Arrival& arrival) {
-  const auto command = script_.command(arrival);
+  const auto call = script_.call(arrival);
   if (aging_) {
     latest_ = arrival.key == last_key_ ? std::max(latest_, arrival.at) : arrival.at;
     last_key_ = arrival.key;
-    if (aging_->advance(latest_, named_keys(command))) is_aging_.push_back(true);
+    if (aging_->advance(latest_, call.keys)) is_aging_.push_back(true);
     is_aging_.push_back(false);
   }
-  connection_.append(command);
+  call.append_to(connection_);
 }
 
 /// The next lot may be sent at any time later.

@@ -62,7 +62,7 @@ void Exchange::ask(std::size_t number, Arrival arrival, std::optional<Instant> d
   Client& client = clients_[number];
   const auto now = RealClock::now();
   arrival.at = clock_.since_1970(now);
-  client.connection->append(run_.script->command(arrival));
+  run_.script->call(arrival).append_to(*client.connection);
   client.waiting.push(
       requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
   ++awaited_;

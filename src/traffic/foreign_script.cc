@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -20,16 +19,11 @@ bool any_tells_time(const std::vector<Template>& templates) {
                      [](const Template& text) { return text.tells_time(); });
 }
 
-bool has_word(std::string_view text, std::string_view lower_case) {
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  return std::search(text.begin(), text.end(), lower_case.begin(), lower_case.end(), same) !=
-         text.end();
-}
-
 /// EXPIRE, PEXPIREAT, SETEX, EX, PX and the like all have one of two syllables; RESTORE has none.
 /// What only looks like it costs some µs.
 bool may_set_ttl(std::string_view text) {
-  return has_word(text, "ex") || has_word(text, "px") || has_word(text, "restore");
+  return contains_in_any_case(text, "ex") || contains_in_any_case(text, "px") ||
+         contains_in_any_case(text, "restore");
 }
 
 /// Without the script's name in Redis, which says nothing to its author.
@@ -89,16 +83,12 @@ const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
 
 ForeignScript::ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit,
                              const Traffic& traffic, std::string prefix)
-    : limiter_(limiter),
-      limit_(limit),
-      traffic_(traffic),
-      prefix_(std::move(prefix)),
-      key_count_(std::to_string(limiter.keys.size())) {
+    : limiter_(limiter), limit_(limit), traffic_(traffic), prefix_(std::move(prefix)) {
   require_usable(limiter, limit);
 }
 
 bool ForeignScript::may_call_time() const {
-  return has_word(limiter_.source, "time");
+  return contains_in_any_case(limiter_.source, "time");
 }
 
 std::optional<std::string> ForeignScript::key_of_ttls() const {
@@ -115,7 +105,8 @@ void ForeignScript::load(redis::Connection& connection) {
   sha1_ = reply.text();
 }
 
-void ForeignScript::fill(Question& question, const Arrival& arrival, std::int64_t number) const {
+limiter::ScriptCall ForeignScript::fill(Question& question, const Arrival& arrival,
+                                        std::int64_t number) const {
   const TemplateValues values{.key = traffic_.key_name(arrival.key),
                               .limit = limit_,
                               .cost = arrival.cost,
@@ -132,16 +123,25 @@ void ForeignScript::fill(Question& question, const Arrival& arrival, std::int64_
     argument.append(question.text, values);
     question.ends.push_back(question.text.size());
   }
+  // The text has stopped moving.
+  question.words.clear();
+  std::size_t begin = 0;
+  for (const auto end : question.ends) {
+    question.words.push_back(std::string_view(question.text).substr(begin, end - begin));
+    begin = end;
+  }
+  const redis::Arguments words(question.words);
+  return {.sha1 = sha1_,
+          .keys = words.first(limiter_.keys.size()),
+          .arguments = words.subspan(limiter_.keys.size())};
 }
 
-redis::Arguments ForeignScript::command(const Arrival& arrival) {
-  fill(question_, arrival, ++asked_);
-  command_.assign({"EVALSHA", sha1_, key_count_});
-  for (std::size_t i = 0; i < question_.ends.size(); ++i) command_.push_back(question_[i]);
-  for (std::size_t i = 0; i < limiter_.keys.size(); ++i) {
-    if (keys_.find(question_[i]) == keys_.end()) keys_.emplace(question_[i]);
+limiter::ScriptCall ForeignScript::call(const Arrival& arrival) {
+  const auto call = fill(question_, arrival, ++asked_);
+  for (const auto key : call.keys) {
+    if (keys_.find(key) == keys_.end()) keys_.emplace(key);
   }
-  return command_;
+  return call;
 }
 
 limiter::Decision ForeignScript::read(redis::ReplyView reply) const {
@@ -152,14 +152,10 @@ limiter::Decision ForeignScript::read(redis::ReplyView reply) const {
 redis::Error ForeignScript::with_question(const redis::Error& error, const Arrival& arrival,
                                           std::int64_t number) const {
   Question question;
-  fill(question, arrival, number);
-  std::vector<std::string_view> words;
-  for (std::size_t i = 0; i < question.ends.size(); ++i) words.push_back(question[i]);
-  const auto all = std::span<const std::string_view>(words);
+  const auto call = fill(question, arrival, number);
   return {error.failure(),
           fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
-                      quoted_words(all.first(limiter_.keys.size())),
-                      quoted_words(all.subspan(limiter_.keys.size()))),
+                      quoted_words(call.keys), quoted_words(call.arguments)),
           error.code(), error.hint()};
 }
 

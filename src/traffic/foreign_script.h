@@ -53,7 +53,7 @@ class ForeignScript final : public Script {
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override;
   /// What does not compile throws redis::Error with the file's name and line.
   void load(redis::Connection& connection) override;
-  [[nodiscard]] redis::Arguments command(const Arrival& arrival) override;
+  [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override;
   /// With KEYS and ARGV as they were.
   [[nodiscard]] redis::Error with_question(const redis::Error& error, const Arrival& arrival,
                                            std::int64_t number) const override;
@@ -64,12 +64,8 @@ class ForeignScript final : public Script {
   /// Keys, then arguments, one behind the other.
   struct Question {
     std::string text;
-    std::vector<std::size_t> ends;  ///< of each, in `text`
-
-    [[nodiscard]] std::string_view operator[](std::size_t index) const {
-      const auto begin = index == 0 ? 0 : ends[index - 1];
-      return std::string_view(text).substr(begin, ends[index] - begin);
-    }
+    std::vector<std::size_t> ends;        ///< of each, in `text`
+    std::vector<std::string_view> words;  ///< each
   };
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
@@ -79,16 +75,16 @@ class ForeignScript final : public Script {
   };
 
   [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override;
-  void fill(Question& question, const Arrival& arrival, std::int64_t number) const;
+  /// The call that asks about the number-th request; views of `question`.
+  [[nodiscard]] limiter::ScriptCall fill(Question& question, const Arrival& arrival,
+                                         std::int64_t number) const;
 
   const ForeignLimiter& limiter_;
   limiter::Limit limit_;
   const Traffic& traffic_;
-  std::string prefix_, key_count_, sha1_;
+  std::string prefix_, sha1_;
   std::int64_t asked_ = 0;
-  // Of the last request; kept, so that the next one allocates nothing.
-  Question question_;
-  std::vector<std::string_view> command_;
+  Question question_;  ///< of the last request; kept, so that the next one allocates nothing
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
 };
 

@@ -1,6 +1,7 @@
 #include "traffic/key_aging.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "embedded_scripts.h"
@@ -35,14 +36,13 @@ void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_
   const auto slack = std::to_string(slack_.count());
   const bool all = scope_ == Scope::kAll;
   const auto paused = all || !under_way_ ? 0 : named_.size();
-  const auto key_count = std::to_string(1 + paused + (all ? 0 : keys.size()));
   const auto count = all ? std::string("-1") : std::to_string(paused);
-  std::vector<std::string_view> command{"EVALSHA", sha1_, key_count, hash_};
-  command.insert(command.end(), named_.begin(),
-                 std::next(named_.begin(), static_cast<std::ptrdiff_t>(paused)));
-  if (!all) command.insert(command.end(), keys.begin(), keys.end());
-  command.insert(command.end(), {count, before, after, slack});
-  connection_.append(command);
+  std::vector<std::string_view> named{hash_};
+  named.insert(named.end(), named_.begin(),
+               std::next(named_.begin(), static_cast<std::ptrdiff_t>(paused)));
+  if (!all) named.insert(named.end(), keys.begin(), keys.end());
+  connection_.append_evalsha(sha1_, named,
+                             std::array<std::string_view, 4>{count, before, after, slack});
 }
 
 bool KeyAging::advance(std::chrono::microseconds to, std::span<const std::string_view> keys) {

@@ -1,6 +1,5 @@
 #include "traffic/script.h"
 
-#include <charconv>
 #include <utility>
 
 #include "redis/error.h"
@@ -15,12 +14,6 @@ redis::Error script_is_gone() {
 }
 
 }  // namespace
-
-redis::Arguments named_keys(redis::Arguments command) {
-  std::size_t count = 0;
-  std::from_chars(command[2].data(), command[2].data() + command[2].size(), count);
-  return command.subspan(3, count);
-}
 
 limiter::Decision Script::parse(redis::ReplyView reply) const {
   if (limiter::is_unknown_script(reply)) throw script_is_gone();
@@ -49,7 +42,7 @@ const std::vector<std::string>& BundledScript::redis_keys(std::uint32_t key) {
   return keys;
 }
 
-redis::Arguments BundledScript::command(const Arrival& arrival) {
+limiter::ScriptCall BundledScript::call(const Arrival& arrival) {
   request_.keys = redis_keys(arrival.key);
   request_.cost = arrival.cost;
   request_.now = arrival.at;

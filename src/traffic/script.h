@@ -15,10 +15,7 @@
 
 namespace rlctl::traffic {
 
-/// The keys that an EVALSHA names. They live as long as its words.
-[[nodiscard]] redis::Arguments named_keys(redis::Arguments command);
-
-/// A limiter's script as traffic is put to it: the command for each request, and what its answer
+/// A limiter's script as traffic is put to it: the call for each request, and what its answer
 /// says. One for any number of connections.
 class Script {
  public:
@@ -37,21 +34,20 @@ class Script {
 
   /// Sees to it that the server has got it. Throws redis::Error.
   virtual void load(redis::Connection& connection) = 0;
-  /// The command that asks about a request as of the time at which it comes. Valid until the next
-  /// call.
-  [[nodiscard]] virtual redis::Arguments command(const Arrival& arrival) = 0;
+  /// The call that asks about a request as of its arrival. Valid until the next one.
+  [[nodiscard]] virtual limiter::ScriptCall call(const Arrival& arrival) = 0;
   /// Throws redis::Error for an error reply, and for what is no answer of this script. NOSCRIPT is
   /// such an error: it has been loaded, so that someone removed it meanwhile; what was not executed
   /// is not asked again, since other requests may have been decided without it.
   [[nodiscard]] limiter::Decision parse(redis::ReplyView reply) const;
-  /// An error that parse() threw, with what was asked: the arrival, and that command()'s number,
+  /// An error that parse() threw, with what was asked: the arrival, and the number of its call(),
   /// from 1 on.
   [[nodiscard]] virtual redis::Error with_question(const redis::Error& error,
                                                    const Arrival& /*arrival*/,
                                                    std::int64_t /*number*/) const {
     return error;
   }
-  /// Every key in Redis that command() has named.
+  /// Every key in Redis that call() has named.
   [[nodiscard]] virtual std::vector<std::string> keys() const = 0;
 
  private:
@@ -68,7 +64,7 @@ class BundledScript final : public Script {
 
   [[nodiscard]] std::string_view name() const override { return algorithm_.name; }
   void load(redis::Connection& connection) override;
-  [[nodiscard]] redis::Arguments command(const Arrival& arrival) override;
+  [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override;
   [[nodiscard]] std::vector<std::string> keys() const override;
 
  private:

@@ -38,16 +38,13 @@ class TestScript final : public rlctl::traffic::Script {
   void load(rlctl::redis::Connection& connection) override {
     sha1_ = connection.call({"SCRIPT", "LOAD", text_}).text();
   }
-  rlctl::redis::Arguments command(const Arrival& arrival) override {
-    words_ = {"EVALSHA",
-              sha1_,
-              "1",
-              key_.empty() ? "t:" + std::to_string(arrival.key) : key_,
-              std::to_string(arrival.at / unit_),
-              std::to_string(kFive.window / unit_),
+  rlctl::limiter::ScriptCall call(const Arrival& arrival) override {
+    words_ = {key_.empty() ? "t:" + std::to_string(arrival.key) : key_,
+              std::to_string(arrival.at / unit_), std::to_string(kFive.window / unit_),
               std::to_string(kFive.limit)};
     views_.assign(words_.begin(), words_.end());
-    return views_;
+    const rlctl::redis::Arguments words(views_);
+    return {.sha1 = sha1_, .keys = words.first(1), .arguments = words.subspan(1)};
   }
   std::vector<std::string> keys() const override { return {}; }
   std::optional<std::string> key_of_ttls() const override { return "t:ttls"; }

@@ -194,7 +194,7 @@ TEST_CASE("a condition decides whether a breakpoint holds; an error in it stops,
   CHECK(contains(halt.condition_error, "attempt to index field 'b'"));
   CHECK(bench.print("i") == "4");
   CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 4, .condition = "i =="}); }),
-                 "'i ==' is no expression"));
+                 "'i ==' is not an expression"));
   CHECK(bench->breakpoints().at(4).condition == "t.b.c == 1");
 }
 
@@ -623,9 +623,9 @@ TEST_CASE("expressions are looked at also where no script runs") {
   Bench bench(kLoop);
   if (!bench) return;
   CHECK(bench->go_on().why == Why::kEnded);
-  CHECK(contains(refusal_of([&] { (void)bench->add_watch("1 +"); }), "'1 +' is no expression"));
+  CHECK(contains(refusal_of([&] { (void)bench->add_watch("1 +"); }), "'1 +' is not an expression"));
   CHECK(contains(refusal_of([&] { bench->add_breakpoint({.line = 4, .condition = "i = 3"}); }),
-                 "'i = 3' is no expression"));
+                 "'i = 3' is not an expression"));
   CHECK(bench->add_watch("i + 1") != nullptr);
 }
 

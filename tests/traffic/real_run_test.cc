@@ -197,9 +197,9 @@ class CountingScript final : public Script {
   explicit CountingScript(Script& script) : script_(script) {}
   std::string_view name() const override { return script_.name(); }
   void load(Connection& connection) override { script_.load(connection); }
-  rlctl::redis::Arguments command(const Arrival& arrival) override {
+  rlctl::limiter::ScriptCall call(const Arrival& arrival) override {
     most_ = std::max(most_, ++under_way_);
-    return script_.command(arrival);
+    return script_.call(arrival);
   }
   std::vector<std::string> keys() const override { return script_.keys(); }
   [[nodiscard]] std::int64_t most() const { return most_; }
@@ -239,9 +239,11 @@ class SlowScript final : public Script {
       while now() < ends do end
       return {1, 0, 0, 0, 0, 0})"});
     sha1_ = reply.text();
-    arguments_ = {"EVALSHA", sha1_, "0", length_, padding_};
+    arguments_ = {length_, padding_};
   }
-  rlctl::redis::Arguments command(const Arrival&) override { return arguments_; }
+  rlctl::limiter::ScriptCall call(const Arrival&) override {
+    return {.sha1 = sha1_, .arguments = arguments_};
+  }
   std::vector<std::string> keys() const override { return {}; }
 
  private:

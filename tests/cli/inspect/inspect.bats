@@ -147,7 +147,7 @@ lease() {
 @test "the window of a log that says none is inferred, and every number that follows has a tilde" {
   rlctl check -q login:ann --limit 5/60s --cost 3
   run -0 rlctl inspect login:ann
-  assert_line 'algorithm  sliding-window-log     window ~60 s, limit not known: --limit says it'
+  assert_line 'algorithm  sliding-window-log     window ~60 s, limit unknown; pass --limit'
   assert_line --regexp '^used       ~3 +empty in ~(60|59)\.[0-9]{3} s$'
   assert_line --regexp 'leaves in ~(60|59)'
   assert_line --regexp '^last ~60 s '

@@ -227,7 +227,7 @@ leases     3, by their end
 TEST_CASE("inspection text: a number without a TTL locks its user out") {
   CHECK(shown(foreign_counter()) == R"(
 key        login:ann              string, 200 bytes, no ttl: never resets
-algorithm  foreign-counter        limit not known: --limit says it
+algorithm  foreign-counter        limit unknown; pass --limit
            a number, as other limiters count in one window
 used       42
 )");
@@ -341,7 +341,7 @@ TEST_CASE("inspection text: what is inferred has a tilde") {
   inspection.remaining.reset();
   inspection.next_free.reset();
   const auto text = shown(inspection);
-  CHECK(text.find("window ~60 s, limit not known: --limit says it\n") != text.npos);
+  CHECK(text.find("window ~60 s, limit unknown; pass --limit\n") != text.npos);
   CHECK(text.find("used       ~5                     empty in ~59.310 s\n") != text.npos);
   CHECK(text.find("leaves in ~12.041 s\n") != text.npos);
   CHECK(text.find("last ~60 s ") != text.npos);
@@ -355,7 +355,7 @@ TEST_CASE("inspection text: a log of which no window is known") {
   inspection.entries = {{.at = kNow - seconds{5}}, {.at = kNow - seconds{1}}};
   CHECK(shown(inspection) == R"(
 key        login:ann              list, 200 bytes, no ttl: stays for ever
-algorithm  sliding-window-log     limit not known: --limit says it
+algorithm  sliding-window-log     limit unknown; pass --limit
 used       not known              --limit says the window
 entries    2, oldest first
   2026-11-20T06:11:58.114201Z  5.000 s ago

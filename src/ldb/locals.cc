@@ -1,30 +1,101 @@
-#include "ldb/visible_locals.h"
+#include "ldb/locals.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "ldb/evaluation.h"
 #include "ldb/session.h"
 
 namespace rlctl::ldb {
+
+LocalWatch::Activation LocalWatch::owner_of(const ProbeReading::Variable& variable) const {
+  return {script_->locals[variable.local].function, variable.activation};
+}
+
+/// A variable that a probe of its function does not tell has gone, or is hidden by another of its
+/// name; the next round of a loop has a new one.
+void LocalWatch::forget_gone(const ProbeReading& reading) {
+  const auto function = script_->probes[reading.probe].function;
+  std::int64_t activation = 0;
+  for (const auto& variable : reading.variables) {
+    if (owner_of(variable).first == function) activation = variable.activation;
+  }
+  const auto frame = frames_.find({function, activation});
+  if (frame == frames_.end()) return;
+  std::erase_if(frame->second, [&](const auto& known) {
+    const auto& name = script_->locals[known.first].name;
+    return std::none_of(reading.variables.begin(), reading.variables.end(), [&](const auto& told) {
+      return told.local == known.first || script_->locals[told.local].name == name;
+    });
+  });
+}
+
+std::vector<LocalChange> LocalWatch::changes(const ProbeReading& reading) {
+  forget_gone(reading);
+  std::vector<LocalChange> result;
+  for (const auto& variable : reading.variables) {
+    auto& frame = frames_[owner_of(variable)];
+    const auto [known, is_new] = frame.try_emplace(variable.local, variable.value);
+    if (!is_new && known->second == variable.value) continue;
+    known->second = variable.value;
+    result.push_back({script_->locals[variable.local], variable.value});
+  }
+  return result;
+}
+
 namespace {
 
-using ValueKind = Value::Kind;
+/// "<value> NAME = VALUE"; none where it is a variable of Lua's own: "(for index)", `arg`.
+std::optional<LocalChange> parse_local(std::string_view item, int line) {
+  constexpr std::string_view kValue = "<value> ", kEquals = " = ";
+  if (!item.starts_with(kValue)) return std::nullopt;
+  item.remove_prefix(kValue.size());
+  const auto equals = item.find(kEquals);
+  if (equals == item.npos) return std::nullopt;
+  const auto name = item.substr(0, equals), value = item.substr(equals + kEquals.size());
+  if (name.starts_with('(') || (name == "arg" && value == "nil")) return std::nullopt;
+  return LocalChange{.local = {.name = std::string(name), .declared_at = line},
+                     .value = parse_printed(value)};
+}
+
+}  // namespace
+
+std::vector<LocalChange> PrintedLocals::changes(const std::vector<std::string>& items,
+                                                std::size_t depth, int line) {
+  frames_.resize(std::max(depth, std::size_t{1}));
+  auto& known = frames_.back();
+  Frame now;
+  for (const auto& item : items) {
+    if (auto local = parse_local(item, line)) now.push_back(*std::move(local));
+  }
+  std::vector<LocalChange> result;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const bool is_known = i < known.size() && known[i].local.name == now[i].local.name;
+    if (is_known) now[i].local = known[i].local;
+    if (!is_known || !(known[i].value == now[i].value)) result.push_back(now[i]);
+  }
+  known = std::move(now);
+  return result;
+}
+
+namespace {
 
 /// Whether a value can be what the server's debugger printed so.
 bool may_print_as(const Value& value, const Value& printed) {
   switch (value.kind) {
-    case ValueKind::kNil:
-    case ValueKind::kBoolean:
-    case ValueKind::kString:
+    case Value::Kind::kNil:
+    case Value::Kind::kBoolean:
+    case Value::Kind::kString:
       return value == printed;
-    case ValueKind::kNumber:
-      return printed.kind == ValueKind::kNumber &&
+    case Value::Kind::kNumber:
+      return printed.kind == Value::Kind::kNumber &&
              fmt::format("{:g}", value.number) == fmt::format("{:g}", printed.number);
     default:
-      return printed.kind != ValueKind::kNil && printed.kind != ValueKind::kBoolean &&
-             printed.kind != ValueKind::kNumber && printed.kind != ValueKind::kString;
+      return printed.kind != Value::Kind::kNil && printed.kind != Value::Kind::kBoolean &&
+             printed.kind != Value::Kind::kNumber && printed.kind != Value::Kind::kString;
   }
 }
 
@@ -84,7 +155,8 @@ void VisibleLocals::look(Walk& walk, bool in_midst) {
 std::vector<LocalChange> VisibleLocals::changes(Walk& walk) {
   if (!walk.has_probes()) {
     constexpr std::size_t kDeepest = 1000;
-    const auto depth = walk.script().may_have_functions() ? walk.depth(kDeepest) : 1;
+    const auto depth = walk.script().may_have_functions() ? std::min(walk.frames().size(), kDeepest)
+                                                          : std::size_t{1};
     return walk.ended() ? std::vector<LocalChange>()
                         : printed_.changes(printed_items_, depth, walk.line());
   }
@@ -108,13 +180,13 @@ VisibleLocals::Found VisibleLocals::find(const VariablePath& path) const {
     const auto* variable = step.variable.empty() ? nullptr : find(step.variable);
     if (!step.variable.empty() && variable == nullptr) return {};
     auto field = field_of(value, variable == nullptr ? step.key : variable->value);
-    if (value.kind == ValueKind::kCycle)
+    if (value.kind == Value::Kind::kCycle)
       return {.why_not = so_far + " is a table that holds itself"};
-    if (!field && value.kind == ValueKind::kTable) {
+    if (!field && value.kind == Value::Kind::kTable) {
       return {.why_not = so_far + " is too large to be told as a whole"};
     }
     if (!field) return {};
-    so_far += step.key.kind == ValueKind::kString ? "." + step.key.text : "[...]";
+    so_far += step.key.kind == Value::Kind::kString ? "." + step.key.text : "[...]";
     value = *std::move(field);
   }
   return {.value = std::move(value)};
@@ -145,7 +217,7 @@ std::string VisibleLocals::why_not_copied(std::string_view code) const {
     const auto* local = find(name);
     if (local == nullptr || append_literal(literal, local->value)) continue;
     const bool is_table =
-        local->value.kind == ValueKind::kTable || local->value.kind == ValueKind::kCycle;
+        local->value.kind == Value::Kind::kTable || local->value.kind == Value::Kind::kCycle;
     return fmt::format("'{}' is {} that cannot be copied here", name,
                        is_table ? "a table" : "a " + text_of(local->value));
   }

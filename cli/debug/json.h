@@ -4,11 +4,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/debug/keys.h"
 #include "ldb/trace.h"
 
 namespace rlctl::cli {
 
-/// A trace as JSON, an event a line, of which no field ever changes its type but for null:
+/// A trace as JSON, one event a line; no field changes its type except to null:
 ///
 ///     {"event":"line","line":24,"source":"local len = redis.call('LLEN', key)"}
 ///     {"event":"call","line":24,"command":["LLEN","login:ann"],"exact":true,"reply":"5","error":null}
@@ -16,21 +17,20 @@ namespace rlctl::cli {
 ///     {"event":"local","line":24,"name":"len","value":"5","exact":true}
 ///     {"event":"result","ending":"returned","value":"{1, 4}","error":null,"error_line":null,
 ///      "lines":19,"calls":3,"exact":true}
+///     {"event":"key","key":"login:ann","before":null,"after":"list, ...","changed":true}
 ///
-/// Replies are as the debugger writes them, values as Lua does. A command that is not exact has all
-/// its words in one text, and the first ten at most.
+/// Replies are as the debugger writes them, values as Lua does. A command that is not exact is one
+/// text of its first ten words.
 class TraceJson {
  public:
-  /// Appends to `out`; looks into `debuggee`.
+  /// Appends to `out`; reads `debuggee`.
   TraceJson(std::string& out, const ldb::Debuggee& debuggee);
 
   void line(const ldb::TracedLine& line);
   void result(const ldb::TraceResult& result);
+  void key(const KeyChange& change);
 
  private:
-  void begin(std::string_view event, int line);
-  void add_call(const ldb::Call& call, int line);
-
   std::string& out_;
   std::vector<std::string_view> source_;
 };

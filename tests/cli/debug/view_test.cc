@@ -1,4 +1,4 @@
-#include "cli/debug/trace_text.h"
+#include "cli/debug/view.h"
 
 #include <doctest/doctest.h>
 
@@ -6,11 +6,11 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/debug/trace_json.h"
+#include "cli/debug/json.h"
 #include "redis/connection.h"
 #include "support/server.h"
 
-namespace rlctl::cli::trace_text_test {
+namespace rlctl::cli::trace_view_test {
 namespace {
 
 using ldb::Call;
@@ -33,13 +33,13 @@ LocalChange local(const std::string& name, double number, bool approximate = fal
 
 std::string text_of(const TracedLine& line, const Look& look = kPlain, bool cuts = false) {
   std::string out;
-  TraceText(out, look, kDebuggee, cuts).line(line);
+  DebugView(out, look, kDebuggee, {.value = 0, .cuts_source = cuts}).traced(line);
   return out;
 }
 
 std::string text_of(const TraceResult& result, std::string_view changes = "nothing was changed") {
   std::string out;
-  TraceText(out, kPlain, kDebuggee).result(result, changes);
+  DebugView(out, kPlain, kDebuggee, {.value = 0}).traced_result(result, changes);
   return out;
 }
 
@@ -165,9 +165,10 @@ TEST_CASE("a result says how a script ended and where") {
 
 TEST_CASE("an error is shown once at its line") {
   std::string out;
-  TraceText text(out, kPlain, kDebuggee);
-  text.line({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
-  text.result({.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, "");
+  DebugView text(out, kPlain, kDebuggee, {.value = 0});
+  text.traced({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
+  text.traced_result(
+      {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, "");
   CHECK(out ==
         "+ limit.lua:3  return 1\n|   redis> GET\n!   why\n"
         "= error at line 3: why    1 line, 0 redis calls\n");
@@ -178,4 +179,4 @@ TEST_CASE("a trace without probes says so") {
             .find("\n~ six digits of numbers, and no upvalues: ") != std::string::npos);
 }
 
-}  // namespace rlctl::cli::trace_text_test
+}  // namespace rlctl::cli::trace_view_test
