@@ -24,8 +24,8 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   run -0 rlctl burst poisson --algorithm gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s \
     --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model --json
   run -0 jq -r .command <<<"$output"
-  assert_output "rlctl burst poisson --limit 10/1s --limit 100/60s --algorithm gcra --burst 7 \
---rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model"
+  assert_output "rlctl burst poisson --limit 10/1s --limit 100/60s --algorithm gcra --burst 7 --model \
+--rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9"
 }
 
 @test "the command that is printed repeats the output" {
