@@ -261,7 +261,7 @@ session() {
 
 @test "arguments as redis-cli takes them are refused" {
   run -2 debug loop.lua k , 1000 5
-  assert_output --partial "',' is no KEY: what is behind it are arguments"
+  assert_output --partial "',' is not a KEY: arguments do not follow it"
 }
 
 @test "behind the end of a script its keys can be looked at" {
