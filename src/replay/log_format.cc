@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "limiter/contract.h"
 
 namespace rlctl::replay {
