@@ -296,7 +296,6 @@ refused() {
 @test "the real clock, and what belongs to it, is refused" {
   refused '--clock and adversary exclude each other: no real time is long enough for that many windows' adversary --clock real
   refused '--clients and adversary exclude each other: no real time is long enough for that many windows' adversary --clients 2
-  assert_line --partial 'hint: leave it out'
   refused '--pipeline and adversary exclude each other: no real time is long enough for that many windows' adversary --pipeline 2
 }
 
@@ -310,9 +309,9 @@ refused() {
 @test "a log, a script without its option and words without quotes are told what they should be" {
   refused '--replay and adversary exclude each other: the search finds when requests are to come' adversary --replay x.log
   refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
-  assert_line --partial 'hint: a script is run by --script trusting.lua'
+  assert_line --partial 'hint: run a script with --script trusting.lua'
   refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
-  assert_line --partial 'hint: quote what --args takes'
+  assert_line --partial 'hint: quote the value of --args'
 }
 
 @test "several scripts are refused" {
@@ -324,8 +323,8 @@ refused() {
 }
 
 @test "what is for a search is refused without one" {
-  refused '--budget requires adversary' steady --budget 5000
-  refused '--write requires adversary' --write x.log
+  refused '--budget requires adversary: rlctl burst adversary searches' steady --budget 5000
+  refused '--write requires adversary: rlctl burst adversary searches' --write x.log
   refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
 }
 

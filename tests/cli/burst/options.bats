@@ -28,7 +28,7 @@ refused() {
 @test "what would say nothing, or could not be reached" {
   refused '--key-skew needs more than one key' --key-skew 1
   refused '--requests: ramp makes 3000 requests, not 100000' ramp --requests 100000
-  refused 'steady takes one, and poisson' --rate 10/s
+  refused 'boundary takes no rate, which follows from the limit; steady and poisson take one' --rate 10/s
 }
 
 @test "of several algorithms and limits the one that does not go is named" {

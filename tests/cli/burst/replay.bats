@@ -173,7 +173,7 @@ the time 'hello' cannot be read: 'hello'"
   run -0 rlctl burst --replay $'a\eb.log' --limit 1/60s --model
   refute_output --partial $'\e'
   assert_output --partial '\x1b[31mred'
-  assert_output --partial "rlctl burst --replay \$'a\x1bb.log' --limit"
+  assert_output --partial "--replay \$'a\x1bb.log'"
 }
 
 @test "files that are none" {
@@ -198,8 +198,8 @@ the time 'hello' cannot be read: 'hello'"
 }
 
 @test "what is about a pattern has no place beside a log" {
-  refused '--replay sends what a log says, so that there is no pattern boundary' boundary --replay epoch.log
-  assert_line --partial 'a file of that name is ./boundary'
+  refused "--replay sends the requests of a log and takes no pattern: unexpected argument 'boundary'" boundary --replay epoch.log
+  assert_line --partial 'write the name of a file as ./boundary'
   refused '--replay and adversary exclude each other: the search finds when requests are to come' adversary --replay epoch.log
   refused '--rate and --replay exclude each other: the log has the times' --replay epoch.log --rate 5/s
   refused '--duration and --replay exclude each other' --replay epoch.log --duration 5s
@@ -216,11 +216,11 @@ the time 'hello' cannot be read: 'hello'"
   refused "--format: unknown format 'combind'; did you mean 'combined'?" --replay epoch.log --format combind
   refused '--format: time field' --replay epoch.log --format combined --time-field t
   refused '--suggest must be a share like 1%' --replay epoch.log --suggest 1
-  refused "file's name is empty" --replay ''
+  refused 'the file name is empty' --replay ''
   refused 'standard input can be read only once' --replay - -
   refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
   echo 'return 1' >one.lua
-  refused 'there is none of a script' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
+  refused '--suggest and --script exclude each other: it asks the models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
 }
 
 @test "Redis and the models decide alike, request by request, in every algorithm" {
@@ -254,7 +254,7 @@ the time 'hello' cannot be read: 'hello'"
   assert_equal "$output" "$first"
   run -0 rlctl burst --replay - "${two[@]}" --cost-field '' --json <epoch.log
   assert_equal "$(jq -r .command <<<"$output")" \
-    "rlctl burst --replay - --cost-field '' --limit 2/10s --algorithm sliding-window-log"
+    "rlctl burst --limit 2/10s --algorithm sliding-window-log --replay - --cost-field ''"
 }
 
 @test "the limit that --suggest names denies few enough, and one less does not" {
