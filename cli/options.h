@@ -56,10 +56,10 @@ class Options {
     Row& unless(std::string_view condition);
     /// A second one is refused instead of replacing the first: "--match may be given only once".
     Row& once(std::string_view hint);
-    Row& repeats(Repeats when = Repeats::kAlways);
+    Row& repeats(Repeats at = Repeats::kAlways);
 
-   private:
-    friend class Options;
+    // The rest is for Options alone.
+
     enum class Kind { kFlag, kValue, kList, kOptionalValue };
     struct Rule {
       bool excludes;

@@ -46,7 +46,7 @@ std::string script_condition(const ScriptOptions& options) {
 }
 
 void add_script_options(Options& options, ScriptOptions& target) {
-  constexpr std::string_view kName = "name the script with --script FILE.lua";
+  constexpr std::string_view kNameIt = "name the script with --script FILE.lua";
   options
       .value("--script", "FILE", target.script,
              "run this Lua script instead of a bundled algorithm")
@@ -55,17 +55,17 @@ void add_script_options(Options& options, ScriptOptions& target) {
   options
       .value("--args", "WORDS", target.arguments,
              "ARGV of the script, in one string that is split as a shell does (default: none)")
-      .needs("--script", "", kName)
+      .needs("--script", "", kNameIt)
       .repeats();
   options
       .value("--allowed-when", "REPLY", target.allowed_when,
              "reply that means allowed: nonzero, zero, nil, '<=limit' or always (default: nonzero)")
-      .needs("--script", "", kName)
+      .needs("--script", "", kNameIt)
       .repeats();
   options
       .value("--delay-unit", "UNIT", target.delay_unit,
              "the reply is a time to wait, in s, ms or us")
-      .needs("--script", "", kName)
+      .needs("--script", "", kNameIt)
       .repeats();
 }
 

@@ -216,7 +216,7 @@ struct TimeStatistic {
 };
 
 const std::vector<TimeStatistic>& time_statistics() {
-  static const auto all = [] {
+  static const auto kAll = [] {
     std::vector<TimeStatistic> rows{
         {"min", false, [](const Histogram& times) { return as_double(times.min().count()); }}};
     for (const auto& one : kPercentiles) rows.push_back({.name = one.name, .percentile = &one});
@@ -226,7 +226,7 @@ const std::vector<TimeStatistic>& time_statistics() {
     rows.push_back({"stdev", false, [](const Histogram& times) { return times.stdev_ns(); }});
     return rows;
   }();
-  return all;
+  return kAll;
 }
 
 /// Null where nothing of the kind is timed: in a closed loop nothing is due.

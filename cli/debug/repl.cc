@@ -19,8 +19,8 @@
 #include "cli/term/signals.h"
 #include "cli/term/terminal.h"
 #include "cli/warning.h"
-#include "ldb/walk.h"
 #include "ldb/debugger.h"
+#include "ldb/walk.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {

@@ -106,7 +106,8 @@ TEST_CASE("gzip that is damaged, or followed by something else, is an error") {
 TEST_CASE("what other programs packed is refused, and how to unpack it said") {
   const Logs logs;
   using namespace std::string_literals;
-  CHECK(error_of(logs, "\x28\xb5\x2f\xfd....") == "log is compressed by zstd; only gzip is supported");
+  CHECK(error_of(logs, "\x28\xb5\x2f\xfd....") ==
+        "log is compressed by zstd; only gzip is supported");
   CHECK(error_of(logs,
                  "\xfd"
                  "7zXZ\0...."s) == "log is compressed by xz; only gzip is supported");
