@@ -68,8 +68,8 @@ class Options {
     };
     /// "--quiet" of "-q,--quiet".
     [[nodiscard]] std::string_view name() const;
-    [[nodiscard]] bool is_named(std::string_view name) const;
-    void set(std::optional<std::string> value);
+    [[nodiscard]] bool is_named(std::string_view wanted) const;
+    void set(std::optional<std::string> text);
 
     Kind kind = Kind::kFlag;
     std::string_view group, names, value_name;
