@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "traffic/foreign_script.h"
+#include "traffic/script.h"
 
 namespace rlctl::cli {
 

@@ -10,8 +10,8 @@
 #include "cli/command.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
-#include "traffic/candidate.h"
 #include "traffic/pattern.h"
+#include "traffic/script.h"
 #include "traffic/suggestion.h"
 
 namespace rlctl::cli {

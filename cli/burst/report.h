@@ -15,7 +15,6 @@
 #include "replay/recording.h"
 #include "traffic/outcome.h"
 #include "traffic/suggestion.h"
-#include "traffic/timing.h"
 
 namespace rlctl::cli {
 

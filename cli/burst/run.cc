@@ -14,7 +14,6 @@
 #include "cli/term/progress.h"
 #include "cli/warning.h"
 #include "limiter/algorithm.h"
-#include "traffic/decider.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"
 #include "traffic/suggestion.h"

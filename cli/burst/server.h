@@ -11,7 +11,6 @@
 #include "cli/connection.h"
 #include "cli/term/signals.h"
 #include "redis/connection.h"
-#include "traffic/candidate.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {

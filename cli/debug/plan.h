@@ -13,7 +13,7 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
-#include "traffic/foreign_script.h"
+#include "traffic/script.h"
 
 namespace rlctl::cli {
 

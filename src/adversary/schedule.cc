@@ -1,8 +1,9 @@
 #include "adversary/schedule.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "traffic/worst_window.h"
+#include "traffic/measurement.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -23,6 +24,95 @@ class ExactLog {
   microseconds window_;
   std::vector<microseconds> allowed_;  ///< oldest first
 };
+
+// --- Known schedules -----------------------------------------------------------------------------
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr microseconds kTick{1};
+
+/// A schedule as it is put together.
+class Composition {
+ public:
+  Composition& add(microseconds at, std::int64_t count, microseconds every = microseconds{0}) {
+    for (std::int64_t i = 0; i < count; ++i) schedule_.push_back(at + i * every);
+    return *this;
+  }
+  [[nodiscard]] Schedule take() { return std::move(schedule_); }
+
+ private:
+  Schedule schedule_;
+};
+
+Composition compose() {
+  return {};
+}
+
+/// Each once, in the order of their first appearance.
+void add_once(std::vector<microseconds>& times, microseconds time) {
+  if (std::find(times.begin(), times.end(), time) == times.end()) times.push_back(time);
+}
+
+/// Where in a window to begin.
+std::vector<microseconds> phases(microseconds window) {
+  std::vector<microseconds> phases;
+  const std::vector<microseconds> candidates{
+      window - kTick,       microseconds{0}, window / 2,         window - milliseconds{1},
+      window - window / 10, window / 10,     window - seconds{1}};
+  for (const auto phase : candidates) {
+    if (phase >= microseconds{0} && phase < window) add_once(phases, phase);
+  }
+  return phases;
+}
+
+microseconds share(const limiter::Limit& limit) {
+  return std::max(limit.window / limit.limit, kTick);
+}
+
+/// All at once, and so close together that a coarse clock takes them for one.
+void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limit,
+                       std::int64_t fills) {
+  for (const auto every : {microseconds{0}, kTick, microseconds{500}, microseconds{10'000}}) {
+    for (const auto phase : {microseconds{0}, limit.window / 2}) {
+      probes.push_back(compose().add(phase, 2 * fills + 1, every).take());
+    }
+  }
+}
+
+/// What fills the limit, twice, so far apart.
+void add_pairs(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
+  const auto places = phases(limit.window);
+  for (const auto gap : telling_gaps(limit)) {
+    for (const auto phase : places) {
+      probes.push_back(compose().add(phase, fills).add(phase + gap, fills).take());
+    }
+  }
+}
+
+/// As a bucket fills: what it holds, and then each unit as it comes; evenly from the beginning;
+/// and somebody who keeps trying until the window has passed.
+void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
+  const auto every = std::max(limit.window / fills, kTick);
+  for (const auto phase : {microseconds{0}, limit.window - kTick}) {
+    probes.push_back(compose().add(phase, fills).add(phase + every, fills, every).take());
+    probes.push_back(compose().add(phase, 2 * fills, every).take());
+    probes.push_back(compose().add(phase, 2 * fills, std::max(every / 2, kTick)).take());
+    probes.push_back(compose()
+                         .add(phase, fills)
+                         .add(phase + limit.window / 10, 9, limit.window / 10)
+                         .add(phase + limit.window, 1)
+                         .take());
+  }
+  // A window that begins with its first request ends while all but one of them are still young. By
+  // some ms, since a TTL is only known to the ms.
+  const auto margin = std::min<microseconds>(seconds{1}, limit.window / 10);
+  probes.push_back(compose()
+                       .add(microseconds{0}, 1)
+                       .add(limit.window - margin, fills - 1)
+                       .add(limit.window + margin, fills)
+                       .take());
+}
 
 }  // namespace
 
@@ -64,6 +154,65 @@ Score score_of(const Schedule& schedule, const Answers& answers, const limiter::
   score.worst_from = worst.from();
   score.worst_span = worst.span();
   return score;
+}
+
+std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
+  const auto window = limit.window;
+  std::vector<microseconds> gaps;
+  const std::vector<microseconds> candidates{kTick,
+                                             window - kTick,
+                                             window,
+                                             window / 2,
+                                             milliseconds{1},
+                                             window - milliseconds{1},
+                                             window - seconds{1},
+                                             window - window / 10,
+                                             window * 3 / 4,
+                                             window / 4,
+                                             window / 10,
+                                             share(limit),
+                                             window / 1000,
+                                             window / 100,
+                                             seconds{1},
+                                             window + kTick,
+                                             window + milliseconds{1},
+                                             window * 3 / 2,
+                                             2 * window - kTick,
+                                             2 * window};
+  for (const auto gap : candidates) {
+    if (gap > microseconds{0} && gap <= 2 * window) add_once(gaps, gap);
+  }
+  return gaps;
+}
+
+std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t fills,
+                                        std::int64_t most) {
+  std::vector<Schedule> probes;
+  probes.push_back(compose().add(microseconds{0}, most).take());
+  add_single_bursts(probes, limit, fills);
+  add_trickles(probes, limit, fills);
+  for (const microseconds every : {kTick, microseconds{1000}}) {
+    probes.push_back(compose().add(microseconds{0}, most, every).take());
+  }
+  probes.push_back(compose().add(microseconds{0}, 1).add(4 * limit.window, most - 1).take());
+  add_pairs(probes, limit, fills);
+  return probes;
+}
+
+std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t fills) {
+  std::vector<Schedule> probes;
+  // Far enough from 0 for every step back.
+  const auto start = 4 * limit.window;
+  for (const auto step : telling_gaps(limit)) {
+    for (const auto phase : {microseconds{0}, limit.window / 2, limit.window - kTick}) {
+      const auto at = start + phase;
+      probes.push_back(compose().add(at, fills).add(at - step, fills).take());
+      probes.push_back(compose().add(at, fills).add(at - step, 1).add(at, fills).take());
+      probes.push_back(
+          compose().add(at, fills).add(at + step, 1).add(at, fills).add(at + step, fills).take());
+    }
+  }
+  return probes;
 }
 
 }  // namespace rlctl::adversary

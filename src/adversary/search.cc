@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 #include <vector>
 
-#include "adversary/known_schedules.h"
-#include "adversary/shrink.h"
 #include "traffic/random.h"
 
 namespace rlctl::adversary {
@@ -16,23 +15,18 @@ namespace {
 
 /// Schedules that are asked at a time: one round trip for each of their instants.
 constexpr std::size_t kAtOnce = 64;
-/// The best of what was found, from which the search goes on.
+/// The best schedules that are kept, from which the search goes on.
 constexpr std::size_t kElite = 12;
 /// How much of the budget goes to clocks that step back.
 constexpr double kBackwardShare = 0.3;
-/// So often must a budget fill the limit, so that at least the most telling schedules are asked.
+/// A budget must fill the limit this many times, so that at least the most telling schedules are
+/// asked.
 constexpr std::int64_t kLeastFills = 40;
-/// No time is later than so many windows.
+/// No request comes later than after this many windows.
 constexpr std::int64_t kMostWindows = 8;
 
-struct Candidate {
-  Schedule schedule = {};
-  Answers answers = {};
-  Score score = {};
-};
-
-/// More units, and of equals fewer requests.
-bool is_worse_than(const Candidate& one, const Candidate& other) {
+/// Fewer units are worse, and of equals more requests.
+bool is_worse_than(const Finding& one, const Finding& other) {
   if (one.score.worst != other.score.worst) return one.score.worst < other.score.worst;
   return one.schedule.size() > other.schedule.size();
 }
@@ -51,11 +45,11 @@ class Hunt {
         gaps_(telling_gaps(request.limit)),
         random_(random) {}
 
-  /// Until so many requests have been asked, or the interrupt is raised.
+  /// Until `budget` requests have been asked, or the interrupt is raised.
   void run(std::int64_t budget, const std::function<void()>& on_progress);
 
-  [[nodiscard]] const Candidate* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
-  [[nodiscard]] const std::optional<Candidate>& wrong() const { return wrong_; }
+  [[nodiscard]] const Finding* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
+  [[nodiscard]] const std::optional<Finding>& wrong() const { return wrong_; }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
   /// As many were allowed within one window as a schedule may have.
   [[nodiscard]] bool has_no_bound() const {
@@ -88,13 +82,13 @@ class Hunt {
   std::size_t most_requests_;
   std::vector<microseconds> gaps_;
   traffic::Random& random_;
-  std::vector<Candidate> elite_;  ///< the best first
-  std::optional<Candidate> wrong_;
+  std::vector<Finding> elite_;  ///< the best first
+  std::optional<Finding> wrong_;
   std::int64_t asked_ = 0;
 };
 
 bool Hunt::is_over(std::int64_t budget) const {
-  // Where everything is allowed there is no more to find.
+  // If everything is allowed, there is nothing more to find.
   return interrupt_.signal() != 0 || asked_ >= budget || has_no_bound();
 }
 
@@ -128,17 +122,17 @@ void Hunt::ask(std::vector<Schedule> schedules) {
 }
 
 void Hunt::keep(Schedule schedule, const Answers& answers) {
-  Candidate candidate{.answers = answers,
-                      .score = score_of(schedule, answers, request_.limit, request_.cost)};
+  Finding candidate{.answers = answers,
+                    .score = score_of(schedule, answers, request_.limit, request_.cost)};
   for (auto& at : schedule) at -= request_.base;
   candidate.schedule = std::move(schedule);
   const bool is_fewer = !wrong_ || candidate.schedule.size() < wrong_->schedule.size();
   if (!candidate.score.wrongly_denied.empty() && is_fewer) wrong_ = candidate;
-  const auto same = [&](const Candidate& other) { return other.schedule == candidate.schedule; };
+  const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
   if (std::any_of(elite_.begin(), elite_.end(), same)) return;
   const auto place = std::upper_bound(
       elite_.begin(), elite_.end(), candidate,
-      [](const Candidate& one, const Candidate& other) { return is_worse_than(other, one); });
+      [](const Finding& one, const Finding& other) { return is_worse_than(other, one); });
   elite_.insert(place, std::move(candidate));
   if (elite_.size() > kElite) elite_.pop_back();
 }
@@ -153,7 +147,7 @@ Schedule Hunt::child() {
   return schedule;
 }
 
-/// Some bursts, gaps apart.
+/// A few bursts, gaps apart.
 Schedule Hunt::fresh() {
   constexpr std::size_t kMostBursts = 4;
   Schedule schedule;
@@ -192,7 +186,7 @@ void Hunt::change(Schedule& schedule) {
   }
 }
 
-/// By a gap, or to where it is one from another request; now and then only a part of it.
+/// Moves an instant by a gap, or to a gap from another request; now and then only a part of it.
 void Hunt::move_instant(Schedule& schedule, const Instant& instant) {
   const auto sign = pick(2) == 0 ? 1 : -1;
   const auto from = pick(2) == 0 ? instant.at : schedule[pick(schedule.size())];
@@ -213,7 +207,7 @@ void Hunt::insert(Schedule& schedule) {
                   at);
 }
 
-/// Back into what may be asked.
+/// Brings a schedule back to what may be asked.
 void Hunt::mend(Schedule& schedule) const {
   if (schedule.size() > most_requests_) schedule.resize(most_requests_);
   if (schedule.empty()) schedule.emplace_back(0);
@@ -221,6 +215,183 @@ void Hunt::mend(Schedule& schedule) const {
   for (auto& at : schedule) at = std::clamp(at, microseconds{0}, latest);
   if (!clock_steps_back_) std::sort(schedule.begin(), schedule.end());
 }
+
+// --- Shrinking -----------------------------------------------------------------------------------
+
+using namespace std::chrono_literals;
+
+/// What people call round, and the window itself; the roundest first.
+std::vector<microseconds> round_steps(microseconds window) {
+  std::vector<microseconds> steps{24h, 1h, 10min, 1min, 10s, 1s};
+  for (microseconds step = 100ms; step >= 10us; step /= 10) steps.push_back(step);
+  steps.push_back(window);
+  std::sort(steps.rbegin(), steps.rend());
+  std::erase_if(steps, [window](microseconds step) { return step > window; });
+  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  return steps;
+}
+
+/// Makes a finding smaller: leaves out the requests that it does not need, joins instants, and
+/// moves each to the roundest time that will do.
+class Shrinking {
+ public:
+  using StillShows = std::function<bool(const Schedule&, const Answers&)>;
+
+  /// Asks at most `budget` requests. `clock_steps_back`: the order of times may break.
+  Shrinking(Trial& trial, const Finding& found, StillShows still_shows, bool clock_steps_back,
+            std::int64_t budget)
+      : trial_(trial),
+        still_shows_(std::move(still_shows)),
+        clock_steps_back_(clock_steps_back),
+        budget_(budget),
+        schedule_(found.schedule),
+        answers_(found.answers) {}
+
+  /// A window begins at `base`; nothing comes earlier. The result has no score.
+  [[nodiscard]] Finding run(microseconds base, microseconds window);
+  [[nodiscard]] std::int64_t asked() const { return asked_; }
+
+ private:
+  void drop_requests();
+  void join_instants();
+  void round_times(microseconds window);
+  void begin_early(microseconds base, microseconds window);
+  bool take_first_of(const std::vector<Schedule>& candidates);
+  bool drop_denied();
+  bool drop_from(const Instant& instant);
+  bool round(const Instant& instant, const std::vector<microseconds>& steps);
+
+  Trial& trial_;
+  StillShows still_shows_;
+  bool clock_steps_back_;
+  std::int64_t budget_, asked_ = 0;
+  Schedule schedule_;
+  Answers answers_;
+};
+
+/// Takes the first of the candidates, the best first, that still shows the finding. False if none
+/// does, or if the budget is used up.
+bool Shrinking::take_first_of(const std::vector<Schedule>& candidates) {
+  std::int64_t requests = 0;
+  for (const auto& candidate : candidates) requests += static_cast<std::int64_t>(candidate.size());
+  if (candidates.empty() || asked_ + requests > budget_) return false;
+  asked_ += requests;
+  auto answers = trial_.ask(candidates);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!clock_steps_back_ && steps_back(candidates[i])) continue;
+    if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
+    schedule_ = candidates[i];
+    answers_ = std::move(answers[i]);
+    return true;
+  }
+  return false;
+}
+
+bool Shrinking::drop_denied() {
+  Schedule allowed;
+  for (std::size_t i = 0; i < schedule_.size(); ++i) {
+    if (answers_[i].allowed) allowed.push_back(schedule_[i]);
+  }
+  const bool is_smaller = !allowed.empty() && allowed.size() < schedule_.size();
+  return is_smaller && take_first_of({allowed});
+}
+
+/// Drops all of an instant's requests, or as many as possible.
+bool Shrinking::drop_from(const Instant& instant) {
+  std::vector<Schedule> candidates;
+  for (auto count = instant.count; count > 0; count /= 2) {
+    auto without = schedule_;
+    const auto first = std::next(without.begin(), static_cast<std::ptrdiff_t>(instant.first));
+    without.erase(first, std::next(first, static_cast<std::ptrdiff_t>(count)));
+    if (!without.empty()) candidates.push_back(std::move(without));
+  }
+  return take_first_of(candidates);
+}
+
+void Shrinking::drop_requests() {
+  drop_denied();
+  // From the end, so that the numbers of the instants before stay as they are.
+  for (bool dropped = true; dropped;) {
+    dropped = false;
+    const auto instants = instants_of(schedule_);
+    for (auto i = instants.size(); i-- > 0;) {
+      auto instant = instants[i];
+      for (auto before = schedule_.size(); instant.count > 0 && drop_from(instant);) {
+        dropped = true;
+        instant.count -= before - schedule_.size();
+        before = schedule_.size();
+      }
+    }
+  }
+}
+
+/// Moves each instant to the one before it, if that will do.
+void Shrinking::join_instants() {
+  for (std::size_t i = 1; i < instants_of(schedule_).size();) {
+    const auto instants = instants_of(schedule_);
+    auto joined = schedule_;
+    const auto begin = std::next(joined.begin(), static_cast<std::ptrdiff_t>(instants[i].first));
+    std::fill_n(begin, instants[i].count, instants[i - 1].at);
+    if (!take_first_of({joined})) ++i;
+  }
+}
+
+/// Moves an instant to the roundest time that will do: together with all later ones, which keeps
+/// the gaps between them, or alone.
+bool Shrinking::round(const Instant& instant, const std::vector<microseconds>& steps) {
+  std::vector<Schedule> candidates;
+  const auto end = instant.first + instant.count;
+  for (const auto step : steps) {
+    const auto past = instant.at % step;
+    if (past == 0us) break;
+    for (const auto by : {-past, step - past}) {
+      for (const auto last : {schedule_.size(), end}) {
+        auto moved = schedule_;
+        for (auto i = instant.first; i < last; ++i) moved[i] += by;
+        candidates.push_back(std::move(moved));
+        if (end == schedule_.size()) break;  // they are the same
+      }
+    }
+  }
+  return take_first_of(candidates);
+}
+
+void Shrinking::round_times(microseconds window) {
+  const auto steps = round_steps(window);
+  constexpr int kRounds = 3;
+  bool rounded = true;
+  for (int i = 0; i < kRounds && rounded; ++i) {
+    rounded = false;
+    for (const auto& instant : instants_of(schedule_)) {
+      // Two instants may have become one: its number is then another's, and it comes again.
+      if (instant.first >= schedule_.size()) break;
+      if (schedule_[instant.first] != instant.at) continue;
+      rounded |= round(instant, steps);
+    }
+  }
+}
+
+/// By as many whole windows earlier as will do.
+void Shrinking::begin_early(microseconds base, microseconds window) {
+  const auto earliest = *std::min_element(schedule_.begin(), schedule_.end());
+  const auto windows = (earliest - base) / window;
+  if (windows == 0) return;
+  auto moved = schedule_;
+  for (auto& at : moved) at -= windows * window;
+  static_cast<void>(take_first_of({moved}));
+}
+
+Finding Shrinking::run(microseconds base, microseconds window) {
+  drop_requests();
+  join_instants();
+  begin_early(base, window);
+  round_times(window);
+  begin_early(base, window);
+  drop_requests();
+  return {.schedule = std::move(schedule_), .answers = std::move(answers_)};
+}
+
+// --- The search ----------------------------------------------------------------------------------
 
 /// A search as a whole.
 class Search {
@@ -237,7 +408,7 @@ class Search {
 
  private:
   void hunt(Hunt& hunt, std::int64_t budget);
-  [[nodiscard]] Finding shrunk(const Candidate& found, bool clock_steps_back,
+  [[nodiscard]] Finding shrunk(const Finding& found, bool clock_steps_back,
                                const std::function<bool(const Score&)>& shows);
 
   Trial& trial_;
@@ -258,10 +429,10 @@ void Search::hunt(Hunt& hunt, std::int64_t budget) {
   result_.asked += hunt.asked();
 }
 
-Finding Search::shrunk(const Candidate& found, bool clock_steps_back,
+Finding Search::shrunk(const Finding& found, bool clock_steps_back,
                        const std::function<bool(const Score&)>& shows) {
-  auto absolute = found.schedule;
-  for (auto& at : absolute) at += request_.base;
+  auto absolute = found;
+  for (auto& at : absolute.schedule) at += request_.base;
   const auto score = [&](const Schedule& tried, const Answers& answers) {
     return score_of(tried, answers, request_.limit, request_.cost);
   };
@@ -271,13 +442,12 @@ Finding Search::shrunk(const Candidate& found, bool clock_steps_back,
     };
     return std::all_of(tried.begin(), tried.end(), may_come) && shows(score(tried, answers));
   };
-  auto small = shrink(trial_, {.schedule = std::move(absolute), .answers = found.answers},
-                      still_shows, request_.base, request_.limit.window, clock_steps_back,
+  Shrinking shrinking(trial_, absolute, still_shows, clock_steps_back,
                       interrupt_.signal() != 0 ? 0 : request_.budget);
-  result_.asked += small.asked;
-  Finding finding{.schedule = std::move(small.schedule), .answers = std::move(small.answers)};
-  finding.score = score(finding.schedule, finding.answers);
-  return finding;
+  auto small = shrinking.run(request_.base, request_.limit.window);
+  small.score = score(small.schedule, small.answers);
+  result_.asked += shrinking.asked();
+  return small;
 }
 
 SearchResult Search::run() {

@@ -10,10 +10,9 @@
 
 #include "adversary/schedule.h"
 #include "redis/connection.h"
-#include "traffic/candidate.h"
-#include "traffic/decider.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
+#include "traffic/virtual_run.h"
 
 namespace rlctl::adversary {
 

@@ -1,9 +1,15 @@
 #include "traffic/script.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <unordered_set>
 #include <utility>
 
+#include "base/text.h"
 #include "redis/error.h"
-#include "traffic/foreign_script.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -13,50 +19,253 @@ redis::Error script_is_gone() {
           "NOSCRIPT", "someone ran SCRIPT FLUSH; run it again"};
 }
 
+/// Of a bundled algorithm.
+class BundledScript final : public Script {
+ public:
+  BundledScript(const Candidate& candidate, const Traffic& traffic, std::string prefix)
+      : algorithm_(*candidate.algorithm),
+        traffic_(traffic),
+        prefix_(std::move(prefix)),
+        command_(algorithm_) {
+    require_usable(candidate);
+    request_.limits = candidate.limits;
+  }
+
+  [[nodiscard]] std::string_view name() const override { return algorithm_.name; }
+  void load(redis::Connection& connection) override {
+    limiter::load_script(connection, algorithm_);
+  }
+  [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
+    request_.keys = redis_keys(arrival.key);
+    request_.cost = arrival.cost;
+    request_.now = arrival.at;
+    return command_.of(request_);
+  }
+  [[nodiscard]] std::vector<std::string> keys() const override {
+    std::vector<std::string> all;
+    for (const auto& keys : redis_keys_) all.insert(all.end(), keys.begin(), keys.end());
+    return all;
+  }
+
+ private:
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override {
+    return limiter::Checker::parse(reply);
+  }
+  const std::vector<std::string>& redis_keys(std::uint32_t key) {
+    if (key >= redis_keys_.size()) redis_keys_.resize(key + std::size_t{1});
+    auto& keys = redis_keys_[key];
+    if (keys.empty()) {
+      keys = limiter::redis_keys(prefix_ + std::string(traffic_.key_name(key)), request_.limits);
+    }
+    return keys;
+  }
+
+  const limiter::Algorithm& algorithm_;
+  const Traffic& traffic_;
+  std::string prefix_;
+  limiter::CheckCommand command_;
+  limiter::Request request_;
+  std::vector<std::vector<std::string>> redis_keys_;  ///< of each of the traffic's keys
+};
+
+// --- Foreign scripts -----------------------------------------------------------------------------
+
+constexpr std::size_t kMostShown = 60;  // bytes of a key or an argument, in a message
+
+bool any_tells_time(const std::vector<Template>& templates) {
+  return std::any_of(templates.begin(), templates.end(),
+                     [](const Template& text) { return text.tells_time(); });
+}
+
+/// EXPIRE, PEXPIREAT, SETEX, EX, PX and the like all contain "ex" or "px"; RESTORE does not. A
+/// false match costs a few µs.
+bool may_set_ttl(std::string_view text) {
+  return contains_in_any_case(text, "ex") || contains_in_any_case(text, "px") ||
+         contains_in_any_case(text, "restore");
+}
+
+/// Without the name that Redis gives the script, which means nothing to its author.
+std::string without_script_name(std::string message) {
+  const auto at = message.find("user_script:");
+  if (at == message.npos) return message;
+  const auto end = message.find(": ", at);
+  // "Error compiling script (new function): user_script:3: ..." would name the place twice.
+  const bool is_start = at == 0 || std::string_view(message).substr(0, at).ends_with("): ");
+  if (!is_start || end == message.npos) return message;
+  return message.erase(at, end + 2 - at);
+}
+
+/// The error of an error reply, with the file and the line that raised it.
+redis::Error error_of(redis::ReplyView reply, std::string_view name) {
+  const auto error = redis::to_error(reply);
+  const auto line = redis::script_line(reply.text());
+  return {error.failure(),
+          line ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
+               : fmt::format("{}: {}", name, error.what()),
+          error.code(), error.hint()};
+}
+
+std::string quoted_words(std::span<const std::string_view> words) {
+  std::string out;
+  for (const auto word : words) out += " '" + escape(word, kMostShown) + "'";
+  return words.empty() ? " none" : out;
+}
+
+/// Of a foreign limiter.
+class ForeignScript final : public Script {
+ public:
+  ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
+                std::string prefix)
+      : limiter_(limiter), limit_(limit), traffic_(traffic), prefix_(std::move(prefix)) {
+    require_usable(limiter, limit);
+  }
+
+  [[nodiscard]] std::string_view name() const override { return limiter_.name; }
+  void require_virtual_clock() const override { traffic::require_virtual_clock(limiter_); }
+  [[nodiscard]] bool may_call_time() const override {
+    return contains_in_any_case(limiter_.source, "time");
+  }
+  /// None if neither its source nor its arguments contain what sets a TTL.
+  [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
+    const auto& arguments = limiter_.arguments;
+    const bool may = may_set_ttl(limiter_.source) ||
+                     std::any_of(arguments.begin(), arguments.end(),
+                                 [](const Template& word) { return may_set_ttl(word.source()); });
+    return may ? std::optional(prefix_ + "rlctl:ttls") : std::nullopt;
+  }
+  void load(redis::Connection& connection) override {
+    const auto reply = connection.call({"SCRIPT", "LOAD", limiter_.source});
+    if (reply.is_error()) throw error_of(reply, limiter_.name);
+    sha1_ = reply.text();
+  }
+  [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
+    const auto call = fill(question_, arrival, ++asked_);
+    for (const auto key : call.keys) {
+      if (keys_.find(key) == keys_.end()) keys_.emplace(key);
+    }
+    return call;
+  }
+  [[nodiscard]] redis::Error with_question(const redis::Error& error, const Arrival& arrival,
+                                           std::int64_t number) const override {
+    Question question;
+    const auto call = fill(question, arrival, number);
+    return {error.failure(),
+            fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
+                        quoted_words(call.keys), quoted_words(call.arguments)),
+            error.code(), error.hint()};
+  }
+  /// In the order of their bytes.
+  [[nodiscard]] std::vector<std::string> keys() const override {
+    std::vector<std::string> sorted(keys_.begin(), keys_.end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }
+
+ private:
+  /// The keys, then the arguments.
+  struct Question {
+    std::string text;
+    std::vector<std::size_t> ends;        ///< of each, in `text`
+    std::vector<std::string_view> words;  ///< each
+  };
+  struct Hash {
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>()(text);
+    }
+  };
+
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override {
+    if (reply.is_error()) throw error_of(reply, limiter_.name);
+    return read_reply(reply, limiter_.reading, limit_.limit, limiter_.name);
+  }
+  /// The call that asks about the number-th request; views of `question`.
+  [[nodiscard]] limiter::ScriptCall fill(Question& question, const Arrival& arrival,
+                                         std::int64_t number) const;
+
+  const ForeignLimiter& limiter_;
+  limiter::Limit limit_;
+  const Traffic& traffic_;
+  std::string prefix_, sha1_;
+  std::int64_t asked_ = 0;
+  Question question_;  ///< of the last request; kept, so that the next one allocates nothing
+  std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
+};
+
+limiter::ScriptCall ForeignScript::fill(Question& question, const Arrival& arrival,
+                                        std::int64_t number) const {
+  const TemplateValues values{.key = traffic_.key_name(arrival.key),
+                              .limit = limit_,
+                              .cost = arrival.cost,
+                              .id = number,
+                              .now = arrival.at};
+  question.text.clear();
+  question.ends.clear();
+  const auto add = [&](std::string_view prefix, const Template& word) {
+    question.text += prefix;
+    word.append(question.text, values);
+    question.ends.push_back(question.text.size());
+  };
+  for (const auto& key : limiter_.keys) add(prefix_, key);
+  for (const auto& argument : limiter_.arguments) add("", argument);
+  // The text has stopped moving.
+  question.words.clear();
+  std::size_t begin = 0;
+  for (const auto end : question.ends) {
+    question.words.push_back(std::string_view(question.text).substr(begin, end - begin));
+    begin = end;
+  }
+  const redis::Arguments words(question.words);
+  return {.sha1 = sha1_,
+          .keys = words.first(limiter_.keys.size()),
+          .arguments = words.subspan(limiter_.keys.size())};
+}
+
 }  // namespace
+
+void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
+  require_usable(limiter.reading);
+  for (const auto& key : limiter.keys) key.require_usable(limit);
+  for (const auto& argument : limiter.arguments) argument.require_usable(limit);
+}
+
+void require_virtual_clock(const ForeignLimiter& limiter) {
+  if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
+  throw UsageError(limiter.name +
+                   " is not told the time, neither by its keys nor by its arguments: it uses the "
+                   "server's clock, which virtual time does not move, or relies on the TTLs of "
+                   "its keys");
+}
+
+const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
+  const Placeholder* coarsest = nullptr;
+  for (const auto* words : {&limiter.keys, &limiter.arguments}) {
+    for (const auto& word : *words) {
+      const auto* found = word.coarsest_time();
+      if (found == nullptr) continue;
+      if (coarsest == nullptr || found->tick > coarsest->tick) coarsest = found;
+    }
+  }
+  return coarsest;
+}
+
+std::string_view name_of(const Candidate& candidate) {
+  return candidate.foreign ? std::string_view(candidate.foreign->name) : candidate.algorithm->name;
+}
+
+void require_usable(const Candidate& candidate) {
+  if (candidate.foreign) {
+    require_usable(*candidate.foreign, candidate.limits.front());
+    return;
+  }
+  for (const auto& limit : candidate.limits) {
+    limiter::require_usable(*candidate.algorithm, limit);
+  }
+}
 
 limiter::Decision Script::parse(redis::ReplyView reply) const {
   if (limiter::is_unknown_script(reply)) throw script_is_gone();
   return read(reply);
-}
-
-BundledScript::BundledScript(const Candidate& candidate, const Traffic& traffic, std::string prefix)
-    : algorithm_(*candidate.algorithm),
-      traffic_(traffic),
-      prefix_(std::move(prefix)),
-      command_(algorithm_) {
-  require_usable(candidate);
-  request_.limits = candidate.limits;
-}
-
-void BundledScript::load(redis::Connection& connection) {
-  limiter::load_script(connection, algorithm_);
-}
-
-const std::vector<std::string>& BundledScript::redis_keys(std::uint32_t key) {
-  if (key >= redis_keys_.size()) redis_keys_.resize(key + std::size_t{1});
-  auto& keys = redis_keys_[key];
-  if (keys.empty()) {
-    keys = limiter::redis_keys(prefix_ + std::string(traffic_.key_name(key)), request_.limits);
-  }
-  return keys;
-}
-
-limiter::ScriptCall BundledScript::call(const Arrival& arrival) {
-  request_.keys = redis_keys(arrival.key);
-  request_.cost = arrival.cost;
-  request_.now = arrival.at;
-  return command_.of(request_);
-}
-
-limiter::Decision BundledScript::read(redis::ReplyView reply) const {
-  return limiter::Checker::parse(reply);
-}
-
-std::vector<std::string> BundledScript::keys() const {
-  std::vector<std::string> all;
-  for (const auto& keys : redis_keys_) all.insert(all.end(), keys.begin(), keys.end());
-  return all;
 }
 
 std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,

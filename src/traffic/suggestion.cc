@@ -6,7 +6,6 @@
 #include <map>
 
 #include "limiter/contract.h"
-#include "traffic/decider.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::traffic {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/wait.h"
-#include "traffic/candidate.h"
+#include "traffic/script.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {

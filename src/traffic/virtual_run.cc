@@ -1,6 +1,8 @@
 #include "traffic/virtual_run.h"
 
-#include <span>
+#include <algorithm>
+#include <string>
+#include <utility>
 
 #include "redis/error.h"
 
@@ -8,6 +10,12 @@ namespace rlctl::traffic {
 namespace {
 
 using limiter::Decision;
+
+/// Requests that travel in one write. The answers to one lot are read while the server works on the
+/// next; more at a time would only wait in buffers.
+constexpr std::size_t kLot = 512;
+/// Requests after which what is fetched is there.
+constexpr std::size_t kAhead = 8;
 
 /// Requests decided between two looks at the interrupt. A script takes a few µs for each.
 constexpr std::size_t kBatch = 4096;
@@ -31,6 +39,148 @@ std::size_t fill(Traffic& traffic, std::span<Arrival> arrivals) {
 }
 
 }  // namespace
+
+ModelDecider::ModelDecider(const Candidate& candidate) : candidate_(candidate) {
+  if (candidate_.foreign) {
+    throw UsageError("there is no model of " + std::string(name_of(candidate_)) +
+                     ": a script runs on a server");
+  }
+  require_usable(candidate_);
+}
+
+/// The first of as many as there are limits.
+limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
+  const auto& limits = candidate_.limits;
+  const auto first = key * limits.size();
+  while (states_.size() < first + limits.size()) {
+    states_.push_back({.limit = limits[states_.size() % limits.size()]});
+  }
+  auto* const state = &states_[first];
+  if (state->key == nullptr) {
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      state[i].key = models_.emplace_back(candidate_.algorithm->make_model()).get();
+    }
+  }
+  return state;
+}
+
+/// Where there are many keys the next one is seldom in a cache: what is asked soon is fetched
+/// meanwhile, its state first and then what that points to.
+void ModelDecider::fetch(std::span<const Arrival> to_come) const {
+  const auto state = [&](std::size_t ahead) -> const limiter::KeyAndLimit* {
+    if (ahead >= to_come.size()) return nullptr;
+    const auto first = to_come[ahead].key * candidate_.limits.size();
+    return first < states_.size() ? &states_[first] : nullptr;
+  };
+  __builtin_prefetch(state(2 * kAhead));
+  if (const auto* soon = state(kAhead)) __builtin_prefetch(soon->key);
+}
+
+void ModelDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
+  for (std::size_t i = 0; i < arrivals.size(); ++i) {
+    fetch(arrivals.subspan(i));
+    const auto& [at, key, cost] = arrivals[i];
+    decisions[i] = limiter::decide({state_of(key), candidate_.limits.size()}, cost, at);
+  }
+}
+
+ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
+    : connection_(connection), script_(script) {
+  script_.require_virtual_clock();
+  script_.load(connection_);
+  if (auto hash = script_.key_of_ttls()) aging_.emplace(connection_, std::move(*hash));
+  if (script_.may_call_time()) time_watch_.emplace(connection_);
+}
+
+void ScriptDecider::age_all_keys() {
+  if (aging_) aging_->set_scope(KeyAging::Scope::kAll);
+}
+
+void ScriptDecider::set_ttl_slack(std::chrono::microseconds slack) {
+  if (aging_) aging_->set_slack(slack);
+}
+
+void ScriptDecider::ask(const Arrival& arrival) {
+  const auto call = script_.call(arrival);
+  if (aging_) {
+    latest_ = arrival.key == last_key_ ? std::max(latest_, arrival.at) : arrival.at;
+    last_key_ = arrival.key;
+    if (aging_->advance(latest_, call.keys)) is_aging_.push_back(true);
+    is_aging_.push_back(false);
+  }
+  call.append_to(connection_);
+}
+
+/// The next lot may be sent at any time later.
+void ScriptDecider::end_lot() {
+  if (aging_ && aging_->pause()) is_aging_.push_back(true);
+}
+
+/// Before an answer, and after the last one.
+void ScriptDecider::skip_agings() {
+  for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
+    KeyAging::require_done(connection_.read());
+    ++agings_;
+  }
+}
+
+Decision ScriptDecider::answer(const Arrival& arrival) {
+  skip_agings();
+  const auto reply = connection_.read();
+  if (aging_) is_aging_.pop_front();
+  ++answers_;
+  try {
+    return script_.parse(reply);
+  } catch (const redis::Error& error) {
+    skip_answers();
+    throw script_.with_question(error, arrival, answers_);
+  }
+}
+
+/// What is wrong has been said; a connection that breaks as well says so when it is next used.
+void ScriptDecider::skip_answers() noexcept {
+  try {
+    is_aging_.clear();
+    while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
+  latest_ = std::chrono::microseconds{0};
+  auto to_ask = arrivals;
+  auto asked = arrivals.begin();
+  const auto ask_lot = [&] {
+    const auto lot = to_ask.first(std::min(kLot, to_ask.size()));
+    for (const Arrival& arrival : lot) ask(arrival);
+    end_lot();
+    to_ask = to_ask.subspan(lot.size());
+    return lot.size();
+  };
+  auto awaited = ask_lot();
+  while (awaited > 0) {
+    connection_.send_some();
+    const auto next = ask_lot();
+    for (auto& decision : decisions.first(awaited)) decision = answer(*asked++);
+    decisions = decisions.subspan(awaited);
+    awaited = next;
+  }
+  skip_agings();
+  watch_time(arrivals.size());
+}
+
+void ScriptDecider::watch_time(std::size_t asked) {
+  const auto scripts = static_cast<std::int64_t>(asked) + std::exchange(agings_, 0);
+  if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
+  throw UsageError(std::string(script_.name()) +
+                   " calls TIME: it uses the server's clock, not the virtual one; "
+                   "use --clock real, with a pattern or a log");
+}
+
+std::optional<double> ScriptDecider::bytes_per_key() {
+  return traffic::bytes_per_key(connection_, script_.keys(), Sizes::kRepeatable);
+}
 
 Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
                       const Interrupt& interrupt, const OnDecision& on_decision,

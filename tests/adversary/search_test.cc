@@ -18,7 +18,6 @@ using rlctl::Interrupt;
 using rlctl::UsageError;
 using rlctl::adversary::Schedule;
 using rlctl::traffic::Arrival;
-using rlctl::traffic::BundledScript;
 
 namespace {
 
@@ -74,8 +73,8 @@ SearchResult search_bundled(std::string_view name, const Limit& limit = kFive,
                             std::int64_t budget = kBudget) {
   TestServer server;
   const TrialKeys keys;
-  BundledScript script({&algorithm(name), {limit}}, keys, "a:");
-  ScriptTrial trial(server.connection(), script, 1);
+  const auto script = rlctl::traffic::make_script({&algorithm(name), {limit}}, keys, "a:");
+  ScriptTrial trial(server.connection(), *script, 1);
   const Interrupt interrupt;
   auto result = search(trial, {.limit = limit, .budget = budget, .base = kBase}, interrupt);
   CHECK(server.call({"DBSIZE"}).integer() == 0);

@@ -1,4 +1,4 @@
-#include "traffic/foreign_script.h"
+#include "traffic/script.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "support/limiters.h"
-#include "traffic/decider.h"
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
 
@@ -34,21 +33,24 @@ ForeignLimiter limiter(std::string source, const std::vector<std::string>& keys,
   return made;
 }
 
+Candidate candidate(const ForeignLimiter& limiter, const Limit& limit) {
+  return {.limits = {limit}, .foreign = std::make_shared<ForeignLimiter>(limiter)};
+}
+
 /// A server, and runs of the traffic of a pattern on it.
 class Bench {
  public:
   Outcome run(const ForeignLimiter& asked, PatternRequest request = {.limit = kMinute},
               std::string_view pattern = "boundary") {
-    const Candidate candidate{.limits = {request.limit},
-                              .foreign = std::make_shared<ForeignLimiter>(asked)};
+    const auto foreign = candidate(asked, request.limit);
     const auto traffic = make_traffic(*find_pattern(pattern), request);
-    const auto script = make_script(candidate, *traffic, "p:");
+    const auto script = make_script(foreign, *traffic, "p:");
     ScriptDecider decider(server.connection(), *script);
     decisions.clear();
     const auto keep = [&](const Arrival&, const Decision& decision) {
       decisions.push_back(decision);
     };
-    auto outcome = run_virtually(*traffic, decider, candidate.limits, Interrupt(), keep);
+    auto outcome = run_virtually(*traffic, decider, foreign.limits, Interrupt(), keep);
     keys = script->keys();
     return outcome;
   }
@@ -219,8 +221,8 @@ return 1)",
 TEST_CASE("foreign script: only for one that may set a TTL there is anything to do") {
   const auto hash_of = [](const std::string& source, const std::vector<std::string>& arguments) {
     const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
-    const auto asked = limiter(source, {"{key}"}, arguments);
-    return ForeignScript(asked, kMinute, *traffic, "p:").key_of_ttls();
+    const auto asked = candidate(limiter(source, {"{key}"}, arguments), kMinute);
+    return make_script(asked, *traffic, "p:")->key_of_ttls();
   };
   CHECK_FALSE(hash_of("return redis.call('INCR', KEYS[1])", {"{now}"}));
   CHECK(hash_of("redis.call('pexpire', KEYS[1], 5) return 1", {"{now}"}) == "p:rlctl:ttls");
@@ -258,10 +260,10 @@ TEST_CASE("foreign script: others who run scripts that call TIME put it under no
   Bench bench;
   const auto source = "-- the time\nreturn 1";
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
-  const auto asked = limiter(source, {"{key}"}, {"{now}"});
-  ForeignScript script(asked, kMinute, *traffic, "p:");
-  ScriptDecider decider(bench.server.connection(), script);
-  CHECK(script.may_call_time());
+  const auto asked = candidate(limiter(source, {"{key}"}, {"{now}"}), kMinute);
+  const auto script = make_script(asked, *traffic, "p:");
+  ScriptDecider decider(bench.server.connection(), *script);
+  CHECK(script->may_call_time());
   bench.server.eval("return redis.call('TIME')", {}, {});
   const Arrival arrival{.at = 1s};
   Decision decision;
@@ -271,20 +273,20 @@ TEST_CASE("foreign script: others who run scripts that call TIME put it under no
 
 TEST_CASE("foreign script: a limit that its templates cannot tell, or a reading, is refused") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
-  const auto seconds = limiter("return 1", {"{key}"}, {"{window_s}", "{now}"});
-  CHECK_THROWS_AS(ForeignScript(seconds, {5, 1500ms, {}}, *traffic, "p:"), UsageError);
-  const auto wait = limiter("return 1", {"{key}"}, {"{now}"}, {AllowedWhen::kNonzero, 1s});
-  CHECK_THROWS_AS(ForeignScript(wait, kMinute, *traffic, "p:"), UsageError);
+  const auto seconds =
+      candidate(limiter("return 1", {"{key}"}, {"{window_s}", "{now}"}), {5, 1500ms, {}});
+  CHECK_THROWS_AS(static_cast<void>(make_script(seconds, *traffic, "p:")), UsageError);
+  const auto wait =
+      candidate(limiter("return 1", {"{key}"}, {"{now}"}, {AllowedWhen::kNonzero, 1s}), kMinute);
+  CHECK_THROWS_AS(static_cast<void>(make_script(wait, *traffic, "p:")), UsageError);
 }
 
 TEST_CASE("foreign script: it has a name, and no model") {
-  const Candidate candidate{
-      .limits = {kMinute},
-      .foreign = std::make_shared<ForeignLimiter>(limiter("return 1", {}, {"{now}"}))};
-  CHECK(name_of(candidate) == "my.lua");
+  const auto foreign = candidate(limiter("return 1", {}, {"{now}"}), kMinute);
+  CHECK(name_of(foreign) == "my.lua");
   CHECK(name_of({&algorithm("gcra"), {kMinute}}) == "gcra");
-  CHECK_NOTHROW(require_usable(candidate));
-  CHECK_THROWS_AS(ModelDecider{candidate}, UsageError);
+  CHECK_NOTHROW(require_usable(foreign));
+  CHECK_THROWS_AS(ModelDecider{foreign}, UsageError);
 }
 
 }  // namespace traffic_foreign_script_test

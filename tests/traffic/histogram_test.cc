@@ -1,4 +1,4 @@
-#include "traffic/histogram.h"
+#include "traffic/outcome.h"
 
 #include <doctest/doctest.h>
 

@@ -14,9 +14,8 @@
 #include "redis/private_server.h"
 #include "support/failure.h"
 #include "support/limiters.h"
-#include "traffic/decider.h"
 #include "traffic/pattern.h"
-#include "traffic/real_clock.h"
+#include "traffic/virtual_run.h"
 
 namespace traffic_real_run_test {
 
@@ -100,13 +99,13 @@ class Rig {
 
   Outcome on_schedule(Traffic& traffic, std::string_view name = "fixed-window",
                       std::vector<Limit> limits = {kMinute}) {
-    BundledScript script({&algorithm(name), limits}, traffic, "r:");
-    return run_on_schedule(traffic, run_of(script, std::move(limits)));
+    const auto script = make_script({&algorithm(name), limits}, traffic, "r:");
+    return run_on_schedule(traffic, run_of(*script, std::move(limits)));
   }
   Outcome flat_out(Traffic& traffic, std::size_t pipeline,
                    std::optional<microseconds> duration = {}) {
-    BundledScript script({&algorithm("fixed-window"), {kMinute}}, traffic, "r:");
-    return run_flat_out(traffic, run_of(script, {kMinute}), pipeline, duration);
+    const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, traffic, "r:");
+    return run_flat_out(traffic, run_of(*script, {kMinute}), pipeline, duration);
   }
   RealRun run_of(Script& script, std::vector<Limit> limits) {
     return {.script = &script,
@@ -639,8 +638,8 @@ TEST_CASE("who takes the decisions may throw, and nothing is on its way after th
 TEST_CASE("flat out: the number of requests ends it, and the pipelines are full and no fuller") {
   Rig rig(4);
   Stream stream(5000, 1us, 2);
-  BundledScript script({&algorithm("fixed-window"), {kMinute}}, stream, "r:");
-  CountingScript counting(script);
+  const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, stream, "r:");
+  CountingScript counting(*script);
   const auto outcome = run_flat_out(stream, rig.run_of(counting, {kMinute}), 6, {});
   CHECK(outcome.measured.sent == 5000);
   CHECK(counting.most() == 4 * 6);

@@ -6,7 +6,6 @@
 
 #include "redis/error.h"
 #include "support/limiters.h"
-#include "traffic/decider.h"
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
 

@@ -1,4 +1,4 @@
-#include "traffic/timeline.h"
+#include "traffic/outcome.h"
 
 #include <doctest/doctest.h>
 

@@ -61,8 +61,8 @@ Result run_model(const Pattern& pattern, const PatternRequest& request,
 Result run_script(Connection& connection, std::string prefix, const Pattern& pattern,
                   const PatternRequest& request, const Candidate& candidate) {
   const auto traffic = make_traffic(pattern, request);
-  BundledScript script(candidate, *traffic, std::move(prefix));
-  ScriptDecider decider(connection, script);
+  const auto script = make_script(candidate, *traffic, std::move(prefix));
+  ScriptDecider decider(connection, *script);
   return run(*traffic, decider, candidate.limits);
 }
 
@@ -184,10 +184,10 @@ TEST_CASE("keys are the prefix and the traffic's names, one for each limit") {
   const auto keys_of = [&](const std::vector<Limit>& limits) {
     const auto traffic =
         make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 200, .keys = 2});
-    BundledScript script({&algorithm("fixed-window"), limits}, *traffic, "burst:x:");
-    ScriptDecider decider(server.connection(), script);
+    const auto script = make_script({&algorithm("fixed-window"), limits}, *traffic, "burst:x:");
+    ScriptDecider decider(server.connection(), *script);
     static_cast<void>(run(*traffic, decider, limits));
-    return script.keys();
+    return script->keys();
   };
   using Keys = std::vector<std::string>;
   CHECK(keys_of({kMinute}) == Keys{"burst:x:1", "burst:x:2"});
@@ -229,8 +229,8 @@ TEST_CASE("a size that chance decides is not told, since it differs from run to 
 TEST_CASE("keys that are gone count for no bytes, and no key is no number") {
   TestServer server;
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute, .keys = 2});
-  BundledScript script({&algorithm("fixed-window"), {kMinute}}, *traffic, "b:");
-  ScriptDecider decider(server.connection(), script);
+  const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, *traffic, "b:");
+  ScriptDecider decider(server.connection(), *script);
   CHECK_FALSE(decider.bytes_per_key());
   static_cast<void>(run(*traffic, decider, {kMinute}));
   const auto both = decider.bytes_per_key();
@@ -261,8 +261,8 @@ TEST_CASE("a script that is removed meanwhile is an error") {
   auto connection = Connection::open(server.url(), 60s);
   auto other = Connection::open(server.url(), 60s);
   WithIncident traffic(4500, [&] { static_cast<void>(other.call({"SCRIPT", "FLUSH"})); });
-  BundledScript script({&algorithm("gcra"), {kMinute}}, traffic, "f:");
-  ScriptDecider decider(connection, script);
+  const auto script = make_script({&algorithm("gcra"), {kMinute}}, traffic, "f:");
+  ScriptDecider decider(connection, *script);
   try {
     static_cast<void>(run(traffic, decider, {kMinute}));
     FAIL("no error");
@@ -295,14 +295,14 @@ TEST_CASE("an interrupt while a server is asked loses what was on its way, and t
   Interrupt interrupt;
   auto connection = Connection::open(server.url(), 60s, &interrupt);
   WithIncident traffic(4500, [&] { interrupt.raise(SIGINT); });
-  BundledScript script({&algorithm("gcra"), {kMinute}}, traffic, "i:");
-  ScriptDecider decider(connection, script);
+  const auto script = make_script({&algorithm("gcra"), {kMinute}}, traffic, "i:");
+  ScriptDecider decider(connection, *script);
   const auto outcome = run_virtually(traffic, decider, {kMinute}, interrupt);
   CHECK(outcome.interrupted);
   CHECK(outcome.measured.sent > 0);
   CHECK(outcome.measured.sent <= 4500);
   CHECK_FALSE(outcome.bytes_per_key);
-  CHECK(script.keys() == std::vector<std::string>{"i:1"});
+  CHECK(script->keys() == std::vector<std::string>{"i:1"});
 }
 
 TEST_CASE("progress comes often, and ends with all") {
@@ -333,7 +333,7 @@ TEST_CASE("an algorithm that cannot be asked with a limit is refused before anyt
        {Candidate{&algorithm("concurrency"), {kMinute}},
         Candidate{&algorithm("fixed-window"), {kMinute, {1, 1s, 5}}}}) {
     CHECK_THROWS_AS(ModelDecider{candidate}, UsageError);
-    CHECK_THROWS_AS(BundledScript(candidate, *traffic, "r:"), UsageError);
+    CHECK_THROWS_AS(static_cast<void>(make_script(candidate, *traffic, "r:")), UsageError);
   }
 }
 

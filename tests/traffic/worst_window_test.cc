@@ -1,4 +1,4 @@
-#include "traffic/worst_window.h"
+#include "traffic/measurement.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #include "cli/term/time_axis.h"
 #include "cli/burst/report.h"
-#include "traffic/timeline.h"
+#include "traffic/outcome.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "traffic/histogram.h"
+#include "traffic/outcome.h"
 
 #include <algorithm>
 #include <bit>
@@ -25,6 +25,11 @@ std::int64_t end_of(std::size_t bucket) {
   const auto shift = bucket / kInMagnitude - 1;
   const auto first = bucket % kInMagnitude + kInMagnitude;
   return static_cast<std::int64_t>(((first + 1) << shift) - 1);
+}
+
+void add_to(Timeline::Bin& bin, const Timeline::Bin& more) {
+  bin.allowed += more.allowed;
+  bin.denied += more.denied;
 }
 
 }  // namespace
@@ -87,6 +92,63 @@ std::optional<nanoseconds> Histogram::percentile(double percent) const {
     if (passed >= rank) return nanoseconds{std::min(end_of(bucket), max_ns_)};
   }
   return max();
+}
+
+bool Timing::is_valid() const {
+  constexpr double kLagOfService = 0.1;
+  constexpr double kPercent = 99;
+  if (lag.count() == 0) return true;
+  if (sent_per_second < kKeptUp * offered_per_second) return false;
+  const auto lag_p99 = lag.percentile(kPercent);
+  const auto service_p99 = service.percentile(kPercent);
+  const bool enough = lag_p99 && service_p99;
+  const auto most_lag = enough ? *lag_p99 : lag.max();
+  const auto most_service = enough ? *service_p99 : service.max();
+  return static_cast<double>(most_lag.count()) <=
+         kLagOfService * static_cast<double>(most_service.count());
+}
+
+/// Two neighbours become one.
+void Timeline::widen() {
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    const Bin bin = bins_[i];
+    bins_[i] = {};
+    add_to(bins_[i / 2], bin);
+  }
+  bins_.resize((bins_.size() + 1) / 2);
+  width_ *= 2;
+  ++width_bits_;
+}
+
+void Timeline::begin_at(microseconds at) {
+  begin_ = end_ = at;
+  bins_.resize(1);
+}
+
+void Timeline::add(microseconds at, bool allowed, std::int64_t count) {
+  if (bins_.empty()) begin_at(at);
+  end_ = std::max(end_, at);
+  const auto past_us = static_cast<std::uint64_t>((at - begin_).count());
+  while (past_us >> width_bits_ >= kMost) widen();
+  const auto index = static_cast<std::size_t>(past_us >> width_bits_);
+  if (index >= bins_.size()) bins_.resize(index + 1);
+  (allowed ? bins_[index].allowed : bins_[index].denied) += count;
+}
+
+std::vector<Timeline::Bin> Timeline::resampled(microseconds from, microseconds to,
+                                               std::size_t count) const {
+  std::vector<Bin> result(count);
+  if (count == 0) return result;
+  const auto share = static_cast<double>(count) / static_cast<double>((to - from).count() + 1);
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    const auto first = begin_ + width_ * static_cast<std::int64_t>(i);
+    const auto last = std::min(first + width_ - microseconds{1}, end_);
+    const auto middle = first + (last - first) / 2;
+    if (middle < from || middle > to) continue;
+    const auto at = static_cast<double>((middle - from).count()) * share;
+    add_to(result[std::min(static_cast<std::size_t>(at), count - 1)], bins_[i]);
+  }
+  return result;
 }
 
 }  // namespace rlctl::traffic
