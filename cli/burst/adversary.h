@@ -10,7 +10,7 @@
 namespace rlctl::cli {
 
 /// `rlctl burst adversary`: searches against each of the plan's limiters, one after the other, and
-/// cleans up as run_burst() does. After Ctrl-C the report is of what was found by then.
+/// removes the keys. After Ctrl-C the report covers what was found until then.
 [[nodiscard]] ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
                                        const std::vector<Assertion>& assertions,
                                        Invocation& invocation);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/burst/adversary_options.h"
 #include "cli/limits.h"
 #include "traffic/pattern.h"
 
@@ -15,31 +14,11 @@ std::string pattern_help() {
   for (const auto& pattern : traffic::patterns()) {
     out += fmt::format("  {:{}}{}\n", pattern.name, kColumn, pattern.summary);
   }
-  return out + fmt::format("  {:{}}{}\n", kAdversary, kColumn, kAdversarySummary);
-}
-
-bool is_number(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+  return out + fmt::format("  {:{}}{}\n", kAdversary, kColumn,
+                           "a search for the schedule under which a limiter allows the most");
 }
 
 }  // namespace
-
-std::optional<std::string> key_count(const BurstOptions& options) {
-  std::optional<std::string> count;
-  for (const auto& text : options.keys) {
-    if (is_number(text)) count = text;
-  }
-  return count;
-}
-
-ScriptOptions script_options(const BurstOptions& options) {
-  auto script = options.script;
-  for (const auto& text : options.keys) {
-    if (!is_number(text)) script.keys.push_back(text);
-  }
-  return script;
-}
 
 void add_burst_options(Options& options, BurstOptions& target) {
   constexpr std::string_view kTimes = "the search finds when requests are to come";

@@ -10,11 +10,11 @@
 
 namespace rlctl::cli {
 
-/// What follows `rlctl burst`, as it was typed.
+/// The arguments of `rlctl burst`, as they were typed.
 struct BurstOptions {
   std::vector<std::string> limits = {}, algorithms = {}, assertions = {};
   std::vector<std::string> keys = {};  ///< a number counts keys; anything else is a script's key
-  ScriptOptions script = {};           ///< without its keys; see script_options()
+  ScriptOptions script = {};           ///< without its keys
   ReplayArguments replay = {};
   std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;
   std::optional<std::string> clock, clients, pipeline;
@@ -22,11 +22,6 @@ struct BurstOptions {
   std::optional<std::string> svg, csv, jsonl;
   bool model = false, quiet = false;
 };
-
-/// Those of --keys that are numbers: the last one says how many keys the traffic is for.
-[[nodiscard]] std::optional<std::string> key_count(const BurstOptions& options);
-/// --script and what belongs to it, with those of --keys that are no numbers.
-[[nodiscard]] ScriptOptions script_options(const BurstOptions& options);
 
 void add_burst_options(Options& options, BurstOptions& target);
 /// The sections of --help that list the patterns, the algorithms and more.

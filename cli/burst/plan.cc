@@ -6,16 +6,18 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/text.h"
-#include "cli/burst/adversary_options.h"
-#include "cli/burst/command.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
+#include "limiter/algorithm.h"
 #include "limiter/contract.h"
+#include "redis/url.h"
 
 namespace rlctl::cli {
 namespace {
@@ -23,21 +25,117 @@ namespace {
 using limiter::Algorithm;
 
 constexpr std::string_view kDefaultLimit = "1000/60s";
+/// Of a search: its schedules are read at a glance, and small limits have the same flaws.
+constexpr std::string_view kSearchLimit = "5/60s";
 constexpr std::string_view kDefaultAlgorithms = "fixed-window,sliding-window-log";
 constexpr std::string_view kAll = "all";
 constexpr std::int64_t kMostPatternKeys = 10'000'000;
 constexpr double kMostSkew = 100;
 constexpr std::string_view kSteady = "steady";
-/// What a closed loop takes its requests from: nobody looks at their times, and they never end.
+/// A closed loop ignores the times of its traffic, which never ends.
 constexpr double kRateOfClosedLoop = 1e9;
 constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
+
+bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+/// The last value of --keys that is a number.
+std::optional<std::string> key_count(const BurstOptions& options) {
+  std::optional<std::string> count;
+  for (const auto& text : options.keys) {
+    if (is_number(text)) count = text;
+  }
+  return count;
+}
+
+/// --script and its options, with the values of --keys that are not numbers.
+ScriptOptions script_options(const BurstOptions& options) {
+  auto script = options.script;
+  for (const auto& text : options.keys) {
+    if (!is_number(text)) script.keys.push_back(text);
+  }
+  return script;
+}
+
+// --- The clock -----------------------------------------------------------------------------------
+
+constexpr std::string_view kVirtual = "virtual", kReal = "real";
+constexpr std::string_view kMaxRate = "max";  // of --rate: a closed loop
+constexpr std::int64_t kMostClients = 10'000;
+/// As in redis-benchmark.
+constexpr std::size_t kClientsOfClosedLoop = 50;
+constexpr std::chrono::seconds kClosedLoop{10};
+
+bool wants_real(const BurstOptions& options) {
+  const bool closed_loop = options.rate == kMaxRate;
+  if (!options.clock) return closed_loop;
+  if (options.clock == kReal) return true;
+  if (options.clock != kVirtual) {
+    throw UsageError("--clock must be virtual or real, not " + in_quotes(*options.clock));
+  }
+  if (!closed_loop) return false;
+  throw UsageError("--rate max requires --clock real: only a server sets that pace",
+                   "use --clock real, or a rate like 400/s");
+}
+
+std::size_t parse_count(const std::optional<std::string>& text, std::string_view name,
+                        std::size_t if_not_given) {
+  if (!text) return if_not_given;
+  return static_cast<std::size_t>(parse_between(*text, name, 1, kMostClients));
+}
+
+std::optional<RealClock> parse_clock(const BurstOptions& options) {
+  if (!wants_real(options)) return std::nullopt;
+  if (options.rate != kMaxRate) {
+    return RealClock{.clients = parse_count(options.clients, "--clients", 1)};
+  }
+  RealClock clock{.clients = parse_count(options.clients, "--clients", kClientsOfClosedLoop),
+                  .pipeline = parse_count(options.pipeline, "--pipeline", 1)};
+  if (options.duration) {
+    clock.duration = parse_time(*options.duration, "--duration");
+    if (clock.duration->count() == 0) throw UsageError("--duration must be more than 0");
+  } else if (!options.requests && !options.replay.given()) {
+    clock.duration = kClosedLoop;
+  }
+  return clock;
+}
+
+// --- A search ------------------------------------------------------------------------------------
+
+/// Throws UsageError if --replay is given and there is no file of this name: the search is meant.
+bool asks_adversary(const BurstOptions& options, const std::vector<std::string>& operands) {
+  if (!options.replay.given()) return operands.size() == 1 && operands[0] == kAdversary;
+  const bool is_named = std::find(operands.begin(), operands.end(), kAdversary) != operands.end();
+  if (!is_named || std::filesystem::exists(kAdversary)) return false;
+  throw UsageError(
+      "--replay and adversary exclude each other: the search finds when requests are to come");
+}
+
+void require_searchable(const BurstOptions& options) {
+  if (key_count(options)) {
+    throw UsageError("--keys and adversary exclude each other: each schedule is of one key");
+  }
+  if (options.limits.size() > 1) {
+    throw UsageError("adversary searches against one limit, but there are several --limit");
+  }
+}
+
+std::int64_t parse_budget(const BurstOptions& options) {
+  constexpr std::int64_t kBudget = 50'000, kMostBudget = 1'000'000'000'000;
+  if (!options.budget) return kBudget;
+  return parse_between(*options.budget, "--budget", 1, kMostBudget);
+}
+
+// --- The traffic and the limiters ----------------------------------------------------------------
 
 const traffic::Pattern& default_pattern(const std::optional<RealClock>& clock) {
   if (clock && clock->is_closed_loop()) return *traffic::find_pattern(kSteady);
   return traffic::patterns().front();
 }
 
-/// What was meant by an operand that is no pattern; empty where nobody knows.
+/// What an operand that is not a pattern probably meant; empty if unknown.
 std::string hint_for(const std::string& operand) {
   if (operand.ends_with(".lua")) return "run a script with --script " + operand;
   if (operand.find('{') == operand.npos) return {};
@@ -72,13 +170,14 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
 }
 
 std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (auto comma = list.find(','); comma != list.npos; comma = list.find(',', begin)) {
-    parts.push_back(list.substr(begin, comma - begin));
-    begin = comma + 1;
+  std::vector<std::string> parts{""};
+  for (const char c : list) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
   }
-  parts.push_back(list.substr(begin));
   return parts;
 }
 
@@ -104,7 +203,7 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
   return chosen;
 }
 
-/// Of several algorithms and limits one must know which.
+/// The error names the limit and the algorithm, of which there may be several.
 void require_taken(const Algorithm& algorithm, const limiter::Limit& limit, std::int64_t cost) {
   try {
     limiter::require_usable(algorithm, limit, cost);
@@ -114,7 +213,7 @@ void require_taken(const Algorithm& algorithm, const limiter::Limit& limit, std:
   }
 }
 
-/// Each algorithm with the limits as it takes them: a burst is for those that have one.
+/// Each algorithm with the limits as it takes them: algorithms without a burst get none.
 std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorithm*>& algorithms,
                                                 const std::vector<limiter::Limit>& limits,
                                                 std::int64_t cost, bool burst_is_for_others) {
@@ -144,7 +243,7 @@ void require_told_time(const traffic::ForeignLimiter& script, bool searches) {
   }
 }
 
-/// Someone's script first, then the algorithms that it is to be compared with.
+/// The foreign script first, then the algorithms to compare it with.
 void add_candidates(BurstPlan& plan, const BurstOptions& options) {
   plan.script = read_script(script_options(options));
   auto lists = options.algorithms;
@@ -177,7 +276,7 @@ double parse_rate(const std::string& text) {
   }
 }
 
-/// When and how many; in a closed loop the clock has the duration.
+/// The times and the number of requests; in a closed loop the duration is in RealClock.
 void set_schedule(traffic::PatternRequest& request, const BurstOptions& options,
                   const std::optional<RealClock>& clock) {
   if (options.requests) {
@@ -222,7 +321,7 @@ std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
   return share;
 }
 
-/// The traffic: a log's, a pattern's, or what a search finds.
+/// The traffic is a log, a pattern, or what a search finds.
 void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
   plan.replay = parse_replay(options.replay, invocation.operands);
   if (plan.replay) {
@@ -231,17 +330,19 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation&
                        "--key-field names their field");
     }
     plan.request.limit = plan.limits.front();
-  } else if (asks_adversary(options, invocation.operands)) {
-    plan.adversary_budget = parse_budget(options);
-    plan.request = make_request(options, plan.limits.front(), plan.real);
   } else {
-    plan.pattern = &parse_pattern(invocation.operands, plan.real);
+    if (asks_adversary(options, invocation.operands)) {
+      plan.adversary_budget = parse_budget(options);
+    } else {
+      plan.pattern = &parse_pattern(invocation.operands, plan.real);
+    }
     plan.request = make_request(options, plan.limits.front(), plan.real);
   }
   plan.suggest = parse_suggest(options, plan);
 }
 
-/// What the pattern refuses is said before anything is started, and what it does not reach.
+/// Throws UsageError, before anything is started, if the pattern refuses the request or makes fewer
+/// requests than were asked for.
 void require_traffic(const BurstPlan& plan) {
   const auto traffic = traffic::make_traffic(*plan.pattern, plan.request);
   const auto& requests = plan.request.requests;
@@ -251,6 +352,92 @@ void require_traffic(const BurstPlan& plan) {
                    "use a higher --rate or a longer --duration");
 }
 
+// --- The command that repeats the plan -----------------------------------------------------------
+
+/// Whether the algorithms are those of `--algorithm all`.
+bool has_all_algorithms(const BurstPlan& plan) {
+  std::vector<std::string_view> names;
+  for (const auto& candidate : plan.candidates) {
+    if (!candidate.foreign) names.push_back(candidate.algorithm->name);
+  }
+  return names == limiter::list_names(limiter::counts_requests);
+}
+
+/// The names, separated by commas, in lists that fit on a line of a narrow terminal.
+std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
+  constexpr std::size_t kMostLetters = 34;
+  std::vector<std::string> lists;
+  if (has_all_algorithms(plan)) return {"all"};
+  for (const auto& candidate : plan.candidates) {
+    if (candidate.foreign) continue;
+    const auto name = candidate.algorithm->name;
+    if (lists.empty() || lists.back().size() + 1 + name.size() > kMostLetters) {
+      lists.emplace_back(name);
+    } else {
+      lists.back().append(",").append(name);
+    }
+  }
+  return lists;
+}
+
+using Resolved = std::map<std::string_view, std::vector<std::string>>;
+
+/// The limiters that decide, and their limits.
+Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options) {
+  Resolved values{{"--algorithm", algorithm_lists(plan)}};
+  for (const auto& limit : plan.limits) {
+    values["--limit"].push_back(limiter::format_limit(limit));
+  }
+  if (!plan.script) return values;
+  const auto script = script_options(options);
+  values["--keys"] = script_keys(script);
+  values["--args"] = {script.arguments.value_or("")};
+  values["--allowed-when"] = {script_condition(script)};
+  return values;
+}
+
+/// Every option that decides the result. A server is among them only under the real clock, without
+/// its password: under the virtual clock all servers give the same result.
+std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
+                                       const Invocation& invocation) {
+  auto values = resolved_limiters(plan, options);
+  if (const auto count = key_count(options)) values["--keys"].push_back(*count);
+  if (plan.replay) {
+    values["--replay"] = plan.replay->files;
+  } else {
+    values["--seed"] = {std::to_string(plan.request.seed)};
+  }
+  values["--clock"] = {};  // the virtual one is the default
+  if (plan.real) {
+    values["--clock"] = {"real"};
+    values["--clients"] = {std::to_string(plan.real->clients)};
+    if (plan.real->pipeline) values["--pipeline"] = {std::to_string(*plan.real->pipeline)};
+    if (plan.real->duration) values["--duration"] = {format_duration(*plan.real->duration)};
+  }
+  if (plan.adversary_budget) values["--budget"] = {std::to_string(*plan.adversary_budget)};
+  if (const auto& url = invocation.connection.url) {
+    values["--url"] = {redis::display(redis::parse_url(*url))};
+  }
+  std::vector<std::string> words{"rlctl", "burst"};
+  if (plan.pattern) words.emplace_back(plan.pattern->name);
+  if (plan.adversary_budget) words.emplace_back(kAdversary);
+  const auto options_words = invocation.options.repeated(values, plan.real.has_value());
+  words.insert(words.end(), options_words.begin(), options_words.end());
+  return words;
+}
+
+/// The schedule of a search, from the file that --write names, against the same limiters.
+std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions& options,
+                                      const Invocation& invocation) {
+  const bool is_file = options.write && options.write != "-";
+  auto values = resolved_limiters(plan, options);
+  for (const auto* option : {"--seed", "--budget", "--cost", "--clock"}) values[option] = {};
+  std::vector<std::string> words{"rlctl", "burst", "--replay", is_file ? *options.write : "FILE"};
+  const auto options_words = invocation.options.repeated(values, false);
+  words.insert(words.end(), options_words.begin(), options_words.end());
+  return words;
+}
+
 }  // namespace
 
 BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
@@ -258,11 +445,12 @@ BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocat
   if (searches) require_searchable(options);
   BurstPlan plan{.real = parse_clock(options), .model = options.model};
   auto limits = options.limits;
-  if (limits.empty()) limits.emplace_back(searches ? kAdversaryLimit : kDefaultLimit);
+  if (limits.empty()) limits.emplace_back(searches ? kSearchLimit : kDefaultLimit);
   plan.limits = parse_limits(limits, options.burst);
   set_traffic(plan, options, invocation);
   add_candidates(plan, options);
   plan.command = command_words(plan, options, invocation);
+  if (searches) plan.replay_command = replay_words(plan, options, invocation);
   if (plan.pattern) require_traffic(plan);
   return plan;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace {
 
 using traffic::RealProgress;
 
-/// A part of the line; parts of lower ranks are left out first.
+/// A part of the line; parts with lower ranks are dropped first.
 struct Part {
   int rank;
   std::string text;
@@ -38,7 +39,7 @@ std::string fitting(std::vector<Part> parts, std::size_t columns) {
   return joined(parts);
 }
 
-/// How long the run is going to take in all: as planned, or by the share of requests that is sent.
+/// How long the run will take in all: as planned, or estimated from the share of requests sent.
 double seconds_in_all(const RunInProgress& run, const RealProgress& progress) {
   if (run.seconds) return std::max(*run.seconds, progress.seconds);
   if (progress.sent == 0) return progress.seconds;
@@ -73,20 +74,18 @@ std::vector<Part> parts_of(const RunInProgress& run, const RealProgress& progres
   return parts;
 }
 
-/// How long a run takes where its time is known, not its number of requests.
-std::optional<double> planned_seconds(const BurstPlan& plan,
-                                      const std::optional<std::chrono::microseconds>& length) {
-  if (!plan.pattern) {
-    const auto& planned = plan.real->is_closed_loop() ? plan.real->duration : length;
-    if (!planned) return std::nullopt;
-    return std::chrono::duration<double>(*planned).count();
-  }
+/// How long a run will take, if the plan limits its time and not its number of requests.
+std::optional<double> planned_seconds(const BurstPlan& plan, const replay::Recording* recording) {
   const auto& duration = plan.real->is_closed_loop() ? plan.real->duration : plan.request.duration;
-  const bool ends_by_requests = plan.request.requests && !plan.real->duration;
-  if (ends_by_requests || plan.pattern->rate.empty()) return std::nullopt;
-  return std::chrono::duration<double>(
-             duration.value_or(traffic::kPatternWindows * plan.request.limit.window))
-      .count();
+  std::optional<std::chrono::duration<double>> planned = duration;
+  if (plan.replay) {
+    if (!plan.real->is_closed_loop()) planned = recording->last() - recording->first();
+  } else if ((plan.request.requests && !plan.real->duration) || plan.pattern->rate.empty()) {
+    return std::nullopt;
+  } else if (!planned) {
+    planned = traffic::kPatternWindows * plan.request.limit.window;
+  }
+  return planned ? std::optional(planned->count()) : std::nullopt;
 }
 
 }  // namespace
@@ -110,7 +109,7 @@ void BurstProgress::update(std::size_t number, std::string_view name, std::int64
   const RunInProgress run{.name = name,
                           .number = number,
                           .of = plan_.candidates.size(),
-                          .seconds = planned_seconds(plan_, length_),
+                          .seconds = planned_seconds(plan_, recording_),
                           .requests = std::max<std::int64_t>(size, 1),
                           .is_closed_loop = plan_.real->is_closed_loop()};
   // The last column stays free, see Progress.

@@ -56,6 +56,13 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
   return lines;
 }
 
+std::string clock_text(const RealClock& clock) {
+  auto text = fmt::format("{} loop, {} client{}", clock.is_closed_loop() ? "closed" : "open",
+                          clock.clients, plural(clock.clients));
+  if (clock.pipeline) text += fmt::format(", pipeline {}", *clock.pipeline);
+  return text;
+}
+
 std::string traffic_text(const BurstReport& report) {
   if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
   if (!report.plan.pattern) return "recorded traffic";

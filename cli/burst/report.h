@@ -58,6 +58,8 @@ struct BurstReport {
 [[nodiscard]] std::string_view traffic_name(const BurstReport& report);
 /// The number of keys in the traffic.
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
+/// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
+[[nodiscard]] std::string clock_text(const RealClock& clock);
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more digits where these would make it 1 and it is not.

@@ -1,4 +1,4 @@
-#include "cli/burst/svg.h"
+#include "cli/burst/text.h"
 
 #include <fmt/format.h>
 

@@ -22,4 +22,9 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
 /// all on one time axis and one scale. Nothing where nothing was sent.
 void append_burst_plot(std::string& out, const BurstReport& report, const Look& look);
 
+/// A report as a picture that stands by itself, an SVG document: a panel for each algorithm, all on
+/// one time axis and one scale; light or dark as the reader's screen is. No scripts, no fonts of
+/// its own.
+[[nodiscard]] std::string burst_svg(const BurstReport& report);
+
 }  // namespace rlctl::cli

@@ -1,18 +1,18 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <vector>
 
 #include "cli/burst/measures.h"
-#include "cli/burst/svg.h"
 #include "cli/burst/text.h"
 
-namespace rlctl::cli::names_test {
+namespace rlctl::cli::forms_test {
 namespace {
 
-BurstReport report_of(std::string name) {
+BurstReport report_of(std::string name, std::vector<std::string> command = {"rlctl"}) {
   BurstReport report{.plan = {.pattern = &traffic::patterns().front(),
                               .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
-                              .command = {"rlctl"}}};
+                              .command = std::move(command)}};
   BurstRun run{.name = std::move(name)};
   run.outcome.timeline.add(std::chrono::seconds{60}, true);
   run.outcome.measured.sent = run.outcome.measured.allowed = 1;
@@ -41,4 +41,24 @@ TEST_CASE("burst names: the name of a run is data, in every form") {
   CHECK(holds(burst_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
 }
 
-}  // namespace rlctl::cli::names_test
+TEST_CASE("burst svg: text is escaped, control bytes too, which XML cannot hold") {
+  const auto svg = burst_svg(report_of("gcra", {"rlctl", "<a&b>\"\x01"}));
+  CHECK(holds(svg, "rlctl $'&lt;a&amp;b&gt;&quot;\\x01'"));
+  CHECK(!holds(svg, "<a&"));
+}
+
+TEST_CASE("burst svg: a long command continues on another line") {
+  const std::string word(60, 'w');
+  const auto svg = burst_svg(report_of("gcra", {"rlctl", word, word}));
+  CHECK(holds(svg, ">rlctl " + word + " \\</text>"));
+  CHECK(holds(svg, ">    " + word + "</text>"));
+}
+
+TEST_CASE("burst svg: an interrupted run is marked") {
+  auto report = report_of("gcra");
+  CHECK(!holds(burst_svg(report), "interrupted"));
+  report.interrupted = true;
+  CHECK(holds(burst_svg(report), "interrupted"));
+}
+
+}  // namespace rlctl::cli::forms_test
