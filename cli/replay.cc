@@ -50,7 +50,7 @@ void add_replay_options(Options& options, ReplayArguments& target) {
   options.group("Recorded traffic");
   options
       .list("--replay", "FILE", target.files,
-            "send the requests of a log, plain or gzip, - for standard input, not of a pattern; "
+            "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
             "more FILEs may follow")
       .repeats();
   add_log_options(options, target);

@@ -411,12 +411,12 @@ const Command burst_command{
         "[connection] burst [options] [PATTERN]\n"
         "[connection] burst [options] --replay FILE...",
     .about =
-        "Sends the same traffic through one limiter after the other, and compares what\n"
-        "each allows within any one window with the limit. Time is virtual: a minute of\n"
-        "traffic takes no minute, and the same seed gives the same result; --clock real\n"
-        "sends each request when it is due, and measures how long it takes. The server is\n"
-        "one of its own: RLCTL_URL and the configuration name servers that are in use,\n"
-        "so only --url, -H, -p or -s on the command line leads traffic to another.",
+        "Sends the same traffic through one limiter after another, and compares the most\n"
+        "that each allows within any one window with the limit. Time is virtual: a minute\n"
+        "of traffic takes a moment, and the same seed gives the same result. With\n"
+        "--clock real, each request is sent when it is due, and timed. The server is a\n"
+        "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
+        "only --url, -H, -p or -s on the command line sends traffic to another server.",
     .epilogue = R"(
 Exit status:
   0  done

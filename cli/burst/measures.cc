@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <variant>
@@ -20,19 +21,31 @@ namespace {
 
 using std::chrono::microseconds;
 using traffic::Histogram;
+using traffic::Measured;
+using traffic::Minute;
+using traffic::RetryError;
 using traffic::Timing;
+using traffic::Worst;
 
 // --- The tables ----------------------------------------------------------------------------------
 
-/// The value of a measure; monostate where it is unknown.
+/// The value of a measure; monostate if it is unknown.
 using Value = std::variant<std::monostate, std::int64_t, double, bool>;
 
 template <typename Known>
+Value value_of(const Known& known) {
+  if constexpr (std::is_same_v<Known, microseconds>) {
+    return known.count();
+  } else {
+    return known;
+  }
+}
+template <typename Known>
 Value value_of(const std::optional<Known>& known) {
-  return known ? Value(*known) : Value();
+  return known ? value_of(*known) : Value();
 }
 
-/// The outputs that have a measure.
+/// The outputs that include a measure.
 enum Outputs : unsigned {
   kInJson = 1,
   kInCsv = 2,
@@ -46,18 +59,18 @@ struct Measure {
   std::string_view name;
   unsigned outputs = kInAll;
   Value (*of)(const BurstRun&) = nullptr;
-  Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the whole value
+  Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
 };
 
 /// Measures that belong together: in JSON an object of this name, in CSV and assertions a prefix.
-/// Without a name they stand by themselves.
+/// Without a name, neither.
 struct MeasureGroup {
   std::string_view name;
   std::span<const Measure> measures;
   bool needs_real_clock = false;
 };
 
-const traffic::Measured& measured(const BurstRun& run) {
+const Measured& measured(const BurstRun& run) {
   return run.outcome.measured;
 }
 
@@ -65,95 +78,91 @@ double as_double(std::int64_t number) {
   return static_cast<double>(number);
 }
 
-/// The value of something that needs at least one request.
+/// The value at the end of these members: of<&Measured::worst, &Worst::ratio>.
+template <auto... members>
+Value of(const BurstRun& run) {
+  return value_of((measured(run).*....*members));
+}
+
+/// A member of the worst minute, and of the timing, which a run may lack.
+template <auto member>
+Value of_minute(const BurstRun& run) {
+  const auto& minute = measured(run).worst_minute;
+  return minute ? value_of((*minute).*member) : Value();
+}
+template <auto member>
+Value of_timing(const BurstRun& run) {
+  const auto& timing = run.outcome.timing;
+  return timing ? value_of((*timing).*member) : Value();
+}
+
+/// A value that needs at least one request.
 Value of_requests(const BurstRun& run, double value) {
   return measured(run).sent > 0 ? Value(value) : Value();
 }
 
-/// The value of something that needs at least one allowed request.
-Value of_allowed(const BurstRun& run, microseconds time) {
-  return measured(run).worst.allowed > 0 ? Value(time.count()) : Value();
+/// A value that needs at least one allowed request.
+template <microseconds Worst::*time>
+Value of_allowed(const BurstRun& run) {
+  return measured(run).worst.allowed > 0 ? value_of(measured(run).worst.*time) : Value();
 }
 
 constexpr Measure kCountMeasures[] = {
     {"worst", kInAssert,
      [](const BurstRun& run) { return of_requests(run, measured(run).worst.ratio); }},
-    {"sent", kInAll, [](const BurstRun& run) { return Value(measured(run).sent); }},
-    {"allowed", kInAll, [](const BurstRun& run) { return Value(measured(run).allowed); }},
-    {"denied", kInAll, [](const BurstRun& run) { return Value(measured(run).denied); }},
+    {"sent", kInAll, of<&Measured::sent>},
+    {"allowed", kInAll, of<&Measured::allowed>},
+    {"denied", kInAll, of<&Measured::denied>},
     {"denied_share", kInAssert,
      [](const BurstRun& run) {
        return of_requests(run, as_double(measured(run).denied) / as_double(measured(run).sent));
      }},
-    {"keys", kInAll, [](const BurstRun& run) { return Value(measured(run).keys); }},
-    {"keys_denied", kInAll, [](const BurstRun& run) { return Value(measured(run).keys_denied); }},
+    {"keys", kInAll, of<&Measured::keys>},
+    {"keys_denied", kInAll, of<&Measured::keys_denied>},
 };
 
-// Where nothing was allowed there is no such time, which is null in JSON, but 0 in CSV.
+// If nothing was allowed, these times are null in JSON, but 0 in CSV.
 constexpr Measure kWorstMeasures[] = {
-    {"allowed", kInData, [](const BurstRun& run) { return Value(measured(run).worst.allowed); }},
-    {"ratio", kInData, [](const BurstRun& run) { return Value(measured(run).worst.ratio); }},
-    {"from_us", kInJson,
-     [](const BurstRun& run) { return of_allowed(run, measured(run).worst.from); }},
-    {"span_us", kInJson,
-     [](const BurstRun& run) { return of_allowed(run, measured(run).worst.span); }},
-    {"from_us", kInCsv,
-     [](const BurstRun& run) { return Value(measured(run).worst.from.count()); }},
-    {"span_us", kInCsv,
-     [](const BurstRun& run) { return Value(measured(run).worst.span.count()); }},
+    {"allowed", kInData, of<&Measured::worst, &Worst::allowed>},
+    {"ratio", kInData, of<&Measured::worst, &Worst::ratio>},
+    {"from_us", kInJson, of_allowed<&Worst::from>},
+    {"span_us", kInJson, of_allowed<&Worst::span>},
+    {"from_us", kInCsv, of<&Measured::worst, &Worst::from>},
+    {"span_us", kInCsv, of<&Measured::worst, &Worst::span>},
 };
 
 constexpr Measure kDenialMeasures[] = {
-    {"first_denial_us", kInData,
-     [](const BurstRun& run) {
-       const auto& first = measured(run).first_denial;
-       return first ? Value(first->count()) : Value();
-     }},
-    {"longest_shut_out_us", kInAll,
-     [](const BurstRun& run) { return Value(measured(run).longest_shut_out.count()); }},
-    {"longest_delay_us", kInJson | kInAssert,
-     [](const BurstRun& run) { return Value(measured(run).longest_delay.count()); }},
+    {"first_denial_us", kInData, of<&Measured::first_denial>},
+    {"longest_shut_out_us", kInAll, of<&Measured::longest_shut_out>},
+    {"longest_delay_us", kInJson | kInAssert, of<&Measured::longest_delay>},
 };
 
 constexpr Measure kRetryMeasures[] = {
-    {"compared", kInData,
-     [](const BurstRun& run) { return Value(measured(run).retry_error.compared); }},
-    {"broken", kInAll, [](const BurstRun& run) { return Value(measured(run).retry_error.broken); }},
-    {"too_early_us", kInJson,
-     [](const BurstRun& run) { return Value(measured(run).retry_error.too_early.count()); }},
-    {"too_late_us", kInJson,
-     [](const BurstRun& run) { return Value(measured(run).retry_error.too_late.count()); }},
+    {"compared", kInData, of<&Measured::retry_error, &RetryError::compared>},
+    {"broken", kInAll, of<&Measured::retry_error, &RetryError::broken>},
+    {"too_early_us", kInJson, of<&Measured::retry_error, &RetryError::too_early>},
+    {"too_late_us", kInJson, of<&Measured::retry_error, &RetryError::too_late>},
 };
 
-constexpr Measure kMemoryMeasures[] = {{"bytes_per_key", kInAll, [](const BurstRun& run) {
-                                          return value_of(run.outcome.bytes_per_key);
-                                        }}};
+constexpr Measure kMemoryMeasures[] = {
+    {"bytes_per_key", kInAll,
+     [](const BurstRun& run) { return value_of(run.outcome.bytes_per_key); }},
+};
 
-/// With three decimals: more are noise.
+/// With three decimals; further ones are noise.
 Value thousandths(double number) {
   return std::round(number * 1e3) / 1e3;
 }
 
-/// 0 is a rate that was not measured.
+/// A rate of 0 was not measured.
 Value rate_value(double per_second) {
   return per_second > 0 ? thousandths(per_second) : Value();
 }
 
-template <double Timing::*rate>
-Value rate_of(const BurstRun& run) {
-  const auto& timing = run.outcome.timing;
-  return timing ? Value((*timing).*rate) : Value();
-}
-
 constexpr Measure kServerMeasures[] = {
-    {"server_us_per_call", kInAll,
-     [](const BurstRun& run) {
-       const auto& timing = run.outcome.timing;
-       return timing ? value_of(timing->server_us_per_call) : Value();
-     },
-     thousandths},
-    {"offered_per_second", kInData, rate_of<&Timing::offered_per_second>, rate_value},
-    {"achieved_per_second", kInAll, rate_of<&Timing::achieved_per_second>, rate_value},
+    {"server_us_per_call", kInAll, of_timing<&Timing::server_us_per_call>, thousandths},
+    {"offered_per_second", kInData, of_timing<&Timing::offered_per_second>, rate_value},
+    {"achieved_per_second", kInAll, of_timing<&Timing::achieved_per_second>, rate_value},
     {"valid", kInData,
      [](const BurstRun& run) {
        const auto& timing = run.outcome.timing;
@@ -161,19 +170,10 @@ constexpr Measure kServerMeasures[] = {
      }},
 };
 
-template <std::int64_t (*of)(const traffic::Minute&)>
-Value of_worst_minute(const BurstRun& run) {
-  const auto& minute = measured(run).worst_minute;
-  return minute ? Value(of(*minute)) : Value();
-}
-
 constexpr Measure kMinuteMeasures[] = {
-    {"from_us", kInData, of_worst_minute<[](const traffic::Minute& minute) {
-       return static_cast<std::int64_t>(minute.from.count());
-     }>},
-    {"sent", kInData, of_worst_minute<[](const traffic::Minute& minute) { return minute.sent; }>},
-    {"denied", kInData,
-     of_worst_minute<[](const traffic::Minute& minute) { return minute.denied; }>},
+    {"from_us", kInData, of_minute<&Minute::from>},
+    {"sent", kInData, of_minute<&Minute::sent>},
+    {"denied", kInData, of_minute<&Minute::denied>},
 };
 
 constexpr MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
@@ -181,59 +181,66 @@ constexpr MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWo
     kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
     kMinuteGroup{"worst_minute", kMinuteMeasures};
 
-using TimesOf = const Histogram& (*)(const Timing&);
-
-/// The times that a run under the real clock takes.
+/// The times that are measured under the real clock.
 struct TimedSpan {
   std::string_view name;
-  TimesOf of;
+  Histogram Timing::*times;
 };
 constexpr TimedSpan kTimedSpans[] = {
-    {"service", [](const Timing& timing) -> const Histogram& { return timing.service; }},
-    {"response", [](const Timing& timing) -> const Histogram& { return timing.response; }},
-    {"lag", [](const Timing& timing) -> const Histogram& { return timing.lag; }},
-};
+    {"service", &Timing::service}, {"response", &Timing::response}, {"lag", &Timing::lag}};
 
-/// A number of ns about some times: a percentile, or what `ns` gives of at least one.
+/// A number about some times.
 struct TimeStatistic {
   std::string_view name;
   bool is_asserted = true;
-  double (*ns)(const Histogram&) = nullptr;
-  const Percentile* percentile = nullptr;
+  std::int64_t needs = 1;  ///< times
+  std::function<double(const Histogram&)> ns;
 
-  /// In µs, with three decimals at most; none where there are too few times.
+  /// In µs, with three decimals at most; none if there are too few times.
   [[nodiscard]] std::optional<double> of(const Histogram& times) const {
-    const auto as_us = [](double number) { return std::round(number) / 1e3; };
-    if (percentile == nullptr) {
-      return times.count() > 0 ? std::optional(as_us(ns(times))) : std::nullopt;
-    }
-    const auto value = times.percentile(percentile->percent);
-    return value ? std::optional(as_us(as_double(value->count()))) : std::nullopt;
-  }
-  [[nodiscard]] std::int64_t needs() const {
-    return percentile == nullptr ? 1 : percentile->needs();
+    if (times.count() < needs) return std::nullopt;
+    return std::round(ns(times)) / 1e3;
   }
 };
 
 const std::vector<TimeStatistic>& time_statistics() {
   static const auto kAll = [] {
     std::vector<TimeStatistic> rows{
-        {"min", false, [](const Histogram& times) { return as_double(times.min().count()); }}};
-    for (const auto& one : kPercentiles) rows.push_back({.name = one.name, .percentile = &one});
+        {"min", false, 1, [](const Histogram& times) { return as_double(times.min().count()); }}};
+    for (const auto& one : kPercentiles) {
+      rows.push_back({one.name, true, one.needs(), [percent = one.percent](const Histogram& times) {
+                        return as_double(times.percentile(percent)->count());
+                      }});
+    }
     rows.push_back(
-        {"max", true, [](const Histogram& times) { return as_double(times.max().count()); }});
-    rows.push_back({"mean", true, [](const Histogram& times) { return times.mean_ns(); }});
-    rows.push_back({"stdev", false, [](const Histogram& times) { return times.stdev_ns(); }});
+        {"max", true, 1, [](const Histogram& times) { return as_double(times.max().count()); }});
+    rows.push_back({"mean", true, 1, &Histogram::mean_ns});
+    rows.push_back({"stdev", false, 1, &Histogram::stdev_ns});
     return rows;
   }();
   return kAll;
 }
 
-/// Null where nothing of the kind is timed: in a closed loop nothing is due.
+/// Null if there are no such times: in a closed loop nothing is due.
 const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSpan& span) {
   if (!timing) return nullptr;
-  const bool needs_schedule = &span.of(*timing) != &timing->service;
-  return needs_schedule && timing->response.count() == 0 ? nullptr : &span.of(*timing);
+  const bool needs_schedule = span.times != &Timing::service;
+  return needs_schedule && timing->response.count() == 0 ? nullptr : &((*timing).*span.times);
+}
+
+/// A log leaves nothing to chance.
+std::optional<std::uint64_t> seed_of(const BurstReport& report) {
+  return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
+}
+
+std::string_view clock_name(const BurstReport& report) {
+  return report.plan.real ? "real" : "virtual";
+}
+std::optional<std::size_t> clients_of(const BurstReport& report) {
+  return report.plan.real ? std::optional(report.plan.real->clients) : std::nullopt;
+}
+std::optional<std::size_t> pipeline_of(const BurstReport& report) {
+  return report.plan.real ? report.plan.real->pipeline : std::nullopt;
 }
 
 // --- JSON ----------------------------------------------------------------------------------------
@@ -278,8 +285,9 @@ void write_times(JsonWriter& json, const std::optional<Timing>& timing) {
       continue;
     }
     json.begin_object().field("n", times->count());
-    for (const auto& statistic : time_statistics())
+    for (const auto& statistic : time_statistics()) {
       json.field(statistic.name, statistic.of(*times));
+    }
     json.end_object();
   }
   json.end_object();
@@ -367,17 +375,12 @@ void write_replay(JsonWriter& json, const replay::Recording* recording) {
 
 // --- CSV -----------------------------------------------------------------------------------------
 
-/// Nothing is left to chance in a log.
-std::optional<std::uint64_t> seed_of(const BurstReport& report) {
-  return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
-}
-
 /// A line of CSV.
 class CsvLine {
  public:
   explicit CsvLine(std::string& out) : out_(out) {}
 
-  /// In quotes only where it must be.
+  /// Quoted only if necessary.
   void add(std::string_view text) {
     if (!is_first_) out_ += ',';
     is_first_ = false;
@@ -452,17 +455,6 @@ void add_csv_times(CsvLine& line, const BurstRun& run) {
   }
 }
 
-/// The clock of a plan: its name, and under the real one what there is to it.
-struct ClockValues {
-  std::string_view name = "virtual";
-  std::optional<std::size_t> clients = {}, pipeline = {};
-};
-
-ClockValues clock_values(const BurstPlan& plan) {
-  if (!plan.real) return {};
-  return {.name = "real", .clients = plan.real->clients, .pipeline = plan.real->pipeline};
-}
-
 // --- Assertions ----------------------------------------------------------------------------------
 
 std::optional<double> as_number(const Value& value) {
@@ -480,16 +472,18 @@ void add_asserted(std::vector<BurstMeasure>& all, const MeasureGroup& group) {
   }
 }
 
-void add_asserted_times(std::vector<BurstMeasure>& all, TimesOf times, std::string_view prefix) {
+/// `times` gives the Histogram of a Timing.
+template <typename Times>
+void add_asserted_times(std::vector<BurstMeasure>& all, Times times, std::string_view prefix) {
   for (const auto& statistic : time_statistics()) {
     if (!statistic.is_asserted) continue;
     all.push_back({.name = full_name(prefix, fmt::format("{}_us", statistic.name)),
                    .of = [times, &statistic](const BurstRun& run) -> std::optional<double> {
                      const auto& timing = run.outcome.timing;
-                     return timing ? statistic.of(times(*timing)) : std::nullopt;
+                     return timing ? statistic.of(std::invoke(times, *timing)) : std::nullopt;
                    },
                    .needs_real_clock = true,
-                   .needs_answers = statistic.needs()});
+                   .needs_answers = statistic.needs});
   }
 }
 
@@ -542,7 +536,7 @@ double parse_value(std::string_view number, const std::string& text) {
                    std::string(kAssertExample));
 }
 
-/// What follows a run's name in a failure.
+/// What a failure says after the name of a run.
 std::string value_text(const BurstMeasure& measure, const BurstRun& run,
                        std::optional<double> value) {
   if (value) return fmt::format(" has {}", *value);
@@ -554,15 +548,30 @@ std::string value_text(const BurstMeasure& measure, const BurstRun& run,
   return " does not tell";
 }
 
+/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds. An unknown value
+/// does not hold, and without runs every value is unknown.
+std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
+  std::string values;
+  for (const auto& run : runs) {
+    const auto value = assertion.measure.of(run);
+    if (value && assertion.compare(*value, assertion.value)) continue;
+    if (!values.empty()) values += ", ";
+    values += run.name + value_text(assertion.measure, run, value);
+  }
+  if (values.empty() && !runs.empty()) return std::nullopt;
+  if (values.empty()) values = "nothing was run";
+  return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
+}
+
 }  // namespace
 
 void append_burst_json(std::string& out, const BurstReport& report) {
   const auto& plan = report.plan;
   const auto& limit = plan.limits.front();
-  const auto clock = clock_values(plan);
   JsonWriter json(out);
   json.begin_object().field("pattern", traffic_name(report)).field("seed", seed_of(report));
-  json.field("clock", clock.name).field("clients", clock.clients).field("pipeline", clock.pipeline);
+  json.field("clock", clock_name(report)).field("clients", clients_of(report));
+  json.field("pipeline", pipeline_of(report));
   json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
   for (const auto& one : plan.limits) {
     json.begin_object().field("limit", one.limit).field("window_us", one.window);
@@ -581,7 +590,6 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
   CsvLine names(out);
   add_csv_names(names);
   const auto& limit = report.plan.limits.front();
-  const auto clock = clock_values(report.plan);
   for (const auto& run : report.runs) {
     CsvLine line(out);
     line.add(traffic_name(report));
@@ -590,9 +598,9 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
     line.add(fmt::to_string(limit.window.count()));
     line.add(run.name);
     for (const auto* group : kBeforeClock) add_values(line, *group, run);
-    line.add(clock.name);
-    line.add(clock.clients);
-    line.add(clock.pipeline);
+    line.add(clock_name(report));
+    line.add(clients_of(report));
+    line.add(pipeline_of(report));
     add_values(line, kServerGroup, run);
     add_csv_times(line, run);
     add_values(line, kMinuteGroup, run);
@@ -602,7 +610,7 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
 
 void append_decision_json(std::string& out, std::string_view run, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  // A foreign script may leave these two open.
+  // A foreign script need not tell these two.
   const bool has_remaining = decision.remaining != limiter::kNotTold;
   const bool has_retry_after = has_remaining || decision.retry_after != limiter::kNever;
   JsonWriter json(out);
@@ -619,7 +627,7 @@ std::vector<BurstMeasure> burst_measures() {
   std::vector<BurstMeasure> all;
   for (const auto* group : kBeforeClock) add_asserted(all, *group);
   add_asserted_times(all, waited_for, "");
-  add_asserted_times(all, kTimedSpans[0].of, kTimedSpans[0].name);
+  add_asserted_times(all, &Timing::service, "service");
   add_asserted(all, kServerGroup);
   return all;
 }
@@ -656,19 +664,6 @@ Assertion parse_assertion(const std::string& text, bool real_clock,
   }
   const auto value = parse_value(trimmed(rest.substr(sign->sign.size())), text);
   return {.text = text, .measure = std::move(measure), .compare = sign->holds, .value = value};
-}
-
-std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
-  std::string values;
-  for (const auto& run : runs) {
-    const auto value = assertion.measure.of(run);
-    if (value && assertion.compare(*value, assertion.value)) continue;
-    if (!values.empty()) values += ", ";
-    values += run.name + value_text(assertion.measure, run, value);
-  }
-  if (values.empty() && !runs.empty()) return std::nullopt;
-  if (values.empty()) values = "nothing was run";
-  return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
 }
 
 std::vector<std::string> failures_of(std::span<const Assertion> assertions,

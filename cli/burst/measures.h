@@ -15,8 +15,8 @@
 
 namespace rlctl::cli {
 
-// The numbers of a report for programs: JSON, CSV and assertions. All of them are made from the
-// tables in measures.cc.
+// The numbers of a report for programs: JSON, CSV and assertions, all made from the tables in
+// measures.cc.
 
 /// One JSON object and a line end. Unknown values are null.
 void append_burst_json(std::string& out, const BurstReport& report);
@@ -31,7 +31,7 @@ void append_decision_json(std::string& out, std::string_view run, std::string_vi
 /// A number of a run that --assert can compare.
 struct BurstMeasure {
   std::string name;
-  std::function<std::optional<double>(const BurstRun&)> of;  ///< none where it is unknown
+  std::function<std::optional<double>(const BurstRun&)> of;  ///< none if it is unknown
   bool needs_real_clock = false;
   std::int64_t needs_answers = 0;  ///< with fewer it is unknown
 };
@@ -40,7 +40,7 @@ struct BurstMeasure {
 /// The measures of a search.
 [[nodiscard]] std::vector<BurstMeasure> search_measures();
 
-/// What --assert says must hold of every run: "worst<=1".
+/// What must hold for every run, by --assert: "worst<=1".
 struct Assertion {
   std::string text;  ///< as given
   BurstMeasure measure;
@@ -49,16 +49,13 @@ struct Assertion {
 };
 
 /// A name, < <= == != >= or >, and a number; blanks between them are allowed. Throws UsageError,
-/// also for a name that is not one of the measures, and for a measure of the real clock under the
+/// also if the name is not one of the measures, and for a measure of the real clock under the
 /// virtual one.
 [[nodiscard]] Assertion parse_assertion(const std::string& text, bool real_clock,
                                         const std::vector<BurstMeasure>& measures);
 
-/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none where it holds. An unknown value
-/// does not hold, and without runs every value is unknown.
-[[nodiscard]] std::optional<std::string> failure_of(const Assertion& assertion,
-                                                    std::span<const BurstRun> runs);
-/// The failures of all assertions.
+/// A message for each assertion that does not hold. An unknown value does not hold, and without
+/// runs every value is unknown.
 [[nodiscard]] std::vector<std::string> failures_of(std::span<const Assertion> assertions,
                                                    std::span<const BurstRun> runs);
 /// Writes the failures to stderr, and returns the status for them.

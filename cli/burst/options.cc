@@ -38,14 +38,15 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .repeats();
   options
       .list("--algorithm", "NAMES", target.algorithms,
-            "algorithms, separated by commas, or all (default: fixed-window,sliding-window-log)")
+            "algorithms to test, separated by commas, or all (default: "
+            "fixed-window,sliding-window-log)")
       .repeats();
   add_script_options(options, target.script);
   options
       .value("--burst", "NUMBER", target.burst,
              "requests that may come at once in algorithms with a burst (default: the limit)")
       .repeats();
-  options.flag("--model", target.model, "decide in this process, without a server: fast")
+  options.flag("--model", target.model, "decide in this process, without a server; fast")
       .excludes("--script", "a script runs on a server only")
       .excludes("--clock real", "there is no server to time")
       .excludes("--rate max", "there is no server to time")
@@ -56,14 +57,15 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .repeats();
   options.group("Traffic");
   auto& rate = options.value("--rate", "RATE", target.rate,
-                             "400/s, 24k/min, of what the pattern has (default: from the limit); "
-                             "max: as fast as the server answers");
+                             "rate of requests: 400/s, 24k/min, or max: as fast as the server "
+                             "answers (default: from the limit)");
   not_for_search(rate, kTimes);
   rate.excludes("--replay", "the log has the times", "--rate max ignores the times")
       .unless("--rate max")
       .repeats();
-  auto& duration = options.value("--duration", "TIME", target.duration,
-                                 "length (default: three windows; 10s with --rate max)");
+  auto& duration =
+      options.value("--duration", "TIME", target.duration,
+                    "how long the traffic lasts (default: three windows; 10s with --rate max)");
   not_for_search(duration, kTimes);
   duration.excludes("--replay", "the log has the times").unless("--rate max").repeats();
   auto& requests =
@@ -77,8 +79,9 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .list("--keys", "NUMBER", target.keys,
             "number of keys (default: 1); with --script, a key template (default: {key})")
       .repeats();
-  auto& skew = options.value("--key-skew", "NUMBER", target.key_skew,
-                             "ask for key n in proportion to 1/n^NUMBER (default: 0, all alike)");
+  auto& skew =
+      options.value("--key-skew", "NUMBER", target.key_skew,
+                    "request key n in proportion to 1/n^NUMBER (default: 0, all equally often)");
   not_for_search(skew, kOneKey);
   skew.excludes("--replay", "the log has the keys").repeats();
   options.value("--cost", "NUMBER", target.cost, "cost of each request (default: 1)")
@@ -90,12 +93,12 @@ void add_burst_options(Options& options, BurstOptions& target) {
   add_replay_options(options, target.replay);
   options.group("Clock");
   auto& clock = options.value("--clock", "CLOCK", target.clock,
-                              "virtual: no time passes; real: requests are sent when due, and "
-                              "timed (default: virtual)");
+                              "clock of the traffic: virtual or real; virtual takes no time, "
+                              "real sends each request when it is due (default: virtual)");
   not_for_search(clock, kNoRealTime);
   clock.unless("--clock virtual").repeats();
   auto& clients = options.value("--clients", "NUMBER", target.clients,
-                                "connections, under the real clock (default: 1; 50 with "
+                                "number of connections, under the real clock (default: 1; 50 with "
                                 "--rate max)");
   not_for_search(clients, kNoRealTime);
   clients.needs("--clock real", "the virtual clock uses one connection")
@@ -108,22 +111,24 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options.group("Adversary");
   options
       .value("--budget", "NUMBER", target.budget,
-             "requests to search with, against each limiter (default: 50000)")
+             "requests to try against each limiter (default: 50000)")
       .needs(kAdversary, kSearch)
       .repeats();
   options
       .value("--write", "FILE", target.write,
-             "write the schedule found as a log: time key cost; - for standard output")
+             "write the schedule that was found as a log; - for standard output")
       .needs(kAdversary, kSearch);
   options.group("Report");
   options.list("--assert", "EXPRESSION", target.assertions,
-               "exit with status 1 unless it holds for each algorithm: 'worst<=1', 'denied==0'");
+               "exit with status 1 unless this holds for each algorithm: 'worst<=1', 'denied==0'");
   not_for_search(
       options.value("--svg", "FILE", target.svg, "write the plot as SVG; - for standard output"),
       kTable);
-  not_for_search(options.value("--csv", "FILE", target.csv, "write a row for each algorithm"),
+  not_for_search(options.value("--csv", "FILE", target.csv,
+                               "write a row of CSV for each algorithm; - for standard output"),
                  kTable);
-  not_for_search(options.value("--jsonl", "FILE", target.jsonl, "write a line for each decision"),
+  not_for_search(options.value("--jsonl", "FILE", target.jsonl,
+                               "write a line of JSON for each decision; - for standard output"),
                  kTable);
   options.flag("-q,--quiet", target.quiet, "print no report, only set the exit status");
 }

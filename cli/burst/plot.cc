@@ -20,14 +20,14 @@ using Bins = std::vector<traffic::Timeline::Bin>;
 
 constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
 constexpr std::string_view kLimit = " limit";
-/// Wider pictures than this say no more.
+/// A wider picture would show no more.
 constexpr std::size_t kMostColumns = 200;
 constexpr std::size_t kFewestColumns = 10;
-/// Rows of a chart up to the limit, and above it at most.
+/// Rows of a chart up to the limit (fewer if there are many runs), and at most above it.
 constexpr int kRows = 2, kRowsOfMany = 1, kMostRowsAbove = 12;
 constexpr std::size_t kMany = 3;
 
-/// Filled eighths of a row that reaches from `bottom` to `top`: any of it shows.
+/// Filled eighths of a row that reaches from `bottom` to `top`; anything above `bottom` shows.
 std::size_t level_in(double value, double bottom, double top) {
   const auto share = (value - bottom) / (top - bottom);
   return static_cast<std::size_t>(
@@ -63,7 +63,7 @@ class Plot {
   BurstScale scale_;
   std::size_t gutter_ = kAllowed.size();
   TimeAxis axis_;
-  std::int64_t highest_ = 1;  ///< of all columns, what came in one
+  std::int64_t highest_ = 1;  ///< requests in a column, at most
   int rows_ = kRows;
 };
 
@@ -101,7 +101,7 @@ void Plot::line(std::string_view label, std::string_view side, const std::string
   out_.append(text).append("\n");
 }
 
-/// By how much a limit was broken; of which key, where there are several and room to say so.
+/// By how much a limit was exceeded; also the key, if there are several and the line has room.
 std::string Plot::broken_text(const BurstRun& run) const {
   const auto& worst = run.outcome.measured.worst;
   const auto text = [&](std::string_view of_key) {
@@ -125,7 +125,7 @@ void Plot::append_run(const BurstRun& run) {
   append_counts(columns_of(run, axis_));
 }
 
-/// What was allowed within the last window, in rows of a height that is a part of the limit.
+/// What was allowed within the last window; a row is a fixed part of the limit high.
 void Plot::append_chart(const std::vector<std::int64_t>& within) {
   if (within.empty()) return;
   const auto limit = static_cast<double>(scale_.limit);
@@ -135,7 +135,7 @@ void Plot::append_chart(const std::vector<std::int64_t>& within) {
       std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
   for (int row = above; row > 0; --row) {
     const auto bottom = limit + (row - 1) * height;
-    // A limiter that lets far too much pass does not make the picture as long as that.
+    // The highest row holds the rest, however much a limiter allows.
     const auto top = row == kMostRowsAbove ? std::max(most, bottom + height) : bottom + height;
     append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
                      Tone::kBad);
@@ -187,8 +187,8 @@ void Plot::append_axis() {
     const auto width = tick.text.size();
     const auto before = first ? 0 : last ? width - 1 : width / 2;
     const auto begin = column >= before ? column - before : 0;
-    const auto behind = last ? 0 : ticks.back().text.size() + 2;
-    if (!first && (begin < used + 2 || begin + width + behind > axis_.columns)) continue;
+    const auto after = last ? 0 : ticks.back().text.size() + 2;
+    if (!first && (begin < used + 2 || begin + width + after > axis_.columns)) continue;
     pad(labels, used, begin);
     labels += tick.text;
     used = begin + width;

@@ -16,10 +16,10 @@ using traffic::Histogram;
 using traffic::Timing;
 
 constexpr int kMostDecimals = 9;
-/// A window of fewer bins than this cannot be seen in them.
+/// Bins are too coarse for a window that has fewer than this many.
 constexpr std::int64_t kBinsOfWindow = 8;
 
-/// "p99 1.2 ms", or the longest where there are too few.
+/// "p99 1.2 ms", or the longest time if there are too few.
 std::string tail_text(const Histogram& histogram) {
   const auto p99 = histogram.percentile(kP99);
   return (p99 ? "p99 " : "at most ") + latency_text(p99.value_or(histogram.max()));
@@ -103,7 +103,7 @@ std::string rate_text(double per_second) {
 }
 
 std::optional<std::string> why_overloaded(const BurstRun& run) {
-  constexpr double kLongEnough = 1;  // seconds, beside which the last answers' time is little
+  constexpr double kLongEnough = 1;  // seconds: the time of the last answers hardly counts
   const auto& timing = run.outcome.timing;
   if (!timing || timing->seconds < kLongEnough) return std::nullopt;
   if (timing->achieved_per_second >= Timing::kKeptUp * timing->sent_per_second) return std::nullopt;
@@ -198,12 +198,12 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
     if (i >= in_window) sum -= bins[i - in_window].allowed;
     if (!show(i)) break;
   }
-  // What came last leaves the window, too; between the two nothing changes.
+  // The last units leave the window, too; until then nothing changes.
   for (auto i = std::max(in_window, bins.size()); i - in_window < bins.size(); ++i) {
     sum -= bins[i - in_window].allowed;
     if (!show(i)) break;
   }
-  // A column without a bin of its own shows what was left before it.
+  // A column without a bin of its own shows the sum before it.
   std::int64_t before = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i] == kNone) columns[i] = before;

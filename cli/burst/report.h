@@ -18,26 +18,26 @@
 
 namespace rlctl::cli {
 
-/// What a search has found besides the traffic under which most is allowed.
+/// What a search has found besides the traffic under which the most is allowed.
 struct SearchFindings {
   double most_stepping_back = 0;    ///< as a multiple of the limit
   std::int64_t wrongly_denied = 0;  ///< requests
 };
 
-/// What one limiter made of the traffic, with names where traffic::Outcome has numbers of keys.
-/// Names are data: whoever shows them escapes them.
+/// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
+/// Names are data, and must be escaped when they are shown.
 struct BurstRun {
-  std::string name = {};  ///< of the limiter: an algorithm's
+  std::string name = {};  ///< the limiter's
   traffic::Outcome outcome = {};
-  std::optional<SearchFindings> search = {};  ///< where the traffic is what a search has found
-  /// The origin of its times. Under the real clock one run follows the other, so each has its own:
-  /// when its traffic began, or the window before the edge that it surrounds. With a log, when the
-  /// first request came. Otherwise 0: all runs have the same times.
+  std::optional<SearchFindings> search = {};  ///< if the traffic is what a search has found
+  /// The origin of its times. Under the real clock the runs follow each other, so each has its own:
+  /// the beginning of its traffic, or of the window before the edge that the traffic surrounds.
+  /// With a log, the time of the first request. Otherwise 0: all runs have the same times.
   std::chrono::microseconds begin{0};
-  std::string worst_key = {};  ///< empty where nothing was allowed
+  std::string worst_key = {};  ///< empty if nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
   std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
-  std::optional<traffic::Suggestion> suggestion = {};  ///< where the plan asks for one
+  std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
 };
 
 /// The results of `rlctl burst`, for every form of output.
@@ -45,16 +45,16 @@ struct BurstReport {
   BurstPlan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
   std::vector<BurstRun> runs = {};                          ///< in the order of the candidates
-  bool interrupted =
-      false;            ///< the last run covers only the traffic's beginning, or some are missing
-  bool failed = false;  ///< an error interrupted it, not Ctrl-C
+  /// The last run covers only the beginning of the traffic, or some runs are missing.
+  bool interrupted = false;
+  bool failed = false;  ///< an error interrupted the report, not Ctrl-C
 };
 
-/// A command in lines that may be pasted together, of at most `columns` where possible: an option
-/// stays with its value.
+/// A command as lines to be pasted together, of at most `columns` if possible. An option stays on
+/// one line with its value.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
-/// "boundary"; "replay" where the traffic is a log's.
+/// "boundary", or "replay" for a log.
 [[nodiscard]] std::string_view traffic_name(const BurstReport& report);
 /// The number of keys in the traffic.
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
@@ -62,72 +62,72 @@ struct BurstReport {
 [[nodiscard]] std::string clock_text(const RealClock& clock);
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
-/// "2.00"; with more digits where these would make it 1 and it is not.
+/// "2.00"; with more digits if rounding to two would give 1 and the ratio is not 1.
 [[nodiscard]] std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
 [[nodiscard]] std::string rate_text(double per_second);
 
 // --- Times of a run under the real clock ---------------------------------------------------------
 
-/// The percentiles that are reported; a fixed list, so that reports can be compared.
+/// A percentile that is reported; the list is fixed, so that reports can be compared.
 struct Percentile {
   std::string_view name;   ///< in JSON, CSV and assertions
-  std::string_view title;  ///< as people write it
+  std::string_view title;  ///< in text
   double percent;
 
-  /// The fewest durations that give it, see Histogram::percentile().
+  /// The fewest durations that have it: see Histogram::percentile().
   [[nodiscard]] std::int64_t needs() const noexcept;
 };
 inline constexpr std::array kPercentiles{
     Percentile{"p50", "p50", 50}, Percentile{"p75", "p75", 75}, Percentile{"p90", "p90", 90},
     Percentile{"p95", "p95", 95}, Percentile{"p99", "p99", 99}, Percentile{"p99_9", "p99.9", 99.9}};
 
-/// The percentile of the lag by which a run is judged.
+/// The percentile that a run is judged by.
 inline constexpr double kP99 = 99;
 
-/// What a caller waits for: the response time; in a closed loop, where nothing is due, the service
-/// time.
+/// The time that a caller waits: the response time, or in a closed loop, in which nothing is due,
+/// the service time.
 [[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
 
-/// "fixed-window: the server answered 500/s of 1000/s: ..."; none where it kept up, or where the
-/// traffic was too short to tell.
+/// "fixed-window: the server answered 500/s of 1000/s, ..."; none if it kept up, or if the traffic
+/// was too short to tell.
 [[nodiscard]] std::optional<std::string> why_overloaded(const BurstRun& run);
 
-/// "fixed-window: the sender fell behind: ..."; none where the run is valid, or was not timed.
+/// "fixed-window: the sender fell behind: ..."; none if the run is valid or was not timed.
 [[nodiscard]] std::optional<std::string> why_invalid(const BurstRun& run);
 
 // --- Pictures ------------------------------------------------------------------------------------
 
-/// What all panels of a picture share.
+/// The scale that all panels of a picture share.
 struct BurstScale {
-  /// Of the traffic, as far as it was sent, from where each run begins: BurstRun::begin.
+  /// Of the traffic that was sent, relative to BurstRun::begin.
   std::chrono::microseconds begin{0}, end{0};
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
   std::int64_t limit = 1;               ///< units, of all keys together
-  std::int64_t most = 0;                ///< units within a window, at most
-  /// Whether what is allowed within a window is drawn. Not of a log with several keys: each asks as
-  /// it likes, so their sum says nothing about the limit of one key.
+  std::int64_t most = 0;                ///< the most units within a window
+  /// Whether the units allowed within a window are drawn. Not for a log with several keys: their
+  /// sum says nothing about the limit of one key.
   bool has_chart = true;
 };
 
 [[nodiscard]] BurstScale scale_of(const BurstReport& report);
 
-/// The axis of all runs, in at most so many columns.
+/// The axis of all runs, with at most this many columns.
 [[nodiscard]] TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns);
-/// The same in a run's own time.
+/// The same axis in a run's own time.
 [[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run);
 
 /// A run's requests in the columns of the axis of all runs.
 [[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run,
                                                              const TimeAxis& axis);
-/// The units that it allowed within the last window, in the same columns: see
-/// allowed_within_window(). Empty where they are not drawn.
+/// The units that a run allowed within the last window, in the same columns: see
+/// allowed_within_window(). Empty if they are not drawn.
 [[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
                                                          const BurstScale& scale);
 
-/// For each column the most requests that were allowed within one window ending there: what a limit
-/// is about. Counted in the timeline's bins, so that it is never more than what really was. Empty
-/// where bins are too coarse for the window.
+/// For each column the most units that were allowed within one window that ends there, which is
+/// what a limit bounds. Counted in the timeline's bins, so that it is never more than was really
+/// allowed. Empty if the bins are too coarse for the window.
 [[nodiscard]] std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
                                                               const TimeAxis& axis,
                                                               std::chrono::microseconds window);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <string_view>
@@ -15,18 +16,16 @@
 namespace rlctl::cli {
 namespace {
 
-using Bins = std::vector<traffic::Timeline::Bin>;
-
-// Everything in px, which a viewer scales. The style has no variables: not every viewer knows them.
+// In px, which a viewer scales. The style uses no variables: not every viewer supports them.
 constexpr double kWidth = 800, kLeft = 76, kRight = 780;
-constexpr double kHeader = 88;      ///< title, what was asked, legend
-constexpr double kNameHeight = 26;  ///< of an algorithm, above its panel
+constexpr double kHeader = 88;      ///< title, traffic, legend
+constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
 constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;  // beside the verdict
-/// Over the highest bar.
+/// Above the highest bar.
 constexpr double kHeadroom = 1.08;
 
 constexpr std::string_view kStyle = R"svg(<style>
@@ -66,27 +65,14 @@ constexpr std::string_view kStyle = R"svg(<style>
 </defs>
 )svg";
 
-/// What is text in XML. Control bytes, which XML has no place for, are escaped before.
+/// Text as XML writes it; control bytes, which XML cannot hold, are escaped as in a message.
 std::string xml(std::string_view text) {
-  std::string safe, out;
-  escape_message(safe, text);
-  for (const char c : safe) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
+  constexpr std::string_view kSpecial = "&<>\"";
+  constexpr std::array<std::string_view, 4> kEntities{"&amp;", "&lt;", "&gt;", "&quot;"};
+  std::string out;
+  for (const char c : escaped_message(text)) {
+    const auto special = kSpecial.find(c);
+    out += special == kSpecial.npos ? std::string_view(&c, 1) : kEntities[special];
   }
   return out;
 }
@@ -124,7 +110,7 @@ class Drawing {
   std::vector<Tick> ticks_;
   std::vector<std::string> caption_;
   double most_within_ = 1, most_at_once_ = 1;
-  double chart_height_ = 0;  ///< with what is below it; 0 where there is no chart
+  double chart_height_ = 0;  ///< with the space below it; 0 if there is no chart
   double panel_height_ = 0;
   double height_ = 0;
   std::string out_;
@@ -189,8 +175,9 @@ void Drawing::open() {
 void Drawing::header() {
   const auto& request = report_.plan.request;
   text(20, 28, "title", title());
-  if (report_.plan.real)
-    text(kRight, 28, "soft end", "real time, " + clock_text(*report_.plan.real));
+  if (const auto& real = report_.plan.real) {
+    text(kRight, 28, "soft end", "real time, " + clock_text(*real));
+  }
   std::string about(traffic_text(report_));
   if (report_.plan.pattern) about += fmt::format("; seed {}", request.seed);
   if (report_.recording) {

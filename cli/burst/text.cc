@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -26,6 +25,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 using traffic::Histogram;
+using traffic::Measured;
 using traffic::Suggestion;
 using traffic::Timing;
 
@@ -37,7 +37,7 @@ std::string shown_name(const BurstRun& run) {
   return escaped_message(run.name);
 }
 
-/// "2.770 %"; more than nothing never reads as nothing.
+/// "2.770 %"; a share that is not 0 never reads as 0.
 std::string percent_text(double share) {
   constexpr double kLeast = 0.001;
   const double percent = 100 * share;
@@ -45,26 +45,31 @@ std::string percent_text(double share) {
                                          : fmt::format("{:.3f} %", percent);
 }
 
-/// A table with a row for each run of a report, headed by its name.
+/// Adds a column; `cell` makes the text for each row.
+template <typename Rows, typename Cell>
+void add_column(Table& table, std::string_view title, const Rows& rows, const Cell& cell) {
+  Cells cells;
+  for (const auto& row : rows) cells.push_back(cell(row));
+  table.add(title, std::move(cells));
+}
+
+/// A table with a row for each run of a report. The first column holds their names.
 class BurstColumns {
  public:
-  /// `title` stands above the names. Both must outlive this.
-  BurstColumns(const BurstReport& report, const Look& look, std::string_view title = {})
-      : report_(report), look_(look) {
+  /// `title` stands above the names. The report must outlive this.
+  explicit BurstColumns(const BurstReport& report, std::string_view title = {})
+      : runs_(report.runs) {
     add(title, shown_name);
   }
 
-  /// A column; `cell` makes the text for a run.
-  void add(std::string_view title, const std::function<std::string(const BurstRun&)>& cell) {
-    std::vector<std::string> cells;
-    for (const auto& run : report_.runs) cells.push_back(cell(run));
-    table_.add(title, std::move(cells));
+  template <typename Cell>
+  void add(std::string_view title, const Cell& cell) {
+    add_column(table_, title, runs_, cell);
   }
-  void append(std::string& out) const { table_.append(out, look_); }
+  void append(std::string& out, const Look& look) const { table_.append(out, look); }
 
  private:
-  const BurstReport& report_;
-  const Look& look_;
+  const std::vector<BurstRun>& runs_;
   Table table_;
 };
 
@@ -79,9 +84,6 @@ std::string limits_text(const std::vector<limiter::Limit>& limits) {
   return out;
 }
 
-/// More files are summed up in one line.
-constexpr std::size_t kMostFiles = 8;
-
 std::string lines_text(const replay::LineCounts& counts) {
   auto text =
       fmt::format("{} in {}", counted(counts.requests, "request"), counted(counts.lines, "line"));
@@ -91,8 +93,7 @@ std::string lines_text(const replay::LineCounts& counts) {
 }
 
 void append_file(TextBlock& block, const replay::RecordedFile& file, std::string_view label) {
-  std::string name;
-  escape_message(name, replay::input_name(file.name));
+  const auto name = escaped_message(replay::input_name(file.name));
   if (file.format == nullptr) {
     block.row(label, name, "empty");
   } else {
@@ -101,6 +102,7 @@ void append_file(TextBlock& block, const replay::RecordedFile& file, std::string
 }
 
 void append_replay_rows(TextBlock& block, const replay::Recording& recording) {
+  constexpr std::size_t kMostFiles = 8;  // more are summed up on the last line
   const auto& files = recording.files();
   const auto shown = files.size() > kMostFiles ? kMostFiles - 1 : files.size();
   for (std::size_t i = 0; i < shown; ++i) append_file(block, files[i], i == 0 ? "replay" : "");
@@ -110,7 +112,7 @@ void append_replay_rows(TextBlock& block, const replay::Recording& recording) {
   block.row("from", instant_text(recording.first()), "to " + instant_text(recording.last()));
 }
 
-/// What is sent, and the limits.
+/// The traffic and the limits.
 void append_traffic(TextBlock& block, const BurstReport& report) {
   std::string about;
   if (report.recording) {
@@ -130,9 +132,7 @@ void append_traffic(TextBlock& block, const BurstReport& report) {
 void append_header(TextBlock& block, const BurstReport& report) {
   append_traffic(block, report);
   if (report.plan.script) {
-    std::string name;
-    escape_text(name, report.plan.script->name);
-    block.row("script", name, reading_text(*report.plan.script));
+    block.row("script", escaped_text(report.plan.script->name), reading_text(*report.plan.script));
   }
   if (report.plan.real) {
     block.row("clock", "real time", clock_text(*report.plan.real));
@@ -163,15 +163,16 @@ std::string retry_text(const BurstRun& run, const Look& look) {
 }
 
 void add_counts(BurstColumns& columns) {
-  columns.add("sent",
-              [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.sent); });
-  columns.add("allowed",
-              [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.allowed); });
-  columns.add("denied",
-              [](const BurstRun& run) { return fmt::to_string(run.outcome.measured.denied); });
+  const auto add = [&](std::string_view title, std::int64_t Measured::*count) {
+    columns.add(title, [count](const BurstRun& run) {
+      return fmt::to_string(run.outcome.measured.*count);
+    });
+  };
+  add("sent", &Measured::sent);
+  add("allowed", &Measured::allowed);
+  add("denied", &Measured::denied);
 }
 
-/// For a log, whose readers think in shares.
 void add_share(BurstColumns& columns) {
   columns.add("of all", [](const BurstRun& run) {
     const auto& measured = run.outcome.measured;
@@ -232,7 +233,7 @@ void add_denials(BurstColumns& columns, const BurstReport& report, const Look& l
   });
 }
 
-/// As monitoring shows it, by the clock.
+/// The worst minute of the clock, as monitoring shows it.
 void add_worst_minute(BurstColumns& columns) {
   constexpr std::string_view kSeconds = ":00Z";
   columns.add("worst minute", [kSeconds](const BurstRun& run) {
@@ -255,13 +256,13 @@ std::string_view origin_text(const BurstReport& report, const TimeAxis& axis) {
 void append_table(std::string& out, const BurstReport& report, const Look& look) {
   const auto scale = scale_of(report);
   const auto axis = axis_of(scale, 1);
-  BurstColumns columns(report, look);
+  BurstColumns columns(report);
   add_counts(columns);
   if (report.recording) add_share(columns);
   add_worst(columns, report, look, axis.origin);
   add_denials(columns, report, look, axis.origin);
   if (report.recording) add_worst_minute(columns);
-  columns.append(out);
+  columns.append(out, look);
   TextBlock block(out, look);
   const bool each_its_own = report.plan.real && report.runs.size() > 1;
   block.row("times", origin_text(report, axis),
@@ -269,46 +270,41 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
                          : instant_text(axis_of_run(axis, report.runs.front()).origin));
 }
 
-/// Which keys were denied most.
+/// The keys denied most.
 void append_top_denied(TextBlock& block, const BurstReport& report) {
   constexpr std::size_t kMostShown = 3;
   for (const auto& run : report.runs) {
     std::string text;
     for (std::size_t i = 0; i < std::min(kMostShown, run.top_denied.size()); ++i) {
-      if (!text.empty()) text += ", ";
-      escape_text(text, run.top_denied[i].first);
-      text += fmt::format(" ({})", run.top_denied[i].second);
+      const auto& [key, count] = run.top_denied[i];
+      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", escaped_text(key), count);
     }
     if (text.empty()) continue;
     block.row("denied", shown_name(run), "most: " + text);
   }
 }
 
-/// Of a log more of them, with their share: they are someone.
+/// The same for a log, whose keys are real clients: all of them, with their shares.
 void append_top_denied_table(std::string& out, const BurstReport& report, const Look& look) {
   for (const auto& run : report.runs) {
     if (run.top_denied.empty()) continue;
-    std::vector<std::string> keys, denied, shares;
-    for (const auto& [key, count] : run.top_denied) {
-      escape_text(keys.emplace_back(), key);
-      denied.push_back(fmt::to_string(count));
-      const auto all = static_cast<double>(run.outcome.measured.denied);
-      shares.push_back(fmt::format("{:.1f} %", 100 * static_cast<double>(count) / all));
-    }
+    const auto all = static_cast<double>(run.outcome.measured.denied);
     out += '\n';
     Table table;
-    table.add("denied most by " + shown_name(run), std::move(keys));
-    table.add("requests", std::move(denied));
-    table.add("of all denied", std::move(shares));
+    add_column(table, "denied most by " + shown_name(run), run.top_denied,
+               [](const auto& key) { return escaped_text(key.first); });
+    add_column(table, "requests", run.top_denied,
+               [](const auto& key) { return fmt::to_string(key.second); });
+    add_column(table, "of all denied", run.top_denied, [all](const auto& key) {
+      return fmt::format("{:.1f} %", 100 * static_cast<double>(key.second) / all);
+    });
     table.append(out, look);
   }
 }
 
 // --- How long it took ----------------------------------------------------------------------------
 
-using TimesOf = const Histogram& (*)(const Timing&);
-
-/// The others are for programs: more do not fit a line.
+/// The percentiles that fit on a line; the others are for programs.
 constexpr std::array<std::string_view, 4> kShown{"p50", "p90", "p99", "p99_9"};
 
 bool is_shown(const Percentile& percentile) {
@@ -323,9 +319,9 @@ std::string time_text(const std::optional<nanoseconds>& time) {
   return time ? latency_text(*time) : std::string(kNoValue);
 }
 
-/// A column; what was not timed has nothing to say.
-void add_timed(BurstColumns& columns, std::string_view title,
-               const std::function<std::string(const Timing&)>& value) {
+/// A column; a run that was not timed has no value.
+template <typename Text>
+void add_timed(BurstColumns& columns, std::string_view title, const Text& value) {
   columns.add(title, [&value](const BurstRun& run) {
     const auto& timing = run.outcome.timing;
     return timing ? value(*timing) : std::string(kNoValue);
@@ -333,24 +329,25 @@ void add_timed(BurstColumns& columns, std::string_view title,
 }
 
 void append_times(std::string& out, const BurstReport& report, const Look& look,
-                  std::string_view title, TimesOf times) {
-  BurstColumns columns(report, look, title);
+                  std::string_view title, Histogram Timing::*times) {
+  BurstColumns columns(report, title);
   add_timed(columns, "n",
-            [&](const Timing& timing) { return fmt::to_string(times(timing).count()); });
+            [&](const Timing& timing) { return fmt::to_string((timing.*times).count()); });
   for (const auto& percentile : kPercentiles) {
     if (!is_shown(percentile)) continue;
     add_timed(columns, percentile.title, [&](const Timing& timing) {
-      return time_text(times(timing).percentile(percentile.percent));
+      return time_text((timing.*times).percentile(percentile.percent));
     });
   }
   const auto known = [&](const Timing& timing, nanoseconds time) {
-    return times(timing).count() > 0 ? latency_text(time) : std::string(kNoValue);
+    return (timing.*times).count() > 0 ? latency_text(time) : std::string(kNoValue);
   };
   add_timed(columns, "max",
-            [&](const Timing& timing) { return known(timing, times(timing).max()); });
-  add_timed(columns, "mean",
-            [&](const Timing& timing) { return known(timing, rounded(times(timing).mean_ns())); });
-  columns.append(out);
+            [&](const Timing& timing) { return known(timing, (timing.*times).max()); });
+  add_timed(columns, "mean", [&](const Timing& timing) {
+    return known(timing, rounded((timing.*times).mean_ns()));
+  });
+  columns.append(out, look);
 }
 
 std::string server_text(const Timing& timing) {
@@ -358,9 +355,9 @@ std::string server_text(const Timing& timing) {
   return latency_text(rounded(*timing.server_us_per_call * 1e3));
 }
 
-/// What was sent and answered; on a schedule also whether that is what was to be.
+/// The rates; on a schedule also whether the sender kept up.
 void append_rates(std::string& out, const BurstReport& report, const Look& look) {
-  BurstColumns columns(report, look, "rates");
+  BurstColumns columns(report, "rates");
   const bool on_schedule = !report.plan.real->is_closed_loop();
   const auto rate = [](double per_second) {
     return per_second > 0 ? rate_text(per_second) : std::string(kNoValue);
@@ -379,10 +376,10 @@ void append_rates(std::string& out, const BurstReport& report, const Look& look)
                    look.colour);
     });
   }
-  columns.append(out);
+  columns.append(out, look);
 }
 
-/// How many answers the percentiles need that some run could not tell; empty where all could.
+/// How many answers the percentiles need that some run lacks; empty if no run lacks any.
 std::string needs_text(const BurstReport& report) {
   std::string text;
   for (const auto& percentile : kPercentiles) {
@@ -410,12 +407,10 @@ void append_words(std::string& out, const BurstReport& report, const Look& look)
 
 void append_burst_times(std::string& out, const BurstReport& report, const Look& look) {
   if (!report.plan.real->is_closed_loop()) {
-    append_times(out, report, look, "response time",
-                 [](const Timing& timing) -> const Histogram& { return timing.response; });
+    append_times(out, report, look, "response time", &Timing::response);
     out += '\n';
   }
-  append_times(out, report, look, "service time",
-               [](const Timing& timing) -> const Histogram& { return timing.service; });
+  append_times(out, report, look, "service time", &Timing::service);
   out += '\n';
   append_rates(out, report, look);
   append_words(out, report, look);
@@ -440,7 +435,7 @@ void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstR
   block.row("suggested", "no limit", text);
 }
 
-/// Where few clients cause all denials, a share of clients may have been meant.
+/// If few clients cause all denials, a share of the clients may have been meant.
 void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstReport& report) {
   constexpr std::int64_t kFew = 100;  // one key in this many
   if (!suggestion.chosen || report.plan.suggest->of_keys) return;
@@ -452,7 +447,7 @@ void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstRep
             "keys are counted by --suggest 1%keys");
 }
 
-/// One line for each, to choose from.
+/// A line for each limiter, to choose from.
 void append_summary(std::string& out, const BurstReport& report, const Look& look) {
   std::vector<std::string> names, limits, shares, keys;
   for (const auto& run : report.runs) {
@@ -475,22 +470,20 @@ void append_summary(std::string& out, const BurstReport& report, const Look& loo
 
 void append_tried(std::string& out, const Suggestion& suggestion, const BurstReport& report,
                   const BurstRun& run, const Look& look) {
-  std::vector<std::string> limits, denied, shares, keys;
-  for (std::size_t i = 0; i < suggestion.tried.size(); ++i) {
-    const auto& tried = suggestion.tried[i];
-    const bool chosen = suggestion.chosen == i;
-    limits.push_back(toned((chosen ? "* " : "  ") + limit_text(tried.limit, report),
-                           chosen ? Tone::kGood : Tone::kPlain, look.colour));
-    denied.push_back(fmt::to_string(tried.denied));
-    shares.push_back(percent_text(tried.share(false)));
-    keys.push_back(fmt::format("{} of {}  {}", tried.keys_denied, tried.keys,
-                               percent_text(tried.share(true))));
-  }
+  const auto& all = suggestion.tried;
   Table table;
-  table.add(shown_name(run), std::move(limits));
-  table.add("denied", std::move(denied));
-  table.add("of all", std::move(shares));
-  table.add("keys denied", std::move(keys));
+  add_column(table, shown_name(run), all, [&](const auto& tried) {
+    const bool chosen = suggestion.chosen && &tried == &all[*suggestion.chosen];
+    return toned((chosen ? "* " : "  ") + limit_text(tried.limit, report),
+                 chosen ? Tone::kGood : Tone::kPlain, look.colour);
+  });
+  add_column(table, "denied", all, [](const auto& tried) { return fmt::to_string(tried.denied); });
+  add_column(table, "of all", all,
+             [](const auto& tried) { return percent_text(tried.share(false)); });
+  add_column(table, "keys denied", all, [](const auto& tried) {
+    return fmt::format("{} of {}  {}", tried.keys_denied, tried.keys,
+                       percent_text(tried.share(true)));
+  });
   table.append(out, look);
 }
 
@@ -519,12 +512,10 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
   out += '\n';
   if (!report.runs.empty()) {
     append_table(out, report, look);
-    if (traffic_keys(report) > 1) {
-      if (report.recording) {
-        append_top_denied_table(out, report, look);
-      } else {
-        append_top_denied(block, report);
-      }
+    if (traffic_keys(report) > 1 && report.recording) {
+      append_top_denied_table(out, report, look);
+    } else if (traffic_keys(report) > 1) {
+      append_top_denied(block, report);
     }
     out += '\n';
     if (report.plan.real) {
