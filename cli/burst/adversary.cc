@@ -378,8 +378,46 @@ class AdversarySession {
   }
 
  private:
-  [[nodiscard]] adversary::SearchResult search(adversary::Trial& trial, const AdversaryRun& run);
-  [[nodiscard]] adversary::SearchResult search_script(const AdversaryRun& run);
+  [[nodiscard]] adversary::SearchResult search(adversary::Trial& trial, const AdversaryRun& run) {
+    const auto done = static_cast<double>(report_.runs.size());
+    const auto runs = static_cast<double>(plan_.candidates.size());
+    const auto on_progress = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
+      const auto share = static_cast<double>(asked) / static_cast<double>(of);
+      progress_.update(
+          (done + std::min(share, 1.0)) / runs,
+          fmt::format("{} requests; {}: {} within a window", static_cast<std::int64_t>(runs) * of,
+                      name_of(*run.candidate), worst));
+    };
+    return adversary::search(trial,
+                             {.limit = report_.limit(),
+                              .cost = plan_.request.cost,
+                              .budget = *plan_.adversary_budget,
+                              .seed = plan_.request.seed,
+                              .base = report_.base,
+                              .tick = run.tick()},
+                             invocation_.interrupt, on_progress);
+  }
+
+  [[nodiscard]] adversary::SearchResult search_script(const AdversaryRun& run) {
+    using State = adversary::Preconditions::State;
+    constexpr microseconds kTolerance{20'000};
+    const auto& candidate = *run.candidate;
+    const adversary::TrialKeys keys;
+    const auto prefix = server_->next_prefix();
+    const auto script = traffic::make_script(candidate, keys, prefix);
+    const Cleaning cleaning(*server_, candidate, *script);
+    auto& connection = server_->connections(1).front();
+    // The bundled scripts keep all of their state in their KEYS.
+    adversary::Preconditions preconditions;
+    if (candidate.foreign) {
+      preconditions = {.state = server_->is_private() ? State::kOwnServer : State::kUnderPrefix,
+                       .ttl_tolerance = std::min(kTolerance, plan_.limits.front().window / 10),
+                       .prefix = prefix};
+    }
+    adversary::ScriptTrial trial(connection, *script, plan_.request.cost, preconditions);
+    return search(trial, run);
+  }
+
   [[nodiscard]] adversary::SearchResult search_model(const AdversaryRun& run) {
     adversary::ModelTrial trial(*run.candidate, plan_.request.cost);
     return search(trial, run);
@@ -391,46 +429,6 @@ class AdversarySession {
   Progress progress_;
   std::unique_ptr<BurstServer> server_;  ///< null if the models decide
 };
-
-adversary::SearchResult AdversarySession::search(adversary::Trial& trial, const AdversaryRun& run) {
-  const auto done = static_cast<double>(report_.runs.size());
-  const auto runs = static_cast<double>(plan_.candidates.size());
-  const auto on_progress = [&](std::int64_t asked, std::int64_t of, std::int64_t worst) {
-    const auto share = static_cast<double>(asked) / static_cast<double>(of);
-    progress_.update(
-        (done + std::min(share, 1.0)) / runs,
-        fmt::format("{} requests; {}: {} within a window", static_cast<std::int64_t>(runs) * of,
-                    name_of(*run.candidate), worst));
-  };
-  return adversary::search(trial,
-                           {.limit = report_.limit(),
-                            .cost = plan_.request.cost,
-                            .budget = *plan_.adversary_budget,
-                            .seed = plan_.request.seed,
-                            .base = report_.base,
-                            .tick = run.tick()},
-                           invocation_.interrupt, on_progress);
-}
-
-adversary::SearchResult AdversarySession::search_script(const AdversaryRun& run) {
-  using State = adversary::Preconditions::State;
-  constexpr microseconds kTolerance{20'000};
-  const auto& candidate = *run.candidate;
-  const adversary::TrialKeys keys;
-  const auto prefix = server_->next_prefix();
-  const auto script = traffic::make_script(candidate, keys, prefix);
-  const Cleaning cleaning(*server_, candidate, *script);
-  auto& connection = server_->connections(1).front();
-  // The bundled scripts keep all of their state in their KEYS.
-  adversary::Preconditions preconditions;
-  if (candidate.foreign) {
-    preconditions = {.state = server_->is_private() ? State::kOwnServer : State::kUnderPrefix,
-                     .ttl_tolerance = std::min(kTolerance, plan_.limits.front().window / 10),
-                     .prefix = prefix};
-  }
-  adversary::ScriptTrial trial(connection, *script, plan_.request.cost, preconditions);
-  return search(trial, run);
-}
 
 Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocation& invocation) {
   if (options.write && plan.candidates.size() > 1) {

@@ -177,10 +177,70 @@ class Session {
     if (plan_.model) return std::make_unique<traffic::ModelDecider>(candidate);
     return std::make_unique<ScriptRun>(*server_, candidate, traffic);
   }
-  traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic);
-  BurstRun run_virtual(std::size_t number);
-  BurstRun run_real(std::size_t number);
-  void suggest();
+
+  traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic) {
+    if (!on_decision_) return {};
+    return [this, &name, &traffic](const traffic::Arrival& arrival,
+                                   const limiter::Decision& decision) {
+      on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
+    };
+  }
+
+  BurstRun run_virtual(std::size_t number) {
+    const auto& candidate = plan_.candidates[number];
+    const std::string name(name_of(candidate));
+    const auto [traffic, begin] = virtual_traffic(plan_, recording_);
+    const auto decider = decider_for(candidate, *traffic);
+    auto outcome = traffic::run_virtually(
+        *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision_of(name, *traffic),
+        [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });
+    progress_.clear();  // cleaning up may write a warning
+    auto result = with_names(name, std::move(outcome), *traffic);
+    result.begin = begin;
+    return result;
+  }
+
+  BurstRun run_real(std::size_t number) {
+    const auto& candidate = plan_.candidates[number];
+    const std::string name(name_of(candidate));
+    const auto connections = server_->connections(plan_.real->clients);
+    const auto [traffic, begin] =
+        traffic_soon(plan_, recording_, round_trip_of(connections.front()));
+    const auto script = make_script(candidate, *traffic, server_->next_prefix());
+    const Cleaning cleaning(*server_, candidate, *script);
+    const traffic::RealRun run{
+        .script = script.get(),
+        .connections = connections,
+        .limits = candidate.limits,
+        .timeout = server_->timeout(),
+        .interrupt = &invocation_.interrupt,
+        .on_decision = on_decision_of(name, *traffic),
+        .on_progress = [&, size = traffic->size()](const traffic::RealProgress& progress) {
+          progress_.update(number, name, size, progress);
+        }};
+    auto outcome =
+        plan_.real->is_closed_loop()
+            ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
+            : traffic::run_on_schedule(*traffic, run);
+    progress_.clear();  // cleaning up may write a warning
+    auto result = with_names(name, std::move(outcome), *traffic);
+    result.begin = plan_.real->is_closed_loop() ? result.outcome.timeline.begin() : begin;
+    return result;
+  }
+
+  /// Ctrl-C ends the suggestions; the runs remain.
+  void suggest() {
+    for (std::size_t i = 0; i < report_.runs.size(); ++i) {
+      auto& run = report_.runs[i];
+      const auto& candidate = plan_.candidates[i];
+      run.burst = candidate.limits.front().burst;
+      run.suggestion = traffic::suggest_limit(
+          [this] { return virtual_traffic(plan_, recording_).traffic; }, candidate, *plan_.suggest,
+          invocation_.interrupt,
+          [&](double share, std::int64_t limit) { progress_.suggest(i, run.name, share, limit); });
+    }
+    progress_.clear();
+  }
 
   BurstReport& report_;
   const BurstPlan& plan_;
@@ -190,70 +250,6 @@ class Session {
   const OnBurstDecision& on_decision_;
   std::unique_ptr<BurstServer> server_;
 };
-
-traffic::OnDecision Session::on_decision_of(const std::string& name,
-                                            const traffic::Traffic& traffic) {
-  if (!on_decision_) return {};
-  return
-      [this, &name, &traffic](const traffic::Arrival& arrival, const limiter::Decision& decision) {
-        on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
-      };
-}
-
-BurstRun Session::run_virtual(std::size_t number) {
-  const auto& candidate = plan_.candidates[number];
-  const std::string name(name_of(candidate));
-  const auto [traffic, begin] = virtual_traffic(plan_, recording_);
-  const auto decider = decider_for(candidate, *traffic);
-  auto outcome = traffic::run_virtually(
-      *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision_of(name, *traffic),
-      [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });
-  progress_.clear();  // cleaning up may write a warning
-  auto result = with_names(name, std::move(outcome), *traffic);
-  result.begin = begin;
-  return result;
-}
-
-BurstRun Session::run_real(std::size_t number) {
-  const auto& candidate = plan_.candidates[number];
-  const std::string name(name_of(candidate));
-  const auto connections = server_->connections(plan_.real->clients);
-  const auto [traffic, begin] = traffic_soon(plan_, recording_, round_trip_of(connections.front()));
-  const auto script = make_script(candidate, *traffic, server_->next_prefix());
-  const Cleaning cleaning(*server_, candidate, *script);
-  const traffic::RealRun run{
-      .script = script.get(),
-      .connections = connections,
-      .limits = candidate.limits,
-      .timeout = server_->timeout(),
-      .interrupt = &invocation_.interrupt,
-      .on_decision = on_decision_of(name, *traffic),
-      .on_progress = [&, size = traffic->size()](const traffic::RealProgress& progress) {
-        progress_.update(number, name, size, progress);
-      }};
-  auto outcome =
-      plan_.real->is_closed_loop()
-          ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
-          : traffic::run_on_schedule(*traffic, run);
-  progress_.clear();  // cleaning up may write a warning
-  auto result = with_names(name, std::move(outcome), *traffic);
-  result.begin = plan_.real->is_closed_loop() ? result.outcome.timeline.begin() : begin;
-  return result;
-}
-
-/// Ctrl-C ends the suggestions; the runs remain.
-void Session::suggest() {
-  for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-    auto& run = report_.runs[i];
-    const auto& candidate = plan_.candidates[i];
-    run.burst = candidate.limits.front().burst;
-    run.suggestion = traffic::suggest_limit(
-        [this] { return virtual_traffic(plan_, recording_).traffic; }, candidate, *plan_.suggest,
-        invocation_.interrupt,
-        [&](double share, std::int64_t limit) { progress_.suggest(i, run.name, share, limit); });
-  }
-  progress_.clear();
-}
 
 /// Reads the plan's log, and warns of lines that cannot be read; null if the plan has no log.
 /// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not take a
@@ -297,55 +293,50 @@ class Reporting {
   }
 
   /// For a Session; empty if no decisions are wanted.
-  OnBurstDecision on_decision();
+  OnBurstDecision on_decision() {
+    if (!jsonl_.is_wanted()) return {};
+    return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
+                  const limiter::Decision& decision) {
+      append_decision_json(decisions_, run, key, arrival, decision);
+      write_decisions(kPiece);
+    };
+  }
+
   /// Writes everything; of an interrupted report only the text or the JSON, since the files could
   /// not say that it was interrupted.
-  void finish(const BurstReport& report);
+  void finish(const BurstReport& report) {
+    write_decisions(0);
+    if (!report.interrupted) {
+      jsonl_.commit();
+      std::string csv;
+      append_burst_csv(csv, report);
+      csv_.write(csv);
+      csv_.commit();
+      if (svg_.is_wanted()) svg_.write(burst_svg(report));
+      svg_.commit();
+    }
+    if (quiet_) return;
+    auto& out = invocation_.out;
+    if (invocation_.json) {
+      append_burst_json(out.buffer(), report);
+    } else {
+      append_burst_text(out.buffer(), report, look_of(out.fd()));
+    }
+    out.flush();
+  }
 
  private:
-  void write_decisions(std::size_t more_than);
+  void write_decisions(std::size_t more_than) {
+    if (decisions_.size() <= more_than) return;
+    jsonl_.write(decisions_);
+    decisions_.clear();
+  }
 
   bool quiet_;
   Invocation& invocation_;
   Destination svg_, csv_, jsonl_;
   std::string decisions_;
 };
-
-OnBurstDecision Reporting::on_decision() {
-  if (!jsonl_.is_wanted()) return {};
-  return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
-                const limiter::Decision& decision) {
-    append_decision_json(decisions_, run, key, arrival, decision);
-    write_decisions(kPiece);
-  };
-}
-
-void Reporting::write_decisions(std::size_t more_than) {
-  if (decisions_.size() <= more_than) return;
-  jsonl_.write(decisions_);
-  decisions_.clear();
-}
-
-void Reporting::finish(const BurstReport& report) {
-  write_decisions(0);
-  if (!report.interrupted) {
-    jsonl_.commit();
-    std::string csv;
-    append_burst_csv(csv, report);
-    csv_.write(csv);
-    csv_.commit();
-    if (svg_.is_wanted()) svg_.write(burst_svg(report));
-    svg_.commit();
-  }
-  if (quiet_) return;
-  auto& out = invocation_.out;
-  if (invocation_.json) {
-    append_burst_json(out.buffer(), report);
-  } else {
-    append_burst_text(out.buffer(), report, look_of(out.fd()));
-  }
-  out.flush();
-}
 
 /// The measures of a run in which the sender fell behind are not reliable, so no assertion holds.
 std::vector<std::string> failures(const std::vector<Assertion>& assertions,

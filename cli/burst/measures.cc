@@ -233,9 +233,6 @@ std::optional<std::uint64_t> seed_of(const BurstReport& report) {
   return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
 }
 
-std::string_view clock_name(const BurstReport& report) {
-  return report.plan.real ? "real" : "virtual";
-}
 std::optional<std::size_t> clients_of(const BurstReport& report) {
   return report.plan.real ? std::optional(report.plan.real->clients) : std::nullopt;
 }
@@ -344,12 +341,9 @@ void write_run(JsonWriter& json, const BurstReport& report, const BurstRun& run)
 
 void write_file(JsonWriter& json, const replay::RecordedFile& file) {
   const auto& counts = file.counts;
-  json.begin_object().field("name", file.name).name("format");
-  if (file.format == nullptr) {
-    json.null();
-  } else {
-    json.value(file.format->name);
-  }
+  const auto* format = file.format;
+  json.begin_object().field("name", file.name);
+  json.field("format", format != nullptr ? std::optional(format->name) : std::nullopt);
   json.field("lines", counts.lines).field("requests", counts.requests).field("bad", counts.bad);
   json.field("blank", counts.blank).field("other", counts.other).end_object();
 }
@@ -570,7 +564,7 @@ void append_burst_json(std::string& out, const BurstReport& report) {
   const auto& limit = plan.limits.front();
   JsonWriter json(out);
   json.begin_object().field("pattern", traffic_name(report)).field("seed", seed_of(report));
-  json.field("clock", clock_name(report)).field("clients", clients_of(report));
+  json.field("clock", report.plan.real ? "real" : "virtual").field("clients", clients_of(report));
   json.field("pipeline", pipeline_of(report));
   json.field("limit", limit.limit).field("window_us", limit.window).name("limits").begin_array();
   for (const auto& one : plan.limits) {
@@ -598,7 +592,7 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
     line.add(fmt::to_string(limit.window.count()));
     line.add(run.name);
     for (const auto* group : kBeforeClock) add_values(line, *group, run);
-    line.add(clock_name(report));
+    line.add(report.plan.real ? "real" : "virtual");
     line.add(clients_of(report));
     line.add(pipeline_of(report));
     add_values(line, kServerGroup, run);

@@ -130,11 +130,6 @@ std::int64_t parse_budget(const BurstOptions& options) {
 
 // --- The traffic and the limiters ----------------------------------------------------------------
 
-const traffic::Pattern& default_pattern(const std::optional<RealClock>& clock) {
-  if (clock && clock->is_closed_loop()) return *traffic::find_pattern(kSteady);
-  return traffic::patterns().front();
-}
-
 /// What an operand that is not a pattern probably meant; empty if unknown.
 std::string hint_for(const std::string& operand) {
   if (operand.ends_with(".lua")) return "run a script with --script " + operand;
@@ -149,9 +144,12 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                          ": the second is " + in_quotes(operands[1]),
                      hint_for(operands[1]));
   }
-  if (operands.empty()) return default_pattern(clock);
+  const bool is_closed_loop = clock && clock->is_closed_loop();
+  if (operands.empty()) {
+    return is_closed_loop ? *traffic::find_pattern(kSteady) : traffic::patterns().front();
+  }
   if (const auto* pattern = traffic::find_pattern(operands[0])) {
-    if (!clock || !clock->is_closed_loop() || pattern->name == kSteady) return *pattern;
+    if (!is_closed_loop || pattern->name == kSteady) return *pattern;
     throw UsageError(fmt::format("patterns do not apply to --rate max: unexpected argument '{}'",
                                  pattern->name));
   }

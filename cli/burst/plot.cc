@@ -38,20 +38,133 @@ class Plot {
  public:
   Plot(std::string& out, const BurstReport& report, const Look& look);
 
-  void append();
+  void append() {
+    for (const auto& run : report_.runs) {
+      if (&run != &report_.runs.front()) out_ += '\n';
+      append_run(run);
+    }
+    append_axis();
+    append_notes();
+  }
 
  private:
-  [[nodiscard]] std::string broken_text(const BurstRun& run) const;
-  void append_run(const BurstRun& run);
-  void append_chart(const std::vector<std::int64_t>& within);
-  void append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
-                        std::string_view label, Tone tone);
-  void append_limit();
-  void append_counts(const Bins& bins);
-  void append_axis();
-  void append_notes();
+  /// By how much a limit was exceeded; also the key, if there are several and the line has room.
+  [[nodiscard]] std::string broken_text(const BurstRun& run) const {
+    const auto& worst = run.outcome.measured.worst;
+    const auto text = [&](std::string_view of_key) {
+      return fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio), glyphs_.times,
+                         of_key, span_text(worst.span));
+    };
+    const auto with_key = text(" of key " + escaped_message(run.worst_key));
+    const bool says_key = traffic_keys(report_) > 1 && display_width(with_key) + 2 <= look_.columns;
+    return says_key ? with_key : text("");
+  }
 
-  void line(std::string_view label, std::string_view side, const std::string& text);
+  void append_run(const BurstRun& run) {
+    const auto& worst = run.outcome.measured.worst;
+    const bool broken = worst.ratio > 1;
+    const auto verdict = broken ? broken_text(run) : std::string("never above the limit");
+    const auto name = escaped_message(run.name);
+    const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
+    out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
+    out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
+    append_chart(within_window_of(run, axis_, scale_));
+    append_counts(columns_of(run, axis_));
+  }
+
+  /// What was allowed within the last window; a row is a fixed part of the limit high.
+  void append_chart(const std::vector<std::int64_t>& within) {
+    if (within.empty()) return;
+    const auto limit = static_cast<double>(scale_.limit);
+    const auto height = limit / rows_;
+    const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
+    const int above =
+        std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
+    for (int row = above; row > 0; --row) {
+      const auto bottom = limit + (row - 1) * height;
+      // The highest row holds the rest, however much a limiter allows.
+      const auto top = row == kMostRowsAbove ? std::max(most, bottom + height) : bottom + height;
+      append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
+                       Tone::kBad);
+    }
+    append_limit();
+    for (int row = rows_; row > 0; --row) {
+      append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain);
+    }
+  }
+
+  void append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
+                        std::string_view label, Tone row_tone) {
+    std::string text;
+    for (const auto count : within) {
+      text += glyphs_.heights[level_in(static_cast<double>(count), bottom, top)];
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    line(label, glyphs_.side, tone(text, row_tone));
+  }
+
+  void append_limit() {
+    std::string text;
+    for (std::size_t i = kLimit.size(); i < axis_.columns; ++i) text += glyphs_.line;
+    line(std::to_string(scale_.limit), glyphs_.crossing, tone(text.append(kLimit), Tone::kWarning));
+  }
+
+  void append_counts(const Bins& bins) {
+    std::string allowed, denied;
+    const auto level = [this](std::int64_t count) {
+      return level_in(static_cast<double>(count), 0, static_cast<double>(highest_));
+    };
+    for (const auto& bin : bins) {
+      allowed += bin.allowed == 0 ? glyphs_.nothing : glyphs_.heights[level(bin.allowed)];
+      denied += glyphs_.denied[level(bin.denied)];
+    }
+    line(kAllowed, glyphs_.side, tone(allowed, Tone::kGood));
+    line(kDenied, glyphs_.side, tone(denied, Tone::kBad));
+  }
+
+  void append_axis() {
+    const auto ticks = ticks_of(axis_, scale_.window);
+    std::vector<std::string_view> marks(axis_.columns, glyphs_.line);
+    std::string labels;
+    std::size_t used = 0;
+    for (const auto& tick : ticks) {
+      const bool first = &tick == &ticks.front(), last = &tick == &ticks.back();
+      const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
+      if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
+      const auto width = tick.text.size();
+      const auto before = first ? 0 : last ? width - 1 : width / 2;
+      const auto begin = column >= before ? column - before : 0;
+      const auto after = last ? 0 : ticks.back().text.size() + 2;
+      if (!first && (begin < used + 2 || begin + width + after > axis_.columns)) continue;
+      pad(labels, used, begin);
+      labels += tick.text;
+      used = begin + width;
+    }
+    std::string axis;
+    for (const auto mark : marks) axis += mark;
+    line("", glyphs_.corner, tone(axis, Tone::kDim));
+    line("", " ", labels);
+  }
+
+  void append_notes() {
+    TextBlock block(out_, look_);
+    const auto keys = traffic_keys(report_);
+    if (scale_.has_chart) {
+      block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
+                keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
+                                       report_.plan.limits.front().limit)
+                         : "against the limit");
+    }
+    block.row("rows", "requests",
+              fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
+  }
+
+  void line(std::string_view label, std::string_view side, const std::string& text) {
+    pad(out_, display_width(label), gutter_);
+    out_.append(tone(label, Tone::kDim)).append(" ").append(tone(side, Tone::kDim));
+    out_.append(text).append("\n");
+  }
+
   [[nodiscard]] std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
@@ -84,132 +197,6 @@ Plot::Plot(std::string& out, const BurstReport& report, const Look& look)
     }
   }
   if (report.runs.size() >= kMany) rows_ = kRowsOfMany;
-}
-
-void Plot::append() {
-  for (const auto& run : report_.runs) {
-    if (&run != &report_.runs.front()) out_ += '\n';
-    append_run(run);
-  }
-  append_axis();
-  append_notes();
-}
-
-void Plot::line(std::string_view label, std::string_view side, const std::string& text) {
-  pad(out_, display_width(label), gutter_);
-  out_.append(tone(label, Tone::kDim)).append(" ").append(tone(side, Tone::kDim));
-  out_.append(text).append("\n");
-}
-
-/// By how much a limit was exceeded; also the key, if there are several and the line has room.
-std::string Plot::broken_text(const BurstRun& run) const {
-  const auto& worst = run.outcome.measured.worst;
-  const auto text = [&](std::string_view of_key) {
-    return fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio), glyphs_.times, of_key,
-                       span_text(worst.span));
-  };
-  const auto with_key = text(" of key " + escaped_message(run.worst_key));
-  const bool says_key = traffic_keys(report_) > 1 && display_width(with_key) + 2 <= look_.columns;
-  return says_key ? with_key : text("");
-}
-
-void Plot::append_run(const BurstRun& run) {
-  const auto& worst = run.outcome.measured.worst;
-  const bool broken = worst.ratio > 1;
-  const auto verdict = broken ? broken_text(run) : std::string("never above the limit");
-  const auto name = escaped_message(run.name);
-  const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
-  out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
-  out_.append(tone(verdict, broken ? Tone::kBad : Tone::kGood)).append("\n");
-  append_chart(within_window_of(run, axis_, scale_));
-  append_counts(columns_of(run, axis_));
-}
-
-/// What was allowed within the last window; a row is a fixed part of the limit high.
-void Plot::append_chart(const std::vector<std::int64_t>& within) {
-  if (within.empty()) return;
-  const auto limit = static_cast<double>(scale_.limit);
-  const auto height = limit / rows_;
-  const auto most = static_cast<double>(*std::max_element(within.begin(), within.end()));
-  const int above =
-      std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
-  for (int row = above; row > 0; --row) {
-    const auto bottom = limit + (row - 1) * height;
-    // The highest row holds the rest, however much a limiter allows.
-    const auto top = row == kMostRowsAbove ? std::max(most, bottom + height) : bottom + height;
-    append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
-                     Tone::kBad);
-  }
-  append_limit();
-  for (int row = rows_; row > 0; --row) {
-    append_chart_row(within, (row - 1) * height, row * height, row == 1 ? "0" : "", Tone::kPlain);
-  }
-}
-
-void Plot::append_chart_row(const std::vector<std::int64_t>& within, double bottom, double top,
-                            std::string_view label, Tone row_tone) {
-  std::string text;
-  for (const auto count : within) {
-    text += glyphs_.heights[level_in(static_cast<double>(count), bottom, top)];
-  }
-  text.erase(text.find_last_not_of(' ') + 1);
-  line(label, glyphs_.side, tone(text, row_tone));
-}
-
-void Plot::append_limit() {
-  std::string text;
-  for (std::size_t i = kLimit.size(); i < axis_.columns; ++i) text += glyphs_.line;
-  line(std::to_string(scale_.limit), glyphs_.crossing, tone(text.append(kLimit), Tone::kWarning));
-}
-
-void Plot::append_counts(const Bins& bins) {
-  std::string allowed, denied;
-  const auto level = [this](std::int64_t count) {
-    return level_in(static_cast<double>(count), 0, static_cast<double>(highest_));
-  };
-  for (const auto& bin : bins) {
-    allowed += bin.allowed == 0 ? glyphs_.nothing : glyphs_.heights[level(bin.allowed)];
-    denied += glyphs_.denied[level(bin.denied)];
-  }
-  line(kAllowed, glyphs_.side, tone(allowed, Tone::kGood));
-  line(kDenied, glyphs_.side, tone(denied, Tone::kBad));
-}
-
-void Plot::append_axis() {
-  const auto ticks = ticks_of(axis_, scale_.window);
-  std::vector<std::string_view> marks(axis_.columns, glyphs_.line);
-  std::string labels;
-  std::size_t used = 0;
-  for (const auto& tick : ticks) {
-    const bool first = &tick == &ticks.front(), last = &tick == &ticks.back();
-    const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
-    if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
-    const auto width = tick.text.size();
-    const auto before = first ? 0 : last ? width - 1 : width / 2;
-    const auto begin = column >= before ? column - before : 0;
-    const auto after = last ? 0 : ticks.back().text.size() + 2;
-    if (!first && (begin < used + 2 || begin + width + after > axis_.columns)) continue;
-    pad(labels, used, begin);
-    labels += tick.text;
-    used = begin + width;
-  }
-  std::string axis;
-  for (const auto mark : marks) axis += mark;
-  line("", glyphs_.corner, tone(axis, Tone::kDim));
-  line("", " ", labels);
-}
-
-void Plot::append_notes() {
-  TextBlock block(out_, look_);
-  const auto keys = traffic_keys(report_);
-  if (scale_.has_chart) {
-    block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
-              keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
-                                     report_.plan.limits.front().limit)
-                       : "against the limit");
-  }
-  block.row("rows", "requests",
-            fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
 }
 
 }  // namespace

@@ -16,10 +16,10 @@ namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kPrivatePrefix = "burst:";
-/// Files that are open besides the connections.
+/// Open files besides the connections.
 constexpr rlim_t kOtherFiles = 32;
 
-/// The same tag in every key, so that all are in one Cluster slot.
+/// A hash tag puts all keys into one Cluster slot.
 std::string random_prefix() {
   std::random_device random;
   return fmt::format("rlctl-burst:{{{:08x}{:08x}}}:", random(), random());
@@ -30,7 +30,7 @@ ConnectionOptions with_default_server(ConnectionOptions options) {
   return options;
 }
 
-/// Each connection is an open file, of which a process has fewer than it may have.
+/// Each connection is an open file, and the soft limit is lower than the hard one.
 void make_room_for(std::size_t clients) {
   const auto needed = static_cast<rlim_t>(clients) + kOtherFiles;
   rlimit files{};
@@ -44,7 +44,7 @@ void make_room_for(std::size_t clients) {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/// A server that has too many clients says so in its first answer, and hangs up.
+/// A server with too many clients reports that in its first answer, and hangs up.
 void require_answer(redis::Connection& connection, std::size_t number, std::size_t count) {
   const auto problem_of = [&](const redis::Error& error) {
     if (number == 0) return ProblemError(describe(error));
@@ -56,7 +56,7 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
   };
   try {
     const auto reply = connection.read();
-    // A user who may not PING is connected all the same.
+    // A user who may not PING is connected anyway.
     const bool failed = reply.is_error() && redis::error_code(reply.text()) != "NOPERM";
     if (failed) throw redis::to_error(reply);
   } catch (const redis::Error& error) {
@@ -77,7 +77,7 @@ void BurstServer::open(std::size_t count) {
   while (connections_.size() < count) {
     invocation_.interrupt.check();
     connections_.push_back(connector_.open_uninterrupted());
-    if (count == 1) return;  // the first request finds out
+    if (count == 1) return;  // the first request will tell
     auto& connection = connections_.back();
     connection.append({"PING"});
     require_answer(connection, connections_.size() - 1, count);
@@ -122,8 +122,8 @@ void BurstServer::warn_of_rest(const std::exception& error) {
        invocation_.command);
 }
 
-/// On one that is there, since the server may take no more of them; but after an error these are of
-/// no use.
+/// On an open connection if possible, since the server may accept no more; after an error open ones
+/// cannot be used.
 void BurstServer::unlink(std::span<const std::string> keys) {
   try {
     const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;

@@ -16,22 +16,22 @@
 namespace rlctl::cli {
 
 /// The server on which the scripts of a burst run, and the keys that they write there. It is a
-/// private one unless the command line names another; RLCTL_URL and the configuration do not count.
+/// private one unless the command line names another: RLCTL_URL and the configuration name servers
+/// that are in use.
 class BurstServer {
  public:
   explicit BurstServer(Invocation& invocation);
 
-  /// `count` connections, at least one, for all runs: opened by the first call. Where the server is
-  /// not a private one, the prefix of the keys is written to stderr. Ctrl-C does not break the
-  /// connections: the server would execute the requests in flight after their keys are removed, and
-  /// create them again. The runs look at the interrupt.
+  /// `count` connections, at least one, for all runs; the first call opens them. Unless the server
+  /// is private, it writes the prefix of the keys to stderr. Ctrl-C does not break the connections:
+  /// the server would execute the requests in flight after their keys are removed, and create the
+  /// keys again. The runs look at the interrupt.
   ///
   /// Throws what connecting throws; Interrupted if Ctrl-C comes in between.
   [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
   /// Whether everything that the server holds belongs to this process.
   [[nodiscard]] bool is_private() const { return connector_.is_private(); }
-  /// For the keys of the next run: it must not meet keys of an earlier one that could not be
-  /// removed.
+  /// For the keys of the next run, which must not find keys that an earlier run failed to remove.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// Removes keys; a failure is a warning, since another error may be in flight already.
@@ -53,7 +53,7 @@ class BurstServer {
 };
 
 /// Removes the keys of a script when it is destroyed. A foreign script may have written other keys
-/// than those that it was given.
+/// too, so everything under the prefix is removed.
 class Cleaning {
  public:
   Cleaning(BurstServer& server, const traffic::Candidate& candidate, const traffic::Script& script)

@@ -81,28 +81,174 @@ class Drawing {
  public:
   explicit Drawing(const BurstReport& report);
 
-  [[nodiscard]] std::string draw();
+  [[nodiscard]] std::string draw() {
+    open();
+    header();
+    double y = kHeader;
+    for (const auto& run : report_.runs) {
+      panel(run, y);
+      y += panel_height_;
+    }
+    axis(y - kBelow);
+    caption(y + kAxis - 8);
+    out_ += "</svg>\n";
+    return std::move(out_);
+  }
 
  private:
   template <typename... Arguments>
   void print(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
   }
-  void text(double x, double y, std::string_view classes, std::string_view content);
-  void open();
-  void header();
-  void legend(double y);
-  void panel(const BurstRun& run, double top);
-  void chart(const BurstRun& run, double top);
-  void counts(const BurstRun& run, double top);
-  void edges(double top, double bottom);
-  void axis(double y);
-  void caption(double y);
+
+  void text(double x, double y, std::string_view classes, std::string_view content) {
+    print("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, classes, xml(content));
+  }
+
+  void open() {
+    print(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+        "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-labelledby=\"title\">\n",
+        kWidth, height_);
+    print("<title id=\"title\">{}</title>\n", xml(title()));
+    out_ += kStyle;
+    print("<rect class=\"paper\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kWidth, height_);
+  }
+
+  void header() {
+    const auto& request = report_.plan.request;
+    text(20, 28, "title", title());
+    if (const auto& real = report_.plan.real) {
+      text(kRight, 28, "soft end", "real time, " + clock_text(*real));
+    }
+    std::string about(traffic_text(report_));
+    if (report_.plan.pattern) about += fmt::format("; seed {}", request.seed);
+    if (report_.recording) {
+      about += fmt::format("; {} requests", report_.recording->counts().requests);
+    }
+    if (const auto keys = traffic_keys(report_); keys > 1) {
+      about += fmt::format(", {} keys together", keys);
+    }
+    if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
+    if (!report_.plan.real) about += ", virtual time";
+    if (report_.interrupted) about += ", interrupted";
+    text(20, 48, "soft", about);
+    legend(70);
+  }
+
+  void legend(double y) {
+    if (scale_.has_chart) {
+      print("<path class=\"within\" d=\"M20 {0:.1f}H44\"/>\n", y - 4);
+      text(50, y, "soft", "allowed within the last " + period_text(scale_.window));
+      print("<path class=\"limit\" d=\"M250 {0:.1f}H274\"/>\n", y - 4);
+      text(280, y, "soft", "limit");
+    }
+    print("<rect class=\"allowed\" x=\"340\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
+    text(360, y, "soft", "allowed");
+    print("<rect class=\"denied\" x=\"430\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
+    text(450, y, "soft", "denied");
+    text(kRight, y, "soft end", "bars: requests in " + column_text(axis_));
+  }
+
+  void panel(const BurstRun& run, double top) {
+    const auto& measured = run.outcome.measured;
+    const auto& worst = measured.worst;
+    text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
+    const auto verdict = worst.allowed == 0
+                             ? std::string("nothing allowed")
+                             : fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
+                                           span_text(worst.span), ratio_text(worst.ratio));
+    text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);
+    const auto chart_top = top + kNameHeight;
+    const auto counts_top = chart_top + chart_height_;
+    edges(chart_top, counts_top + kCounts);
+    if (scale_.has_chart) chart(run, chart_top);
+    counts(run, counts_top);
+  }
+
+  void chart(const BurstRun& run, double top) {
+    const auto bottom = top + kChart;
+    const auto y_of = [&](double units) {
+      return bottom - kChart * units / (most_within_ * kHeadroom);
+    };
+    const auto within = within_window_of(run, axis_, scale_);
+    std::string line;
+    double x = kLeft;
+    for (std::size_t i = 0; i < within.size(); ++i) {
+      const auto y = y_of(static_cast<double>(within[i]));
+      x = x_of(static_cast<double>(i + 1));
+      line += fmt::format("L{:.1f} {:.1f}", x, y);
+    }
+    if (!line.empty()) {
+      const auto start = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
+      print("<path class=\"area\" d=\"{}{}V{:.1f}Z\"/>\n", start, line, bottom);
+      print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
+    }
+    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+    const auto limit = static_cast<double>(scale_.limit);
+    print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
+    text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(scale_.limit));
+    text(kLeft - 8, bottom + 4, "soft end", "0");
+    if (most_within_ > limit * 1.25) {
+      text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
+    }
+  }
+
+  void counts(const BurstRun& run, double top) {
+    const auto bottom = top + kCounts;
+    const auto bins = columns_of(run, axis_);
+    const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
+      if (count == 0) return;
+      const auto height = kCounts * count / most_at_once_;
+      const auto left = x_of(static_cast<double>(column));
+      const auto width = (x_of(static_cast<double>(column + 1)) - left) * 0.86;
+      print("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
+            kind, left, bottom - kCounts * from / most_at_once_ - height, width, height);
+    };
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+      const auto allowed = static_cast<double>(bins[i].allowed);
+      bar("allowed", i, 0, allowed);
+      bar("denied", i, allowed, static_cast<double>(bins[i].denied));
+    }
+    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+    text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
+  }
+
+  void edges(double top, double bottom) {
+    for (const auto& tick : ticks_) {
+      print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), top, bottom);
+    }
+  }
+
+  void axis(double y) {
+    for (const auto& tick : ticks_) {
+      const bool last = &tick == &ticks_.back();
+      const std::string_view place = &tick == &ticks_.front() ? "" : last ? " end" : " middle";
+      text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
+    }
+    text((kLeft + kRight) / 2, y + 36, "soft middle",
+         axis_.is_about_edge ? "time from the edge of a window"
+         : report_.recording ? "time from the first request"
+         : report_.plan.real ? "time from the beginning"
+                             : "time from the beginning of a window");
+  }
+
+  void caption(double y) {
+    for (const auto& line : caption_) {
+      text(20, y += kCaptionLine, "command", line);
+    }
+  }
 
   [[nodiscard]] double x_of(double column) const {
     return kLeft + (kRight - kLeft) * column / static_cast<double>(axis_.columns);
   }
-  [[nodiscard]] std::string title() const;
+
+  [[nodiscard]] std::string title() const {
+    const auto& limit = report_.plan.limits.front();
+    return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
+                       period_text(limit.window));
+  }
 
   const BurstReport& report_;
   BurstScale scale_;
@@ -135,165 +281,6 @@ Drawing::Drawing(const BurstReport& report)
   panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
   height_ = kHeader + panel_height_ * static_cast<double>(report.runs.size()) + kAxis +
             kCaptionLine * static_cast<double>(caption_.size()) + 12;
-}
-
-std::string Drawing::draw() {
-  open();
-  header();
-  double y = kHeader;
-  for (const auto& run : report_.runs) {
-    panel(run, y);
-    y += panel_height_;
-  }
-  axis(y - kBelow);
-  caption(y + kAxis - 8);
-  out_ += "</svg>\n";
-  return std::move(out_);
-}
-
-void Drawing::text(double x, double y, std::string_view classes, std::string_view content) {
-  print("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, classes, xml(content));
-}
-
-std::string Drawing::title() const {
-  const auto& limit = report_.plan.limits.front();
-  return fmt::format("{}: {} per {}", traffic_name(report_), limit.limit,
-                     period_text(limit.window));
-}
-
-void Drawing::open() {
-  print(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-labelledby=\"title\">\n",
-      kWidth, height_);
-  print("<title id=\"title\">{}</title>\n", xml(title()));
-  out_ += kStyle;
-  print("<rect class=\"paper\" width=\"{:.0f}\" height=\"{:.0f}\"/>\n", kWidth, height_);
-}
-
-void Drawing::header() {
-  const auto& request = report_.plan.request;
-  text(20, 28, "title", title());
-  if (const auto& real = report_.plan.real) {
-    text(kRight, 28, "soft end", "real time, " + clock_text(*real));
-  }
-  std::string about(traffic_text(report_));
-  if (report_.plan.pattern) about += fmt::format("; seed {}", request.seed);
-  if (report_.recording) {
-    about += fmt::format("; {} requests", report_.recording->counts().requests);
-  }
-  if (const auto keys = traffic_keys(report_); keys > 1) {
-    about += fmt::format(", {} keys together", keys);
-  }
-  if (request.cost > 1) about += fmt::format(", cost {}", request.cost);
-  if (!report_.plan.real) about += ", virtual time";
-  if (report_.interrupted) about += ", interrupted";
-  text(20, 48, "soft", about);
-  legend(70);
-}
-
-void Drawing::legend(double y) {
-  if (scale_.has_chart) {
-    print("<path class=\"within\" d=\"M20 {0:.1f}H44\"/>\n", y - 4);
-    text(50, y, "soft", "allowed within the last " + period_text(scale_.window));
-    print("<path class=\"limit\" d=\"M250 {0:.1f}H274\"/>\n", y - 4);
-    text(280, y, "soft", "limit");
-  }
-  print("<rect class=\"allowed\" x=\"340\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
-  text(360, y, "soft", "allowed");
-  print("<rect class=\"denied\" x=\"430\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
-  text(450, y, "soft", "denied");
-  text(kRight, y, "soft end", "bars: requests in " + column_text(axis_));
-}
-
-void Drawing::panel(const BurstRun& run, double top) {
-  const auto& measured = run.outcome.measured;
-  const auto& worst = measured.worst;
-  text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
-  const auto verdict = worst.allowed == 0
-                           ? std::string("nothing allowed")
-                           : fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
-                                         span_text(worst.span), ratio_text(worst.ratio));
-  text(kRight, top + 14, worst.ratio > 1 ? "over end" : "end", verdict);
-  const auto chart_top = top + kNameHeight;
-  const auto counts_top = chart_top + chart_height_;
-  edges(chart_top, counts_top + kCounts);
-  if (scale_.has_chart) chart(run, chart_top);
-  counts(run, counts_top);
-}
-
-void Drawing::edges(double top, double bottom) {
-  for (const auto& tick : ticks_) {
-    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), top, bottom);
-  }
-}
-
-void Drawing::chart(const BurstRun& run, double top) {
-  const auto bottom = top + kChart;
-  const auto y_of = [&](double units) {
-    return bottom - kChart * units / (most_within_ * kHeadroom);
-  };
-  const auto within = within_window_of(run, axis_, scale_);
-  std::string line;
-  double x = kLeft;
-  for (std::size_t i = 0; i < within.size(); ++i) {
-    const auto y = y_of(static_cast<double>(within[i]));
-    x = x_of(static_cast<double>(i + 1));
-    line += fmt::format("L{:.1f} {:.1f}", x, y);
-  }
-  if (!line.empty()) {
-    const auto start = fmt::format("M{:.1f} {:.1f}", kLeft, bottom);
-    print("<path class=\"area\" d=\"{}{}V{:.1f}Z\"/>\n", start, line, bottom);
-    print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
-  }
-  print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
-  const auto limit = static_cast<double>(scale_.limit);
-  print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
-  text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(scale_.limit));
-  text(kLeft - 8, bottom + 4, "soft end", "0");
-  if (most_within_ > limit * 1.25) {
-    text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
-  }
-}
-
-void Drawing::counts(const BurstRun& run, double top) {
-  const auto bottom = top + kCounts;
-  const auto bins = columns_of(run, axis_);
-  const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
-    if (count == 0) return;
-    const auto height = kCounts * count / most_at_once_;
-    const auto left = x_of(static_cast<double>(column));
-    const auto width = (x_of(static_cast<double>(column + 1)) - left) * 0.86;
-    print("<rect class=\"{}\" x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\"/>\n",
-          kind, left, bottom - kCounts * from / most_at_once_ - height, width, height);
-  };
-  for (std::size_t i = 0; i < bins.size(); ++i) {
-    const auto allowed = static_cast<double>(bins[i].allowed);
-    bar("allowed", i, 0, allowed);
-    bar("denied", i, allowed, static_cast<double>(bins[i].denied));
-  }
-  print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
-  text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
-}
-
-void Drawing::axis(double y) {
-  for (const auto& tick : ticks_) {
-    const bool last = &tick == &ticks_.back();
-    const std::string_view place = &tick == &ticks_.front() ? "" : last ? " end" : " middle";
-    text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
-  }
-  text((kLeft + kRight) / 2, y + 36, "soft middle",
-       axis_.is_about_edge ? "time from the edge of a window"
-       : report_.recording ? "time from the first request"
-       : report_.plan.real ? "time from the beginning"
-                           : "time from the beginning of a window");
-}
-
-void Drawing::caption(double y) {
-  for (const auto& line : caption_) {
-    text(20, y += kCaptionLine, "command", line);
-  }
 }
 
 }  // namespace

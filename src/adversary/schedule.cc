@@ -1,29 +1,12 @@
 #include "adversary/schedule.h"
 
 #include <algorithm>
-#include <utility>
+#include <initializer_list>
 
 #include "traffic/measurement.h"
 
 namespace rlctl::adversary {
 namespace {
-
-/// What an exact log holds of what a limiter has allowed.
-class ExactLog {
- public:
-  explicit ExactLog(microseconds window) : window_(window) {}
-
-  void allow(microseconds at) { allowed_.push_back(at); }
-  /// Requests that count at a time, later ones too.
-  [[nodiscard]] std::int64_t count_at(microseconds at) const {
-    const auto first = std::upper_bound(allowed_.begin(), allowed_.end(), at - window_);
-    return allowed_.end() - first;
-  }
-
- private:
-  microseconds window_;
-  std::vector<microseconds> allowed_;  ///< oldest first
-};
 
 // --- Known schedules -----------------------------------------------------------------------------
 
@@ -32,21 +15,19 @@ using std::chrono::seconds;
 
 constexpr microseconds kTick{1};
 
-/// A schedule as it is put together.
-class Composition {
- public:
-  Composition& add(microseconds at, std::int64_t count, microseconds every = microseconds{0}) {
-    for (std::int64_t i = 0; i < count; ++i) schedule_.push_back(at + i * every);
-    return *this;
-  }
-  [[nodiscard]] Schedule take() { return std::move(schedule_); }
-
- private:
-  Schedule schedule_;
+/// Requests at `at`, or one after another, `every` apart.
+struct Burst {
+  microseconds at{0};
+  std::int64_t count = 1;
+  microseconds every{0};
 };
 
-Composition compose() {
-  return {};
+Schedule made_of(std::initializer_list<Burst> bursts) {
+  Schedule schedule;
+  for (const auto& [at, count, every] : bursts) {
+    for (std::int64_t i = 0; i < count; ++i) schedule.push_back(at + i * every);
+  }
+  return schedule;
 }
 
 /// Each once, in the order of their first appearance.
@@ -54,7 +35,7 @@ void add_once(std::vector<microseconds>& times, microseconds time) {
   if (std::find(times.begin(), times.end(), time) == times.end()) times.push_back(time);
 }
 
-/// Where in a window to begin.
+/// The places in a window where a schedule begins.
 std::vector<microseconds> phases(microseconds window) {
   std::vector<microseconds> phases;
   const std::vector<microseconds> candidates{
@@ -66,52 +47,43 @@ std::vector<microseconds> phases(microseconds window) {
   return phases;
 }
 
-microseconds share(const limiter::Limit& limit) {
-  return std::max(limit.window / limit.limit, kTick);
-}
-
-/// All at once, and so close together that a coarse clock takes them for one.
+/// All at once, or so close together that a coarse clock sees one instant.
 void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limit,
                        std::int64_t fills) {
   for (const auto every : {microseconds{0}, kTick, microseconds{500}, microseconds{10'000}}) {
     for (const auto phase : {microseconds{0}, limit.window / 2}) {
-      probes.push_back(compose().add(phase, 2 * fills + 1, every).take());
+      probes.push_back(made_of({{phase, 2 * fills + 1, every}}));
     }
   }
 }
 
-/// What fills the limit, twice, so far apart.
+/// What fills the limit, twice, a gap apart.
 void add_pairs(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
   const auto places = phases(limit.window);
   for (const auto gap : telling_gaps(limit)) {
     for (const auto phase : places) {
-      probes.push_back(compose().add(phase, fills).add(phase + gap, fills).take());
+      probes.push_back(made_of({{phase, fills}, {phase + gap, fills}}));
     }
   }
 }
 
-/// As a bucket fills: what it holds, and then each unit as it comes; evenly from the beginning;
-/// and somebody who keeps trying until the window has passed.
+/// As a bucket fills: what it holds, and then each unit when it is refilled; evenly from the
+/// beginning; and a client that keeps trying until the window has passed.
 void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
   const auto every = std::max(limit.window / fills, kTick);
   for (const auto phase : {microseconds{0}, limit.window - kTick}) {
-    probes.push_back(compose().add(phase, fills).add(phase + every, fills, every).take());
-    probes.push_back(compose().add(phase, 2 * fills, every).take());
-    probes.push_back(compose().add(phase, 2 * fills, std::max(every / 2, kTick)).take());
-    probes.push_back(compose()
-                         .add(phase, fills)
-                         .add(phase + limit.window / 10, 9, limit.window / 10)
-                         .add(phase + limit.window, 1)
-                         .take());
+    probes.push_back(made_of({{phase, fills}, {phase + every, fills, every}}));
+    probes.push_back(made_of({{phase, 2 * fills, every}}));
+    probes.push_back(made_of({{phase, 2 * fills, std::max(every / 2, kTick)}}));
+    probes.push_back(made_of({{phase, fills},
+                              {phase + limit.window / 10, 9, limit.window / 10},
+                              {phase + limit.window, 1}}));
   }
-  // A window that begins with its first request ends while all but one of them are still young. By
-  // some ms, since a TTL is only known to the ms.
+  // A window that begins with its first request ends while all others in it are still young. The
+  // margin is some ms, since a TTL is only known to the ms.
   const auto margin = std::min<microseconds>(seconds{1}, limit.window / 10);
-  probes.push_back(compose()
-                       .add(microseconds{0}, 1)
-                       .add(limit.window - margin, fills - 1)
-                       .add(limit.window + margin, fills)
-                       .take());
+  probes.push_back(made_of(
+      {{microseconds{0}, 1}, {limit.window - margin, fills - 1}, {limit.window + margin, fills}}));
 }
 
 }  // namespace
@@ -135,15 +107,18 @@ Score score_of(const Schedule& schedule, const Answers& answers, const limiter::
                std::int64_t cost) {
   Score score;
   std::vector<microseconds> departures;
-  ExactLog log(limit.window);
+  std::vector<microseconds> log;  // what an exact log holds, oldest first
+  const auto counted_at = [&](microseconds at) {
+    return log.end() - std::upper_bound(log.begin(), log.end(), at - limit.window);
+  };
   microseconds latest = schedule.empty() ? microseconds{0} : schedule.front();
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     latest = std::max(latest, schedule[i]);
     if (answers[i].allowed) {
       departures.push_back(std::max(latest, schedule[i] + answers[i].delay));
-      log.allow(latest);
-    } else if ((log.count_at(schedule[i]) + 1) * cost <= limit.limit) {
-      // By the earlier of the two times more counts: what would be allowed then would be by both.
+      log.push_back(latest);
+    } else if ((counted_at(schedule[i]) + 1) * cost <= limit.limit) {
+      // At the earlier of the two times more counts, so what fits then fits at both.
       score.wrongly_denied.push_back(i);
     }
   }
@@ -170,7 +145,7 @@ std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
                                              window * 3 / 4,
                                              window / 4,
                                              window / 10,
-                                             share(limit),
+                                             std::max(window / limit.limit, kTick),
                                              window / 1000,
                                              window / 100,
                                              seconds{1},
@@ -188,13 +163,13 @@ std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
 std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t fills,
                                         std::int64_t most) {
   std::vector<Schedule> probes;
-  probes.push_back(compose().add(microseconds{0}, most).take());
+  probes.push_back(made_of({{microseconds{0}, most}}));
   add_single_bursts(probes, limit, fills);
   add_trickles(probes, limit, fills);
   for (const microseconds every : {kTick, microseconds{1000}}) {
-    probes.push_back(compose().add(microseconds{0}, most, every).take());
+    probes.push_back(made_of({{microseconds{0}, most, every}}));
   }
-  probes.push_back(compose().add(microseconds{0}, 1).add(4 * limit.window, most - 1).take());
+  probes.push_back(made_of({{microseconds{0}, 1}, {4 * limit.window, most - 1}}));
   add_pairs(probes, limit, fills);
   return probes;
 }
@@ -206,10 +181,9 @@ std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64
   for (const auto step : telling_gaps(limit)) {
     for (const auto phase : {microseconds{0}, limit.window / 2, limit.window - kTick}) {
       const auto at = start + phase;
-      probes.push_back(compose().add(at, fills).add(at - step, fills).take());
-      probes.push_back(compose().add(at, fills).add(at - step, 1).add(at, fills).take());
-      probes.push_back(
-          compose().add(at, fills).add(at + step, 1).add(at, fills).add(at + step, fills).take());
+      probes.push_back(made_of({{at, fills}, {at - step, fills}}));
+      probes.push_back(made_of({{at, fills}, {at - step, 1}, {at, fills}}));
+      probes.push_back(made_of({{at, fills}, {at + step, 1}, {at, fills}, {at + step, fills}}));
     }
   }
   return probes;

@@ -16,15 +16,15 @@
 
 namespace rlctl::adversary {
 
-/// The limiter on trial.
+/// A limiter on trial.
 class Trial {
  public:
   virtual ~Trial() = default;
-  /// The answers to each of the schedules, each from a state in which nothing was asked before. No
-  /// answers to one of which it is chance how it is answered. Throws what the asking throws.
+  /// The answers to each of the schedules, each asked of an empty state. A schedule whose answers
+  /// depend on chance has none. Throws what the asking throws.
   [[nodiscard]] virtual std::vector<Answers> ask(std::span<const Schedule> schedules) = 0;
-  /// Whether a schedule is answered so for certain. False where it turns out not to be: then more
-  /// care is taken from now on, and all that was found before is to be found again.
+  /// Whether a schedule certainly has these answers. If not, the trial is more careful from now on,
+  /// and the search must start again.
   [[nodiscard]] virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) {
     return true;
   }
@@ -33,7 +33,7 @@ class Trial {
 /// By the models in C++.
 class ModelTrial final : public Trial {
  public:
-  /// Throws UsageError where the algorithm cannot be asked with these limits.
+  /// Throws UsageError if the algorithm cannot be asked with these limits.
   ModelTrial(const traffic::Candidate& candidate, std::int64_t cost);
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
 
@@ -44,7 +44,7 @@ class ModelTrial final : public Trial {
   std::int64_t cost_;
 };
 
-/// Keys of which there are as many as are asked for: what a Script is made for.
+/// Provides any number of keys, for a Script.
 class TrialKeys final : public traffic::Traffic {
  public:
   [[nodiscard]] bool next(traffic::Arrival&) override { return false; }
@@ -55,26 +55,26 @@ class TrialKeys final : public traffic::Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// What a trial may take for granted of the state that a script keeps, which must not pass from one
-/// schedule to the next.
+/// What a trial knows about the state that a script keeps, which must not pass from one schedule to
+/// the next.
 struct Preconditions {
   enum class State {
-    kOfNamedKeys,  ///< it is in the keys that the requests name, and these differ
-    kOwnServer,    ///< it may be anywhere; the database holds nothing else, and may be emptied
-    kUnderPrefix,  ///< it may be anywhere; what else the server holds is nobody's business
+    kOfNamedKeys,  ///< in the keys that the requests name, which differ between schedules
+    kOwnServer,    ///< anywhere in the database, which holds nothing else and may be emptied
+    kUnderPrefix,  ///< anywhere under the prefix; the server's other keys must not be touched
   };
   State state = State::kOfNamedKeys;
-  /// When a TTL ends is not known better: what is answered otherwise where keys live so much longer
-  /// or shorter is chance.
+  /// How exactly the end of a TTL is known: answers that change if keys live this much longer or
+  /// shorter depend on chance.
   microseconds ttl_tolerance{0};
   std::string prefix = {};  ///< of the keys, for kUnderPrefix
 };
 
-/// By a script on a server. Time is the schedules', for TTLs too: see traffic::KeyAging.
+/// By a script on a server. Time is that of the schedules, for TTLs too: see traffic::KeyAging.
 ///
-/// Schedules are asked many at a time, each with a key of its own. Where a script is seen to keep
+/// Schedules are asked many at a time, each with a key of its own. Once a script is seen to keep
 /// state elsewhere, in keys that it makes or in one that all requests name, they are asked one
-/// after the other from then on, each of an empty database; where that cannot be had, not at all.
+/// after another, each of an empty database. If the database must not be emptied, that is an error.
 class ScriptTrial final : public Trial {
  public:
   /// What it refers to must outlive it; the script's keys must be a TrialKeys'. Loads the script.
@@ -83,10 +83,9 @@ class ScriptTrial final : public Trial {
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
-  /// Leaves no keys behind unless it throws. Throws UsageError where schedules cannot be
-  /// kept apart.
+  /// Leaves no keys unless it throws. Throws UsageError if schedules cannot be kept apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
-  /// By an empty database, where there may be one.
+  /// Asks again on an empty database, if the database may be emptied.
   [[nodiscard]] bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
@@ -105,8 +104,8 @@ class ScriptTrial final : public Trial {
   traffic::ScriptDecider decider_;
   std::int64_t cost_;
   Preconditions preconditions_;
-  bool is_apart_ = false;    ///< schedules are asked one after the other
-  bool is_checked_ = false;  ///< require_apart() has had nothing to say
+  bool is_apart_ = false;    ///< schedules are asked one after another
+  bool is_checked_ = false;  ///< require_apart() has passed
 };
 
 }  // namespace rlctl::adversary

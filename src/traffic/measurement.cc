@@ -22,8 +22,8 @@ constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at
 
 }  // namespace
 
-/// Drops what no window that ends at `at` holds. What is moved down is never more than what has
-/// been dropped, so that each unit is moved once on average.
+/// Drops what no window that ends at `at` holds. Never moves more units than it has dropped, so
+/// that each unit is moved once on average.
 void WorstWindow::forget_before(microseconds at) {
   while (first_ < recent_.size() && at - recent_[first_].at >= window_) {
     in_window_ -= recent_[first_++].count;
@@ -85,8 +85,8 @@ void Measurement::allow(std::uint32_t key, const Departure& departure) {
   }
 }
 
-/// In the order of the times at which they go on, which is that of the requests only where nothing
-/// is delayed: nothing that comes later goes on before now.
+/// Counts requests in the order in which they go on, which differs from that of the requests if
+/// some are delayed. Nothing that comes later goes on before now.
 void Measurement::go_on(const Arrival& arrival, microseconds delay) {
   const auto found = departures_.empty() ? departures_.end() : departures_.find(arrival.key);
   if (found != departures_.end()) {
@@ -151,7 +151,7 @@ void Measurement::count_minute(microseconds at, bool allowed) {
   if (!allowed) ++minute_.denied;
 }
 
-/// As it will be when nothing is left to go on.
+/// The measurement after all delayed requests have gone on.
 Measurement Measurement::with_all_gone_on() const {
   auto later = *this;
   for (auto& [key, waiting] : later.departures_) {

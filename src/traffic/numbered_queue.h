@@ -7,12 +7,12 @@
 
 namespace rlctl::traffic {
 
-/// A queue whose entries are numbered in the order in which they came, from 0, and found by their
-/// numbers until they are popped. It allocates only to hold more than it ever did.
+/// A queue whose entries are numbered from 0 in the order of push(), and found by their numbers
+/// until they are popped. It allocates only to hold more entries than ever before.
 template <typename T>
 class NumberedQueue {
  public:
-  /// Its number.
+  /// Returns the number of the entry.
   std::uint64_t push(T value) {
     if (size() == entries_.size()) grow();
     entries_[place(end_)] = std::move(value);
@@ -23,11 +23,11 @@ class NumberedQueue {
   [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
   [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
   [[nodiscard]] const T& front() const noexcept { return entries_[place(begin_)]; }
-  /// Of one that is there.
+  /// An entry that has not been popped.
   [[nodiscard]] T& operator[](std::uint64_t number) noexcept { return entries_[place(number)]; }
 
  private:
-  /// There are 0 or a power of two of them.
+  /// The number of places is 0 or a power of two.
   [[nodiscard]] std::size_t place(std::uint64_t number) const noexcept {
     return number & (entries_.size() - 1);
   }

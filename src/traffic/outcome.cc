@@ -46,16 +46,6 @@ void Histogram::add(nanoseconds duration) {
   sum_of_squares_ += Wide{ns} * ns;
 }
 
-void Histogram::merge(const Histogram& other) {
-  if (other.buckets_.size() > buckets_.size()) buckets_.resize(other.buckets_.size());
-  for (std::size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
-  count_ += other.count_;
-  min_ns_ = std::min(min_ns_, other.min_ns_);
-  max_ns_ = std::max(max_ns_, other.max_ns_);
-  sum_ns_ += other.sum_ns_;
-  sum_of_squares_ += other.sum_of_squares_;
-}
-
 nanoseconds Histogram::min() const noexcept {
   return nanoseconds{count_ == 0 ? 0 : min_ns_};
 }

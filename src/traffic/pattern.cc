@@ -33,8 +33,8 @@ std::int64_t as_count(double number) {
   return number < 9e18 ? static_cast<std::int64_t>(number) : INT64_MAX;
 }
 
-/// So many requests in so many µs: two numbers, so that the instants of what is a whole number of
-/// µs apart are whole.
+/// `count` requests in `per_us` µs: two numbers, so that requests a whole number of µs apart come
+/// at whole µs.
 struct Rate {
   double count = 1, per_us = 1;
 
@@ -45,28 +45,28 @@ struct Rate {
   [[nodiscard]] double count_in(double us) const { return us * count / per_us; }
 };
 
-/// Of one key's requests, how many just fill its limit.
+/// How many requests of one key just fill its limit.
 std::int64_t filling(const PatternRequest& request) {
   return std::max<std::int64_t>(1, request.limit.limit / request.cost);
 }
 
-/// Of all requests: as asked, or so many times what the limit allows to all keys.
+/// The rate of all requests: as asked, or a multiple of what the limit allows to all keys.
 Rate rate_or(double multiple_of_limit, const PatternRequest& request) {
   if (request.rate) return {.count = *request.rate, .per_us = kMicro};
   return {.count = multiple_of_limit * as_double(request.limit.limit) * request.keys,
           .per_us = as_double(request.limit.window) * as_double(request.cost)};
 }
 
-/// For how many µs a pattern lasts that needs to be told: some windows, unless told.
+/// How many µs a pattern lasts: as asked, or some windows.
 double shape_us(const PatternRequest& request) {
   return as_double(request.duration.value_or(kPatternWindows * request.limit.window));
 }
-/// The same for one that can go on until the requests have been made.
+/// The same for a pattern that can last until all requests have been made.
 double duration_us(const PatternRequest& request) {
   return request.requests && !request.duration ? kForever : shape_us(request);
 }
 
-/// Until its end, with this rate; on average where it is by chance.
+/// The µs until the end of a pattern with this rate; on average if it is random.
 double length_us(const Rate& rate, const PatternRequest& request) {
   const auto requests_us = request.requests ? rate.us_until(*request.requests) : kForever;
   return std::min(duration_us(request), requests_us);
@@ -108,10 +108,10 @@ class KeyPicker {
   std::vector<double> cumulative_;  ///< of the keys' shares; empty: all alike
 };
 
-/// What the patterns have in common: keys, costs, where it ends. Each says when the next one comes.
+/// What the patterns have in common: keys, costs, the end. Each tells when the next request comes.
 class PatternTraffic : public Traffic {
  public:
-  /// Throws where what lasts so long does not fit into the times of the contract.
+  /// Throws UsageError if the traffic would last beyond the times of the contract.
   PatternTraffic(const PatternRequest& request, double length_us)
       : request_(request),
         begin_(begin_of(request)),
@@ -149,7 +149,7 @@ class PatternTraffic : public Traffic {
   static constexpr double kNoMore = -1;
   /// µs from the beginning until request number `index`, from 0; kNoMore at the end.
   virtual double us_until(std::int64_t index) = 0;
-  /// However many were asked for.
+  /// However many requests were asked for.
   [[nodiscard]] virtual double expected_size() const = 0;
   virtual std::uint32_t pick_key(std::int64_t) { return picker_.pick(); }
 
@@ -165,7 +165,7 @@ class PatternTraffic : public Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// All that a limit allows just before a window ends, and again just after.
+/// All that a limit allows just before the end of a window, and again just after it.
 class Boundary final : public PatternTraffic {
  public:
   explicit Boundary(const PatternRequest& request)
@@ -191,13 +191,13 @@ class Boundary final : public PatternTraffic {
     return index < after_ ? as_double(edge_ + share(index, after_)) : kNoMore;
   }
   double expected_size() const override { return as_double(before_ + after_); }
-  /// In turn, so that each gets its limit; by chance where they are to differ.
+  /// In turn, so that each key gets its limit; at random with a skew.
   std::uint32_t pick_key(std::int64_t index) override {
     if (request().key_skew != 0) return picker().pick();
     const auto in_half = index < before_ ? index : index - before_;
     return static_cast<std::uint32_t>(in_half % request().keys);
   }
-  /// Where number `index` of so many stands in the length, rounded down.
+  /// The place of request `index` of `of` within the length, rounded down.
   [[nodiscard]] microseconds share(std::int64_t index, std::int64_t of) const {
     return microseconds{static_cast<std::int64_t>(Wide{length_.count()} * index / of)};
   }
@@ -237,7 +237,7 @@ class Spike final : public PatternTraffic {
         spike_begins_us_(std::max(0.0, (duration_us_ - spike_.per_us) / 2)) {}
 
  private:
-  /// The two run side by side: whichever comes first.
+  /// Both run side by side: whichever comes first.
   double us_until(std::int64_t) override {
     const auto calm = calm_.us_until(calm_made_);
     const auto spike = spike_begins_us_ + spike_.us_until(spike_made_);
@@ -261,7 +261,7 @@ class Spike final : public PatternTraffic {
   std::int64_t calm_made_ = 0, spike_made_ = 0;
 };
 
-/// From nothing to the rate: the number that has come grows with the square of the time.
+/// From nothing to the rate: the number of requests grows with the square of the time.
 class Ramp final : public PatternTraffic {
  public:
   explicit Ramp(const PatternRequest& request)
@@ -270,7 +270,7 @@ class Ramp final : public PatternTraffic {
         total_(std::round(rate_or(2, request).count_in(duration_us_) / 2)) {}
 
  private:
-  /// Each comes in the middle of its share, so that all come before the end.
+  /// Each request comes in the middle of its share, so that all come before the end.
   double us_until(std::int64_t index) override {
     if (as_double(index) >= total_) return kNoMore;
     return duration_us_ * std::sqrt((as_double(index) + 0.5) / total_);
@@ -281,7 +281,7 @@ class Ramp final : public PatternTraffic {
   double total_;
 };
 
-/// Each independent of all others, as those of many users are.
+/// Requests that are independent of each other, like those of many users.
 class Poisson final : public PatternTraffic {
  public:
   explicit Poisson(const PatternRequest& request)
@@ -356,7 +356,6 @@ constexpr std::array kPatterns{
     Pattern{.name = "poisson",
             .summary = "at random, as many as the limit allows",
             .rate = "on average",
-            .is_random = true,
             .make = make<Poisson>},
     Pattern{.name = "on-off",
             .summary = "half a window on, half a window off",
@@ -370,16 +369,13 @@ void require_positive(std::string_view what, double value) {
 }
 
 void require_meaning(const Pattern& pattern, const PatternRequest& request) {
-  if (request.rate && pattern.rate.empty()) {
+  const auto refuse = [&pattern](std::string_view what) {
     throw UsageError(
-        fmt::format("{} takes no rate, which follows from the limit; steady and poisson take one",
-                    pattern.name));
-  }
-  if (request.duration && pattern.rate.empty()) {
-    throw UsageError(fmt::format(
-        "{} takes no duration, which is part of the pattern; steady and poisson take one",
-        pattern.name));
-  }
+        fmt::format("{} takes no {}; steady and poisson take one", pattern.name, what));
+  };
+  const bool is_fixed = pattern.rate.empty();
+  if (request.rate && is_fixed) refuse("rate, which follows from the limit");
+  if (request.duration && is_fixed) refuse("duration, which is part of the pattern");
   if (request.rate) require_positive("rate", *request.rate);
   if (request.duration) require_positive("duration", as_double(*request.duration));
   if (request.requests) require_positive("requests", as_double(*request.requests));

@@ -6,8 +6,8 @@
 
 namespace rlctl::traffic {
 
-/// ln(x) of a normal number above 0, by additions, multiplications and divisions alone, which IEEE
-/// 754 rounds in one way: the libraries' logarithms differ in their last bits.
+/// ln(x) of a normal number above 0, only by additions, multiplications and divisions, whose
+/// rounding IEEE 754 defines: the logarithms of libraries differ in their last bits.
 [[nodiscard]] inline double natural_log(double x) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
   constexpr std::uint64_t kFraction = (std::uint64_t{1} << 52) - 1;
@@ -22,7 +22,7 @@ namespace rlctl::traffic {
   }
   // ln(m) = 2 (s + s^3/3 + s^5/5 ...), s = (m - 1) / (m + 1), at most 0.172.
   const double s = (m - 1) / (m + 1);
-  // Two sums side by side, of every other power: each of their steps waits for the one before.
+  // Two sums side by side, of every other power: each step of a sum waits for the one before.
   const double s2 = s * s;
   const double s4 = s2 * s2;
   double sum = 0, sum_s2 = 0;

@@ -16,22 +16,22 @@ constexpr std::chrono::milliseconds kBetweenProgress{100};
 /// Longer than any run, and short enough to be added to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
-/// After so many answers the requests that follow them are sent.
+/// After this many answers the requests that follow them are sent.
 constexpr int kAnswersAtOnce = 32;
-/// After so many times that many the other connections have their turn.
+/// After this many times that many the other connections have their turn.
 constexpr int kReadsAtOnce = 16;
 
 double as_seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// So many within so long; 0 where they come all at once.
+/// `count` within `seconds`; 0 if they come all at once.
 double rate(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-/// Asks each connection, all of them in one round trip: AUTH and SELECT leave with the first
-/// command, and a server that takes no more clients says so then.
+/// Pings each connection, all in one round trip: AUTH and SELECT leave with the first command, and
+/// a server that takes no more clients says so then.
 void greet(std::span<redis::Connection> connections) {
   for (auto& connection : connections) {
     connection.append({"PING"});
@@ -39,7 +39,7 @@ void greet(std::span<redis::Connection> connections) {
   }
   for (auto& connection : connections) {
     const auto reply = connection.read();
-    // Who may call scripts alone may not do this; that it was answered is enough.
+    // A user who may only call scripts gets an error; any answer will do.
     if (reply.is_error() && redis::error_code(reply.text()) != "NOPERM") {
       throw redis::to_error(reply);
     }
@@ -47,11 +47,11 @@ void greet(std::span<redis::Connection> connections) {
 }
 
 /// Requests and answers on a run's connections under the real clock. Takes the times of both, and
-/// records what was decided in the order of sending, in whatever order the answers come. It never
-/// waits for a socket to take what is sent: what it does not take stays in the connection. When to
-/// ask for what is the caller's business.
+/// records the decisions in the order of sending, in whatever order the answers come. It never
+/// waits for a socket to take what is sent: what the socket does not take stays in the connection.
+/// The caller decides when to ask for what.
 ///
-/// What a server does wrong ends goes_on() and is thrown by finish(), once nothing is on its way.
+/// An error of a server ends goes_on(), and is thrown by finish() once nothing is in flight.
 class Exchange {
  public:
   /// Called for a connection (its place among the run's) from which some answers came, and again
@@ -70,22 +70,72 @@ class Exchange {
   [[nodiscard]] std::size_t under_way(std::size_t number) const noexcept {
     return clients_[number].waiting.size();
   }
-  /// When the first request will be due, for those who are told of the progress.
+  /// When the first request will be due, for the progress.
   void expect_first(Instant due) noexcept { first_due_ = due; }
 
   /// Hands a request to a connection, as of now; it leaves with the next send_all() or turn().
-  /// `due`: when it was to be sent, none without a schedule. Only while goes_on().
-  void ask(std::size_t number, Arrival arrival, std::optional<Instant> due);
+  /// `due`: when it was due, none without a schedule. Only while goes_on().
+  void ask(std::size_t number, Arrival arrival, std::optional<Instant> due) {
+    Client& client = clients_[number];
+    const auto now = RealClock::now();
+    arrival.at = clock_.since_1970(now);
+    run_.script->call(arrival).append_to(*client.connection);
+    client.waiting.push(
+        requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
+    ++awaited_;
+    if (sent_++ == 0) first_sent_ = now;
+    last_sent_ = now;
+    if (due) {
+      if (sent_ == 1) first_due_ = *due;
+      last_due_ = *due;
+      timing_.lag.add(now - *due);
+    }
+    if (!client.has_news && !client.awaits_room) {
+      client.has_news = true;
+      to_send_.push_back(number);
+    }
+  }
+
   /// Sends what was asked, as far as the sockets take it.
-  void send_all();
-  /// Sends, then takes the answers that have come; where there are none it waits for them until
-  /// `until`, or some time less. Sees to time-outs, the interrupt and the progress.
+  void send_all() {
+    for (const auto number : to_send_) send(number);
+    to_send_.clear();
+  }
+
+  /// Sends, then takes the answers that have come; if there are none, waits for them until `until`
+  /// at most. Handles time-outs, the interrupt and the progress.
   void turn(Instant until, const OnAnswers& on_answers = {});
-  /// Awaits all that is on its way, and makes an outcome of all. Once.
-  [[nodiscard]] Outcome finish();
-  /// Awaits all that is on its way without telling anyone, after an exception: a run leaves nothing
-  /// behind that would be executed later.
-  void abandon() noexcept;
+
+  /// Awaits all answers in flight, and returns the outcome. Call it once.
+  [[nodiscard]] Outcome finish() {
+    await_all();
+    if (error_) throw redis::Error(*error_);
+    set_rates();
+    auto outcome = recorder_.finish();
+    // A server may serve several connections in another order than that of sending. Another request
+    // then takes a place that was promised, which says nothing about the promise.
+    if (clients_.size() > 1) outcome.measured.retry_error = {};
+    auto& connection = run_.connections.front();
+    outcome.interrupted = is_interrupted_;
+    if (!is_interrupted_) {
+      timing_.server_us_per_call = us_per_call(server_time_, read_server_time(connection), sent_);
+      outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys(), Sizes::kAny);
+    }
+    outcome.timing = std::move(timing_);
+    return outcome;
+  }
+
+  /// Awaits all answers in flight after an exception, and drops them: a run leaves nothing behind
+  /// that would be executed later.
+  void abandon() noexcept {
+    is_abandoned_ = true;
+    try {
+      stop(nullptr);
+      await_all();
+    } catch (const std::exception&) {
+      return;  // the first exception counts
+    }
+  }
 
  private:
   enum class State { kUnderWay, kAnswered, kLost };
@@ -106,19 +156,163 @@ class Exchange {
     bool is_lost = false;                       ///< its connection is of no more use
   };
 
-  void send(std::size_t number);
-  void receive(std::size_t number, const OnAnswers& on_answers);
-  int take_answers(Client& client);
-  void take_answer(Client& client, redis::ReplyView reply);
-  void hand_on();
-  void lose(Client& client, const redis::Error& error);
-  void time_out(Client& client);
-  void time_out_silent(Instant now);
-  void stop(const redis::Error* error);
-  void tell_progress(Instant now);
-  void await_all();
-  void set_rates();
-  [[nodiscard]] Instant next_duty() const;
+  void send(std::size_t number) {
+    Client& client = clients_[number];
+    client.has_news = false;
+    if (client.is_lost) return;
+    try {
+      const bool awaits_room = !client.connection->send_some();
+      if (awaits_room == client.awaits_room) return;
+      client.awaits_room = awaits_room;
+      poller_.set_writing(client.connection->fd(), number, awaits_room);
+    } catch (const redis::Error& error) {
+      lose(client, error);
+    }
+  }
+
+  /// Stops after a while, since a server that answers as fast as it is asked always has more.
+  void receive(std::size_t number, const OnAnswers& on_answers) {
+    Client& client = clients_[number];
+    if (client.is_lost) return;
+    for (int i = 0; i < kReadsAtOnce; ++i) {
+      const auto taken = take_answers(client);
+      if (taken > 0 && on_answers) on_answers(number);
+      if (taken < kAnswersAtOnce) return;
+    }
+    to_read_.push_back(number);
+  }
+
+  /// Takes at most kAnswersAtOnce, and returns how many. An answer that was not asked for comes
+  /// before a server hangs up, which the next read reports.
+  int take_answers(Client& client) {
+    int taken = 0;
+    try {
+      do {
+        const auto reply = client.connection->try_read();
+        if (!reply || client.waiting.empty()) break;
+        take_answer(client, *reply);
+        ++taken;
+      } while (taken < kAnswersAtOnce && !client.waiting.empty());
+    } catch (const redis::Error& error) {
+      lose(client, error);
+    }
+    return taken;
+  }
+
+  void take_answer(Client& client, redis::ReplyView reply) {
+    const auto now = RealClock::now();
+    const auto number = client.waiting.front();
+    Request& request = requests_[number];
+    client.waiting.pop();
+    client.heard = now;
+    --awaited_;
+    try {
+      request.decision = run_.script->parse(reply);
+    } catch (const redis::Error& error) {
+      request.state = State::kLost;
+      const auto explained =
+          run_.script->with_question(error, request.arrival, static_cast<std::int64_t>(number) + 1);
+      stop(&explained);
+      return;
+    }
+    request.state = State::kAnswered;
+    last_answer_ = now;
+    timing_.service.add(now - request.sent);
+    if (request.due) timing_.response.add(now - *request.due);
+  }
+
+  /// Records the answered requests before which none is unanswered.
+  void hand_on() {
+    for (; !requests_.empty(); requests_.pop()) {
+      const Request& request = requests_.front();
+      if (request.state == State::kUnderWay) return;
+      if (request.state == State::kLost || is_abandoned_) continue;
+      ++(request.decision.allowed ? allowed_ : denied_);
+      recorder_.add(request.arrival, request.decision);
+    }
+  }
+
+  void lose(Client& client, const redis::Error& error) {
+    stop(&error);
+    if (std::exchange(client.is_lost, true)) return;
+    poller_.remove(client.connection->fd());
+    awaited_ -= static_cast<std::int64_t>(client.waiting.size());
+    for (; !client.waiting.empty(); client.waiting.pop()) {
+      requests_[client.waiting.front()].state = State::kLost;
+    }
+  }
+
+  void time_out(Client& client) {
+    try {
+      client.connection->time_out(timeout_);
+    } catch (const redis::Error& error) {
+      lose(client, error);
+    }
+  }
+
+  /// `now`: when answers were last looked for. The first request in the queue is the one sent
+  /// first, of all clients.
+  void time_out_silent(Instant now) {
+    if (stopped_at_ && now - *stopped_at_ > timeout_) {
+      for (Client& client : clients_) {
+        if (!client.waiting.empty()) time_out(client);
+      }
+    }
+    for (; !requests_.empty(); hand_on()) {
+      Client& client = clients_[requests_.front().client];
+      if (now - std::max(requests_.front().sent, client.heard) <= timeout_) return;
+      time_out(client);
+    }
+  }
+
+  /// The first cause to stop counts. Null: an interrupt.
+  void stop(const redis::Error* error) {
+    if (stopped_at_) return;
+    stopped_at_ = RealClock::now();
+    if (error != nullptr) error_ = *error;
+    is_interrupted_ = error == nullptr;
+  }
+
+  void tell_progress(Instant now) {
+    if (now < next_progress_) return;
+    next_progress_ = now + kBetweenProgress;
+    if (!run_.on_progress || is_abandoned_) return;
+    set_rates();
+    RealProgress progress{
+        .sent = sent_, .allowed = allowed_, .denied = denied_, .timing = &timing_};
+    if (sent_ > 0) {
+      progress.seconds = as_seconds(now - first_sent_);
+    } else if (first_due_ > now) {
+      progress.until_first = std::chrono::floor<std::chrono::microseconds>(first_due_ - now);
+    }
+    run_.on_progress(progress);
+  }
+
+  void await_all() {
+    while (awaited_ > 0) turn(kNoDeadline);
+    hand_on();
+  }
+
+  void set_rates() {
+    const auto answers = timing_.service.count();
+    const bool scheduled = timing_.lag.count() > 0;
+    timing_.seconds = answers > 0 ? as_seconds(last_answer_ - first_sent_) : 0;
+    timing_.achieved_per_second = rate(scheduled ? answers - 1 : answers, timing_.seconds);
+    if (!scheduled) return;
+    timing_.offered_per_second = rate(sent_ - 1, as_seconds(last_due_ - first_due_));
+    timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
+  }
+
+  /// When something must be done even if nothing comes.
+  [[nodiscard]] Instant next_duty() const {
+    auto at = next_progress_;
+    if (!requests_.empty()) {
+      const Request& first = requests_.front();
+      at = std::min(at, std::max(first.sent, clients_[first.client].heard) + timeout_);
+    }
+    if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
+    return at;
+  }
 
   const RealRun& run_;
   const std::chrono::microseconds timeout_;
@@ -159,184 +353,6 @@ Exchange::Exchange(const RealRun& run)
   next_progress_ = RealClock::now();
 }
 
-void Exchange::ask(std::size_t number, Arrival arrival, std::optional<Instant> due) {
-  Client& client = clients_[number];
-  const auto now = RealClock::now();
-  arrival.at = clock_.since_1970(now);
-  run_.script->call(arrival).append_to(*client.connection);
-  client.waiting.push(
-      requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
-  ++awaited_;
-  if (sent_++ == 0) first_sent_ = now;
-  last_sent_ = now;
-  if (due) {
-    if (sent_ == 1) first_due_ = *due;
-    last_due_ = *due;
-    timing_.lag.add(now - *due);
-  }
-  if (!client.has_news && !client.awaits_room) {
-    client.has_news = true;
-    to_send_.push_back(number);
-  }
-}
-
-void Exchange::send(std::size_t number) {
-  Client& client = clients_[number];
-  client.has_news = false;
-  if (client.is_lost) return;
-  try {
-    const bool awaits_room = !client.connection->send_some();
-    if (awaits_room == client.awaits_room) return;
-    client.awaits_room = awaits_room;
-    poller_.set_writing(client.connection->fd(), number, awaits_room);
-  } catch (const redis::Error& error) {
-    lose(client, error);
-  }
-}
-
-void Exchange::send_all() {
-  for (const auto number : to_send_) send(number);
-  to_send_.clear();
-}
-
-void Exchange::take_answer(Client& client, redis::ReplyView reply) {
-  const auto now = RealClock::now();
-  const auto number = client.waiting.front();
-  Request& request = requests_[number];
-  client.waiting.pop();
-  client.heard = now;
-  --awaited_;
-  try {
-    request.decision = run_.script->parse(reply);
-  } catch (const redis::Error& error) {
-    request.state = State::kLost;
-    const auto explained =
-        run_.script->with_question(error, request.arrival, static_cast<std::int64_t>(number) + 1);
-    stop(&explained);
-    return;
-  }
-  request.state = State::kAnswered;
-  last_answer_ = now;
-  timing_.service.add(now - request.sent);
-  if (request.due) timing_.response.add(now - *request.due);
-}
-
-/// At most kAnswersAtOnce; how many. What nobody asked for comes before a server hangs up, which
-/// the next reading tells.
-int Exchange::take_answers(Client& client) {
-  int taken = 0;
-  try {
-    do {
-      const auto reply = client.connection->try_read();
-      if (!reply || client.waiting.empty()) break;
-      take_answer(client, *reply);
-      ++taken;
-    } while (taken < kAnswersAtOnce && !client.waiting.empty());
-  } catch (const redis::Error& error) {
-    lose(client, error);
-  }
-  return taken;
-}
-
-/// Nobody waits until a server that answers as fast as it is asked has nothing more to say.
-void Exchange::receive(std::size_t number, const OnAnswers& on_answers) {
-  Client& client = clients_[number];
-  if (client.is_lost) return;
-  for (int i = 0; i < kReadsAtOnce; ++i) {
-    const auto taken = take_answers(client);
-    if (taken > 0 && on_answers) on_answers(number);
-    if (taken < kAnswersAtOnce) return;
-  }
-  to_read_.push_back(number);
-}
-
-/// Those answered so far, as far as all before them are.
-void Exchange::hand_on() {
-  for (; !requests_.empty(); requests_.pop()) {
-    const Request& request = requests_.front();
-    if (request.state == State::kUnderWay) return;
-    if (request.state == State::kLost || is_abandoned_) continue;
-    ++(request.decision.allowed ? allowed_ : denied_);
-    recorder_.add(request.arrival, request.decision);
-  }
-}
-
-/// Of what ends a run, the first counts. Null: an interrupt.
-void Exchange::stop(const redis::Error* error) {
-  if (stopped_at_) return;
-  stopped_at_ = RealClock::now();
-  if (error != nullptr) error_ = *error;
-  is_interrupted_ = error == nullptr;
-}
-
-void Exchange::lose(Client& client, const redis::Error& error) {
-  stop(&error);
-  if (std::exchange(client.is_lost, true)) return;
-  poller_.remove(client.connection->fd());
-  awaited_ -= static_cast<std::int64_t>(client.waiting.size());
-  for (; !client.waiting.empty(); client.waiting.pop()) {
-    requests_[client.waiting.front()].state = State::kLost;
-  }
-}
-
-void Exchange::time_out(Client& client) {
-  try {
-    client.connection->time_out(timeout_);
-  } catch (const redis::Error& error) {
-    lose(client, error);
-  }
-}
-
-/// `now`: when it was last looked whether answers had come. Of the requests on their way the first
-/// is the one sent first, of all clients.
-void Exchange::time_out_silent(Instant now) {
-  if (stopped_at_ && now - *stopped_at_ > timeout_) {
-    for (Client& client : clients_) {
-      if (!client.waiting.empty()) time_out(client);
-    }
-  }
-  for (; !requests_.empty(); hand_on()) {
-    Client& client = clients_[requests_.front().client];
-    if (now - std::max(requests_.front().sent, client.heard) <= timeout_) return;
-    time_out(client);
-  }
-}
-
-void Exchange::set_rates() {
-  const auto answers = timing_.service.count();
-  const bool scheduled = timing_.lag.count() > 0;
-  timing_.seconds = answers > 0 ? as_seconds(last_answer_ - first_sent_) : 0;
-  timing_.achieved_per_second = rate(scheduled ? answers - 1 : answers, timing_.seconds);
-  if (!scheduled) return;
-  timing_.offered_per_second = rate(sent_ - 1, as_seconds(last_due_ - first_due_));
-  timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
-}
-
-void Exchange::tell_progress(Instant now) {
-  if (now < next_progress_) return;
-  next_progress_ = now + kBetweenProgress;
-  if (!run_.on_progress || is_abandoned_) return;
-  set_rates();
-  RealProgress progress{.sent = sent_, .allowed = allowed_, .denied = denied_, .timing = &timing_};
-  if (sent_ > 0) {
-    progress.seconds = as_seconds(now - first_sent_);
-  } else if (first_due_ > now) {
-    progress.until_first = std::chrono::floor<std::chrono::microseconds>(first_due_ - now);
-  }
-  run_.on_progress(progress);
-}
-
-/// When something must be done though nothing comes.
-Instant Exchange::next_duty() const {
-  auto at = next_progress_;
-  if (!requests_.empty()) {
-    const Request& first = requests_.front();
-    at = std::min(at, std::max(first.sent, clients_[first.client].heard) + timeout_);
-  }
-  if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
-  return at;
-}
-
 void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   send_all();
   const auto unread = std::exchange(to_read_, {});
@@ -353,49 +369,16 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
 }
 
-void Exchange::await_all() {
-  while (awaited_ > 0) turn(kNoDeadline);
-  hand_on();
-}
-
-Outcome Exchange::finish() {
-  await_all();
-  if (error_) throw redis::Error(*error_);
-  set_rates();
-  auto outcome = recorder_.finish();
-  // Several connections may be served in another order than that of sending: another's request then
-  // takes a place that was promised, which says nothing of the promise.
-  if (clients_.size() > 1) outcome.measured.retry_error = {};
-  auto& connection = run_.connections.front();
-  outcome.interrupted = is_interrupted_;
-  if (!is_interrupted_) {
-    timing_.server_us_per_call = us_per_call(server_time_, read_server_time(connection), sent_);
-    outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys(), Sizes::kAny);
-  }
-  outcome.timing = std::move(timing_);
-  return outcome;
-}
-
-void Exchange::abandon() noexcept {
-  is_abandoned_ = true;
-  try {
-    stop(nullptr);
-    await_all();
-  } catch (const std::exception&) {
-    return;  // the first exception is on its way
-  }
-}
-
 // --- The two ways to drive traffic ---------------------------------------------------------------
 
-/// Requests that are handed over before they are sent: many at a time take less work, but the first
-/// must wait for the last.
+/// Requests that are handed over before they are sent: many at a time cost less, but the first must
+/// wait for the last.
 constexpr int kMostAtOnce = 32;
 
-/// For so long before a request is due it is not slept: the kernel's timers are 50 to 100 µs late.
+/// No sleep this long before a request is due: the kernel's timers are 50 to 100 µs late.
 constexpr std::chrono::microseconds kAwake{200};
 
-/// Awaits what is on its way, however `drive` ends.
+/// Awaits all answers in flight, however `drive` ends.
 template <typename Drive>
 Outcome finish_after(Exchange& exchange, Drive drive) {
   try {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +14,55 @@
 #include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
-#include "traffic/reply_reading.h"
+#include "redis/reply.h"
 #include "traffic/template.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
+
+/// Which reply of a script means allowed. Of an array the first element counts. A number may be
+/// text. true is 1; false, which Redis sends as nil, is 0.
+enum class AllowedWhen {
+  kNonzero,
+  kZero,
+  kNil,          ///< anything else denies
+  kAtMostLimit,  ///< the reply is a count that includes this request
+  kAlways,
+};
+
+struct AllowedWhenRow {
+  AllowedWhen value;
+  std::string_view name;      ///< as it is typed
+  std::string_view expected;  ///< the replies that it reads: the end of a sentence
+};
+
+/// All of them, the default first.
+[[nodiscard]] std::span<const AllowedWhenRow> allowed_when_rows();
+/// Throws UsageError.
+[[nodiscard]] AllowedWhen parse_allowed_when(std::string_view name);
+/// "s", "ms" or "us". Throws UsageError.
+[[nodiscard]] std::chrono::microseconds parse_delay_unit(std::string_view name);
+
+/// How the reply of a foreign script becomes a decision.
+struct ReplyReading {
+  AllowedWhen allowed_when = AllowedWhen::kNonzero;
+  /// The unit of a reply that is a wait: with kAlways the delay before the request goes on, with
+  /// kZero or kNil the time until a denied request would be allowed.
+  std::optional<std::chrono::microseconds> delay_unit = {};
+};
+
+/// Throws UsageError if a reply read like this cannot be a wait.
+void require_usable(const ReplyReading& reading);
+
+/// The decision of a reply, which is not an error, about a request under this limit. `remaining` is
+/// kNotTold; the retry_after of a denial that is not a wait is kNever, which promises nothing.
+/// Throws redis::Error (kRejected), which begins with `script`, for a reply that cannot be read
+/// like this.
+[[nodiscard]] limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
+                                           std::int64_t limit, std::string_view script);
+
+/// A reply in one line, for a message: 7, 'OK', nil, [1, 'x'].
+[[nodiscard]] std::string reply_text(redis::ReplyView reply);
 
 /// A limiter script of someone else's: its source, how to call it, and how to read its reply.
 struct ForeignLimiter {

@@ -12,12 +12,12 @@ namespace rlctl::traffic {
 namespace {
 
 constexpr std::int64_t kLeastLimit = 1, kMostLimit = limiter::kLargestLimit;
-/// The limits around the suggested one that are shown, as parts of it.
+/// The limits shown around the suggested one, as multiples of it.
 constexpr std::array kAround{0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0};
-/// A limit that denies fewer may allow what lets one above it deny more, so that bisection can miss
-/// a smaller one: so many below what it finds are tried too.
+/// A larger limit may deny more than a smaller one, so bisection can miss a smaller limit: this
+/// many below its result are tried too.
 constexpr std::int64_t kTriedBelow = 4;
-/// Of limits that are tried, for the progress: bisection takes one for each bit.
+/// Roughly how many limits are tried, for the progress: bisection takes one for each bit.
 constexpr double kExpectedTries = 34;
 
 class Suggesting {
@@ -32,20 +32,116 @@ class Suggesting {
         least_(last_usable(kLeastLimit)),
         most_(last_usable(kMostLimit)) {}
 
-  [[nodiscard]] Suggestion run();
+  [[nodiscard]] Suggestion run() {
+    Suggestion suggestion;
+    auto limit = smallest();
+    if (!limit) {
+      suggestion.tried.push_back(tried(most_));
+      return suggestion;
+    }
+    // No smaller limit that is shown may do; if costs differ, one can.
+    auto shown = around(*limit);
+    while (true) {
+      const auto first =
+          *std::find_if(shown.begin(), shown.end(), [&](auto one) { return is_enough(one); });
+      if (first >= *limit) break;
+      limit = least_below(first);
+      shown = around(*limit);
+    }
+    for (const auto one : shown) {
+      if (one == limit) suggestion.chosen = suggestion.tried.size();
+      suggestion.tried.push_back(tried(one));
+    }
+    return suggestion;
+  }
 
  private:
-  [[nodiscard]] bool is_usable(std::int64_t limit) const;
-  [[nodiscard]] std::int64_t last_usable(std::int64_t towards) const;
-  const LimitTried& tried(std::int64_t limit);
+  [[nodiscard]] bool is_usable(std::int64_t limit) const {
+    auto candidate = candidate_;
+    candidate.limits.front().limit = limit;
+    try {
+      require_usable(candidate);
+    } catch (const UsageError&) {
+      return false;
+    }
+    return true;
+  }
+
+  /// The usable limit nearest to `towards`. The candidate's own limit is usable; with a burst, very
+  /// small and very large ones are not.
+  [[nodiscard]] std::int64_t last_usable(std::int64_t towards) const {
+    if (is_usable(towards)) return towards;
+    auto usable = candidate_.limits.front().limit;
+    while (usable != towards && std::abs(towards - usable) > 1) {
+      const auto middle = usable + (towards - usable) / 2;
+      (is_usable(middle) ? usable : towards) = middle;
+    }
+    return usable;
+  }
+
+  const LimitTried& tried(std::int64_t limit) {
+    const auto known = tried_.find(limit);
+    if (known != tried_.end()) return known->second;
+    auto candidate = candidate_;
+    candidate.limits.front().limit = limit;
+    ModelDecider decider(candidate);
+    const auto traffic = make_traffic_();
+    const auto before = static_cast<double>(tried_.size());
+    const auto size = static_cast<double>(std::max<std::int64_t>(1, traffic->size()));
+    const auto outcome = run_virtually(
+        *traffic, decider, candidate.limits, interrupt_, {}, [&](std::int64_t decided) {
+          if (!on_progress_) return;
+          const auto done = before + static_cast<double>(decided) / size;
+          on_progress_(std::min(1.0, done / kExpectedTries), limit);
+        });
+    if (outcome.interrupted) interrupt_.check();
+    const auto& measured = outcome.measured;
+    return tried_
+        .emplace(limit, LimitTried{.limit = limit,
+                                   .sent = measured.sent,
+                                   .denied = measured.denied,
+                                   .keys = measured.keys,
+                                   .keys_denied = measured.keys_denied})
+        .first->second;
+  }
+
   [[nodiscard]] bool is_enough(std::int64_t limit) {
     return tried(limit).share(share_.of_keys) <= share_.most;
   }
-  [[nodiscard]] std::optional<std::int64_t> smallest();
-  /// The smallest one that does, of this one, which does, and some below it.
-  [[nodiscard]] std::int64_t least_below(std::int64_t enough);
-  /// The limits that are shown with one, it among them, the smallest first.
-  [[nodiscard]] std::vector<std::int64_t> around(std::int64_t limit) const;
+
+  [[nodiscard]] std::optional<std::int64_t> smallest() {
+    auto enough = least_, too_small = least_ - 1;
+    while (!is_enough(enough)) {
+      if (enough == most_) return std::nullopt;
+      too_small = enough;
+      enough = std::min(2 * enough, most_);
+    }
+    while (enough - too_small > 1) {
+      const auto middle = too_small + (enough - too_small) / 2;
+      (is_enough(middle) ? enough : too_small) = middle;
+    }
+    return least_below(enough);
+  }
+
+  /// The smallest limit that does, of this one, which does, and some below it.
+  [[nodiscard]] std::int64_t least_below(std::int64_t enough) {
+    for (auto below = enough - 1; below >= std::max(least_, enough - kTriedBelow); --below) {
+      if (is_enough(below)) enough = below;
+    }
+    return enough;
+  }
+
+  /// The limits that are shown around one, itself among them, the smallest first.
+  [[nodiscard]] std::vector<std::int64_t> around(std::int64_t limit) const {
+    std::vector<std::int64_t> all{limit};
+    for (const auto part : kAround) {
+      const auto one = static_cast<std::int64_t>(part * static_cast<double>(limit));
+      if (one >= least_ && one <= most_) all.push_back(one);
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
 
   const MakeTraffic& make_traffic_;
   const Candidate& candidate_;
@@ -55,110 +151,6 @@ class Suggesting {
   std::int64_t least_, most_;  ///< limits that the candidate can be asked with
   std::map<std::int64_t, LimitTried> tried_;
 };
-
-bool Suggesting::is_usable(std::int64_t limit) const {
-  auto candidate = candidate_;
-  candidate.limits.front().limit = limit;
-  try {
-    require_usable(candidate);
-  } catch (const UsageError&) {
-    return false;
-  }
-  return true;
-}
-
-/// From the candidate's own limit, which is usable: with a burst, very small and very large ones
-/// are not.
-std::int64_t Suggesting::last_usable(std::int64_t towards) const {
-  if (is_usable(towards)) return towards;
-  auto usable = candidate_.limits.front().limit;
-  while (usable != towards && std::abs(towards - usable) > 1) {
-    const auto middle = usable + (towards - usable) / 2;
-    (is_usable(middle) ? usable : towards) = middle;
-  }
-  return usable;
-}
-
-const LimitTried& Suggesting::tried(std::int64_t limit) {
-  const auto known = tried_.find(limit);
-  if (known != tried_.end()) return known->second;
-  auto candidate = candidate_;
-  candidate.limits.front().limit = limit;
-  ModelDecider decider(candidate);
-  const auto traffic = make_traffic_();
-  const auto before = static_cast<double>(tried_.size());
-  const auto size = static_cast<double>(std::max<std::int64_t>(1, traffic->size()));
-  const auto outcome =
-      run_virtually(*traffic, decider, candidate.limits, interrupt_, {}, [&](std::int64_t decided) {
-        if (!on_progress_) return;
-        const auto done = before + static_cast<double>(decided) / size;
-        on_progress_(std::min(1.0, done / kExpectedTries), limit);
-      });
-  if (outcome.interrupted) interrupt_.check();
-  const auto& measured = outcome.measured;
-  return tried_
-      .emplace(limit, LimitTried{.limit = limit,
-                                 .sent = measured.sent,
-                                 .denied = measured.denied,
-                                 .keys = measured.keys,
-                                 .keys_denied = measured.keys_denied})
-      .first->second;
-}
-
-std::optional<std::int64_t> Suggesting::smallest() {
-  auto enough = least_, too_small = least_ - 1;
-  while (!is_enough(enough)) {
-    if (enough == most_) return std::nullopt;
-    too_small = enough;
-    enough = std::min(2 * enough, most_);
-  }
-  while (enough - too_small > 1) {
-    const auto middle = too_small + (enough - too_small) / 2;
-    (is_enough(middle) ? enough : too_small) = middle;
-  }
-  return least_below(enough);
-}
-
-std::int64_t Suggesting::least_below(std::int64_t enough) {
-  for (auto below = enough - 1; below >= std::max(least_, enough - kTriedBelow); --below) {
-    if (is_enough(below)) enough = below;
-  }
-  return enough;
-}
-
-std::vector<std::int64_t> Suggesting::around(std::int64_t limit) const {
-  std::vector<std::int64_t> all{limit};
-  for (const auto part : kAround) {
-    const auto one = static_cast<std::int64_t>(part * static_cast<double>(limit));
-    if (one >= least_ && one <= most_) all.push_back(one);
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-Suggestion Suggesting::run() {
-  Suggestion suggestion;
-  auto limit = smallest();
-  if (!limit) {
-    suggestion.tried.push_back(tried(most_));
-    return suggestion;
-  }
-  // No smaller one of those that are shown may do: where costs differ, one can.
-  auto shown = around(*limit);
-  for (auto first =
-           std::find_if(shown.begin(), shown.end(), [&](auto one) { return is_enough(one); });
-       *first < *limit; first = std::find_if(
-                            shown.begin(), shown.end(), [&](auto one) { return is_enough(one); })) {
-    limit = least_below(*first);
-    shown = around(*limit);
-  }
-  for (const auto one : shown) {
-    if (one == limit) suggestion.chosen = suggestion.tried.size();
-    suggestion.tried.push_back(tried(one));
-  }
-  return suggestion;
-}
 
 }  // namespace
 

@@ -19,31 +19,31 @@ struct DeniedShare {
   bool of_keys = false;
 };
 
-/// What a limit would have made of a traffic.
+/// How a limit would have treated a traffic.
 struct LimitTried {
   std::int64_t limit = 0;
   std::int64_t sent = 0, denied = 0;       ///< requests
-  std::int64_t keys = 0, keys_denied = 0;  ///< that were asked for; denied at least once
+  std::int64_t keys = 0, keys_denied = 0;  ///< asked for; denied at least once
 
   [[nodiscard]] double share(bool of_keys) const;
 };
 
 struct Suggestion {
-  std::vector<LimitTried> tried;      ///< around the suggested one, the smallest first
-  std::optional<std::size_t> chosen;  ///< in `tried`; none where no limit denies so few
+  std::vector<LimitTried> tried;      ///< around the suggested limit, the smallest first
+  std::optional<std::size_t> chosen;  ///< in `tried`; none if no limit denies so few
 };
 
-/// The traffic anew, from its beginning.
+/// Makes the traffic again, from its beginning.
 using MakeTraffic = std::function<std::unique_ptr<Traffic>()>;
-/// How much of the work is done, 0 to 1, and about which limit it is now.
+/// The share of the work that is done, 0 to 1, and the limit being tried.
 using OnSuggestionProgress = std::function<void(double share, std::int64_t limit)>;
 
-/// The smallest limit, in the window of the candidate's only one, that would have denied at most
-/// such a share of a traffic. It is tried, not estimated: by the models, once for each limit that
-/// is tried, some 30 times in all. None of the four limits below it would do; a still smaller one
-/// could only where a larger limit happens to deny more, which is rare. Throws redis::Error where
-/// the interrupt is raised, and UsageError where the candidate has several limits or one
-/// that it cannot be asked with.
+/// The smallest limit, in the window of the candidate's only limit, that would have denied at most
+/// such a share of a traffic. Limits are tried, not estimated: the models decide the whole traffic
+/// for each, some 30 times in all. None of the four limits below the result would do; a still
+/// smaller one could only if a larger limit happens to deny more, which is rare. Throws Interrupted
+/// if the interrupt is raised, and UsageError if the candidate has several limits or one that it
+/// cannot be asked with.
 [[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
                                        const DeniedShare& share, const Interrupt& interrupt,
                                        const OnSuggestionProgress& on_progress = {});

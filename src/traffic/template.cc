@@ -36,77 +36,66 @@ void append_short_seconds(std::string& out, microseconds time) {
   if (out.back() == '.') out.pop_back();
 }
 
-using Values = TemplateValues;
-
 constexpr std::array kPlaceholders = std::to_array<Placeholder>({
     {.name = "key",
      .summary = "the key's name",
-     .append = [](std::string& out, const Values& values) { out += values.key; }},
+     .append = [](auto& out, auto& values) { out += values.key; }},
     {.name = "limit",
      .summary = "the number of --limit",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.limit.limit); },
+     .append = [](auto& out, auto& values) { append_number(out, values.limit.limit); },
      .tells_limit = true},
     {.name = "burst",
      .summary = "the number of --burst, or the limit",
      .append =
-         [](std::string& out, const Values& values) {
+         [](auto& out, auto& values) {
            append_number(out, values.limit.burst.value_or(values.limit.limit));
          },
      .tells_limit = true},
     {.name = "cost",
      .summary = "the cost of the request",
-     .append = [](std::string& out, const Values& values) { append_number(out, values.cost); }},
+     .append = [](auto& out, auto& values) { append_number(out, values.cost); }},
     {.name = "id",
      .summary = "the number of the request, from 1",
-     .append = [](std::string& out, const Values& values) { append_number(out, values.id); }},
+     .append = [](auto& out, auto& values) { append_number(out, values.id); }},
     {.name = "now",
      .summary = "the time: seconds since 1970, with six decimals",
-     .append = [](std::string& out, const Values& values) { append_seconds(out, values.now); },
-     .tells_time = true},
+     .append = [](auto& out, auto& values) { append_seconds(out, values.now); },
+     .tick = 1us},
     {.name = "now_s",
      .summary = "the time in whole seconds",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.now.count() / kSecond); },
-     .tells_time = true,
+     .append = [](auto& out, auto& values) { append_number(out, values.now.count() / kSecond); },
      .tick = 1s},
     {.name = "now_ms",
      .summary = "the time in whole milliseconds",
-     .append = [](std::string& out, const Values& values) { append_number(out, values.now / 1ms); },
-     .tells_time = true,
+     .append = [](auto& out, auto& values) { append_number(out, values.now / 1ms); },
      .tick = 1ms},
     {.name = "now_us",
      .summary = "the time in microseconds",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.now.count()); },
-     .tells_time = true},
+     .append = [](auto& out, auto& values) { append_number(out, values.now.count()); },
+     .tick = 1us},
     {.name = "window",
      .summary = "the window of --limit, in seconds: 60, 0.25",
-     .append = [](std::string& out,
-                  const Values& values) { append_short_seconds(out, values.limit.window); },
+     .append = [](auto& out, auto& values) { append_short_seconds(out, values.limit.window); },
      .tells_limit = true},
     {.name = "window_s",
      .summary = "the window in whole seconds",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.limit.window / 1s); },
+     .append = [](auto& out, auto& values) { append_number(out, values.limit.window / 1s); },
      .tells_limit = true,
      .whole_multiple = 1s},
     {.name = "window_ms",
      .summary = "the window in whole milliseconds",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.limit.window / 1ms); },
+     .append = [](auto& out, auto& values) { append_number(out, values.limit.window / 1ms); },
      .tells_limit = true,
      .whole_multiple = 1ms},
     {.name = "window_us",
      .summary = "the window in microseconds",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.limit.window.count()); },
+     .append = [](auto& out, auto& values) { append_number(out, values.limit.window.count()); },
      .tells_limit = true},
     {.name = "window_index",
      .summary = "the number of windows that have ended since 1970",
-     .append = [](std::string& out,
-                  const Values& values) { append_number(out, values.now / values.limit.window); },
-     .tells_time = true,
+     .append = [](auto& out,
+                  auto& values) { append_number(out, values.now / values.limit.window); },
+     .tick = 1us,
      .tells_limit = true},
 });
 
@@ -177,14 +166,14 @@ void Template::append(std::string& out, const TemplateValues& values) const {
 
 bool Template::tells_time() const {
   return std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-    return piece.placeholder != nullptr && piece.placeholder->tells_time;
+    return piece.placeholder != nullptr && piece.placeholder->tick > 0us;
   });
 }
 
 const Placeholder* Template::coarsest_time() const {
   const Placeholder* coarsest = nullptr;
   for (const auto& [placeholder, text] : pieces_) {
-    if (placeholder == nullptr || placeholder->tick == microseconds{1}) continue;
+    if (placeholder == nullptr || placeholder->tick <= 1us) continue;
     if (coarsest == nullptr || placeholder->tick > coarsest->tick) coarsest = placeholder;
   }
   return coarsest;

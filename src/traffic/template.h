@@ -12,7 +12,7 @@
 
 namespace rlctl::traffic {
 
-/// What a request gives a template to fill in.
+/// The values of a request that a template is filled with.
 struct TemplateValues {
   std::string_view key = {};
   limiter::Limit limit = {};
@@ -21,15 +21,15 @@ struct TemplateValues {
   std::chrono::microseconds now{0};  ///< since 1970, not before
 };
 
-/// A name that stands in braces for a value of the request: a row of the table in template.cc.
+/// A name in braces that stands for a value of the request: a row of the table in template.cc.
 struct Placeholder {
   std::string_view name;     ///< without the braces
   std::string_view summary;  ///< a few words for --help
   void (*append)(std::string& out, const TemplateValues& values) = nullptr;
-  bool tells_time = false;                      ///< of when the request comes
-  std::chrono::microseconds tick{1};            ///< to which it rounds that down
-  bool tells_limit = false;                     ///< its number, its burst or its window
-  std::chrono::microseconds whole_multiple{1};  ///< the window must be one
+  /// Rounds the time of the request down to a multiple of it; 0: does not tell the time.
+  std::chrono::microseconds tick{0};
+  bool tells_limit = false;                     ///< the number, the burst or the window
+  std::chrono::microseconds whole_multiple{1};  ///< the window must be a multiple of it
 };
 
 /// In the order of the manual.
@@ -37,26 +37,27 @@ struct Placeholder {
 
 /// Text with placeholders, as a key or an argument of a script is written: "hist:{key}", "{limit}".
 ///
-/// A word in braces is a placeholder; any other brace is itself, so that hash tags are written as
-/// they are: "{user:{key}}", "{{key}}:log". "{{}" is a brace that begins no placeholder: "{{}tag}".
+/// A word in braces is a placeholder; any other brace is literal, so that hash tags need no
+/// escapes:
+/// "{user:{key}}", "{{key}}:log". "{{}" is a literal brace before a word: "{{}tag}".
 class Template {
  public:
-  /// Throws UsageError for a word in braces that is no placeholder.
+  /// Throws UsageError for a word in braces that is not a placeholder.
   explicit Template(std::string_view text);
 
   void append(std::string& out, const TemplateValues& values) const;
   /// As it was written.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
-  /// Whether it holds the time at which a request comes.
+  /// Whether it contains the time of the request.
   [[nodiscard]] bool tells_time() const;
-  /// Of those in it that tell the time the one that rounds it most; null where none does.
+  /// The placeholder in it that rounds the time most; null if none rounds it to more than a µs.
   [[nodiscard]] const Placeholder* coarsest_time() const;
-  /// Whether it holds something of the limit, so that there must be one.
+  /// Whether it contains a part of the limit, so that there must be one.
   [[nodiscard]] bool tells_limit() const;
-  /// Whether it holds this placeholder.
+  /// Whether it contains this placeholder.
   [[nodiscard]] bool holds(std::string_view placeholder) const;
-  /// Throws UsageError where a window of this length cannot be written in the unit asked
-  /// for: {window_s} of 1500ms.
+  /// Throws UsageError if the window cannot be written in the unit of a placeholder: {window_s} of
+  /// 1500ms.
   void require_usable(const limiter::Limit& limit) const;
 
  private:

@@ -19,21 +19,21 @@ struct Arrival {
   bool operator==(const Arrival&) const = default;
 };
 
-/// Requests in the order of their times; of one time, in the order in which they are to be asked.
-/// Read once, from beginning to end, so that it need not be held in memory.
+/// Requests in the order of their times; those of one time in the order in which they are asked. It
+/// is read once, from beginning to end, so that it need not be held in memory.
 class Traffic {
  public:
   virtual ~Traffic() = default;
 
   /// False at the end.
   [[nodiscard]] virtual bool next(Arrival& arrival) = 0;
-  /// Of a key that next() has named; valid as long as this.
+  /// The name of a key that next() has returned; valid as long as this.
   [[nodiscard]] virtual std::string_view key_name(std::uint32_t key) const = 0;
-  /// About how many requests there will be in all.
+  /// Roughly how many requests there are in all.
   [[nodiscard]] virtual std::int64_t size() const = 0;
 };
 
-/// The same traffic at another time: `from` becomes `to`, and the distances stay.
+/// The same traffic at another time: `from` becomes `to`, and the gaps stay.
 class ShiftedTraffic final : public Traffic {
  public:
   ShiftedTraffic(std::unique_ptr<Traffic> traffic, microseconds from, microseconds to)

@@ -11,16 +11,16 @@ namespace {
 
 using limiter::Decision;
 
-/// Requests that travel in one write. The answers to one lot are read while the server works on the
-/// next; more at a time would only wait in buffers.
+/// Requests in one write. The answers to one lot are read while the server works on the next; more
+/// at a time would only wait in buffers.
 constexpr std::size_t kLot = 512;
-/// Requests after which what is fetched is there.
+/// How many requests ahead memory is fetched.
 constexpr std::size_t kAhead = 8;
 
-/// Requests decided between two looks at the interrupt. A script takes a few µs for each.
+/// Requests between two looks at the interrupt. A script takes a few µs for each.
 constexpr std::size_t kBatch = 4096;
 
-/// Calls what talks to a server; false where the interrupt ended it.
+/// Calls what talks to a server; false if the interrupt ended it.
 template <typename Call>
 bool finishes(Call call) {
   try {
@@ -31,7 +31,7 @@ bool finishes(Call call) {
   }
 }
 
-/// As many as fit; fewer at the traffic's end.
+/// Reads as many arrivals as fit; fewer at the end of the traffic.
 std::size_t fill(Traffic& traffic, std::span<Arrival> arrivals) {
   std::size_t count = 0;
   while (count < arrivals.size() && traffic.next(arrivals[count])) ++count;
@@ -48,7 +48,7 @@ ModelDecider::ModelDecider(const Candidate& candidate) : candidate_(candidate) {
   require_usable(candidate_);
 }
 
-/// The first of as many as there are limits.
+/// The first of the key's states, of which there is one for each limit.
 limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
   const auto& limits = candidate_.limits;
   const auto first = key * limits.size();
@@ -64,8 +64,8 @@ limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
   return state;
 }
 
-/// Where there are many keys the next one is seldom in a cache: what is asked soon is fetched
-/// meanwhile, its state first and then what that points to.
+/// With many keys, the next one is seldom in a cache: the states of the keys that come soon are
+/// fetched meanwhile, and then what they point to.
 void ModelDecider::fetch(std::span<const Arrival> to_come) const {
   const auto state = [&](std::size_t ahead) -> const limiter::KeyAndLimit* {
     if (ahead >= to_come.size()) return nullptr;
@@ -93,7 +93,7 @@ ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
 }
 
 void ScriptDecider::age_all_keys() {
-  if (aging_) aging_->set_scope(KeyAging::Scope::kAll);
+  if (aging_) aging_->age_all();
 }
 
 void ScriptDecider::set_ttl_slack(std::chrono::microseconds slack) {
@@ -111,12 +111,12 @@ void ScriptDecider::ask(const Arrival& arrival) {
   call.append_to(connection_);
 }
 
-/// The next lot may be sent at any time later.
+/// Real time may pass before the next lot.
 void ScriptDecider::end_lot() {
   if (aging_ && aging_->pause()) is_aging_.push_back(true);
 }
 
-/// Before an answer, and after the last one.
+/// Reads the replies of agings: before each answer, and after the last one.
 void ScriptDecider::skip_agings() {
   for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
     KeyAging::require_done(connection_.read());
@@ -137,7 +137,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   }
 }
 
-/// What is wrong has been said; a connection that breaks as well says so when it is next used.
+/// The error is already known; a connection that breaks as well fails when it is next used.
 void ScriptDecider::skip_answers() noexcept {
   try {
     is_aging_.clear();

@@ -140,28 +140,4 @@ TEST_CASE("what lies outside counts as what is nearest") {
   CHECK(histogram.mean_ns() == static_cast<double>(kHourNs) / 2);
 }
 
-TEST_CASE("merged histograms are that of all durations") {
-  Random random;
-  auto all = random_durations(random, 3000);
-  const std::vector<std::int64_t> some(all.begin(), all.begin() + 1000);
-  const std::vector<std::int64_t> others(all.begin() + 1000, all.end());
-  auto merged = histogram_of(some);
-  merged.merge(histogram_of(others));
-  merged.merge(Histogram{});
-  auto other_way = Histogram{};
-  other_way.merge(histogram_of(others));
-  other_way.merge(histogram_of(some));
-  const auto whole = histogram_of(all);
-  for (const auto& histogram : {merged, other_way}) {
-    CHECK(histogram.count() == whole.count());
-    CHECK(histogram.min() == whole.min());
-    CHECK(histogram.max() == whole.max());
-    CHECK(histogram.mean_ns() == whole.mean_ns());
-    CHECK(histogram.stdev_ns() == whole.stdev_ns());
-    for (const double percent : {1.0, 25.0, 50.0, 90.0, 99.0, 99.5}) {
-      CHECK(histogram.percentile(percent) == whole.percentile(percent));
-    }
-  }
-}
-
 }  // namespace traffic_histogram_test

@@ -29,7 +29,7 @@ class Aged {
     queue({"PING"});
     if (aging_.advance(kStart + since_start, {&key, 1})) ++queued_;
   }
-  void age_all() { aging_.set_scope(KeyAging::Scope::kAll); }
+  void age_all() { aging_.age_all(); }
   void set(std::string_view ttl_ms, std::string_view key = "k") {
     queue({"SET", key, "1", "PX", ttl_ms});
   }

@@ -1,4 +1,4 @@
-#include "traffic/reply_reading.h"
+#include "traffic/script.h"
 
 #include <doctest/doctest.h>
 
