@@ -65,27 +65,6 @@ void require_costs(const BurstPlan& plan, const replay::Recording& recording) {
   }
 }
 
-/// A decider that runs a script, and removes its keys afterwards.
-class ScriptRun final : public traffic::Decider {
- public:
-  ScriptRun(BurstServer& server, const traffic::Candidate& candidate,
-            const traffic::Traffic& traffic)
-      : script_(make_script(candidate, traffic, server.next_prefix())),
-        cleaning_(server, candidate, *script_),
-        decider_(server.connections(1).front(), *script_) {}
-
-  void decide(std::span<const traffic::Arrival> arrivals,
-              std::span<limiter::Decision> decisions) override {
-    decider_.decide(arrivals, decisions);
-  }
-  [[nodiscard]] std::optional<double> bytes_per_key() override { return decider_.bytes_per_key(); }
-
- private:
-  std::unique_ptr<traffic::Script> script_;
-  Cleaning cleaning_;
-  traffic::ScriptDecider decider_;
-};
-
 BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::Traffic& traffic) {
   BurstRun run{.name = std::move(name)};
   if (outcome.measured.allowed > 0) run.worst_key = traffic.key_name(outcome.measured.worst.key);
@@ -172,12 +151,6 @@ class Session {
   }
 
  private:
-  std::unique_ptr<traffic::Decider> decider_for(const traffic::Candidate& candidate,
-                                                const traffic::Traffic& traffic) {
-    if (plan_.model) return std::make_unique<traffic::ModelDecider>(candidate);
-    return std::make_unique<ScriptRun>(*server_, candidate, traffic);
-  }
-
   traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic) {
     if (!on_decision_) return {};
     return [this, &name, &traffic](const traffic::Arrival& arrival,
@@ -190,7 +163,16 @@ class Session {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto [traffic, begin] = virtual_traffic(plan_, recording_);
-    const auto decider = decider_for(candidate, *traffic);
+    std::unique_ptr<traffic::Script> script;
+    std::optional<Cleaning> cleaning;
+    std::unique_ptr<traffic::Decider> decider;
+    if (plan_.model) {
+      decider = std::make_unique<traffic::ModelDecider>(candidate);
+    } else {
+      script = make_script(candidate, *traffic, server_->next_prefix());
+      cleaning.emplace(*server_, candidate, *script);
+      decider = std::make_unique<traffic::ScriptDecider>(server_->connections(1).front(), *script);
+    }
     auto outcome = traffic::run_virtually(
         *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision_of(name, *traffic),
         [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });

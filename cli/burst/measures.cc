@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <utility>
 #include <variant>
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "limiter/limit.h"
