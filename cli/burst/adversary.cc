@@ -104,7 +104,7 @@ void append_header(TextBlock& block, const AdversaryReport& report) {
   }
   block.row("clock", "virtual time", "latencies not measured");
   if (report.interrupted) {
-    block.row("", block.tone("interrupted: what was found by then", Tone::kWarning));
+    block.row("", block.tone("interrupted: shows what was found by then", Tone::kWarning));
   }
 }
 

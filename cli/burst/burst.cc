@@ -327,7 +327,7 @@ std::vector<std::string> failures(const std::vector<Assertion>& assertions,
   if (assertions.empty()) return all;
   for (const auto& run : report.runs) {
     if (!why_invalid(run)) continue;
-    all.push_back("nothing can be asserted of " + run.name + ": the sender fell behind");
+    all.push_back("no assertion holds for " + run.name + ": the sender fell behind");
   }
   return all;
 }

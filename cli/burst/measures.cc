@@ -227,7 +227,7 @@ const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSp
   return needs_schedule && timing->response.count() == 0 ? nullptr : &((*timing).*span.times);
 }
 
-/// A log leaves nothing to chance.
+/// Nothing in a log is random.
 std::optional<std::uint64_t> seed_of(const BurstReport& report) {
   return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
 }
@@ -512,8 +512,8 @@ BurstMeasure find_measure(std::string_view name, const std::string& text,
     if (measure.name == name) return measure;
     names.push_back(measure.name);
   }
-  throw UsageError("--assert: " + in_quotes(text) + " asserts something of " + in_quotes(name) +
-                       ", which is not known" + did_you_mean(name, names),
+  throw UsageError("--assert: " + in_quotes(text) + " compares " + in_quotes(name) +
+                       ", which is not a measure" + did_you_mean(name, names),
                    "it is one of " + one_of(names));
 }
 
@@ -535,10 +535,9 @@ std::string value_text(const BurstMeasure& measure, const BurstRun& run,
   if (value) return fmt::format(" has {}", *value);
   const auto sent = run.outcome.measured.sent;
   if (measure.needs_answers > sent) {
-    return fmt::format(" has {} answers, which are too few: it needs {}", sent,
-                       measure.needs_answers);
+    return fmt::format(" has {} answers, but needs {}", sent, measure.needs_answers);
   }
-  return " does not tell";
+  return " has no value";
 }
 
 /// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds. An unknown value

@@ -21,9 +21,9 @@ std::string pattern_help() {
 }  // namespace
 
 void add_burst_options(Options& options, BurstOptions& target) {
-  constexpr std::string_view kTimes = "the search finds when requests are to come";
-  constexpr std::string_view kNoRealTime = "no real time is long enough for that many windows";
-  constexpr std::string_view kOneKey = "each schedule is of one key";
+  constexpr std::string_view kTimes = "the search finds the times of the requests";
+  constexpr std::string_view kNoRealTime = "a search covers too many windows for real time";
+  constexpr std::string_view kOneKey = "a search uses one key";
   constexpr std::string_view kTable = "the report is a small table; --json has all of it";
   constexpr std::string_view kNoServer = "the models use no server";
   constexpr std::string_view kSearch = "rlctl burst adversary searches";
@@ -88,7 +88,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .excludes("--replay", "the log has the costs", "--cost-field names their field")
       .repeats();
   options.value("--seed", "NUMBER", target.seed, "seed for the random generator (default: 1)")
-      .excludes("--replay", "a log leaves nothing to chance")
+      .excludes("--replay", "nothing in a log is random")
       .repeats();
   add_replay_options(options, target.replay);
   options.group("Clock");

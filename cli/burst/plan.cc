@@ -109,12 +109,12 @@ bool asks_adversary(const BurstOptions& options, const std::vector<std::string>&
   const bool is_named = std::find(operands.begin(), operands.end(), kAdversary) != operands.end();
   if (!is_named || std::filesystem::exists(kAdversary)) return false;
   throw UsageError(
-      "--replay and adversary exclude each other: the search finds when requests are to come");
+      "--replay and adversary exclude each other: the search finds the times of the requests");
 }
 
 void require_searchable(const BurstOptions& options) {
   if (key_count(options)) {
-    throw UsageError("--keys and adversary exclude each other: each schedule is of one key");
+    throw UsageError("--keys and adversary exclude each other: a search uses one key");
   }
   if (options.limits.size() > 1) {
     throw UsageError("adversary searches against one limit, but there are several --limit");

@@ -121,7 +121,7 @@ std::optional<std::string> why_invalid(const BurstRun& run) {
     text += fmt::format(", {} of {} sent", rate_text(timing->sent_per_second),
                         rate_text(timing->offered_per_second));
   }
-  return text + "; the times are not to be relied on";
+  return text + "; the times are not reliable";
 }
 
 BurstScale scale_of(const BurstReport& report) {

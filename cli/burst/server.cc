@@ -35,9 +35,10 @@ void make_room_for(std::size_t clients) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0 || needed <= files.rlim_cur) return;
   if (needed > files.rlim_max) {
-    throw UsageError(fmt::format("--clients {} are more than this process may have open files, {}",
-                                 clients, files.rlim_max),
-                     "use fewer, or raise the limit: ulimit -Hn");
+    throw UsageError(
+        fmt::format("--clients {} needs more open files than this process may have, {}", clients,
+                    files.rlim_max),
+        "use fewer, or raise the limit: ulimit -Hn");
   }
   files.rlim_cur = needed;
   setrlimit(RLIMIT_NOFILE, &files);
@@ -49,7 +50,7 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
     if (number == 0) return ProblemError(describe(error));
     auto problem = describe(error);
     problem.message =
-        fmt::format("the server takes {} of {} clients: {}", number, count, problem.message);
+        fmt::format("the server accepts {} of {} clients: {}", number, count, problem.message);
     problem.hint = "use fewer --clients, or raise the server's maxclients";
     return ProblemError(problem);
   };
@@ -88,7 +89,7 @@ std::span<redis::Connection> BurstServer::connections(std::size_t count) {
   if (!connector_.is_private() && !last_words_) {
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
     last_words_.emplace(
-        render({.message = "keys under '" + prefix_ + "' may be left, which lapse by themselves"},
+        render({.message = "keys under '" + prefix_ + "' may be left; they expire by themselves"},
                invocation_.command, false));
   }
   return connections_;
@@ -117,7 +118,7 @@ void BurstServer::remove_all() noexcept {
 void BurstServer::warn_of_rest(const std::exception& error) {
   if (connector_.is_private()) return;  // it ends with this process
   warn("warning: cannot remove the keys under '" + prefix_ +
-           "', which lapse by themselves: " + describe(error).message,
+           "', which expire by themselves: " + describe(error).message,
        invocation_.command);
 }
 

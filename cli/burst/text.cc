@@ -140,8 +140,8 @@ void append_header(TextBlock& block, const BurstReport& report) {
     block.row("clock", "virtual time", "latencies not measured");
   }
   if (report.interrupted) {
-    block.row("", block.tone(report.failed ? "ended by an error: what was done before it"
-                                           : "interrupted: of the beginning only",
+    block.row("", block.tone(report.failed ? "ended by an error: covers what was done before it"
+                                           : "interrupted: covers the beginning only",
                              Tone::kWarning));
   }
 }

@@ -34,11 +34,11 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, s
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
 
 UsageError keeps_state(std::string_view name, std::string_view where) {
-  return UsageError(
-      fmt::format("{} {}, so that one schedule finds the state of the last; leave out --url, "
-                  "--host, --port and "
-                  "--socket: on a private server each schedule begins with an empty database",
-                  name, where));
+  return UsageError(fmt::format(
+      "{} {}, so that one schedule finds the state of the last; leave out --url, --host, "
+      "--port and --socket: on a private server each schedule begins with an empty "
+      "database",
+      name, where));
 }
 
 }  // namespace

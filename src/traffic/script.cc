@@ -362,8 +362,7 @@ void require_usable(const ReplyReading& reading) {
     case AllowedWhen::kAtMostLimit:
       throw UsageError(
           fmt::format("a reply that allows when it is {} cannot be a wait; one that allows when it "
-                      "is zero, nil "
-                      "or always can be",
+                      "is zero, nil or always can be",
                       row_of(reading.allowed_when).name));
     default:
       return;

@@ -285,18 +285,18 @@ refused() {
 }
 
 @test "what says of a traffic what is to be found is refused" {
-  refused '--rate and adversary exclude each other: the search finds when requests are to come' adversary --rate 5/s
-  refused '--rate and adversary exclude each other: the search finds when requests are to come' adversary --rate max
-  refused '--duration and adversary exclude each other: the search finds when requests are to come' adversary --duration 5s
+  refused '--rate and adversary exclude each other: the search finds the times of the requests' adversary --rate 5/s
+  refused '--rate and adversary exclude each other: the search finds the times of the requests' adversary --rate max
+  refused '--duration and adversary exclude each other: the search finds the times of the requests' adversary --duration 5s
   refused '--requests and adversary exclude each other: --budget limits the requests that it may try' adversary --requests 5
-  refused '--keys and adversary exclude each other: each schedule is of one key' adversary --keys 3
-  refused '--key-skew and adversary exclude each other: each schedule is of one key' adversary --key-skew 1
+  refused '--keys and adversary exclude each other: a search uses one key' adversary --keys 3
+  refused '--key-skew and adversary exclude each other: a search uses one key' adversary --key-skew 1
 }
 
 @test "the real clock, and what belongs to it, is refused" {
-  refused '--clock and adversary exclude each other: no real time is long enough for that many windows' adversary --clock real
-  refused '--clients and adversary exclude each other: no real time is long enough for that many windows' adversary --clients 2
-  refused '--pipeline and adversary exclude each other: no real time is long enough for that many windows' adversary --pipeline 2
+  refused '--clock and adversary exclude each other: a search covers too many windows for real time' adversary --clock real
+  refused '--clients and adversary exclude each other: a search covers too many windows for real time' adversary --clients 2
+  refused '--pipeline and adversary exclude each other: a search covers too many windows for real time' adversary --pipeline 2
 }
 
 @test "pictures and tables are refused" {
@@ -307,7 +307,7 @@ refused() {
 }
 
 @test "a log, a script without its option and words without quotes are told what they should be" {
-  refused '--replay and adversary exclude each other: the search finds when requests are to come' adversary --replay x.log
+  refused '--replay and adversary exclude each other: the search finds the times of the requests' adversary --replay x.log
   refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
   assert_line --partial 'hint: run a script with --script trusting.lua'
   refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
@@ -352,9 +352,9 @@ refused() {
   run -1 rlctl burst adversary -q "${members[@]}" --assert 'wrongly_denied==0'
   assert_output "rlctl: burst: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
   run -0 rlctl burst adversary -q --algorithm fixed-window --assert 'most_stepping_back==2'
-  refused "--assert: 'sent==1' asserts something of 'sent', which is not known" adversary --assert 'sent==1'
+  refused "--assert: 'sent==1' compares 'sent', which is not a measure" adversary --assert 'sent==1'
   assert_line --partial 'hint: it is one of worst, most_stepping_back or wrongly_denied'
-  refused "--assert: 'wrongly_denied==0' asserts something of 'wrongly_denied', which is not known" --assert 'wrongly_denied==0'
+  refused "--assert: 'wrongly_denied==0' compares 'wrongly_denied', which is not a measure" --assert 'wrongly_denied==0'
 }
 
 @test "JSON has every request and its answer" {
@@ -411,7 +411,7 @@ refused() {
       --write worst.log >out 2>err'
   assert_output 'signal 2'
   run -0 cat out
-  assert_line --regexp '^ +interrupted: what was found by then$'
+  assert_line --regexp '^ +interrupted: shows what was found by then$'
   assert_line --regexp '^fixed-window  2\.00× the limit: 10 within '
   assert_equal "$(cli DBSIZE)" 0
   run -1 test -e worst.log

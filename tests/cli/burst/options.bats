@@ -179,14 +179,14 @@ refused() {
 
 @test "what is not known does not hold" {
   run -1 rlctl burst --model -q --algorithm gcra --assert 'bytes_per_key>0' --assert 'bytes_per_key<=0'
-  assert_line --index 0 "rlctl: burst: assertion 'bytes_per_key>0' does not hold: gcra does not tell"
-  assert_line --index 1 "rlctl: burst: assertion 'bytes_per_key<=0' does not hold: gcra does not tell"
+  assert_line --index 0 "rlctl: burst: assertion 'bytes_per_key>0' does not hold: gcra has no value"
+  assert_line --index 1 "rlctl: burst: assertion 'bytes_per_key<=0' does not hold: gcra has no value"
 }
 
 @test "assertions that mean nothing" {
   refused "--assert: 'worst' needs one of < <= == != >= >" --assert worst
   refused "--assert: 'worst=1' needs one of" --assert worst=1
-  refused "asserts something of 'wurst', which is not known; did you mean 'worst'?" --assert 'wurst<1'
+  refused "compares 'wurst', which is not a measure; did you mean 'worst'?" --assert 'wurst<1'
   refused "compares with 'x', which is not a number" --assert 'worst<=x'
   refused "compares with '', which is not a number" --assert 'worst<='
   refused "compares with '1 2', which is not a number" --assert 'worst<=1 2'

@@ -119,13 +119,13 @@ a_stop_is_shown() {
 @test "more clients than a server takes" {
   start_server --maxclients 5
   real -5 --rate max --clients 20 -s "$socket" -q
-  [[ $stderr == *'the server takes '*' of 20 clients: '*'max number of clients reached'* ]] || fail "$stderr"
+  [[ $stderr == *'the server accepts '*' of 20 clients: '*'max number of clients reached'* ]] || fail "$stderr"
   [[ $stderr == *'hint: use fewer --clients, or raise the server'"'"'s maxclients'* ]] || fail "$stderr"
 }
 
 @test "more clients than this process may have files" {
   run -2 bash -c 'ulimit -n 100; rlctl burst --rate max --clients 200'
-  assert_line --partial '--clients 200 are more than this process may have open files, 100'
+  assert_line --partial '--clients 200 needs more open files than this process may have, 100'
   run -0 bash -c 'ulimit -Sn 50; rlctl burst --rate max --clients 60 --requests 100 --algorithm gcra -q'
 }
 
@@ -172,7 +172,7 @@ a_stop_is_shown() {
   run -0 grep assertion <<<"$stderr"
   assert_equal "${#lines[@]}" 2
   assert_line --index 0 --regexp "^rlctl: burst: assertion 'p50_us<1' does not hold: gcra has [0-9.]+$"
-  assert_line --index 1 "rlctl: burst: assertion 'p99_us<1000000' does not hold: gcra has 100 answers, which are too few: it needs 1000"
+  assert_line --index 1 "rlctl: burst: assertion 'p99_us<1000000' does not hold: gcra has 100 answers, but needs 1000"
 }
 
 @test "of service times where nothing is due" {
@@ -192,8 +192,8 @@ a_stop_is_shown() {
   real -1 steady --clock real --limit 100/200ms --rate 5000000/s --requests 100000 --algorithm gcra \
     --assert 'sent==100000'
   [[ $stderr == *'rlctl: burst: warning: gcra: the sender fell behind: lag p99 '*', service p99 '* ]] || fail "$stderr"
-  [[ $stderr == *'the times are not to be relied on; use a lower --rate, or a machine with nothing else to do'* ]]
-  [[ $stderr == *'rlctl: burst: nothing can be asserted of gcra: the sender fell behind'* ]]
+  [[ $stderr == *'the times are not reliable; use a lower --rate, or a machine with nothing else to do'* ]]
+  [[ $stderr == *'rlctl: burst: no assertion holds for gcra: the sender fell behind'* ]]
   assert_line --regexp '^gcra .* fell behind$'
   real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 100000 --algorithm gcra --json
   run -0 jq '.runs[0].valid' <<<"$output"
@@ -221,7 +221,7 @@ a_stop_is_shown() {
     bash -c 'exec rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s --keys 5 --clients 3 \
       -s "$socket" >"$TMPDIR/out" 2>"$TMPDIR/err"'
   assert_output 'signal 2'
-  grep -q 'interrupted: of the beginning only' "$TMPDIR/out"
+  grep -q 'interrupted: covers the beginning only' "$TMPDIR/out"
   grep -qE '^fixed-window +[1-9]' "$TMPDIR/out"
   grep -qE '^response time' "$TMPDIR/out"
   run -1 grep -E '^sliding-window-log' "$TMPDIR/out"
@@ -257,7 +257,7 @@ a_stop_is_shown() {
   wait "$pid" || status=$?
   kill -CONT "$server_pid"
   assert_equal "$status" 143
-  grep -qE "^rlctl: burst: keys under 'rlctl-burst:\{[0-9a-f]{16}\}:' may be left, which lapse by themselves$" "$TMPDIR/err"
+  grep -qE "^rlctl: burst: keys under 'rlctl-burst:\{[0-9a-f]{16}\}:' may be left; they expire by themselves$" "$TMPDIR/err"
 }
 
 @test "a server that goes away" {

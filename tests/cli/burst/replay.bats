@@ -200,7 +200,7 @@ the time 'hello' cannot be read: 'hello'"
 @test "what is about a pattern has no place beside a log" {
   refused "--replay sends the requests of a log and takes no pattern: unexpected argument 'boundary'" boundary --replay epoch.log
   assert_line --partial 'write the name of a file as ./boundary'
-  refused '--replay and adversary exclude each other: the search finds when requests are to come' adversary --replay epoch.log
+  refused '--replay and adversary exclude each other: the search finds the times of the requests' adversary --replay epoch.log
   refused '--rate and --replay exclude each other: the log has the times' --replay epoch.log --rate 5/s
   refused '--duration and --replay exclude each other' --replay epoch.log --duration 5s
   refused '--requests and --replay exclude each other' --replay epoch.log --requests 5

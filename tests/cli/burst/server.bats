@@ -68,7 +68,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
     bash -c 'exec rlctl burst steady -s "$socket" --requests 5000000 --keys 20 --svg "$TMPDIR/x.svg" \
       --jsonl "$TMPDIR/x.jsonl" >"$TMPDIR/out" 2>"$TMPDIR/err"'
   assert_output 'signal 2'
-  grep -q 'interrupted: of the beginning only' "$out"
+  grep -q 'interrupted: covers the beginning only' "$out"
   grep -qE '^fixed-window +[1-9]' "$out"
   run -1 grep sliding-window-log "$TMPDIR/err"
   assert_equal "$(cli DBSIZE)" 0
@@ -110,7 +110,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   start_server
   cli ACL SETUSER default -unlink
   run -0 --separate-stderr rlctl burst -s "$socket" --algorithm gcra
-  [[ $stderr == *"warning: cannot remove the keys under 'rlctl-burst:{"*'which lapse by themselves'* ]]
+  [[ $stderr == *"warning: cannot remove the keys under 'rlctl-burst:{"*'which expire by themselves'* ]]
   assert_line --regexp '^gcra +2000'
   (($(cli PTTL "$(cli KEYS '*')") > 0))
 }
@@ -166,7 +166,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   start_server
   cli ACL SETUSER default -lindex
   run -5 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
-  assert_line --partial 'ended by an error: what was done before it'
+  assert_line --partial 'ended by an error: covers what was done before it'
   assert_line --regexp '^fixed-window +20 +20 +0 '
   refute_line --regexp '^sliding-window-log'
   assert_equal "$(cli DBSIZE)" 0
