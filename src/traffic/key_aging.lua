@@ -1,7 +1,7 @@
--- Virtual time for TTLs: keeps real time from the keys of the last request, and takes the virtual time
--- that has passed from those of the next.
+-- Virtual time for TTLs: keeps real time from the TTLs of the last request's keys, and takes the virtual
+-- time that has passed from those of the next request's keys.
 --
---   KEYS[1]             the hash in which the virtual end of each key stands
+--   KEYS[1]             the hash that holds the virtual end of each key
 --   KEYS[2 .. 1+count]  the keys of the last request
 --   KEYS[2+count ..]    the keys of the next request
 --   ARGV   1 count   how many of KEYS are the last request's; -1: age every key of the database
@@ -13,8 +13,8 @@
 local hash, count = KEYS[1], tonumber(ARGV[1])
 local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local spare = 3600000  -- ms
-local late = 10        -- ms, by which a TTL that nobody set may have become shorter
-local last = 5         -- ms, at least, for the request that comes then
+local late = 10        -- ms that may pass from a TTL between two calls
+local last = 5         -- ms that a TTL lasts at least, for the next request
 
 -- In whole ms.
 local function until_end(ends, now)

@@ -8,8 +8,8 @@ namespace rlctl::traffic {
 namespace {
 
 constexpr std::int64_t kLongestNs = nanoseconds{std::chrono::hours{1}}.count();
-/// Durations have so many bits that are told apart: the first is always set, so that 2^10 values of
-/// the rest fill each magnitude. What is shorter has a bucket for each ns.
+/// The bits of a duration that are told apart: the first is always set, so that 2^10 values of the
+/// others fill each magnitude. Shorter durations have a bucket for each ns.
 constexpr int kBits = 11;
 constexpr std::size_t kInMagnitude = std::size_t{1} << (kBits - 1);
 
