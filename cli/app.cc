@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "cli/command.h"
 #include "cli/term/output.h"
+#include "cli/term/signals.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -47,10 +54,64 @@ void add_general_options(Options& options, GeneralOptions& target) {
   options.value("--config", "FILE", target.config,
                 "configuration file (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, "
                 "else /etc/rlctl/config.toml)");
-  options.flag("--json", target.json, "results and errors as JSON");
+  options.flag("--json", target.json, "print results and errors as JSON");
   options.flag("-h", target.short_help, "show the usage and the options in brief");
   options.flag("--help", target.help, "show all help");
   options.flag("-V,--version", target.version, "show the version");
+}
+
+/// -h shows usage and options on one screen; --help shows everything.
+enum class HelpExtent { kShort, kAll };
+
+std::string general_help(HelpExtent extent) {
+  std::string out =
+      "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
+      "\n"
+      "Limits rates with scripts that run inside Redis.\n"
+      "\n"
+      "Commands:\n";
+  const auto append_command = [&out](std::string_view name, std::string_view summary) {
+    out.append("  ").append(name);
+    out.append(name.size() < 12 ? 12 - name.size() : 1, ' ').append(summary).append("\n");
+  };
+  for (const auto* command : kCommands) append_command(command->name, command->summary);
+  append_command(kHelpCommand, "show the help of a command");
+  if (extent == HelpExtent::kShort) {
+    return out +
+           "\n"
+           "Options of a command: see rlctl COMMAND -h\n"
+           "Connection and general options: see rlctl --help\n";
+  }
+  GeneralOptions ignored;
+  Options options;
+  add_general_options(options, ignored);
+  out += options.help();
+  out +=
+      "\n"
+      "Examples:\n"
+      "  rlctl check --limit 5/60s login:alice\n"
+      "  rlctl help check\n";
+  return out;
+}
+
+std::string command_help(const Command& command, HelpExtent extent) {
+  std::string out;
+  std::string_view synopsis = command.synopsis;
+  while (!synopsis.empty()) {
+    const auto line = synopsis.substr(0, synopsis.find('\n'));
+    out.append(out.empty() ? "Usage: rlctl " : "       rlctl ").append(line).append("\n");
+    synopsis.remove_prefix(std::min(line.size() + 1, synopsis.size()));
+  }
+  const bool all = extent == HelpExtent::kAll;
+  if (all) out.append("\n").append(command.about).append("\n");
+  Options options;
+  const Action never_run = command.add(options);
+  out.append(options.help(!all));
+  out.append("\nConnection and general options: see rlctl --help\n");
+  if (!all) return out;
+  if (command.notes != nullptr) out += command.notes();
+  out += command.epilogue;
+  return out;
 }
 
 /// What -V, --help or -h ask for; null: nothing. Short help is the answer to -h alone.
@@ -84,7 +145,21 @@ std::vector<std::string> take_arguments(int argc, char** argv) {
   return arguments;
 }
 
-}  // namespace
+class App {
+ public:
+  /// Throws whatever goes wrong; report() knows what to do with it.
+  [[nodiscard]] ExitStatus run(int argc, char** argv);
+
+  [[nodiscard]] ExitStatus report(const std::exception& error);
+
+ private:
+  [[nodiscard]] ExitStatus run_arguments(std::span<const std::string> arguments, Output& out);
+  [[nodiscard]] ExitStatus run_help(std::span<const std::string> arguments, Output& out);
+
+  std::optional<Signals> signals_;
+  std::string_view command_;  ///< for messages; empty until it is known
+  bool json_ = false;         ///< errors as JSON
+};
 
 ExitStatus App::run(int argc, char** argv) {
   guard_standard_descriptors();
@@ -164,55 +239,17 @@ ExitStatus App::report(const std::exception& error) {
   return problem.status;
 }
 
-std::string general_help(HelpExtent extent) {
-  std::string out =
-      "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
-      "\n"
-      "Limits rates with scripts that run inside Redis.\n"
-      "\n"
-      "Commands:\n";
-  const auto append_command = [&out](std::string_view name, std::string_view summary) {
-    out.append("  ").append(name);
-    out.append(name.size() < 12 ? 12 - name.size() : 1, ' ').append(summary).append("\n");
-  };
-  for (const auto* command : kCommands) append_command(command->name, command->summary);
-  append_command(kHelpCommand, "show the help of a command");
-  if (extent == HelpExtent::kShort) {
-    return out +
-           "\n"
-           "Options of a command: see rlctl COMMAND -h\n"
-           "Connection and general options: see rlctl --help\n";
-  }
-  GeneralOptions ignored;
-  Options options;
-  add_general_options(options, ignored);
-  out += options.help();
-  out +=
-      "\n"
-      "Examples:\n"
-      "  rlctl check --limit 5/60s login:alice\n"
-      "  rlctl help check\n";
-  return out;
-}
+}  // namespace
 
-std::string command_help(const Command& command, HelpExtent extent) {
-  std::string out;
-  std::string_view synopsis = command.synopsis;
-  while (!synopsis.empty()) {
-    const auto line = synopsis.substr(0, synopsis.find('\n'));
-    out.append(out.empty() ? "Usage: rlctl " : "       rlctl ").append(line).append("\n");
-    synopsis.remove_prefix(std::min(line.size() + 1, synopsis.size()));
+int run(int argc, char** argv) {
+  App app;
+  ExitStatus status{};
+  try {
+    status = app.run(argc, argv);
+  } catch (const std::exception& error) {
+    status = app.report(error);
   }
-  const bool all = extent == HelpExtent::kAll;
-  if (all) out.append("\n").append(command.about).append("\n");
-  Options options;
-  const Action never_run = command.add(options);
-  out.append(options.help(!all));
-  out.append("\nConnection and general options: see rlctl --help\n");
-  if (!all) return out;
-  if (command.notes != nullptr) out += command.notes();
-  out += command.epilogue;
-  return out;
+  return static_cast<int>(status);
 }
 
 }  // namespace rlctl::cli

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "cli/failure.h"
-#include "cli/term/environment.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <climits>
 #include <string_view>
 
-#include "cli/askpass.h"
 #include "cli/failure.h"
-#include "cli/term/environment.h"
+#include "cli/term/prompt.h"
+#include "cli/term/terminal.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
 #include "redis/transport.h"
@@ -112,8 +112,8 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.group("Connection");
   options
       .value("-u,--url", "URL", target.url,
-             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for a "
-             "server of its own (default: $RLCTL_URL, else the configuration's, else "
+             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: to "
+             "start a server for this run (default: $RLCTL_URL, else the configuration's, else "
              "redis://127.0.0.1:6379)")
       .repeats(kServer);
   options.value("-H,--host", "HOST", target.host, "server name or address").repeats(kServer);
@@ -138,8 +138,9 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
       .repeats(kServer);
   options.value("--sni", "NAME", target.sni, "TLS: server name").repeats(kServer);
   options.flag("--insecure", target.insecure, "TLS: do not verify the server").repeats(kServer);
-  options.value("--timeout", "TIME", target.timeout,
-                "time to connect, and for each answer (default: the configuration's, else 1s)");
+  options.value(
+      "--timeout", "TIME", target.timeout,
+      "time limit for connecting and for each answer (default: the configuration's, else 1s)");
 }
 
 ConnectionSettings resolve_connection(const ConnectionOptions& options,
@@ -162,33 +163,30 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
 
 Connector::Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
                      const Interrupt& interrupt)
-    : interrupt_(interrupt) {
-  const auto settings = resolve_connection(options, configuration);
-  url_ = settings.url;
-  url_from_ = settings.url_from;
-  timeout_ = settings.timeout;
-  if (options.askpass) url_.password = ask_password("Password: ", interrupt);
+    : settings_(resolve_connection(options, configuration)), interrupt_(interrupt) {
+  if (options.askpass) settings_.url.password = ask_password("Password: ", interrupt);
 }
 
 redis::Connection Connector::open(const Interrupt* interrupt) {
-  if (url_.scheme == redis::Scheme::kPrivate && !private_server_) {
+  if (is_private() && !private_server_) {
     redis::PrivateServer::Options options;
     options.interrupt = &interrupt_;
     private_server_ = std::make_unique<redis::PrivateServer>(options);
   }
-  redis::Url url = url_;
+  redis::Url url = settings_.url;
   if (private_server_) {
     url = private_server_->url();
-    url.database = url_.database;
+    url.database = settings_.url.database;
   }
   try {
-    return redis::Connection::open(url, timeout_, interrupt);
+    return redis::Connection::open(url, timeout(), interrupt);
   } catch (const redis::Error& error) {
     Problem problem = describe(error);
     // "rlctl: cannot connect to ...": it has nothing to do with the command.
     problem.of_command = false;
-    if (error.failure() == redis::Failure::kUnreachable && url_ == redis::Url{}) {
-      problem.hint = "RLCTL_URL or --url names another server; -u private: starts one to try";
+    if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
+      problem.hint =
+          "name another server with --url or RLCTL_URL; -u private: starts one for this run";
     }
     throw ProblemError(problem);
   }

@@ -14,7 +14,7 @@
 
 namespace rlctl::cli {
 
-/// As on the command line: which server, and who asks.
+/// The connection options as given on the command line.
 struct ConnectionOptions {
   std::optional<std::string> url, host, port, socket, database, user, timeout;
   std::optional<std::string> password;  ///< -a: only refused, with advice
@@ -27,11 +27,11 @@ void add_connection_options(Options& options, ConnectionOptions& target);
 /// Whether --url, --host, --port or --socket is given: on the command line, not elsewhere.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
 
-/// What they say together with the environment and the configuration file, and where that was
-/// found.
+/// What the options, the environment and the configuration file say together, and which of them
+/// decided.
 struct ConnectionSettings {
   redis::Url url;
-  Origin url_from = Origin::kDefault;  ///< kOption where one changed any part of it
+  Origin url_from = Origin::kDefault;  ///< kOption if an option changed any part of it
   std::chrono::microseconds timeout{};
   Origin timeout_from = Origin::kDefault;
 };
@@ -43,34 +43,33 @@ struct ConnectionSettings {
 [[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                                     ConfigurationSource& configuration);
 
-/// Opens connections to the one server that this run is about.
+/// Opens connections to the server of this run.
 class Connector {
  public:
-  /// Checks the options and, with --askpass, asks for the password. Connects nowhere.
+  /// Checks the options and, with --askpass, asks for the password. Does not connect.
   Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
             const Interrupt& interrupt);
 
   /// A `private:` server is started by the first call and lives as long as this.
   [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
-  /// The same, but Ctrl-C does not end its waits, only the time-out does: for what must end in
-  /// order.
+  /// The same, but only the time-out ends its waits, not Ctrl-C: for work that must be finished.
   [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
-  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return timeout_; }
+  [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
   /// For messages; holds no password.
-  [[nodiscard]] std::string name() const { return redis::display(url_); }
+  [[nodiscard]] std::string name() const { return redis::display(settings_.url); }
   /// With its password.
-  [[nodiscard]] const redis::Url& url() const noexcept { return url_; }
-  /// Where that was found; kOption where one changed any part of it.
-  [[nodiscard]] Origin url_from() const noexcept { return url_from_; }
+  [[nodiscard]] const redis::Url& url() const noexcept { return settings_.url; }
+  /// See ConnectionSettings.
+  [[nodiscard]] Origin url_from() const noexcept { return settings_.url_from; }
   /// The server is this process's own.
-  [[nodiscard]] bool is_private() const noexcept { return url_.scheme == redis::Scheme::kPrivate; }
+  [[nodiscard]] bool is_private() const noexcept {
+    return settings_.url.scheme == redis::Scheme::kPrivate;
+  }
 
  private:
   [[nodiscard]] redis::Connection open(const Interrupt* interrupt);
 
-  redis::Url url_;
-  Origin url_from_ = Origin::kDefault;
-  std::chrono::microseconds timeout_;
+  ConnectionSettings settings_;
   const Interrupt& interrupt_;
   std::unique_ptr<redis::PrivateServer> private_server_;
 };

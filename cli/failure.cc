@@ -1,12 +1,13 @@
 #include "cli/failure.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/term/output.h"
 #include "limiter/policies.h"
 #include "redis/error.h"
 
@@ -92,14 +93,12 @@ Problem without_doubt(Problem problem) {
 std::string render(const Problem& problem, std::string_view command, bool json) {
   Problem shown = problem;
   shown.message = masked(shown.message);
-  std::string out;
   if (json) {
-    out = "{\"error\":";
+    std::string out = "{\"error\":";
     append_problem_json(out, shown);
-    out += "}\n";
-    return out;
+    return out + "}\n";
   }
-  out = "rlctl: ";
+  std::string out = "rlctl: ";
   if (shown.of_command && !command.empty()) out.append(command).append(": ");
   escape_message(out, shown.message);
   out += '\n';
@@ -117,17 +116,31 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
 }
 
 void append_problem_json(std::string& out, const Problem& problem) {
-  out += "{\"code\":";
-  append_json_string(out, problem.code);
-  out += ",\"message\":";
-  append_json_string(out, problem.message);
-  out += ",\"hint\":";
-  if (problem.hint.empty()) {
-    out += "null";
+  JsonWriter(out)
+      .begin_object()
+      .field("code", problem.code)
+      .field("message", problem.message)
+      .field("hint", problem.hint.empty() ? std::nullopt : std::optional(problem.hint))
+      .end_object();
+}
+
+void warn(const std::string& message, std::string_view command) {
+  write_stderr(render({.message = message}, command, false));
+}
+
+std::string inspect_hint(std::string_view key) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_./@%+=,-";
+  const auto needs_more = [](char byte) { return byte < ' ' || byte == '\'' || byte == '\x7f'; };
+  std::string command = key.starts_with('-') ? "rlctl inspect -- " : "rlctl inspect ";
+  if (key.find_first_not_of(kPlain) == key.npos) {
+    command += key;
+  } else if (std::none_of(key.begin(), key.end(), needs_more)) {
+    command.append("'").append(key).append("'");
   } else {
-    append_json_string(out, problem.hint);
+    command += "KEY";
   }
-  out += '}';
+  return command + " shows what it holds";
 }
 
 }  // namespace rlctl::cli

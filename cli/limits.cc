@@ -1,7 +1,5 @@
 #include "cli/limits.h"
 
-#include "base/json.h"
-
 #include <algorithm>
 
 #include "base/text.h"
@@ -13,37 +11,15 @@ namespace {
 
 std::string_view algorithm_text() {
   static const std::string kText =
-      "algorithm; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
+      "how to limit; see below (default: " + std::string(limiter::kDefaultAlgorithm) + ")";
   return kText;
 }
 
 std::string_view burst_text() {
-  static const std::string kText = "requests that may come at once in " +
+  static const std::string kText = "requests allowed at once by " +
                                    limiter::algorithm_names(limiter::has_burst, "and") +
                                    ", for each limit (default: the limit)";
   return kText;
-}
-
-struct LimitRows {
-  Options::Row& algorithm;
-  Options::Row& burst;
-};
-
-LimitRows add_limit_rows(Options& options, LimitOptions& target) {
-  constexpr std::string_view kItsOwn = "a policy has its own";
-  options.list("--limit", "LIMIT", target.limits,
-               "requests and window: 5/60s, 100/min, 1M/30d; several make one decision, in which "
-               "all must allow");
-  LimitRows rows{options.value("--algorithm", "NAME", target.algorithm, algorithm_text()),
-                 options.value("--burst", "NUMBER", target.burst, burst_text())};
-  options
-      .value("--policy", "NAME", target.policy,
-             "use the limit, algorithm and burst of this policy in the configuration; the operands "
-             "are the arguments of its key")
-      .excludes("--limit", kItsOwn)
-      .excludes("--algorithm", kItsOwn)
-      .excludes("--burst", kItsOwn);
-  return rows;
 }
 
 Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
@@ -55,15 +31,25 @@ Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
 
 }  // namespace
 
-void add_limit_options(Options& options, LimitOptions& target) {
-  static_cast<void>(add_limit_rows(options, target));
-}
-
-void add_optional_limit_options(Options& options, LimitOptions& target) {
+void add_limit_options(Options& options, LimitOptions& target, bool required) {
+  constexpr std::string_view kItsOwn = "a policy has its own";
   constexpr std::string_view kExample = "--limit 5/60s allows 5 in any 60 seconds";
-  auto [algorithm, burst] = add_limit_rows(options, target);
-  algorithm.needs("--limit", "", kExample);
-  burst.needs("--limit", "", kExample);
+  options.list("--limit", "LIMIT", target.limits,
+               "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow "
+               "the request");
+  auto& algorithm = options.value("--algorithm", "NAME", target.algorithm, algorithm_text());
+  auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
+  if (!required) {
+    algorithm.needs("--limit", "", kExample);
+    burst.needs("--limit", "", kExample);
+  }
+  options
+      .value("--policy", "NAME", target.policy,
+             "use the limit, algorithm and burst of this policy in the configuration; the operands "
+             "are the arguments of its key")
+      .excludes("--limit", kItsOwn)
+      .excludes("--algorithm", kItsOwn)
+      .excludes("--burst", kItsOwn);
 }
 
 std::string algorithm_help() {
@@ -104,8 +90,7 @@ std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
     limits.push_back(parsed("--limit", [&] { return limiter::parse_limit(masked(text)); }));
     if (burst) limits.back().burst = parse_whole(masked(*burst), "--burst");
   }
-  // Two limits with the same window would share a key, whichever it is.
-  parsed("--limit", [&] { return limiter::redis_keys("key", limits); });
+  parsed("--limit", [&] { limiter::require_different_windows(limits); });
   return limits;
 }
 
@@ -178,10 +163,9 @@ std::string but_given(std::span<const std::string> operands) {
   return out;
 }
 
-void append_limit_fields(std::string& out, const limiter::Algorithm& algorithm,
+void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
                          const limiter::Limit& limit) {
-  JsonWriter(out)
-      .field("limit", limit.limit)
+  json.field("limit", limit.limit)
       .field("window_us", limit.window)
       .field("burst", limiter::effective_burst(algorithm, limit));
 }

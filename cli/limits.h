@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "cli/configuration.h"
 #include "cli/failure.h"
 #include "cli/options.h"
@@ -15,34 +16,32 @@
 
 namespace rlctl::cli {
 
-/// --limit, --algorithm and --burst, or --policy, as every command that has to do with limits takes
-/// them.
+/// --limit, --algorithm and --burst, or --policy.
 struct LimitOptions {
   std::vector<std::string> limits = {};
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
 };
 
-void add_limit_options(Options& options, LimitOptions& target);
-/// The same where a limit need not be given; then --algorithm and --burst require one.
-void add_optional_limit_options(Options& options, LimitOptions& target);
+/// Unless a limit is required, --algorithm and --burst require one.
+void add_limit_options(Options& options, LimitOptions& target, bool required);
 /// The section of --help that lists what --algorithm takes.
 [[nodiscard]] std::string algorithm_help();
-/// The same for a command with another default, or with none where this is empty.
+/// The same for a command with another default; empty: none.
 [[nodiscard]] std::string list_algorithms(std::string_view default_name);
 
-/// What they say: one algorithm, and at least one limit.
+/// What these options mean: one algorithm, and at least one limit.
 struct Limiter {
   const limiter::Algorithm* algorithm = nullptr;
   std::vector<limiter::Limit> limits = {};
-  const limiter::Policy* policy = nullptr;  ///< where --policy names one; the configuration's
+  const limiter::Policy* policy = nullptr;  ///< the one that --policy names
 };
 
-/// Throws UsageError unless algorithm, limits and cost fit together, so that nothing is asked that
-/// a script would only refuse; for --policy also what reading the configuration throws.
+/// Throws UsageError unless algorithm, limits and cost fit together, so that no script is asked
+/// what it would refuse; for --policy also what reading the configuration throws.
 [[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
                                       ConfigurationSource& configuration);
 
-/// The same where a limit need not be given: none without --limit and --policy.
+/// The same if a limit is optional: none without --limit and --policy.
 [[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                               ConfigurationSource& configuration);
 
@@ -55,15 +54,15 @@ struct Limiter {
 [[nodiscard]] const limiter::Algorithm& parse_algorithm(const std::string& name,
                                                         std::string_view also = {});
 
-/// The one key of operands: see asked_keys(). Throws UsageError where there are none or several,
-/// with a hint for each of these.
+/// The one key of the operands: see asked_keys(). Throws UsageError if there are none or several;
+/// `example` and `several` are the hints.
 [[nodiscard]] std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
                                    std::string example, std::string several);
 
-/// The keys that operands mean: themselves, or with a policy its template filled with as many of
-/// them as it takes, one key after the other. `limiter` may be null. None without operands, except
-/// for a policy without arguments, which is one key. Throws UsageError on an empty operand and on a
-/// wrong number of them.
+/// The keys that the operands mean: themselves, or with a policy its template, filled with as many
+/// operands as it takes, one key after the other. `limiter` may be null. None without operands,
+/// except for a policy without arguments, which is one key. Throws UsageError for an empty operand
+/// and for a wrong number of them.
 [[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
                                                   std::span<const std::string> operands);
 
@@ -73,7 +72,7 @@ struct Limiter {
 [[nodiscard]] std::string but_given(std::span<const std::string> operands);
 
 /// "limit":5,"window_us":60000000,"burst":null
-void append_limit_fields(std::string& out, const limiter::Algorithm& algorithm,
+void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
                          const limiter::Limit& limit);
 
 }  // namespace rlctl::cli

@@ -35,7 +35,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t indent)
   out += '\n';
 }
 
-/// Up to where a default or a detail begins.
+/// What comes before a default or a detail.
 std::string_view first_clause(std::string_view text) {
   return text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(". ")}));
 }
@@ -78,90 +78,63 @@ void refuse_seconds(std::chrono::microseconds now) {
 
 Options::Row& Options::Row::excludes(std::string_view condition, std::string_view why,
                                      std::string_view hint) {
-  rules.push_back({true, condition, why, hint});
+  rules_.push_back({true, condition, why, hint});
   return *this;
 }
 
 Options::Row& Options::Row::needs(std::string_view condition, std::string_view why,
                                   std::string_view hint) {
-  rules.push_back({false, condition, why, hint});
+  rules_.push_back({false, condition, why, hint});
   return *this;
 }
 
 Options::Row& Options::Row::unless(std::string_view condition) {
-  rules.back().unless.push_back(condition);
+  rules_.back().unless.push_back(condition);
   return *this;
 }
 
 Options::Row& Options::Row::once(std::string_view hint) {
-  is_once = true;
-  once_hint = hint;
+  once_hint_ = hint;
   return *this;
 }
 
 Options::Row& Options::Row::repeats(Repeats at) {
-  when = at;
+  when_ = at;
   return *this;
 }
 
 std::string_view Options::Row::name() const {
-  return names.substr(names.find(',') + 1);
+  return names_.substr(names_.find(',') + 1);
 }
 
 bool Options::Row::is_named(std::string_view wanted) const {
-  return wanted == name() || wanted == names.substr(0, names.find(','));
+  return wanted == name() || wanted == names_.substr(0, names_.find(','));
 }
 
 void Options::Row::set(std::optional<std::string> text) {
-  if (is_once && given > 0) {
+  if (!once_hint_.empty() && given_ > 0) {
     throw UsageError(fmt::format("{} may be given only once, but {} follows {}", name(),
-                                 in_quotes(*text), in_quotes(values.back())),
-                     std::string(once_hint));
+                                 in_quotes(*text), in_quotes(values_.back())),
+                     std::string(once_hint_));
   }
-  ++given;
-  if (kind != Kind::kList) values.clear();
-  if (text) values.push_back(*text);
-  if (flag != nullptr) *flag = true;
-  if (value != nullptr) *value = text;
+  ++given_;
+  auto* list = target<std::vector<std::string>>();
+  if (list == nullptr) values_.clear();
+  if (text) values_.push_back(*text);
+  if (auto* flag = target<bool>()) *flag = true;
+  if (auto* value = target<std::optional<std::string>>()) *value = text;
+  if (auto* optional = target<OptionalValue>()) *optional = {.given = true, .value = text};
   if (list != nullptr) list->push_back(*text);
-  if (optional_value != nullptr) *optional_value = {.given = true, .value = text};
 }
 
-Options::Row& Options::add(Row::Kind kind, std::string_view names, std::string_view value_name,
+Options::Row& Options::add(std::string_view names, std::string_view value_name, Row::Target target,
                            std::string_view help) {
   auto& row = rows_.emplace_back();
-  row.kind = kind;
-  row.group = group_;
-  row.names = names;
-  row.value_name = value_name;
-  row.help = help;
-  return row;
-}
-
-Options::Row& Options::flag(std::string_view names, bool& target, std::string_view help) {
-  auto& row = add(Row::Kind::kFlag, names, "", help);
-  row.flag = &target;
-  return row;
-}
-
-Options::Row& Options::value(std::string_view names, std::string_view value_name,
-                             std::optional<std::string>& target, std::string_view help) {
-  auto& row = add(Row::Kind::kValue, names, value_name, help);
-  row.value = &target;
-  return row;
-}
-
-Options::Row& Options::list(std::string_view names, std::string_view value_name,
-                            std::vector<std::string>& target, std::string_view help) {
-  auto& row = add(Row::Kind::kList, names, value_name, help);
-  row.list = &target;
-  return row;
-}
-
-Options::Row& Options::optional_value(std::string_view names, std::string_view value_name,
-                                      OptionalValue& target, std::string_view help) {
-  auto& row = add(Row::Kind::kOptionalValue, names, value_name, help);
-  row.optional_value = &target;
+  row.group_ = group_;
+  row.names_ = names;
+  row.value_name_ = value_name;
+  row.help_ = help;
+  row.target_ = target;
   return row;
 }
 
@@ -176,7 +149,7 @@ Options::Row* Options::find(std::string_view name) {
 void Options::throw_unknown(const std::string& name, const std::string& hint) const {
   std::vector<std::string_view> names;
   for (const auto& row : rows_) {
-    if (!row.help.empty() && row.name().starts_with("--")) names.push_back(row.name());
+    if (!row.help_.empty() && row.name().starts_with("--")) names.push_back(row.name());
   }
   throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
 }
@@ -189,8 +162,8 @@ std::size_t Options::read_option(std::span<const std::string> arguments, std::si
   if (next <= arguments.size()) return next;
   const auto& argument = arguments[at];
   const auto name = argument.starts_with("--") ? argument : std::string{'-', argument.back()};
-  throw UsageError(
-      fmt::format("option {} needs a value: {} {}", in_quotes(name), name, find(name)->value_name));
+  throw UsageError(fmt::format("option {} needs a value: {} {}", in_quotes(name), name,
+                               find(name)->value_name_));
 }
 
 // Where an option's value is the next argument, whatever that looks like, and there is none, these
@@ -204,13 +177,13 @@ std::size_t Options::read_long(std::span<const std::string> arguments, std::size
   auto* row = find(name);
   if (row == nullptr) throw_unknown(name);
   if (equals != argument.npos) {
-    if (row->kind == Row::Kind::kFlag) {
+    if (row->is_flag()) {
       throw UsageError("option " + in_quotes(name) + " takes no value");
     }
     tokens.push_back({row, argument.substr(equals + 1)});
     return at + 1;
   }
-  if (row->kind == Row::Kind::kFlag || row->kind == Row::Kind::kOptionalValue) {
+  if (row->is_flag() || row->target<OptionalValue>() != nullptr) {
     tokens.push_back({row, std::nullopt});
     return at + 1;
   }
@@ -231,7 +204,7 @@ std::size_t Options::read_short(std::span<const std::string> arguments, std::siz
       if (i > 1 || whole.size() == 2) throw_unknown(name);
       throw_unknown(argument, "write -- before a KEY that begins with '-'");
     }
-    if (row->kind == Row::Kind::kFlag) {
+    if (row->is_flag()) {
       tokens.push_back({row, std::nullopt});
     } else if (i + 1 < argument.size()) {
       tokens.push_back({row, argument.substr(i + 1)});
@@ -280,15 +253,15 @@ bool Options::holds(std::string_view condition, std::span<const std::string> ope
   if (!condition.starts_with("--")) return operands.size() == 1 && operands[0] == condition;
   const auto space = condition.find(' ');
   const auto* row = find(condition.substr(0, space));
-  if (row == nullptr || row->given == 0) return false;
+  if (row == nullptr || row->given_ == 0) return false;
   return space == condition.npos ||
-         (!row->values.empty() && row->values.back() == condition.substr(space + 1));
+         (!row->values_.empty() && row->values_.back() == condition.substr(space + 1));
 }
 
 void Options::require(bool excludes, std::span<const std::string> operands) {
   for (const auto& row : rows_) {
-    if (row.given == 0) continue;
-    for (const auto& rule : row.rules) {
+    if (row.given_ == 0) continue;
+    for (const auto& rule : row.rules_) {
       if (rule.excludes != excludes || holds(rule.condition, operands) != excludes) continue;
       if (std::any_of(rule.unless.begin(), rule.unless.end(),
                       [&](auto condition) { return holds(condition, operands); })) {
@@ -315,13 +288,13 @@ std::vector<std::string> Options::repeated(
   for (const auto when : {Repeats::kAlways, Repeats::kWithServer}) {
     if (when == Repeats::kWithServer && !with_server) break;
     for (const auto& row : rows_) {
-      if (row.when != when) continue;
-      if (row.kind == Row::Kind::kFlag) {
-        if (row.given > 0) words.emplace_back(row.name());
+      if (row.when_ != when) continue;
+      if (row.is_flag()) {
+        if (row.given_ > 0) words.emplace_back(row.name());
         continue;
       }
       const auto found = resolved.find(row.name());
-      for (const auto& value : found == resolved.end() ? row.values : found->second) {
+      for (const auto& value : found == resolved.end() ? row.values_ : found->second) {
         append_words(words, row.name(), value);
       }
     }
@@ -333,16 +306,16 @@ std::string Options::help(bool brief) const {
   std::string out = brief && !rows_.empty() ? "\nOptions:\n" : "";
   std::string_view group;
   for (const auto& row : rows_) {
-    if (row.help.empty()) continue;
-    if (!brief && row.group != group) out.append("\n").append(row.group).append(":\n");
-    group = row.group;
-    std::string left = row.names.starts_with("--") ? "      " : "  ";
-    left += row.names;
+    if (row.help_.empty()) continue;
+    if (!brief && row.group_ != group) out.append("\n").append(row.group_).append(":\n");
+    group = row.group_;
+    std::string left = row.names_.starts_with("--") ? "      " : "  ";
+    left += row.names_;
     if (const auto comma = left.find(','); comma != left.npos) left.insert(comma + 1, " ");
-    if (row.kind == Row::Kind::kOptionalValue) {
-      left.append("[=").append(row.value_name).append("]");
-    } else if (!row.value_name.empty()) {
-      left.append(" ").append(row.value_name);
+    if (row.target<OptionalValue>() != nullptr) {
+      left.append("[=").append(row.value_name_).append("]");
+    } else if (!row.value_name_.empty()) {
+      left.append(" ").append(row.value_name_);
     }
     out += left;
     if (left.size() + 2 > kHelpColumn) {
@@ -350,7 +323,7 @@ std::string Options::help(bool brief) const {
       left.clear();
     }
     out.append(kHelpColumn - left.size(), ' ');
-    append_wrapped(out, brief ? first_clause(row.help) : row.help, kHelpColumn);
+    append_wrapped(out, brief ? first_clause(row.help_) : row.help_, kHelpColumn);
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace rlctl::cli {
@@ -22,26 +23,25 @@ struct OptionalValue {
 /// Whether an option belongs to the command line that repeats a run.
 enum class Repeats { kNever, kAlways, kWithServer };
 
-/// The options of rlctl and of the one command that was chosen, a row each: names, value, help,
-/// what it excludes and requires, and whether it repeats. From the rows come the parser, the
-/// refusals, the help and the command line that repeats a run. Values stay text here; the commands
-/// know what they mean.
+/// The options of rlctl and of the command that was chosen, a row each: names, value, help, what it
+/// excludes and requires, and whether it repeats. The parser, the refusals, the help and the
+/// command line that repeats a run are made from the rows. Values stay text here; the commands
+/// interpret them.
 ///
 /// Parsing follows GNU getopt_long: options and operands in any order, "--" ends the options,
 /// "-p6379", "-qj", "--opt value", "--opt=value"; the last of a repeated scalar wins. Names may not
 /// be abbreviated, since that would freeze every name. The first mistake on the line is reported.
 ///
-/// This is a parser of rlctl's own because the one in reach, CLI11 2.1.2, gets most of that wrong:
-/// it reports a missing option instead of the misspelt one and extras in reverse, takes "--opt="
-/// for
+/// rlctl has its own parser because CLI11 2.1.2, the one at hand, gets most of that wrong: it
+/// reports a missing option instead of the misspelt one and extra operands in reverse, takes
+/// "--opt=" for
 /// "--opt NEXT" and "-q-json" for "-q --json", drops an operand "++", splits the value "[a,b]" of a
-/// list, cannot bind an optional value to '=', and takes values for flags. Correcting that in front
-/// of it meant parsing everything twice.
+/// list, cannot bind an optional value to '=', and takes values for flags.
 ///
 /// Names, value names, help texts and reasons are not copied. Targets must outlive parse().
 class Options {
  public:
-  /// A row, to say more about it. A condition is
+  /// An option, to which a caller adds its rules. A condition is
   ///   "--rate"      that option is given
   ///   "--rate max"  it is given with this value (the last one counts)
   ///   "adversary"   this word is the only operand
@@ -55,46 +55,57 @@ class Options {
     /// The rule before this one does not apply where this condition holds.
     Row& unless(std::string_view condition);
     /// A second one is refused instead of replacing the first: "--match may be given only once".
+    /// The hint must not be empty.
     Row& once(std::string_view hint);
     Row& repeats(Repeats at = Repeats::kAlways);
 
-    // The rest is for Options alone.
-
-    enum class Kind { kFlag, kValue, kList, kOptionalValue };
+   private:
+    friend class Options;
+    using Target =
+        std::variant<bool*, std::optional<std::string>*, std::vector<std::string>*, OptionalValue*>;
     struct Rule {
       bool excludes;
       std::string_view condition, why, hint;
       std::vector<std::string_view> unless = {};
     };
+    template <typename Wanted>
+    [[nodiscard]] Wanted* target() const {
+      const auto* found = std::get_if<Wanted*>(&target_);
+      return found == nullptr ? nullptr : *found;
+    }
+    [[nodiscard]] bool is_flag() const { return target<bool>() != nullptr; }
     /// "--quiet" of "-q,--quiet".
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] bool is_named(std::string_view wanted) const;
     void set(std::optional<std::string> text);
 
-    Kind kind = Kind::kFlag;
-    std::string_view group, names, value_name;
-    std::string_view help;  ///< empty: neither shown nor suggested
-    bool* flag = nullptr;
-    std::optional<std::string>* value = nullptr;
-    std::vector<std::string>* list = nullptr;
-    OptionalValue* optional_value = nullptr;
-    std::vector<Rule> rules;
-    bool is_once = false;
-    std::string_view once_hint;
-    Repeats when = Repeats::kNever;
-    std::size_t given = 0;            ///< how often
-    std::vector<std::string> values;  ///< in order; of a scalar the last one
+    std::string_view group_, names_, value_name_;
+    std::string_view help_;  ///< empty: neither shown nor suggested
+    Target target_;
+    std::vector<Rule> rules_;
+    std::string_view once_hint_;  ///< empty: may be repeated
+    Repeats when_ = Repeats::kNever;
+    std::size_t given_ = 0;            ///< how often
+    std::vector<std::string> values_;  ///< in order; of a scalar the last one
   };
 
-  /// The heading of what follows.
+  /// The heading in --help of the options that are added next.
   void group(std::string_view title) { group_ = title; }
-  Row& flag(std::string_view names, bool& target, std::string_view help);
+  Row& flag(std::string_view names, bool& target, std::string_view help) {
+    return add(names, "", &target, help);
+  }
   Row& value(std::string_view names, std::string_view value_name,
-             std::optional<std::string>& target, std::string_view help);
+             std::optional<std::string>& target, std::string_view help) {
+    return add(names, value_name, &target, help);
+  }
   Row& list(std::string_view names, std::string_view value_name, std::vector<std::string>& target,
-            std::string_view help);
+            std::string_view help) {
+    return add(names, value_name, &target, help);
+  }
   Row& optional_value(std::string_view names, std::string_view value_name, OptionalValue& target,
-                      std::string_view help);
+                      std::string_view help) {
+    return add(names, value_name, &target, help);
+  }
 
   /// The index of the first operand (a command's name, before its options are known);
   /// arguments.size() where there is none. Throws UsageError on an unknown option before it.
@@ -113,8 +124,8 @@ class Options {
   [[nodiscard]] std::vector<std::string> repeated(
       const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const;
 
-  /// The options as --help lists them, at most 80 columns wide. In brief, as -h does: in one list,
-  /// without defaults and details.
+  /// The options as --help lists them, at most 80 columns wide. In brief, as -h lists them: without
+  /// groups, and of each help text only what comes before the first "; ", " (" or ". ".
   [[nodiscard]] std::string help(bool brief = false) const;
 
  private:
@@ -122,7 +133,7 @@ class Options {
     Row* row;
     std::optional<std::string> value;
   };
-  Row& add(Row::Kind kind, std::string_view names, std::string_view value_name,
+  Row& add(std::string_view names, std::string_view value_name, Row::Target target,
            std::string_view help);
   [[nodiscard]] Row* find(std::string_view name);
   [[noreturn]] void throw_unknown(const std::string& name, const std::string& hint = {}) const;

@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
-#include "cli/warning.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
 

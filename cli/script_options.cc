@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
+#include "base/file.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
-#include "cli/script_file.h"
 
 namespace rlctl::cli {
 namespace {
@@ -76,6 +79,20 @@ std::string placeholder_help() {
     out += fmt::format("  {:{}}{}\n", fmt::format("{{{}}}", row.name), kColumn, row.summary);
   }
   return out;
+}
+
+std::string read_script_file(std::string_view option, const std::string& path) {
+  try {
+    return read_all(open_file(path));
+  } catch (const std::system_error& error) {
+    const auto message = "cannot read " + in_quotes(path) + ": " + errno_text(error.code().value());
+    throw UsageError(option.empty() ? message : std::string(option) + ": " + message);
+  }
+}
+
+std::string script_name(const std::string& path) {
+  const auto name = std::filesystem::path(path).filename().string();
+  return name.empty() ? path : name;
 }
 
 std::shared_ptr<const traffic::ForeignLimiter> read_script(const ScriptOptions& options) {

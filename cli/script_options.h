@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/options.h"
@@ -31,6 +32,12 @@ void add_script_options(Options& options, ScriptOptions& target);
 /// --keys, --allowed-when: what was given, else the default.
 [[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);
 [[nodiscard]] std::string script_condition(const ScriptOptions& options);
+
+/// A script's source. Throws UsageError if the file cannot be read; `option` is the one that named
+/// it, or empty.
+[[nodiscard]] std::string read_script_file(std::string_view option, const std::string& path);
+/// The file's name without its folders, for tables.
+[[nodiscard]] std::string script_name(const std::string& path);
 
 /// "allowed when its reply is nonzero"
 [[nodiscard]] std::string reading_text(const traffic::ForeignLimiter& limiter);

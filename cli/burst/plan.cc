@@ -15,7 +15,7 @@
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "limiter/algorithm.h"
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "redis/url.h"
 
 namespace rlctl::cli {

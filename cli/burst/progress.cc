@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/burst/report.h"
-#include "cli/term/style.h"
 #include "cli/term/terminal.h"
 
 namespace rlctl::cli {

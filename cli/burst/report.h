@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "cli/burst/plan.h"
-#include "cli/term/time_axis.h"
+#include "cli/term/bars.h"
 #include "replay/recording.h"
 #include "traffic/outcome.h"
 #include "traffic/suggestion.h"

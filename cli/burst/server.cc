@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/failure.h"
-#include "cli/warning.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 

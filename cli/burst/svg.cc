@@ -9,8 +9,8 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/term/style.h"
-#include "cli/term/time_axis.h"
+#include "cli/term/bars.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli {
 namespace {

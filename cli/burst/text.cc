@@ -14,10 +14,8 @@
 #include "cli/replay.h"
 #include "cli/script_options.h"
 #include "cli/term/bars.h"
-#include "cli/term/style.h"
 #include "cli/term/table.h"
-#include "cli/term/text_block.h"
-#include "cli/term/time_axis.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli {
 namespace {

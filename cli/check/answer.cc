@@ -1,11 +1,18 @@
-#include "cli/check/answer.h"
-
+#include <algorithm>
+#include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/check/check.h"
+#include "limiter/state.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
+
+// ---- Results ----
+
 namespace {
 
 std::string_view denied_key(const Result& result) {
@@ -50,7 +57,8 @@ ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
   for (const auto& limit : limiter.limits) {
     limits_ += limits_.empty() ? " limit=" : ",";
     limits_ += limiter::format_limit(limit);
-    append_limit_fields(json_limits_.emplace_back(), *limiter.algorithm, limit);
+    JsonWriter fields(json_limits_.emplace_back());
+    append_limit_fields(fields, *limiter.algorithm, limit);
   }
 }
 
@@ -131,6 +139,113 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
   out += " message=";
   escape_text(out, problem.message);
   out += '\n';
+}
+
+// ---- Failures ----
+
+namespace {
+
+/// What lies under the keys; empty where it cannot be had.
+std::vector<limiter::Content> try_to_read(redis::Connection& connection,
+                                          std::span<const std::string> keys) {
+  try {
+    return limiter::read_contents(connection, keys);
+  } catch (const redis::Error& error) {
+    // Only a better sentence is lost.
+  }
+  return {};
+}
+
+/// What a key holds in place of this algorithm's state; empty where it cannot be said better than
+/// the script does.
+std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
+  const auto state = limiter::decode(content);
+  const std::string name(algorithm.name);
+  if (state.is_ours()) {
+    if (state.form->algorithm() == &algorithm) return {};
+    return "the state of " + std::string(state.form->name) + ", not of " + name;
+  }
+  const auto type = limiter::with_article(content.type);
+  const auto own = limiter::with_article(limiter::type_of_state(algorithm));
+  if (content.type == "none" || type == own) return {};
+  return type + ", but " + name + " keeps " + own;
+}
+
+/// The n of the first "KEYS[n]" and where it stands; 0 if there is none.
+struct KeyMention {
+  std::size_t number = 0, begin = 0, end = 0;
+};
+
+KeyMention find_key_mention(std::string_view message) {
+  constexpr std::string_view kMark = "KEYS[";
+  KeyMention mention;
+  mention.begin = message.find(kMark);
+  if (mention.begin == message.npos) return {};
+  const auto digits = message.substr(mention.begin + kMark.size());
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), mention.number);
+  mention.end = static_cast<std::size_t>(parsed.ptr - message.data());
+  if (mention.end == message.size() || message[mention.end] != ']') return {};
+  ++mention.end;
+  return mention;
+}
+
+}  // namespace
+
+bool OnError::covers(const Problem& problem) const noexcept {
+  return allows.has_value() && problem.status >= ExitStatus::kUnreachable &&
+         problem.code != "interrupted";
+}
+
+std::string OnError::warning(const Problem& problem, std::string_view command) const {
+  Problem warning = problem;
+  warning.of_command = true;
+  warning.message = "warning: " + problem.message + "; taken as " +
+                    (*allows ? "allowed" : "denied") + " (--on-error)";
+  return render(warning, command, false);
+}
+
+limiter::Decision merge_looks(std::span<const limiter::Decision> looks, std::int64_t cost) {
+  limiter::Decision merged = looks.front();
+  merged.allowed = true;
+  for (std::size_t i = 0; i < looks.size(); ++i) {
+    merged.remaining = std::min(merged.remaining, looks[i].remaining);
+    merged.reset_after = std::max(merged.reset_after, looks[i].reset_after);
+    if (merged.allowed && looks[i].remaining < cost) {
+      merged.allowed = false;
+      merged.denied_by = static_cast<int>(i) + 1;
+    }
+  }
+  return merged;
+}
+
+Problem may_have_been_counted(Problem problem) {
+  const bool is_in_doubt =
+      problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
+  if (!is_in_doubt) return problem;
+  problem.message += kMayHaveBeenCounted;
+  return without_doubt(problem);
+}
+
+Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
+                           std::span<const std::string> keys, redis::Connection& connection) {
+  const std::string message = problem.message;
+  const auto mention = find_key_mention(message);
+  const bool named = mention.number >= 1 && mention.number <= keys.size();
+  const auto candidates = named ? keys.subspan(mention.number - 1, 1) : keys;
+  if (named) {
+    problem.message = "'" + candidates.front() + "'" + message.substr(mention.end) + " for " +
+                      std::string(algorithm.name);
+    problem.hint = inspect_hint(candidates.front());
+  }
+  const auto contents = try_to_read(connection, candidates);
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const auto holds = what_it_holds(contents[i], algorithm);
+    if (holds.empty()) continue;
+    problem.message = "'" + candidates[i] + "' holds " + holds;
+    problem.hint = inspect_hint(candidates[i]);
+    return problem;
+  }
+  return problem;
 }
 
 }  // namespace rlctl::cli

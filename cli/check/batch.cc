@@ -1,7 +1,4 @@
-#include "cli/check/batch.h"
-
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -9,14 +6,13 @@
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
-#include "cli/check/answer.h"
-#include "cli/check/ask.h"
-#include "cli/check/batch_link.h"
-#include "cli/check/pending_lines.h"
+#include "cli/check/check.h"
 #include "cli/term/progress.h"
+#include "cli/term/terminal.h"
 #include "limiter/check.h"
 #include "redis/error.h"
 
@@ -24,11 +20,138 @@ namespace rlctl::cli {
 namespace {
 
 using std::chrono::microseconds;
-using Clock = Clock;
 
 constexpr std::size_t kFlushAt = std::size_t{1} << 16;
 /// A server that knows no script after so many SCRIPT LOADs never will.
 constexpr int kMaxLoads = 3;
+
+// ---- The connection ----
+
+constexpr std::chrono::seconds kReconnectPause{1};
+
+/// The connection of a batch: opened when there is something to ask, dropped when it fails, and
+/// after a failure not tried again for a second.
+class BatchLink {
+ public:
+  BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
+      : connector_(connector), algorithm_(algorithm) {}
+
+  /// True if there is a connection now; else problem() says why there is none. Throws
+  /// Interrupted and what is wrong with the command line.
+  bool ensure();
+  [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
+  [[nodiscard]] redis::Connection& connection() { return *connection_; }
+  [[nodiscard]] limiter::Checker& checker() { return *checker_; }
+  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
+  [[nodiscard]] std::size_t outstanding() const {
+    return connection_ ? connection_->outstanding() : 0;
+  }
+  /// It works: a later failure is a new one.
+  void answered() noexcept { answered_ = true; }
+  void drop(const Problem& problem);
+
+ private:
+  Connector& connector_;
+  const limiter::Algorithm& algorithm_;
+  std::optional<redis::Connection> connection_;
+  std::optional<limiter::Checker> checker_;
+  bool answered_ = false;
+  Problem problem_;
+  Clock::time_point next_attempt_{};
+};
+
+bool BatchLink::ensure() {
+  if (connection_) return true;
+  if (Clock::now() < next_attempt_) return false;
+  try {
+    connection_.emplace(connector_.open());
+    checker_.emplace(*connection_, algorithm_);
+    answered_ = false;
+    return true;
+  } catch (const std::exception& error) {
+    const Problem problem = describe(error);
+    if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
+    problem_ = problem;
+    next_attempt_ = Clock::now() + kReconnectPause;
+    return false;
+  }
+}
+
+void BatchLink::drop(const Problem& problem) {
+  checker_.reset();
+  connection_.reset();
+  // What the lines until the next attempt are told: they were not sent.
+  problem_ = problem;
+  problem_.message = "not asked: " + problem.message;
+  problem_.hint.clear();
+  if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
+}
+
+// ---- The lines ----
+
+/// A line on its way to its answer. Short strings keep their memory from line to line.
+struct Pending {
+  enum class State {
+    kAsked,     ///< its replies are to come
+    kAskAgain,  ///< the server did not know the script; nothing was counted
+    kExplain,   ///< failed, and why can be told better when no reply is outstanding
+    kAnswered,
+    kFailed,
+  };
+  State state = State::kAsked;
+  std::size_t line = 0;
+  std::size_t bytes = 0;  ///< about what it holds
+  std::string key;
+  std::vector<std::string> redis_keys;
+  std::int64_t cost = 1;
+  std::size_t replies_to_come = 0;
+  bool unknown_script = false;           ///< a reply was NOSCRIPT
+  std::vector<limiter::Decision> looks;  ///< --peek: of each key
+  limiter::Decision decision;
+  Problem problem;
+};
+
+/// Lines in order: a ring that allocates nothing for short lines once it has been round.
+class PendingLines {
+ public:
+  /// Enough to keep the server busy, few enough that a lost connection leaves few in doubt.
+  static constexpr std::size_t kMost = 1000;
+  /// Lines may be as long as a megabyte: no more are taken while they hold more than this.
+  static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+  /// Longer ones give their memory back.
+  static constexpr std::size_t kShort = std::size_t{1} << 12;
+
+  PendingLines() : ring_(kMost) {}
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool full() const noexcept { return count_ == ring_.size() || bytes_ > kMostBytes; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// The index-th oldest.
+  [[nodiscard]] Pending& operator[](std::size_t index) {
+    return ring_[(first_ + index) % ring_.size()];
+  }
+  /// `bytes`: about what the line will hold.
+  Pending& push(std::size_t bytes) {
+    Pending& pending = (*this)[count_++];
+    pending.bytes = bytes;
+    bytes_ += bytes;
+    return pending;
+  }
+  void pop() {
+    Pending& pending = ring_[first_];
+    bytes_ -= pending.bytes;
+    // Moved away: a string that is only assigned an empty one keeps its memory.
+    if (pending.bytes > kShort) std::exchange(pending, {});
+    first_ = (first_ + 1) % ring_.size();
+    --count_;
+  }
+
+ private:
+  std::vector<Pending> ring_;
+  std::size_t first_ = 0, count_ = 0;
+  std::size_t bytes_ = 0;  ///< of all that are under way
+};
+
+// ---- The batch ----
 
 class Batch {
  public:
@@ -39,8 +162,8 @@ class Batch {
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
         link_(connector_, *plan.limiter.algorithm),
         format_(plan.limiter, invocation.json),
-        progress_(input_.total_bytes() > 0 && ::isatty(STDOUT_FILENO) == 0 &&
-                  ::isatty(STDERR_FILENO) == 1) {
+        progress_(input_.total_bytes() > 0 && !is_terminal(STDOUT_FILENO) &&
+                  is_terminal(STDERR_FILENO)) {
     request_.limits = plan.limiter.limits;
     request_.now = plan.now;
   }
@@ -353,7 +476,7 @@ ExitStatus Batch::emit(Pending& pending) {
       }
       return pending.problem.status;
     }
-    result.decision = {.allowed = plan_.on_error.allows()};
+    result.decision = {.allowed = *plan_.on_error.allows};
     result.on_error = &pending.problem;
   } else if (!last_complaint_.empty()) {
     last_complaint_.clear();
@@ -409,15 +532,15 @@ bool Batch::poll_once(bool may_block) {
 
 int Batch::wait_ms() const {
   if (link_.outstanding() == 0) return -1;
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(last_progress_ + link_.timeout() - Clock::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+      last_progress_ + connector_.timeout() - Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
 void Batch::check_timeout() {
-  if (link_.outstanding() == 0 || Clock::now() < last_progress_ + link_.timeout()) return;
+  if (link_.outstanding() == 0 || Clock::now() < last_progress_ + connector_.timeout()) return;
   lose_connection({redis::Failure::kTimeout, "no answer from " + connector_.name() + " within " +
-                                                 format_duration(link_.timeout())});
+                                                 format_duration(connector_.timeout())});
 }
 
 void Batch::fill_input() {

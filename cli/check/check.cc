@@ -1,17 +1,23 @@
-#include <unistd.h>
+#include "cli/check/check.h"
 
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include "cli/check/answer.h"
-#include "cli/check/ask.h"
-#include "cli/check/batch.h"
-#include "cli/command.h"
-#include "cli/limits.h"
+#include "cli/term/progress.h"
+#include "cli/term/terminal.h"
 #include "limiter/limit.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
+
+using std::chrono::microseconds;
 
 struct CheckOptions {
   LimitOptions limit;
@@ -23,10 +29,10 @@ struct CheckOptions {
 
 void add_check_options(Options& options, CheckOptions& target) {
   options.group("Options");
-  add_limit_options(options, target.limit);
+  add_limit_options(options, target.limit, true);
   options.value("--cost", "NUMBER", target.cost,
-                "units to take (default: 1); 0 takes nothing, a negative number is a refund");
-  options.flag("--peek", target.peek, "take nothing; deny if fewer than --cost would remain");
+                "units to take (default: 1); 0 takes nothing, a negative number gives back");
+  options.flag("--peek", target.peek, "ask without recording; deny if fewer than --cost remain");
   options
       .optional_value("--wait", "TIME", target.wait,
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
@@ -36,12 +42,19 @@ void add_check_options(Options& options, CheckOptions& target) {
       .excludes("--peek", "a peek takes nothing to wait for");
   options.value("--now", "TIME", target.now, kNowHelp);
   options.value("--on-error", "ANSWER", target.on_error,
-                "answer if the server gives none: fail (the default), allow or deny");
+                "fail, allow or deny when the server gives no answer (default: fail)");
   options.flag("-q,--quiet", target.quiet, "print no results, only set the exit status");
   options.optional_value("--batch", "FILE", target.batch,
-                         "check each line, KEY or KEY<TAB>COST, of FILE or standard input; "
-                         "answers come in order, at once (coprocess). FILE may also follow as "
-                         "an argument");
+                         "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
+                         "answers come in order, without delay. FILE may also follow as an "
+                         "argument");
+}
+
+OnError parse_on_error(const std::string& text) {
+  constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
+  if (text == "fail") return {};
+  if (text == "allow" || text == "deny") return {.allows = text == "allow"};
+  throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
 }
 
 CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
@@ -53,7 +66,7 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   }
   plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
   if (options.now) plan.now = parse_now(*options.now);
-  if (options.on_error) plan.on_error = OnError(*options.on_error);
+  if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
   if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
   return plan;
 }
@@ -78,6 +91,151 @@ std::string batch_file(const CheckOptions& options, const Invocation& invocation
   return file;
 }
 
+// ---- One key ----
+
+/// Who sleeps longer than this gives the connection back: the server has one client less, and what
+/// lies between drops connections on which nothing moves.
+constexpr std::chrono::seconds kKeepConnection{1};
+/// How often the time left is shown on a terminal.
+constexpr std::chrono::seconds kTick{1};
+
+/// Sends a request to a limiter, and waits if asked to. Connects when needed; gives the connection
+/// back before a long sleep. Throws what Connector::open() and limiter::Checker throw, with an
+/// explanation if the key holds something else.
+class Asker {
+ public:
+  /// `progress` tells a terminal how long it waits.
+  Asker(Connector& connector, const limiter::Algorithm& algorithm, const Interrupt& interrupt,
+        Progress& progress)
+      : connector_(connector), algorithm_(algorithm), interrupt_(interrupt), progress_(progress) {}
+
+  /// Asks and records.
+  [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
+
+  /// Looks at each key by itself and records nothing: allowed where request.cost would remain.
+  [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
+
+  /// Asks until it is allowed, and sleeps in between; leaky-bucket's delay is slept too. Denied
+  /// where no wait helps, or where it is known that `at_most` in all would not be enough; nothing
+  /// is slept for that, and nothing recorded.
+  [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
+                                       std::optional<std::chrono::microseconds> at_most);
+
+ private:
+  redis::Connection& connection();
+  template <typename Exchange>
+  auto exchange(const limiter::Request& request, bool records, Exchange exchange);
+  [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
+  void sleep(std::chrono::microseconds duration, const std::string& key);
+  [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
+      const limiter::Request& request, std::chrono::microseconds left);
+
+  Connector& connector_;
+  const limiter::Algorithm& algorithm_;
+  const Interrupt& interrupt_;
+  Progress& progress_;
+  std::optional<redis::Connection> connection_;
+};
+
+redis::Connection& Asker::connection() {
+  if (!connection_) connection_.emplace(connector_.open());
+  return *connection_;
+}
+
+/// Runs `exchange(checker)`. What it throws is made clearer: whether the request may have been
+/// counted, and what a key of the wrong type holds.
+template <typename Exchange>
+auto Asker::exchange(const limiter::Request& request, bool records, Exchange exchange) {
+  auto& open = connection();
+  try {
+    limiter::Checker checker(open, algorithm_);
+    return exchange(checker);
+  } catch (const redis::Error& error) {
+    Problem problem = describe(error);
+    if (problem.code == "WRONGTYPE") {
+      problem = explain_wrong_type(std::move(problem), algorithm_, request.keys, open);
+    }
+    throw ProblemError(records ? may_have_been_counted(problem) : without_doubt(problem));
+  }
+}
+
+limiter::Decision Asker::ask(const limiter::Request& request) {
+  return exchange(request, true, [&](limiter::Checker& checker) { return checker.check(request); });
+}
+
+std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
+  return exchange(request, false, [&](limiter::Checker& checker) {
+    const auto look_once = [&] {
+      checker.append_looks(request);
+      std::vector<redis::Reply> replies;
+      while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
+      return replies;
+    };
+    auto replies = look_once();
+    if (std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script)) {
+      checker.load();
+      replies = look_once();
+    }
+    std::vector<limiter::Decision> looks;
+    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    return looks;
+  });
+}
+
+limiter::Decision Asker::peek(const limiter::Request& request) {
+  return merge_looks(look(request), request.cost);
+}
+
+/// A request would be allowed, but to leave only after `left`: denied, where that is so. Taking a
+/// departure cannot be undone, so it is looked at before.
+std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
+                                                             microseconds left) {
+  const auto looks = look(request);
+  auto merged = merge_looks(looks, 0);
+  if (merged.reset_after <= left) return std::nullopt;
+  const auto late = std::find_if(looks.begin(), looks.end(),
+                                 [&](const auto& look) { return look.reset_after > left; });
+  merged.allowed = false;
+  merged.denied_by = static_cast<int>(late - looks.begin()) + 1;
+  merged.retry_after = merged.reset_after - left;
+  return merged;
+}
+
+limiter::Decision Asker::wait(const limiter::Request& request,
+                              std::optional<microseconds> at_most) {
+  const auto start = Clock::now();
+  while (true) {
+    const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - start);
+    const auto left = at_most ? *at_most - waited : microseconds::max();
+    if (at_most && algorithm_.has_delay) {
+      if (const auto denied = departure_later_than(request, left)) return *denied;
+    }
+    const auto decision = ask(request);
+    if (decision.allowed) {
+      sleep(decision.delay, request.keys.front());
+      return decision;
+    }
+    if (decision.retry_after == limiter::kNever || decision.retry_after > left) return decision;
+    sleep(decision.retry_after, request.keys.front());
+  }
+}
+
+void Asker::sleep(microseconds duration, const std::string& key) {
+  if (duration > kKeepConnection) connection_.reset();
+  const auto until = Clock::now() + duration;
+  pollfd fd{interrupt_.fd(), POLLIN, 0};
+  for (auto left = until - Clock::now(); left.count() > 0; left = until - Clock::now()) {
+    progress_.update(std::chrono::ceil<microseconds>(left), key);
+    const auto nap = progress_.enabled() ? std::min<Clock::duration>(left, kTick) : left;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(nap);
+    const timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
+                        .tv_nsec = static_cast<long>((nap - seconds).count())};
+    ::ppoll(&fd, 1, &time, nullptr);
+    interrupt_.check();
+  }
+  progress_.clear();
+}
+
 void print(const CheckPlan& plan, const Result& result, Invocation& invocation) {
   if (plan.quiet) return;
   ResultFormat(plan.limiter, invocation.json).append(invocation.out.buffer(), result);
@@ -87,7 +245,7 @@ void print(const CheckPlan& plan, const Result& result, Invocation& invocation) 
 limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
                          Invocation& invocation) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  Progress progress(!plan.quiet && ::isatty(STDERR_FILENO) == 1);
+  Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
   if (plan.peek) return asker.peek(request);
   if (plan.wait) return asker.wait(request, plan.wait_at_most);
@@ -111,7 +269,7 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
   } catch (const std::exception& error) {
     problem = describe(error);
     if (!plan.on_error.covers(problem)) throw;
-    result.decision.allowed = plan.on_error.allows();
+    result.decision.allowed = *plan.on_error.allows;
     result.on_error = &problem;
     write_stderr(plan.on_error.warning(problem, invocation.command));
   }
@@ -145,7 +303,8 @@ const Command check_command{
         "[connection] check --policy NAME [options] [--] [ARGUMENT...]",
     .about =
         "Asks whether one more request for KEY is within the limit, and records it if so.\n"
-        "KEY is the Redis key itself; several --limit keep {KEY}:60s and so on.",
+        "KEY is the Redis key itself; with several --limit, the keys are {KEY}:60s and\n"
+        "so on.",
     .epilogue = R"(
 Exit status:
   0  allowed
@@ -154,7 +313,8 @@ Exit status:
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
   5  the server or the script failed (WRONGTYPE, READONLY, OOM)
-  A batch ends with the worst of its lines; --on-error turns 3 to 5 into 0 or 1.
+  A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
+  0 or 1.
 
 Examples:
   if rlctl check -q --limit 5/60s -- "login:$user"; then ...; fi

@@ -50,9 +50,8 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
     return ExitStatus::kUsage;
   }
   if (invocation.json) {
-    out += "{\"file\":";
-    append_json_string(out, *path);
-    out += ",\"policies\":" + std::to_string(policies) + "}\n";
+    JsonWriter(out).begin_object().field("file", *path).field("policies", policies).end_object();
+    out += '\n';
     return ExitStatus::kDone;
   }
   escape_message(out, *path);
@@ -93,12 +92,6 @@ std::string limits_of(const limiter::Policy& policy) {
   return out;
 }
 
-std::string one_word(std::string_view text) {
-  std::string out;
-  escape_text(out, text);
-  return out;
-}
-
 void show_text(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
                Invocation& invocation) {
   const auto origin = [](Origin from) {
@@ -108,57 +101,50 @@ void show_text(const ConnectionSettings& settings, std::span<const limiter::Poli
   auto& out = invocation.out.buffer();
   append_rows(out,
               std::vector<Cells>{
-                  {"file", file.empty() ? "none" : one_word(file)},
-                  {"url", one_word(redis::display(settings.url)), origin(settings.url_from)},
+                  {"file", file.empty() ? "none" : escaped_text(file)},
+                  {"url", escaped_text(redis::display(settings.url)), origin(settings.url_from)},
                   {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}});
   if (policies.empty()) return;
   std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst"}};
   for (const auto* policy : policies) {
-    rows.push_back({one_word(policy->name), one_word(policy->key),
+    rows.push_back({escaped_text(policy->name), escaped_text(policy->key),
                     std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy)});
   }
   out += '\n';
   append_rows(out, rows);
 }
 
-void append_policy_json(std::string& out, const limiter::Policy& policy) {
-  out += "{\"name\":";
-  append_json_string(out, policy.name);
-  out += ",\"key\":";
-  append_json_string(out, policy.key);
-  out += ",\"algorithm\":";
-  append_json_string(out, policy.algorithm->name);
-  out += ",\"limits\":[";
+void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
+  json.begin_object()
+      .field("name", policy.name)
+      .field("key", policy.key)
+      .field("algorithm", policy.algorithm->name)
+      .name("limits")
+      .begin_array();
   for (const auto& limit : policy.limits) {
-    if (&limit != &policy.limits.front()) out += ',';
-    out += '{';
-    append_limit_fields(out, *policy.algorithm, limit);
-    out += '}';
+    json.begin_object();
+    append_limit_fields(json, *policy.algorithm, limit);
+    json.end_object();
   }
-  out += "],\"line\":" + std::to_string(policy.line) + "}";
+  json.end_array().field("line", policy.line).end_object();
 }
 
 void show_json(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
                Invocation& invocation) {
   const auto& file = invocation.configuration.get().file;
   auto& out = invocation.out.buffer();
-  out += "{\"file\":";
-  if (file.empty()) {
-    out += "null";
-  } else {
-    append_json_string(out, file);
-  }
-  out += ",\"url\":";
-  append_json_string(out, redis::display(settings.url));
-  out.append(",\"url_from\":\"").append(origin_name(settings.url_from));
-  out += "\",\"timeout_us\":" + std::to_string(settings.timeout.count());
-  out.append(",\"timeout_from\":\"").append(origin_name(settings.timeout_from));
-  out += "\",\"policies\":[";
-  for (const auto* policy : policies) {
-    if (policy != policies.front()) out += ',';
-    append_policy_json(out, *policy);
-  }
-  out += "]}\n";
+  JsonWriter json(out);
+  json.begin_object()
+      .field("file", file.empty() ? std::nullopt : std::optional(file))
+      .field("url", redis::display(settings.url))
+      .field("url_from", origin_name(settings.url_from))
+      .field("timeout_us", settings.timeout)
+      .field("timeout_from", origin_name(settings.timeout_from))
+      .name("policies")
+      .begin_array();
+  for (const auto* policy : policies) append_policy_json(json, *policy);
+  json.end_array().end_object();
+  out += '\n';
 }
 
 ExitStatus run_config_show(std::span<const std::string> names, Invocation& invocation) {
@@ -179,9 +165,8 @@ ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation)
   const auto path = invocation.configuration.path();
   if (!path) throw_no_file(invocation.configuration);
   if (invocation.json) {
-    out += "{\"file\":";
-    append_json_string(out, *path);
-    out += "}\n";
+    JsonWriter(out).begin_object().field("file", *path).end_object();
+    out += '\n';
   } else {
     out += *path + "\n";  // for $(rlctl config path): as it is
   }
@@ -233,15 +218,15 @@ Action add_config(Options&) {
 
 const Command config_command{
     .name = "config",
-    .summary = "check the configuration file, and show what it says",
+    .summary = "check or show the configuration file",
     .synopsis =
         "[--config FILE] config check\n"
         "[--config FILE] config show [POLICY...]\n"
         "[--config FILE] config path",
     .about =
-        "check names every mistake in the configuration file, show prints what is\n"
-        "in effect and where it comes from, path says which file that is. No server\n"
-        "is asked. rlctl-config(5) says what stands in the file.",
+        "check lists every mistake in the configuration file, show prints the settings in\n"
+        "effect and where they come from, path prints the name of the file. No server is\n"
+        "contacted. rlctl-config(5) describes the file.",
     .epilogue = R"(
 Exit status:
   0  done, no mistakes

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "cli/term/style.h"
+#include "cli/term/terminal.h"
 #include "ldb/source_lines.h"
 
 namespace rlctl::cli {

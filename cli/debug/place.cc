@@ -13,8 +13,7 @@
 #include <utility>
 
 #include "cli/failure.h"
-#include "cli/term/confirm.h"
-#include "cli/warning.h"
+#include "cli/term/prompt.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
-#include "cli/script_file.h"
+#include "cli/script_options.h"
 #include "limiter/check.h"
 #include "traffic/template.h"
 

@@ -21,8 +21,7 @@
 #include "cli/connection.h"
 #include "cli/debug/place.h"
 #include "cli/failure.h"
-#include "cli/term/environment.h"
-#include "cli/warning.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli {
 namespace {

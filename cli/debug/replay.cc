@@ -9,7 +9,6 @@
 #include "base/time.h"
 #include "cli/failure.h"
 #include "cli/replay.h"
-#include "cli/warning.h"
 #include "ldb/probes.h"
 #include "limiter/algorithm.h"
 #include "redis/error.h"

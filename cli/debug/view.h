@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cli/failure.h"
-#include "cli/term/style.h"
 #include "cli/term/terminal.h"
 #include "ldb/debugger.h"
 #include "ldb/trace.h"

@@ -1,22 +1,23 @@
+#include "cli/inspect/inspect.h"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/inspect/inspector.h"
-#include "cli/inspect/json.h"
-#include "cli/inspect/text.h"
-#include "cli/inspect/watch.h"
 #include "cli/limits.h"
+#include "cli/term/bars.h"
 #include "cli/term/progress.h"
-#include "cli/term/style.h"
-#include "cli/term/terminal.h"
+#include "limiter/key_family.h"
+#include "limiter/policies.h"
 
 namespace rlctl::cli {
 namespace {
@@ -28,9 +29,10 @@ struct InspectOptions {
 };
 
 constexpr std::int64_t kMostEntries = 1'000'000'000;
+
 void add_inspect_options(Options& options, InspectOptions& target) {
   options.group("Options");
-  add_optional_limit_options(options, target.limit);
+  add_limit_options(options, target.limit, false);
   options.value("--entries", "NUMBER", target.entries,
                 "list this many of the newest entries, or all (default: 20)");
   options
@@ -52,6 +54,15 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
                    ", or all, not " + in_quotes(text));
 }
 
+/// What `rlctl inspect` was asked, its keys apart.
+struct InspectPlan {
+  std::optional<Limiter> limiter;  ///< as --limit or --policy says; counts before all else
+  bool names_algorithm = false;    ///< --algorithm or --policy does; else it is the default
+  std::optional<std::chrono::microseconds> now;
+  std::optional<std::int64_t> entries = 20;  ///< none: all
+  std::size_t columns_for_bars = 0;          ///< 0: no bars
+};
+
 InspectPlan make_plan(const InspectOptions& options, ConfigurationSource& configuration) {
   InspectPlan plan;
   plan.limiter = resolve_optional_limiter(options.limit, configuration);
@@ -60,6 +71,215 @@ InspectPlan make_plan(const InspectOptions& options, ConfigurationSource& config
   if (options.now) plan.now = parse_now(*options.now);
   return plan;
 }
+
+// ---- The keys in Redis that belong to a key ----
+
+using limiter::Inspection;
+
+/// Where the window is not known beforehand, bars are cut as of this one.
+constexpr std::chrono::minutes kUsualWindow{1};
+
+/// What a scan has found counts for at least so long.
+constexpr std::chrono::seconds kScanAgain{1};
+
+/// What was found for one KEY.
+struct Findings {
+  /// Of each key in Redis that belongs to it; at least one, which may not exist.
+  std::vector<limiter::Inspection> inspections;
+  /// Sentences about what does not fit together.
+  std::vector<std::string> warnings;
+};
+
+/// Told about what takes long: how much of it is done, 0 to 1, and of what.
+using OnInspecting = std::function<void(double, std::string_view)>;
+
+/// Finds the keys in Redis that belong to a key, and with which limits to look at them:
+/// - with --limit or --policy, those that redis_keys() names, and where there are several limits
+///   the key itself besides, if it exists;
+/// - else, where a policy of the configuration fits, the key itself and what the policy's limits
+///   name; what is stored knows its own limit, and the policy's is for what does not;
+/// - else the key itself and what is there under the names of several limits: with the windows that
+///   people choose, or, where the key itself is not there, whatever a scan of the database finds.
+///   What a scan has found counts for a while, so that watching does not keep the server busy.
+/// Reads only. Throws redis::Error.
+class Inspector {
+ public:
+  /// The configuration is read only where the plan has no limiter.
+  /// `keys`: all that will be asked about, so that one scan does for all.
+  Inspector(const InspectPlan& plan, ConfigurationSource& configuration,
+            std::vector<std::string> keys, OnInspecting on_inspecting)
+      : plan_(plan),
+        configuration_(configuration),
+        keys_(std::move(keys)),
+        on_inspecting_(std::move(on_inspecting)) {}
+
+  /// One of the keys.
+  [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
+
+ private:
+  /// One key in Redis, and what is known of it beforehand.
+  struct Target {
+    std::string key;
+    std::optional<limiter::Limit> limit = {};
+    const limiter::Algorithm* algorithm = nullptr;
+    bool limit_is_asked = false;  ///< it counts before what the key says itself
+    bool only_if_there = false;
+  };
+
+  [[nodiscard]] std::vector<Target> targets(const std::string& key);
+  [[nodiscard]] std::vector<Target> policy_targets(const std::string& key,
+                                                   const limiter::PolicyMatch& match) const;
+  [[nodiscard]] limiter::Inspection look(redis::Connection& connection, const Target& target);
+  void add_usual_family(redis::Connection& connection, const std::string& key, Findings& findings);
+  void take_scanned_family(redis::Connection& connection, const std::string& key,
+                           Findings& findings);
+  void warn_of_algorithm(const limiter::Inspection& inspection, Findings& findings);
+  void warn_of_others(redis::Connection& connection, const std::string& key, Findings& findings);
+
+  const InspectPlan& plan_;
+  ConfigurationSource& configuration_;
+  std::vector<std::string> keys_;
+  OnInspecting on_inspecting_;
+  std::map<std::string, std::vector<std::string>> families_;  ///< as the last scan found them
+  Clock::time_point scan_again_{};
+};
+
+/// Where nothing is stored of a key with several limits, each of them is shown as unused.
+std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
+                                                         const limiter::PolicyMatch& match) const {
+  const auto& [policy, asked, index] = match;
+  if (index) return {{.key = key, .limit = policy->limits[*index], .algorithm = policy->algorithm}};
+  std::vector<Target> targets;
+  const auto keys = limiter::redis_keys(key, policy->limits);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    targets.push_back({.key = keys[i], .limit = policy->limits[i], .algorithm = policy->algorithm});
+  }
+  targets.push_back({.key = key, .only_if_there = true});
+  return targets;
+}
+
+std::vector<Inspector::Target> Inspector::targets(const std::string& key) {
+  if (!plan_.limiter) {
+    const auto match = limiter::match_policy(configuration_.get(), key);
+    return match ? policy_targets(key, *match) : std::vector<Target>{{.key = key}};
+  }
+  std::vector<Target> targets;
+  const auto& limits = plan_.limiter->limits;
+  const auto keys = limiter::redis_keys(key, limits);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    targets.push_back({.key = keys[i],
+                       .limit = limits[i],
+                       .algorithm = plan_.limiter->algorithm,
+                       .limit_is_asked = true});
+  }
+  if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
+  return targets;
+}
+
+Inspection Inspector::look(redis::Connection& connection, const Target& target) {
+  limiter::InspectionRequest request{.algorithm = target.algorithm,
+                                     .window_in_name = limiter::window_in_name(target.key),
+                                     .now = plan_.now,
+                                     .entries = plan_.entries};
+  (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
+  if (plan_.columns_for_bars > 0) {
+    const auto window = target.limit ? target.limit->window : request.window_in_name;
+    request.bars = bars_for(window.value_or(kUsualWindow), plan_.columns_for_bars);
+  }
+  return limiter::inspect(
+      connection, target.key, request, [this](std::int64_t done, std::int64_t total) {
+        const auto share =
+            static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
+        on_inspecting_(share, std::to_string(total) + " entries");
+      });
+}
+
+void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
+                                 Findings& findings) {
+  for (const auto& member : limiter::find_usual_family(connection, key)) {
+    findings.inspections.push_back(look(connection, {.key = member}));
+  }
+}
+
+/// In place of a key that is not there, those of its limits that are.
+void Inspector::take_scanned_family(redis::Connection& connection, const std::string& key,
+                                    Findings& findings) {
+  const auto begin = Clock::now();
+  if (begin >= scan_again_) {
+    auto families = limiter::find_families(
+        connection, keys_, [this](double share) { on_inspecting_(share, "the database"); });
+    for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
+    const auto end = Clock::now();
+    scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
+  }
+  const auto& family = families_[key];
+  if (family.empty()) return;
+  findings.inspections.clear();
+  for (const auto& member : family) {
+    findings.inspections.push_back(look(connection, {.key = member}));
+  }
+}
+
+/// Where a request that names another algorithm than the key's would be refused.
+void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
+  if (!inspection.is_limiter()) return;
+  const auto* policy = plan_.limiter ? plan_.limiter->policy
+                                     : limiter::policy_for(configuration_.get(), inspection.key);
+  const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
+  if (plan_.names_algorithm) named = plan_.limiter->algorithm;
+  if (named == nullptr || named->name == inspection.state.form->name) return;
+  std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
+  findings.warnings.push_back(from.append(" says ").append(named->name).append(", but ") +
+                              in_quotes(inspection.key) + " is " +
+                              limiter::describe_content(inspection.content) + ": check would fail");
+}
+
+/// Where nothing is stored under the names that the limits give, but something under others.
+void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
+                               Findings& findings) {
+  std::string others;
+  for (const auto& name : limiter::find_usual_family(connection, key)) {
+    others += (others.empty() ? "" : ", ") + in_quotes(name);
+  }
+  if (others.empty()) return;
+  findings.warnings.push_back("nothing is stored under the names of these limits, but there is " +
+                              others);
+}
+
+Findings Inspector::inspect(redis::Connection& connection, const std::string& key) {
+  Findings findings;
+  const auto all = targets(key);
+  for (const auto& target : all) {
+    auto inspection = look(connection, target);
+    if (target.only_if_there && !inspection.exists()) continue;
+    // A key that only stands beside those of several limits is none that check writes.
+    if (!target.only_if_there) warn_of_algorithm(inspection, findings);
+    findings.inspections.push_back(std::move(inspection));
+  }
+  const bool limits_are_known = all.front().limit.has_value();
+  const auto exists = [](const Inspection& inspection) { return inspection.exists(); };
+  if (std::any_of(findings.inspections.begin(), findings.inspections.end(), exists)) {
+    if (!limits_are_known) add_usual_family(connection, key, findings);
+  } else if (limits_are_known) {
+    warn_of_others(connection, key, findings);
+  } else {
+    take_scanned_family(connection, key, findings);
+  }
+  return findings;
+}
+
+/// kDone if limiter state was found, kDenied if nothing was, kRejected if a key holds anything
+/// else.
+ExitStatus status_of(const Findings& findings) {
+  bool found = false;
+  for (const auto& inspection : findings.inspections) {
+    if (inspection.exists() && !inspection.is_limiter()) return ExitStatus::kRejected;
+    found = found || inspection.exists();
+  }
+  return found ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+// ---- A run ----
 
 /// One run: everything that each look at the keys needs.
 class Inspecting {
@@ -284,13 +504,14 @@ Action add_inspect(Options& options) {
 
 const Command inspect_command{
     .name = "inspect",
-    .summary = "show what a limiter holds of a key, and change nothing",
+    .summary = "show what a limiter stores for a key, without changing it",
     .synopsis =
         "[connection] inspect [options] [--] KEY...\n"
         "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]",
     .about =
-        "Shows which algorithm a KEY belongs to, how much is used and when the next\n"
-        "is free. Reads only: nothing is pruned and no TTL touched; a replica will do.",
+        "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
+        "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
+        "works on a replica.",
     .epilogue = R"(
 Exit status:
   0  found
@@ -298,8 +519,8 @@ Exit status:
   2  wrong usage or input, or output that cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
-  5  the key is no limiter's, or the server failed
-  Of several keys the worst: 5, 1, 0.
+  5  the key holds no limiter state, or the server failed
+  With several keys, the worst of them: 5, else 1, else 0.
 
 Examples:
   rlctl inspect login:alice

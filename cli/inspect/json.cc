@@ -1,9 +1,8 @@
-#include "cli/inspect/json.h"
-
 #include <optional>
 #include <string_view>
 
 #include "base/json.h"
+#include "cli/inspect/inspect.h"
 
 namespace rlctl::cli {
 namespace {

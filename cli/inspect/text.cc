@@ -1,5 +1,3 @@
-#include "cli/inspect/text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +9,9 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/inspect/inspect.h"
 #include "cli/term/bars.h"
-#include "cli/term/text_block.h"
+#include "cli/term/table.h"
 
 namespace rlctl::cli {
 namespace {
@@ -25,36 +24,6 @@ constexpr std::size_t kMostGauge = 40;
 constexpr std::size_t kMostBars = 200;
 /// From this share of the limit on, it is nearly reached.
 constexpr double kNearly = 0.8;
-
-/// What is said of the state of one algorithm besides what is said of all. Those that are not here
-/// have entries or leases, or nothing more to say.
-struct Words {
-  std::string_view name;
-  std::string_view reset;  ///< what reset_after is the time until: "empty in"
-  void (*append)(TextBlock& block, const Inspection& inspection);
-};
-
-void append_window(TextBlock& block, const Inspection& inspection);
-void append_estimate(TextBlock& block, const Inspection& inspection);
-void append_tokens(TextBlock& block, const Inspection& inspection);
-void append_arrival(TextBlock& block, const Inspection& inspection);
-void append_queue(TextBlock& block, const Inspection& inspection);
-
-constexpr std::array kWords{
-    Words{"fixed-window", "empty in", append_window},
-    Words{"sliding-window-counter", "empty in", append_estimate},
-    Words{"token-bucket", "full in", append_tokens},
-    Words{"gcra", "full in", append_arrival},
-    Words{"leaky-bucket", "no wait in", append_queue},
-    Words{"foreign-counter", "resets in", nullptr},
-};
-
-Words words_of(const Inspection& inspection) {
-  for (const auto& words : kWords) {
-    if (words.name == inspection.state.form->name) return words;
-  }
-  return {.name = {}, .reset = "empty in", .append = nullptr};
-}
 
 bool is_queue(const Inspection& inspection) {
   const auto* algorithm = inspection.state.form->algorithm();
@@ -95,7 +64,7 @@ std::string ttl_part(const TextBlock& block, const Inspection& inspection) {
   if (!inspection.is_limiter()) return "no ttl";
   // Only what others keep needs the TTL to be right again.
   return inspection.state.form->is_foreign() ? block.tone("no ttl: never resets", Tone::kBad)
-                                             : block.tone("no ttl: stays for ever", Tone::kWarning);
+                                             : block.tone("no ttl: never expires", Tone::kWarning);
 }
 
 void append_key(TextBlock& block, const Inspection& inspection) {
@@ -132,8 +101,9 @@ void append_algorithm(TextBlock& block, const Inspection& inspection) {
   if (state.form->is_foreign()) {
     block.note(block.tone(state.form->summary, Tone::kDim));
   } else if (!state.certain) {
-    block.note(block.tone("may be another program's: a script's has a TTL, and times of today",
-                          Tone::kWarning));
+    block.note(
+        block.tone("may belong to another program: scripts set a TTL and write current times",
+                   Tone::kWarning));
   }
 }
 
@@ -143,33 +113,6 @@ Tone tone_of_use(const Inspection& inspection) {
   if (*inspection.remaining == 0) return Tone::kBad;
   const auto share = static_cast<double>(*inspection.used) / static_cast<double>(*most);
   return share >= kNearly ? Tone::kWarning : Tone::kGood;
-}
-
-std::string outlook(const Inspection& inspection) {
-  std::vector<std::string> parts;
-  const auto mark = tilde(inspection);
-  if (inspection.next_free == limiter::kNever) {
-    parts.emplace_back("next free never");
-  } else if (inspection.next_free && inspection.next_free->count() > 0) {
-    parts.push_back(fmt::format("next free in {}{}", mark, wait_text(*inspection.next_free)));
-  } else if (inspection.remaining) {
-    parts.push_back(fmt::format("{}{} remaining", mark, *inspection.remaining));
-  }
-  if (inspection.reset_after && inspection.reset_after->count() > 0) {
-    parts.push_back(fmt::format("{} {}{}", words_of(inspection).reset, mark,
-                                wait_text(*inspection.reset_after)));
-  } else if (inspection.reset_after) {
-    parts.emplace_back("as if unused");
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-void append_use(TextBlock& block, const Inspection& inspection) {
-  if (!inspection.used) return block.row("used", "not known", "--limit says the window");
-  const auto most = capacity(inspection);
-  std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
-  if (most) used += fmt::format(" of {}", *most);
-  block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));
 }
 
 void append_gauge(TextBlock& block, const Inspection& inspection, double share) {
@@ -205,10 +148,10 @@ void append_frame(TextBlock& block, const Inspection& inspection, microseconds b
   const auto now = inspection.now;
   block.row("window", "from " + instant_text(begin), when_text(begin, now));
   block.row("", "to   " + instant_text(end), when_text(end, now));
-  if (end <= now) block.note(block.tone("it has ended: its count is no more", Tone::kDim));
+  if (end <= now) block.note(block.tone("it has ended: its count no longer applies", Tone::kDim));
   if (begin > now) {
-    block.note(
-        block.tone("it is to come: a clock was ahead, or this one is behind", Tone::kWarning));
+    block.note(block.tone("it starts in the future: a clock was ahead, or this one is behind",
+                          Tone::kWarning));
   }
 }
 
@@ -257,20 +200,6 @@ void append_level(TextBlock& block, const Inspection& inspection) {
             rate_part(inspection));
 }
 
-void append_tokens(TextBlock& block, const Inspection& inspection) {
-  append_level(block, inspection);
-  if (!inspection.state.time) return;
-  block.row("counted", instant_text(*inspection.state.time),
-            when_text(*inspection.state.time, inspection.now));
-}
-
-void append_arrival(TextBlock& block, const Inspection& inspection) {
-  append_level(block, inspection);
-  if (!inspection.state.time) return;
-  block.row("tat", instant_text(*inspection.state.time),
-            when_text(*inspection.state.time, inspection.now));
-}
-
 /// The departures of those who wait lie one interval apart; one interval after the last of them
 /// nobody has to wait.
 void append_queue(TextBlock& block, const Inspection& inspection) {
@@ -291,10 +220,68 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
   block.row("waiting", fmt::format("{}", waiting), about);
   block.row("rate", fmt::format("{} per {}", *inspection.limit, period_text(*inspection.window)),
             rate_part(inspection));
-  if (inspection.state.time) {
-    block.row("last", instant_text(*inspection.state.time),
-              when_text(*inspection.state.time, inspection.now));
+}
+
+// --- what differs between the algorithms ---
+
+/// What is shown for one algorithm besides what every key has. Those that are not in the table have
+/// entries or leases.
+struct AlgorithmRow {
+  std::string_view name;
+  std::string_view reset;  ///< what reset_after is the time until: "empty in"
+  void (*append)(TextBlock& block, const Inspection& inspection) = nullptr;
+  std::string_view time = {};  ///< the label of State::time
+};
+
+constexpr std::array kAlgorithmRows{
+    AlgorithmRow{"fixed-window", "empty in", append_window},
+    AlgorithmRow{"sliding-window-counter", "empty in", append_estimate},
+    AlgorithmRow{"token-bucket", "full in", append_level, "counted"},
+    AlgorithmRow{"gcra", "full in", append_level, "tat"},
+    AlgorithmRow{"leaky-bucket", "no wait in", append_queue, "last"},
+    AlgorithmRow{"foreign-counter", "resets in"},
+};
+
+AlgorithmRow row_of(const Inspection& inspection) {
+  for (const auto& row : kAlgorithmRows) {
+    if (row.name == inspection.state.form->name) return row;
   }
+  return {.name = {}, .reset = "empty in"};
+}
+
+std::string outlook(const Inspection& inspection) {
+  std::vector<std::string> parts;
+  const auto mark = tilde(inspection);
+  if (inspection.next_free == limiter::kNever) {
+    parts.emplace_back("next free never");
+  } else if (inspection.next_free && inspection.next_free->count() > 0) {
+    parts.push_back(fmt::format("next free in {}{}", mark, wait_text(*inspection.next_free)));
+  } else if (inspection.remaining) {
+    parts.push_back(fmt::format("{}{} remaining", mark, *inspection.remaining));
+  }
+  if (inspection.reset_after && inspection.reset_after->count() > 0) {
+    parts.push_back(
+        fmt::format("{} {}{}", row_of(inspection).reset, mark, wait_text(*inspection.reset_after)));
+  } else if (inspection.reset_after) {
+    parts.emplace_back("as if unused");
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void append_use(TextBlock& block, const Inspection& inspection) {
+  if (!inspection.used) return block.row("used", "unknown", "pass --limit for the window");
+  const auto most = capacity(inspection);
+  std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
+  if (most) used += fmt::format(" of {}", *most);
+  block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));
+}
+
+void append_own(TextBlock& block, const Inspection& inspection) {
+  const auto row = row_of(inspection);
+  if (row.append != nullptr) row.append(block, inspection);
+  if (row.time.empty() || !inspection.state.time) return;
+  block.row(row.time, instant_text(*inspection.state.time),
+            when_text(*inspection.state.time, inspection.now));
 }
 
 // --- entries and leases ---
@@ -321,20 +308,34 @@ std::string entry_time(const TextBlock& block, const limiter::InspectedEntry& en
   return text;
 }
 
-void append_entries(TextBlock& block, const Inspection& inspection) {
+/// How a list of entries or leases is headed.
+struct ListWords {
+  std::string_view label, order;
+  std::string_view expired, removed;  ///< "1 has left the window and is not pruned yet"
+  std::string_view more;
+};
+
+void append_heading(TextBlock& block, const Inspection& inspection, const ListWords& words) {
   std::int64_t shown = 0;
   for (const auto& entry : inspection.entries) shown += entry.count;
-  const auto more = inspection.stored - shown;
-  block.row("entries", fmt::format("{}{}", inspection.stored,
-                                   inspection.entries.empty() ? "" : ", oldest first"));
+  const auto dim = [&](const std::string& text) { block.item(block.tone(text, Tone::kDim)); };
+  block.row(words.label, fmt::format("{}{}", inspection.stored, shown > 0 ? words.order : ""));
   if (inspection.expired > 0) {
-    block.item(block.tone(fmt::format("{} {} left the window and {} not pruned yet",
-                                      inspection.expired, inspection.expired == 1 ? "has" : "have",
-                                      inspection.expired == 1 ? "is" : "are"),
-                          Tone::kDim));
+    const bool one = inspection.expired == 1;
+    dim(fmt::format("{} {} {} and {} not {} yet", inspection.expired, one ? "has" : "have",
+                    words.expired, one ? "is" : "are", words.removed));
   }
-  if (more > 0 && shown > 0)
-    block.item(block.tone(fmt::format("{} more, older", more), Tone::kDim));
+  const auto more = inspection.stored - shown;
+  if (more > 0 && shown > 0) dim(fmt::format("{} more, {}", more, words.more));
+}
+
+void append_entries(TextBlock& block, const Inspection& inspection) {
+  append_heading(block, inspection,
+                 {.label = "entries",
+                  .order = ", oldest first",
+                  .expired = "left the window",
+                  .removed = "pruned",
+                  .more = "older"});
   std::vector<std::vector<std::string>> lines;
   lines.reserve(inspection.entries.size());
   for (const auto& entry : inspection.entries) {
@@ -365,18 +366,12 @@ void append_bars(TextBlock& block, const Inspection& inspection) {
 
 void append_leases(TextBlock& block, const Inspection& inspection) {
   append_gauge_of_use(block, inspection);
-  const auto shown = static_cast<std::int64_t>(inspection.entries.size());
-  const auto more = inspection.stored - shown;
-  block.row("leases", fmt::format("{}{}", inspection.stored, shown > 0 ? ", by their end" : ""));
-  if (inspection.expired > 0) {
-    block.item(block.tone(fmt::format("{} {} lapsed and {} not removed yet", inspection.expired,
-                                      inspection.expired == 1 ? "has" : "have",
-                                      inspection.expired == 1 ? "is" : "are"),
-                          Tone::kDim));
-  }
-  if (more > 0 && shown > 0) {
-    block.item(block.tone(fmt::format("{} more, which lapse before these", more), Tone::kDim));
-  }
+  append_heading(block, inspection,
+                 {.label = "leases",
+                  .order = ", by their end",
+                  .expired = "lapsed",
+                  .removed = "removed",
+                  .more = "which lapse before these"});
   std::vector<std::vector<std::string>> lines;
   lines.reserve(inspection.entries.size());
   for (const auto& lease : inspection.entries) {
@@ -407,12 +402,12 @@ void append_inspection_text(std::string& out, const Inspection& inspection, cons
   TextBlock block(out, look);
   append_key(block, inspection);
   if (!inspection.is_limiter()) {
-    return block.note(block.tone("no state of a limiter's script", Tone::kWarning));
+    return block.note(block.tone("not a limiter's state", Tone::kWarning));
   }
   append_algorithm(block, inspection);
   append_use(block, inspection);
   append_clock(block, inspection);
-  if (const auto append = words_of(inspection).append) append(block, inspection);
+  append_own(block, inspection);
   const auto keeping = inspection.state.form->keeping;
   if (keeping == Keeping::kLeases) append_leases(block, inspection);
   if (keeping == Keeping::kTimes || keeping == Keeping::kScores) {
@@ -420,8 +415,8 @@ void append_inspection_text(std::string& out, const Inspection& inspection, cons
     append_bars(block, inspection);
   }
   if (inspection.changed_while_read) {
-    block.note(block.tone("it was written to while it was read: figures are near, not exact",
-                          Tone::kWarning));
+    block.note(
+        block.tone("it changed while it was read: the figures are approximate", Tone::kWarning));
   }
 }
 

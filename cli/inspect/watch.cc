@@ -1,14 +1,12 @@
-#include "cli/inspect/watch.h"
-
 #include <algorithm>
 #include <optional>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
+#include "cli/inspect/inspect.h"
 #include "cli/limits.h"
 #include "cli/term/screen.h"
-#include "cli/term/style.h"
 #include "cli/term/terminal.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
@@ -32,7 +30,7 @@ std::optional<Problem> passing_problem(const std::exception& error) {
 class Watching {
  public:
   Watching(const Watch& how, Invocation& invocation) : how_(how), invocation_(invocation) {
-    if (how.redraws && may_draw(invocation.out.fd())) screen_.emplace(invocation.out);
+    if (how.redraws) screen_.emplace(invocation.out);
   }
 
   void show(std::string text) {
@@ -93,7 +91,7 @@ microseconds parse_watch(const OptionalValue& option) {
   if (!option.value) return Watch{}.interval;
   const auto interval = parsed("--watch", [&] { return parse_duration(masked(*option.value)); });
   if (interval < kLeast) {
-    throw UsageError("--watch: " + in_quotes(*option.value) + " is too often; at least " +
+    throw UsageError("--watch: " + in_quotes(*option.value) + " is too short; at least " +
                      format_duration(kLeast) + " is accepted");
   }
   return interval;

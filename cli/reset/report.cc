@@ -1,6 +1,7 @@
 #include "cli/reset/report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/term/terminal.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
@@ -18,38 +21,17 @@ using limiter::LeftReason;
 using limiter::ResetOutcome;
 using limiter::ResetResult;
 
-struct ResultRow {
-  ResetResult result;
-  std::string_view text, json;
-};
-constexpr std::array kResults{
-    ResultRow{ResetResult::kRemoved, "removed", "removed"},
-    ResultRow{ResetResult::kWouldRemove, "would-remove", "would_remove"},
-    ResultRow{ResetResult::kLeft, "left", "left"},
-    ResultRow{ResetResult::kNone, "none", "none"},
-};
+/// The words of each result and reason, in the order of the enumerators.
+constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
+constexpr std::array<std::string_view, 5> kReasons{"no-limiter-state", "foreign", "uncertain",
+                                                   "changing", "changed"};
 
-struct ReasonRow {
-  LeftReason reason;
-  std::string_view text;
-};
-constexpr std::array kReasons{
-    ReasonRow{LeftReason::kNoLimiterState, "no-limiter-state"},
-    ReasonRow{LeftReason::kForeign, "foreign"},
-    ReasonRow{LeftReason::kUncertain, "uncertain"},
-    ReasonRow{LeftReason::kChanging, "changing"},
-    ReasonRow{LeftReason::kChanged, "changed"},
-};
-
-const ResultRow& row_of(ResetResult result) {
-  return *std::find_if(kResults.begin(), kResults.end(),
-                       [&](const auto& row) { return row.result == result; });
+std::string_view text_of(ResetResult result) {
+  return kResults[static_cast<std::size_t>(result)];
 }
 
 std::string_view text_of(LeftReason reason) {
-  return std::find_if(kReasons.begin(), kReasons.end(),
-                      [&](const auto& row) { return row.reason == reason; })
-      ->text;
+  return kReasons[static_cast<std::size_t>(reason)];
 }
 
 std::string_view type_of(const ResetOutcome& outcome) {
@@ -61,16 +43,16 @@ std::string_view algorithm_of(const ResetOutcome& outcome) {
   return known ? outcome.form->name : "";
 }
 
+ResetLines lines_of(const ResetPlan& plan) {
+  if (plan.quiet) return ResetLines::kNone;
+  return plan.match && !plan.verbose ? ResetLines::kChanges : ResetLines::kAll;
+}
+
 }  // namespace
 
-void KindCounts::add(std::string_view kind, std::size_t count) {
-  total_ += count;
-  const auto found = counts_.find(kind);
-  if (found != counts_.end()) {
-    found->second += count;
-  } else {
-    counts_.emplace(kind, count);
-  }
+void KindCounts::add(std::string_view kind) {
+  ++total_;
+  ++counts_[std::string(kind)];
 }
 
 std::string KindCounts::text() const {
@@ -105,7 +87,7 @@ void ResetReport::add(const ResetOutcome& outcome) {
 
 void ResetReport::append_text(const ResetOutcome& outcome) {
   std::string& out = out_.buffer();
-  out.append(row_of(outcome.result).text).append(" key=");
+  out.append(text_of(outcome.result)).append(" key=");
   escape_text(out, outcome.key);
   const auto append = [&out](std::string_view name, std::string_view value) {
     if (!value.empty()) out.append(" ").append(name).append("=").append(value);
@@ -122,11 +104,13 @@ void ResetReport::append_json(const ResetOutcome& outcome) {
   const auto known = [](std::string_view text) {
     return text.empty() ? std::nullopt : std::optional(text);
   };
+  std::string result(text_of(outcome.result));
+  std::replace(result.begin(), result.end(), '-', '_');
   std::string& out = out_.buffer();
   JsonWriter(out)
       .begin_object()
       .field("key", outcome.key)
-      .field("result", row_of(outcome.result).json)
+      .field("result", result)
       .field("type", known(type_of(outcome)))
       .field("algorithm", known(algorithm_of(outcome)))
       .field("reason", outcome.reason ? std::optional(text_of(*outcome.reason)) : std::nullopt)
@@ -142,14 +126,14 @@ std::string ResetReport::summary(bool dry_run) const {
     text += fmt::format("; left {} without limiter state ({})", other_.total(), other_.text());
   }
   if (foreign_.total() > 0) {
-    text += fmt::format("; left {} that may be another program's ({}; --force removes them)",
+    text += fmt::format("; left {} that may belong to another program ({}; --force removes them)",
                         foreign_.total(), foreign_.text());
   }
   if (changing_ > 0) {
-    text += fmt::format("; left {} that others wrote all the time", changing_);
+    text += fmt::format("; left {} that other clients kept changing", changing_);
   }
   if (changed_ > 0) {
-    text += fmt::format("; left {} that became something else since the question", changed_);
+    text += fmt::format("; left {} that now hold something else", changed_);
   }
   return text;
 }
@@ -175,6 +159,80 @@ std::string first_keys(std::span<const std::string> keys) {
   }
   if (keys.size() > kShown) text += fmt::format(" and {} more", keys.size() - kShown);
   return text;
+}
+
+// ---- The session ----
+
+ResetSession::ResetSession(const ResetPlan& plan_in, Invocation& invocation_in)
+    : plan(plan_in),
+      invocation(invocation_in),
+      connector(invocation.connection, invocation.configuration, invocation.interrupt),
+      progress(!plan.quiet && is_terminal(STDERR_FILENO)),
+      report(lines_of(plan), invocation.json, invocation.out) {
+  if (!plan.quiet) invocation.out.require_open();
+}
+
+void ResetSession::run(redis::Connection& connection, bool dry_run,
+                       const limiter::Resetter::Report& on_outcome,
+                       const std::function<void(limiter::Resetter&)>& work) {
+  limiter::Resetter resetter(
+      connection, {.force = plan.force, .dry_run = dry_run, .on_looked = [this] { flush(); }},
+      on_outcome);
+  try {
+    work(resetter);
+    flush();
+  } catch (const OutputClosed&) {
+    throw;
+  } catch (const Interrupted& error) {
+    const Problem bare = describe(error);
+    const Problem problem = explain(bare, resetter.in_doubt());
+    progress.clear();
+    if (problem != bare) write_stderr(render(problem, invocation.command, invocation.json));
+    flush();
+    throw;
+  } catch (const std::exception& error) {
+    const Problem problem = explain(describe(error), resetter.in_doubt());
+    progress.clear();
+    flush();
+    throw ProblemError(problem);
+  }
+}
+
+void ResetSession::search(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const redis::Error& error) {
+    progress.clear();
+    Problem problem = without_doubt(describe(error));
+    if (error.code() == "NOPERM") {
+      problem.hint = "pass --limit or --policy to avoid the search";
+    }
+    throw ProblemError(problem);
+  }
+  progress.clear();
+}
+
+void ResetSession::flush() {
+  if (!invocation.out.pending()) return;
+  progress.clear();
+  invocation.out.flush();
+}
+
+void ResetSession::summarize() {
+  progress.clear();
+  if (!is_for_people()) return;
+  write_stderr(report.summary(plan.dry_run) + "\n");
+}
+
+Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {
+  problem = without_doubt(std::move(problem));
+  if (!in_doubt.empty()) {
+    problem.message += "; " + first_keys(in_doubt) + " may have been removed";
+  }
+  if (report.removed() > 0 && !plan.dry_run) {
+    problem.message += "; " + count_of_keys(report.removed()) + " had already been removed";
+  }
+  return problem;
 }
 
 }  // namespace rlctl::cli

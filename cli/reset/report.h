@@ -1,26 +1,31 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "cli/command.h"
+#include "cli/limits.h"
+#include "cli/term/progress.h"
 #include "limiter/reset.h"
+#include "redis/connection.h"
 
 namespace rlctl::cli {
 
 /// How many of each kind: of an algorithm, or of a type where no algorithm is known.
 class KindCounts {
  public:
-  void add(std::string_view kind, std::size_t count = 1);
+  void add(std::string_view kind);
   [[nodiscard]] std::size_t total() const noexcept { return total_; }
   /// "600 gcra, 400 fixed-window": the most first.
   [[nodiscard]] std::string text() const;
 
  private:
-  std::map<std::string, std::size_t, std::less<>> counts_;
+  std::map<std::string, std::size_t> counts_;
   std::size_t total_ = 0;
 };
 
@@ -65,5 +70,45 @@ class ResetReport {
 [[nodiscard]] std::string count_of_keys(std::size_t count);
 /// "login:ann, login:bob, login:cid and 409 more": the first three, escaped, long ones cut.
 [[nodiscard]] std::string first_keys(std::span<const std::string> keys);
+
+/// What `reset` was asked to do.
+struct ResetPlan {
+  std::optional<std::string> match = {};  ///< else the operands are keys
+  std::optional<Limiter> limiter = {};    ///< whose keys they are, where that is known
+  bool dry_run = false;
+  bool yes = false;
+  bool force = false;
+  bool verbose = false;
+  bool quiet = false;
+};
+
+/// What both have in common: a server, results, and how a failure half way is reported.
+struct ResetSession {
+  /// Throws ProblemError where results could not be written. Both must outlive it.
+  ResetSession(const ResetPlan& plan, Invocation& invocation);
+
+  /// Neither JSON nor quiet was asked for.
+  [[nodiscard]] bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
+
+  /// Runs `work` with a Resetter that tells `on_outcome` each outcome. Results are written out as
+  /// they come. An exception also says what had already been removed.
+  void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& on_outcome,
+           const std::function<void(limiter::Resetter&)>& work);
+  /// Runs `work`, which finds what is to be reset and writes nothing.
+  void search(const std::function<void()>& work);
+  /// Writes the results so far.
+  void flush();
+  /// Writes the report's summary to stderr, unless JSON or quiet was asked for.
+  void summarize();
+
+  const ResetPlan& plan;
+  Invocation& invocation;
+  Connector connector;
+  Progress progress;
+  ResetReport report;
+
+ private:
+  [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;
+};
 
 }  // namespace rlctl::cli

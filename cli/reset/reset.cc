@@ -1,15 +1,303 @@
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/limits.h"
-#include "cli/reset/session.h"
+#include "cli/reset/report.h"
+#include "cli/term/prompt.h"
+#include "limiter/key_family.h"
+#include "redis/scan.h"
 
 namespace rlctl::cli {
 namespace {
+
+using limiter::LeftReason;
+using limiter::ResetOutcome;
+using limiter::ResetResult;
+using limiter::SeenKey;
+
+// ---- KEY... ----
+
+/// A key as it was asked for.
+struct AskedKey {
+  std::string key;
+  std::vector<std::string> redis_keys;  ///< it, and those that several limits of it may have
+};
+
+std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& invocation) {
+  const Limiter* limiter = plan.limiter ? &*plan.limiter : nullptr;
+  const auto limits = limiter ? limiter->limits : std::vector<limiter::Limit>{};
+  std::vector<AskedKey> asked;
+  for (auto& key : asked_keys(limiter, invocation.operands)) {
+    AskedKey each{.key = key, .redis_keys = {key}};
+    for (auto& derived : limiter::redis_keys(key, limits)) {
+      if (derived != key) each.redis_keys.push_back(std::move(derived));
+    }
+    asked.push_back(std::move(each));
+  }
+  if (asked.empty()) {
+    throw UsageError("no KEY is given", "rlctl reset KEY, or rlctl reset --match PATTERN");
+  }
+  return asked;
+}
+
+/// Nobody has said which limits the keys have: whatever is there of several is theirs.
+void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
+  std::vector<std::string> keys;
+  for (const auto& each : asked) keys.push_back(each.key);
+  const auto families = limiter::find_families(
+      connection, keys, [&](double share) { progress.update(share, "the database"); });
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
+  }
+}
+
+std::string what_it_holds(const ResetOutcome& outcome) {
+  if (outcome.reason == LeftReason::kChanging) {
+    return "other clients changed it before each attempt to remove it";
+  }
+  if (outcome.reason == LeftReason::kForeign) {
+    return "it holds " + std::string(outcome.form->summary) + ", and may belong to another program";
+  }
+  if (outcome.reason == LeftReason::kUncertain) {
+    return "it holds a list of numbers, and may belong to another program";
+  }
+  return "it holds " + limiter::with_article(outcome.type) + " that is not a limiter's state";
+}
+
+/// Tells what became of the Redis keys, a line each in the order in which they were asked for; of a
+/// key of which nothing was there, one line with its own name.
+class KeysReport {
+ public:
+  KeysReport(std::vector<AskedKey> asked, ResetReport& report)
+      : asked_(std::move(asked)), report_(report) {
+    std::unordered_set<std::string> seen;
+    for (const auto& each : asked_) {
+      for (const auto& key : each.redis_keys) {
+        if (seen.insert(key).second) redis_keys_.push_back(key);
+      }
+      ends_.push_back(redis_keys_.size());
+    }
+  }
+
+  /// All of them, none twice.
+  [[nodiscard]] const std::vector<std::string>& redis_keys() const { return redis_keys_; }
+
+  /// The next one's.
+  void add(const ResetOutcome& outcome) {
+    ++outcomes_;
+    if (outcome.result != ResetResult::kNone) {
+      there_.insert(std::string(outcome.key));
+      report_.add(outcome);
+    }
+    if (outcome.reason && left_++ == 0) {
+      first_left_key_ = outcome.key;
+      first_left_ = "'" + std::string(outcome.key) + "': " + what_it_holds(outcome);
+    }
+    force_helps_ = force_helps_ || (outcome.reason && outcome.reason != LeftReason::kChanging);
+    for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
+  }
+
+  /// Once all are told. Throws ProblemError where one was left.
+  [[nodiscard]] ExitStatus finish() const {
+    if (left_ == 0) return missing_ > 0 ? ExitStatus::kDenied : ExitStatus::kDone;
+    throw ProblemError(
+        {.status = ExitStatus::kRejected,
+         .code = "left",
+         .message = (left_ == 1 ? "left " : count_of_keys(left_) + " were left; the first is ") +
+                    first_left_,
+         .hint = force_helps_ ? inspect_hint(first_left_key_) + "; --force removes " +
+                                    (left_ == 1 ? "it" : "all of them") + " anyway"
+                              : "try again"});
+  }
+
+ private:
+  void tell(const AskedKey& asked) {
+    const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
+                                   [&](const auto& key) { return there_.contains(key); });
+    if (there) return;
+    if (++missing_ == 1 && asked.key.find_first_of("*?[") != asked.key.npos) {
+      warn("warning: a KEY is taken literally; --match takes a pattern", "reset");
+    }
+    report_.add({.key = asked.key, .result = ResetResult::kNone});
+  }
+
+  std::vector<AskedKey> asked_;
+  ResetReport& report_;
+  std::vector<std::string> redis_keys_;
+  std::vector<std::size_t> ends_;  ///< behind the Redis keys of each that was asked for
+  std::unordered_set<std::string> there_;
+  std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
+  std::string first_left_, first_left_key_;
+  bool force_helps_ = false;
+};
+
+/// Throws ProblemError if a key was left.
+ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
+  auto asked = make_asked_keys(plan, invocation);
+  ResetSession session(plan, invocation);
+  auto connection = session.connector.open();
+  if (!plan.limiter) {
+    session.search([&] { add_families(connection, asked, session.progress); });
+  }
+  KeysReport keys(std::move(asked), session.report);
+  session.run(
+      connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
+      [&](limiter::Resetter& resetter) { resetter.reset(keys.redis_keys()); });
+  return keys.finish();
+}
+
+// ---- --match ----
+
+/// What a look found that would be removed.
+using Found = std::vector<SeenKey>;
+
+ResetOutcome would_remove(const SeenKey& seen) {
+  return {.key = seen.key,
+          .result = ResetResult::kWouldRemove,
+          .type = seen.type,
+          .form = seen.form,
+          .reason = std::nullopt};
+}
+
+/// How far a scan is, for people.
+std::string scanned(const ResetSession& session) {
+  const auto removed = session.report.removed();
+  return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
+}
+
+void scan(ResetSession& session, const std::string& pattern, redis::Connection& connection,
+          limiter::Resetter& resetter) {
+  redis::Scan scan(connection, pattern);
+  while (!scan.done()) {
+    resetter.reset(scan.next());
+    session.progress.update(scan.share(), scanned(session));
+    session.invocation.interrupt.check();
+  }
+}
+
+/// Each key once, in their order; SCAN may give a key twice.
+Found look(const ResetPlan& plan, ResetSession& session) {
+  Found found;
+  std::unordered_set<std::size_t> left;  // hashes: there may be many, and they are only counted
+  auto connection = session.connector.open();
+  const auto add = [&](const ResetOutcome& outcome) {
+    if (outcome.result == ResetResult::kWouldRemove) {
+      found.push_back({std::string(outcome.key), std::string(outcome.type), outcome.form});
+    } else if (left.insert(std::hash<std::string_view>{}(outcome.key)).second) {
+      session.report.add(outcome);
+    }
+  };
+  session.run(connection, true, add, [&](limiter::Resetter& resetter) {
+    scan(session, *plan.match, connection, resetter);
+  });
+  session.progress.clear();
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  const auto end = std::unique(found.begin(), found.end(),
+                               [](const auto& a, const auto& b) { return a.key == b.key; });
+  found.erase(end, found.end());
+  return found;
+}
+
+std::vector<std::string> keys_of(const Found& found) {
+  std::vector<std::string> keys;
+  keys.reserve(found.size());
+  for (const auto& each : found) keys.push_back(each.key);
+  return keys;
+}
+
+/// What --force takes besides limiter state stands above the question, by name.
+void warn_of_others(const Found& found) {
+  std::vector<std::string> others;
+  for (const auto& each : found) {
+    const auto outcome = would_remove(each);
+    const bool is_limiter = outcome.form != nullptr && !outcome.form->is_foreign();
+    if (!is_limiter) others.emplace_back(outcome.key);
+  }
+  if (others.empty()) return;
+  write_stderr("NOT limiter state: " + count_of_keys(others.size()) + ", " + first_keys(others) +
+               "\n");
+}
+
+bool ask(const Found& found, ResetSession& session) {
+  const auto count = count_of_keys(found.size());
+  if (!can_confirm()) {
+    throw ProblemError({.status = ExitStatus::kUsage,
+                        .code = "usage",
+                        .message = "refusing to remove " + count + " without --yes",
+                        .hint = "--dry-run lists what would be removed, --yes removes it"});
+  }
+  KindCounts kinds;
+  for (const auto& each : found) kinds.add(kind_of(would_remove(each)));
+  warn_of_others(found);
+  const bool yes =
+      confirm("remove " + count + " (" + kinds.text() + ") from " + session.connector.name() +
+                  ": " + first_keys(keys_of(found)) + "?\n[y/N] ",
+              session.invocation.interrupt);
+  if (!yes) write_stderr("nothing was removed\n");
+  return yes;
+}
+
+/// Calls `work` with a new connection: the server may have closed the one before while the user
+/// thought about the question.
+void remove(ResetSession& session,
+            const std::function<void(redis::Connection&, limiter::Resetter&)>& work) {
+  auto connection = session.connector.open();
+  const auto add = [&](const ResetOutcome& outcome) {
+    if (outcome.result != ResetResult::kNone) session.report.add(outcome);
+  };
+  session.run(connection, false, add,
+              [&](limiter::Resetter& resetter) { work(connection, resetter); });
+}
+
+/// What a pattern is most often when it matches nothing.
+void hint_at_pattern(const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == pattern.npos) {
+    write_stderr("  hint: the pattern has no * ? or [ and matches only one key; was it quoted?\n");
+  } else if (!pattern.starts_with('{') && !pattern.starts_with('*')) {
+    std::string line = "  hint: keys with several limits have other names: --match '{";
+    escape_message(line, pattern);
+    write_stderr(line + "}:*'\n");
+  }
+}
+
+ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
+  session.summarize();
+  if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
+  if (session.report.changed() > 0) return ExitStatus::kRejected;
+  return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+/// Throws ProblemError if --yes is missing and there is no terminal to ask on.
+ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
+  ResetSession session(plan, invocation);
+  if (plan.yes && !plan.dry_run) {
+    // As the scan goes on: memory does not grow with the number of keys.
+    remove(session, [&](redis::Connection& connection, limiter::Resetter& resetter) {
+      scan(session, *plan.match, connection, resetter);
+    });
+    return finish(plan, session);
+  }
+  const auto found = look(plan, session);
+  if (plan.dry_run) {
+    for (const auto& each : found) session.report.add(would_remove(each));
+    session.flush();
+    return finish(plan, session);
+  }
+  if (found.empty()) return finish(plan, session);
+  if (!ask(found, session)) return ExitStatus::kDenied;
+  remove(session, [&](redis::Connection&, limiter::Resetter& resetter) { resetter.reset(found); });
+  return finish(plan, session);
+}
+
+// ---- The command ----
 
 struct ResetOptions {
   LimitOptions limit;
@@ -20,12 +308,12 @@ struct ResetOptions {
 void add_reset_options(Options& options, ResetOptions& target) {
   ResetPlan& plan = target.plan;
   options.group("Options");
-  constexpr std::string_view kOwnLimits = "the keys that match already tell their limits";
+  constexpr std::string_view kOwnLimits = "the stored state already includes the limits";
   constexpr std::string_view kMatchSeveral =
-      "the keys of several limits match, too: --match '{login:*}:*'";
+      "to match keys with several limits: --match '{login:*}:*'";
   options
       .value("--match", "PATTERN", target.match,
-             "reset every limiter whose key matches, as Redis matches: * ? [ab]")
+             "reset every limiter whose key matches this Redis pattern: * ? [ab]")
       .once("run one after the other")
       .excludes("--policy", kOwnLimits, kMatchSeveral)
       .excludes("--limit", kOwnLimits, kMatchSeveral)
@@ -37,7 +325,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
   options.flag("-q,--quiet", plan.quiet, "print no results, only set the exit status");
   options.group("Limits of KEY");
-  add_optional_limit_options(options, target.limit);
+  add_limit_options(options, target.limit, false);
 }
 
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
@@ -68,24 +356,24 @@ Action add_reset(Options& options) {
 
 const Command reset_command{
     .name = "reset",
-    .summary = "forget what limiters hold",
+    .summary = "remove what limiters store",
     .synopsis =
         "[connection] reset [options] [--] KEY...\n"
         "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
         "[connection] reset [options] --match PATTERN",
     .about =
-        "Removes what limiters keep in Redis, so that they begin anew: of each KEY, or\n"
-        "of all that match. What is no limiter's state is left, except with --force.\n"
-        "The keys of several limits of a KEY are searched for in the whole database,\n"
-        "unless --limit or --policy names them, as scripts should.",
+        "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
+        "of all keys that match. Other keys are left, except with --force.\n"
+        "A KEY with several limits has several keys in Redis: reset searches the whole\n"
+        "database for them, unless --limit or --policy names them, as scripts should.",
     .epilogue = R"(
 Exit status:
   0  something was removed, or would be
-  1  nothing was there; of several KEYs, one was not; the answer was not yes
+  1  nothing was found; of several KEYs, one was missing; the answer was not yes
   2  wrong usage, or --yes is needed; nothing was removed
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
-  5  a KEY was left, since it is no limiter's; or the server failed (READONLY)
+  5  a KEY was left: it holds no limiter state; or the server failed (READONLY)
 
 Examples:
   rlctl reset login:alice

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 namespace rlctl::cli {
+
 namespace {
 
 /// What a pipe takes at once when poll() says there is room: not more, or the write would block.

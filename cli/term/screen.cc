@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "cli/term/style.h"
 #include "cli/term/terminal.h"
 
 namespace rlctl::cli {

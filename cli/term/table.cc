@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cli/term/style.h"
 
 namespace rlctl::cli {
+
+// ---- Tables ----
+
 namespace {
 
 constexpr std::size_t kGapOfColumns = 2;
@@ -80,6 +82,97 @@ void Table::append(std::string& out, const Look& look) const {
     out.append(toned(columns.line(rows.front()), Tone::kDim, look.colour)).append("\n");
     for (const auto& row : std::span(rows).subspan(1)) out.append(columns.line(row)).append("\n");
   }
+}
+
+// ---- Facts ----
+
+namespace {
+
+/// Where the third column begins, counted from the end of the label.
+constexpr std::size_t kAbout = 23;
+/// Narrower terminals have two columns.
+constexpr std::size_t kNarrow = 60;
+constexpr std::size_t kGapOfRow = 2;
+constexpr std::size_t kIndent = 2;
+
+/// The end of the longest beginning of `text` that fits and can stand alone: after a comma where
+/// there is one, else at a blank, else the first word.
+std::size_t end_of_line(std::string_view text, std::size_t columns) {
+  if (display_width(text) <= columns) return text.size();
+  std::size_t at_comma = 0, at_blank = 0;
+  for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ', blank + 1)) {
+    const bool fits = display_width(text.substr(0, blank)) <= columns;
+    if (!fits && at_blank > 0) break;
+    at_blank = blank;
+    if (!fits) break;
+    if (blank > 0 && (text[blank - 1] == ',' || text[blank - 1] == ';')) at_comma = blank;
+  }
+  if (at_blank == 0) return text.size();
+  return at_comma > 0 ? at_comma : at_blank;
+}
+
+}  // namespace
+
+std::size_t TextBlock::room() const noexcept {
+  return look_.columns > kLabel ? look_.columns - kLabel : 1;
+}
+
+void TextBlock::append_wrapped(std::string_view text, std::size_t indent) {
+  const auto room = look_.columns > indent ? look_.columns - indent : 1;
+  while (!text.empty()) {
+    const auto end = end_of_line(text, room);
+    out_.append(indent, ' ').append(text.substr(0, end)).append("\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+void TextBlock::row(std::string_view label, std::string_view main, std::string_view about) {
+  if (label.empty() && main.empty()) return append_wrapped(about, kLabel);
+  out_ += tone(label, Tone::kLabel);
+  pad(out_, label.size(), kLabel);
+  out_ += main;
+  const auto used = display_width(main);
+  const auto column = std::max(kAbout, used + kGapOfRow);
+  const bool beside = look_.columns >= kNarrow && column + display_width(about) <= room();
+  if (!about.empty() && beside) {
+    pad(out_, used, column);
+    out_ += about;
+    about = {};
+  }
+  out_ += '\n';
+  append_wrapped(about, kLabel);
+}
+
+void TextBlock::item(std::string_view text) {
+  append_wrapped(text, kIndent);
+}
+
+void TextBlock::table(const std::vector<Cells>& lines) {
+  const Columns columns(lines, Numbers::kBetweenFirstAndLast);
+  const bool beside = kIndent + columns.width() <= look_.columns;
+  for (const auto& cells : lines) {
+    if (beside) {
+      item(columns.line(cells));
+    } else {
+      stack(cells);
+    }
+  }
+}
+
+/// The first cell, and below it the others, as many on a line as fit.
+void TextBlock::stack(const Cells& cells) {
+  item(cells.front());
+  std::string line;
+  for (std::size_t i = 1; i < cells.size(); ++i) {
+    if (cells[i].empty()) continue;
+    const auto width = 2 * kIndent + display_width(line) + kGapOfRow + display_width(cells[i]);
+    if (!line.empty() && width > look_.columns) {
+      append_wrapped(line + ",", 2 * kIndent);
+      line.clear();
+    }
+    line += line.empty() ? cells[i] : ", " + cells[i];
+  }
+  append_wrapped(line, 2 * kIndent);
 }
 
 }  // namespace rlctl::cli

@@ -1,8 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 
 namespace rlctl::cli {
+
+/// What an environment variable holds. Empty is as good as unset.
+[[nodiscard]] std::optional<std::string> environment(const char* name);
+
+/// Where what a person did is kept from one time to the next: $XDG_STATE_HOME/rlctl/NAME, in
+/// ~/.local/state where that is unset, empty or not absolute. Empty where there is no home.
+[[nodiscard]] std::string state_file(const std::string& name);
 
 // What the terminal behind a descriptor can do. Asked anew at each call: a window changes its size.
 
@@ -25,5 +35,17 @@ struct Look {
 };
 
 [[nodiscard]] Look look_of(int fd);
+
+/// The meaning of a piece of text, which decides its colour.
+enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
+
+/// The text, in its colour where there are colours. It must have been escaped.
+[[nodiscard]] std::string toned(std::string_view text, Tone tone, bool colour);
+
+/// As much of a line as fits into so many columns; a colour that has begun is ended.
+[[nodiscard]] std::string cut_to_width(std::string_view line, std::size_t columns);
+
+/// Appends blanks until `used` columns have become `columns`.
+void pad(std::string& out, std::size_t used, std::size_t columns);
 
 }  // namespace rlctl::cli

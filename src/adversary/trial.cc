@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "limiter/limit.h"
-#include "limiter/model/model.h"
+#include "limiter/model.h"
 #include "redis/error.h"
 #include "redis/scan.h"
 

@@ -8,12 +8,7 @@
 #include <vector>
 
 #include "embedded_lua.h"
-#include "limiter/model/fixed_window.h"
-#include "limiter/model/gcra.h"
-#include "limiter/model/leaky_bucket.h"
-#include "limiter/model/sliding_window_counter.h"
-#include "limiter/model/sliding_window_log.h"
-#include "limiter/model/token_bucket.h"
+#include "limiter/model.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -91,7 +86,6 @@ constexpr std::array kAlgorithms{
 
 /// Range checks of the contract that involve more than one number.
 void require_burst(const Limit& limit) {
-  __extension__ typedef __int128 Wide;
   const auto burst = limit.burst.value_or(limit.limit);
   if (burst < 1 || burst > kLargestLimit) {
     throw UsageError(fmt::format("burst must be from 1 to {}, not {}", kLargestLimit, burst));

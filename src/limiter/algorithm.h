@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "limiter/contract.h"
-#include "limiter/model/model.h"
+#include "limiter/limit.h"
+#include "limiter/model.h"
 
 namespace rlctl::limiter {
 

@@ -5,8 +5,7 @@
 #include <charconv>
 #include <unordered_map>
 
-#include "limiter/contents.h"
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "limiter/state.h"
 #include "redis/scan.h"
 
@@ -134,11 +133,6 @@ std::vector<std::string> find_usual_family(redis::Connection& connection, std::s
   auto names = redis_keys(key, limits);
   keep_limiters(connection, names);
   return names;
-}
-
-std::vector<std::string> find_family(redis::Connection& connection, const std::string& key,
-                                     const OnScanned& on_scanned) {
-  return find_families(connection, std::span(&key, 1), on_scanned).front();
 }
 
 Families find_families(redis::Connection& connection, std::span<const std::string> keys,

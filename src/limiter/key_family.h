@@ -24,23 +24,18 @@ namespace rlctl::limiter {
 /// Called with the share of the database that has been scanned, 0 to 1.
 using OnScanned = std::function<void(double)>;
 
-/// The keys that are there and hold what a limit of `key` holds: named as redis_keys() names them,
-/// whatever the window, and with limiter state of this project's in them. The shortest window
-/// first. `key` itself is not among them.
+/// The family of each key, in their order: the keys that exist and hold what one of several limits
+/// of the key holds. They are named as redis_keys() names them, whatever the window, and contain
+/// limiter state of this project. The shortest window comes first; the key itself is not included.
 ///
-/// Goes through the whole database by SCAN. Reads only. Throws redis::Error; `on_scanned` may be
-/// empty.
-[[nodiscard]] std::vector<std::string> find_family(redis::Connection& connection,
-                                                   const std::string& key,
-                                                   const OnScanned& on_scanned = {});
-
-/// The same of several keys at once, in one SCAN: a family for each, in their order.
+/// Goes through the whole database by SCAN, once. Reads only. Throws redis::Error; `on_scanned` may
+/// be empty.
 [[nodiscard]] std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
                                                                   std::span<const std::string> keys,
                                                                   const OnScanned& on_scanned = {});
 
-/// Those of find_family() that have one of the windows that people choose: to look for these takes
-/// a few round trips, where a scan takes as long as there are keys.
+/// Those of a key's family that have one of the windows that people choose. Looking for these takes
+/// a few round trips; the time of a scan grows with the database.
 [[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
                                                          std::string_view key);
 

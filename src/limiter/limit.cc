@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "limiter/contract.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -83,18 +82,23 @@ std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit>
         "into it, such as '{{tag}}{}'",
         key, key));
   }
-  const bool tagged = has_hash_tag(key);
+  require_different_windows(limits);
+  const auto tag = has_hash_tag(key) ? std::string(key) : fmt::format("{{{}}}", key);
   std::vector<std::string> keys;
   for (const Limit& limit : limits) {
-    const auto suffix = window_suffix(limit.window);
-    auto name = tagged ? fmt::format("{}:{}", key, suffix) : fmt::format("{{{}}}:{}", key, suffix);
-    if (std::find(keys.begin(), keys.end(), name) != keys.end()) {
-      throw UsageError(fmt::format("two limits have the same window, {}; give each its own",
-                                   format_duration(limit.window)));
-    }
-    keys.push_back(std::move(name));
+    keys.push_back(fmt::format("{}:{}", tag, window_suffix(limit.window)));
   }
   return keys;
+}
+
+void require_different_windows(std::span<const Limit> limits) {
+  for (std::size_t i = 1; i < limits.size(); ++i) {
+    const auto same = [&](const Limit& limit) { return limit.window == limits[i].window; };
+    if (std::none_of(limits.begin(), limits.begin() + static_cast<std::ptrdiff_t>(i), same))
+      continue;
+    throw UsageError(fmt::format("two limits have the same window, {}; give each its own",
+                                 format_duration(limits[i].window)));
+  }
 }
 
 std::vector<std::string_view> base_keys(std::string_view redis_key, const Limit& limit) {

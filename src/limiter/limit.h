@@ -13,8 +13,22 @@
 
 namespace rlctl::limiter {
 
-/// At most `limit` units in any (or each) `window`. Ranges as in the script contract:
-/// limit 1 to 1e9, window 1 µs to 1e14 µs, burst 1 to 1e9.
+// The ranges of the script contract, rlctl-scripts(7). The scripts refuse everything else.
+
+/// A limit and a burst are from 1 to this.
+inline constexpr std::int64_t kLargestLimit = 1'000'000'000;
+/// A cost, and a refund, is at most this; an algorithm may take less.
+inline constexpr std::int64_t kLargestCost = 1'000'000'000;
+/// A window is from 1 µs to this.
+inline constexpr microseconds kLongestWindow = kLongestDuration;
+/// `now` is from 0 to this.
+inline constexpr microseconds kLatestNow = kLatestInstant;
+/// A burst comes back within this: burst * window / limit is at most as long.
+inline constexpr microseconds kLongestRefill{4'000'000'000'000'000};
+/// limit * burst is at most this, so that it is exact as a double.
+inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
+
+/// At most `limit` units in any (or each) `window`.
 struct Limit {
   std::int64_t limit = 1;
   microseconds window{1};
@@ -37,6 +51,8 @@ struct Limit {
 /// that is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
+/// Throws UsageError where two limits have the same window: they would share a key.
+void require_different_windows(std::span<const Limit> limits);
 /// Whether redis_keys() takes the key with several limits.
 [[nodiscard]] bool can_carry_several_limits(std::string_view key);
 /// The other way round: of which keys redis_keys() would keep this limit, one of several, at

@@ -355,8 +355,7 @@ bool Reader::read_limits(const toml::table& table, const std::string& name, Poli
   bool good = !list->empty();
   for (const auto& element : *list) good = read_limit(element, name, policy) && good;
   if (!good) return false;
-  // Two limits with the same window would be one key.
-  return attempt(node->source().begin, name, [&] { (void)redis_keys("key", policy.limits); });
+  return attempt(node->source().begin, name, [&] { require_different_windows(policy.limits); });
 }
 
 bool Reader::read_limit(const toml::node& node, const std::string& name, Policy& policy) {

@@ -4,24 +4,19 @@
 #include <numeric>
 #include <utility>
 
-#include "limiter/contents.h"
-
 namespace rlctl::limiter {
 
 /// A key, and what is known of it so far.
 struct Resetter::Look {
   std::string_view key;
-  const SeenKey* seen = nullptr;  ///< null: nobody saw it before
+  const SeenKey* seen;
   std::string type = {};
   const StateForm* form = nullptr;
   std::optional<ResetResult> result = {};  ///< none: not settled
   std::optional<LeftReason> reason = {};
 
-  static Look at(const std::string& key) { return {.key = key}; }
-  static Look at(const SeenKey& seen) { return {.key = seen.key, .seen = &seen}; }
-
   [[nodiscard]] bool has_changed() const {
-    return seen != nullptr && (type != seen->type || form != seen->form);
+    return !seen->type.empty() && (type != seen->type || form != seen->form);
   }
   void settle(ResetResult settled) { result = settled; }
   void leave(LeftReason why) {
@@ -52,34 +47,28 @@ void require_no_error(redis::ReplyView reply) {
 }  // namespace
 
 void Resetter::reset(std::span<const std::string> keys) {
-  reset_all(keys);
+  std::vector<SeenKey> unseen;
+  unseen.reserve(keys.size());
+  for (const auto& key : keys) unseen.push_back({.key = key});
+  reset(unseen);
 }
 
 void Resetter::reset(std::span<const SeenKey> keys) {
-  reset_all(keys);
-}
-
-template <typename Key>
-void Resetter::reset_all(std::span<const Key> keys) {
   const std::size_t most = options_.dry_run ? kMostLookedAt : kMostWatched;
   while (!keys.empty()) {
     const auto some = keys.first(std::min(most, keys.size()));
     Looks looks;
     looks.reserve(some.size());
-    for (const auto& key : some) looks.push_back(Look::at(key));
-    reset_some(looks);
+    for (const auto& key : some) looks.push_back({.key = key.key, .seen = &key});
+    try {
+      settle(looks);
+    } catch (...) {
+      report(looks);
+      throw;
+    }
+    report(looks);
     keys = keys.subspan(some.size());
   }
-}
-
-void Resetter::reset_some(Looks& looks) {
-  try {
-    settle(looks);
-  } catch (...) {
-    report(looks);
-    throw;
-  }
-  report(looks);
 }
 
 void Resetter::report(const Looks& looks) const {

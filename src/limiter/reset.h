@@ -30,10 +30,10 @@ enum class LeftReason {
   kChanged,    ///< its type or form is not what the caller saw
 };
 
-/// A key, and what it held when somebody saw it.
+/// A key, and what it held when the caller saw it.
 struct SeenKey {
   std::string key;
-  std::string type = {};  ///< TYPE's word
+  std::string type = {};  ///< TYPE's word; empty if the caller has not seen it
   const StateForm* form = nullptr;
 };
 
@@ -62,7 +62,7 @@ struct ResetOptions {
 /// Some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. Where EXEC says
 /// that one was written, nothing was removed, and they are tried again in halves, down to the one.
 /// The connection has nothing outstanding before and after. Throws redis::Error, also where the
-/// server refuses a command; what had been removed before has been reported then.
+/// server refuses a command; what had already been removed has been reported then.
 class Resetter {
  public:
   /// Told each key that was asked for, in the order asked. What it gets lives until it returns.
@@ -73,8 +73,8 @@ class Resetter {
 
   /// `keys` has none twice.
   void reset(std::span<const std::string> keys);
-  /// The same of keys that somebody saw before and agreed to remove, as what they were: those that
-  /// are there and have another type or form now are left, also with `force`.
+  /// The same for keys that the caller has seen: those that exist and have another type or form now
+  /// are left, also with `force`.
   void reset(std::span<const SeenKey> keys);
 
   /// After an exception: the keys that were sent to be removed, and whose answer did not come.
@@ -85,9 +85,6 @@ class Resetter {
   using Looks = std::vector<Look>;
   using Indices = std::vector<std::size_t>;
 
-  template <typename Key>
-  void reset_all(std::span<const Key> keys);
-  void reset_some(Looks& looks);
   void settle(Looks& looks);
   void report(const Looks& looks) const;
   void decide(Look& look, const Content& content) const;

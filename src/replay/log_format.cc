@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 
 namespace rlctl::replay {
 namespace {

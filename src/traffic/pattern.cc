@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "traffic/random.h"
 
 namespace rlctl::traffic {

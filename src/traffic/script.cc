@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "redis/error.h"
 
 namespace rlctl::traffic {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "traffic/virtual_run.h"
 
 namespace rlctl::traffic {

@@ -11,7 +11,7 @@
 #include "base/wait.h"
 #include "limiter/decision.h"
 #include "limiter/limit.h"
-#include "limiter/model/model.h"
+#include "limiter/model.h"
 #include "redis/connection.h"
 #include "traffic/key_aging.h"
 #include "traffic/outcome.h"

@@ -71,7 +71,7 @@ TEST_CASE("limit options: a policy excludes the rest, which requires a limit") {
   const auto refusal = [](const Words& arguments) -> std::string {
     LimitOptions target;
     Options options;
-    add_optional_limit_options(options, target);
+    add_limit_options(options, target, false);
     try {
       options.require_consistent(options.parse(arguments));
     } catch (const UsageError& error) {

@@ -1,4 +1,4 @@
-#include "limiter/contents.h"
+#include "limiter/state.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "limiter/entries.h"
+#include "limiter/inspection.h"
 
 #include <doctest/doctest.h>
 
@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "limiter/contents.h"
-#include "limiter/inspection.h"
+#include "limiter/state.h"
 #include "support/server.h"
 
 namespace limiter_entries_test {

@@ -1,4 +1,4 @@
-#include "limiter/model/gcra.h"
+#include "limiter/model.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "limiter/inferred_window.h"
+#include "limiter/inspection.h"
 
 #include <doctest/doctest.h>
 

@@ -23,6 +23,11 @@ void ask(TestServer& server, const std::string& key, const std::string& name = "
   REQUIRE_FALSE(reply.is_error());
 }
 
+Names find_family(rlctl::redis::Connection& connection, const std::string& key,
+                  const OnScanned& on_scanned = {}) {
+  return find_families(connection, std::span(&key, 1), on_scanned).front();
+}
+
 }  // namespace
 
 TEST_CASE("the window is read from the names that several limits give to their keys") {

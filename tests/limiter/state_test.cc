@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "limiter/contents.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/random.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "support/schedule.h"
 
 namespace rlctl::test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "limiter/contract.h"
+#include "limiter/limit.h"
 #include "support/shrink.h"
 
 namespace rlctl::test {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/term/style.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli::progress_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/check/answer.h"
+#include "cli/check/check.h"
 
 #include <doctest/doctest.h>
 

@@ -210,7 +210,7 @@ lease() {
   cli HSET sessions a 1
   run -5 rlctl inspect sessions
   assert_line --regexp '^key        sessions +hash, [0-9]+ bytes, no ttl$'
-  assert_line "           no state of a limiter's script"
+  assert_line "           not a limiter's state"
 }
 
 @test "what other limiters keep is named, and a number that never resets" {
@@ -322,7 +322,7 @@ a ''|KEY is empty
 k --entries x|--entries must be from 0 to 1000000000, or all, not 'x'
 k --entries -1|--entries must be from 0 to 1000000000, or all, not '-1'
 k --entries 1000000001|--entries must be from 0 to 1000000000, or all, not '1000000001'
-k --watch=10ms|--watch: '10ms' is too often; at least 100ms is accepted
+k --watch=10ms|--watch: '10ms' is too short; at least 100ms is accepted
 k --watch=5|--watch: '5' has no unit
 k --watch --now 1000000|--watch and --now exclude each other: a given time does not pass
 k --now 1767268800|--now: '1767268800' looks like seconds since 1970, but is taken as microseconds

@@ -1,4 +1,4 @@
-#include "cli/inspect/json.h"
+#include "cli/inspect/inspect.h"
 
 #include <doctest/doctest.h>
 

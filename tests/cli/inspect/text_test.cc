@@ -1,4 +1,4 @@
-#include "cli/inspect/text.h"
+#include "cli/inspect/inspect.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/term/style.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli::text_test {
 namespace {
@@ -354,9 +354,9 @@ TEST_CASE("inspection text: a log of which no window is known") {
   inspection.stored = 2;
   inspection.entries = {{.at = kNow - seconds{5}}, {.at = kNow - seconds{1}}};
   CHECK(shown(inspection) == R"(
-key        login:ann              list, 200 bytes, no ttl: stays for ever
+key        login:ann              list, 200 bytes, no ttl: never expires
 algorithm  sliding-window-log     limit unknown; pass --limit
-used       not known              --limit says the window
+used       unknown                pass --limit for the window
 entries    2, oldest first
   2026-11-20T06:11:58.114201Z  5.000 s ago
   2026-11-20T06:12:02.114201Z  1.000 s ago
@@ -384,11 +384,12 @@ TEST_CASE("inspection text: entries that are not shown, have left, or are to com
 TEST_CASE("inspection text: a window that has ended, and one that is to come") {
   const auto ended = shown(of_text(kFixed, kNow + seconds{60}));
   CHECK(ended.find("used       0 of 5                 5 remaining, as if unused\n") != ended.npos);
-  CHECK(ended.find("it has ended: its count is no more\n") != ended.npos);
+  CHECK(ended.find("it has ended: its count no longer applies\n") != ended.npos);
   const auto to_come = shown(of_text(kFixed, kNow - seconds{10}));
   CHECK(to_come.find("used       3 of 5                 2 remaining, empty in 66.886 s\n") !=
         to_come.npos);
-  CHECK(to_come.find("it is to come: a clock was ahead, or this one is behind\n") != to_come.npos);
+  CHECK(to_come.find("it starts in the future: a clock was ahead, or this one is behind\n") !=
+        to_come.npos);
 }
 
 TEST_CASE("inspection text: counters move on with their windows") {
@@ -432,7 +433,7 @@ TEST_CASE("inspection text: a key that is not there, and one that is no limiter'
   hash.bytes.reset();
   CHECK(shown(hash) ==
         "\nkey        login:ann              hash, ttl 59.3 s\n"
-        "           no state of a limiter's script\n");
+        "           not a limiter's state\n");
   hash.ttl.reset();
   CHECK(shown(hash).find("hash, no ttl\n") != std::string::npos);
 }
@@ -440,7 +441,7 @@ TEST_CASE("inspection text: a key that is not there, and one that is no limiter'
 TEST_CASE("inspection text: keys without a TTL, of ours and of others") {
   auto own = full_log();
   own.ttl.reset();
-  CHECK(shown(own).find("list, 200 bytes, no ttl: stays for ever\n") != std::string::npos);
+  CHECK(shown(own).find("list, 200 bytes, no ttl: never expires\n") != std::string::npos);
   auto other = of_content({.type = "zset",
                            .first = {.member = "a", .score = "1795155119914"},
                            .last = {.member = "b", .score = "1795155119914"}});
@@ -450,9 +451,9 @@ TEST_CASE("inspection text: keys without a TTL, of ours and of others") {
                           "           as other limiters keep their window\n") != std::string::npos);
 }
 
-TEST_CASE("inspection text: a list of small numbers may be another program's") {
+TEST_CASE("inspection text: a list of small numbers may belong to another program") {
   auto inspection = of_content(log_content(seconds{1}, seconds{2}), seconds{3});
-  CHECK(shown(inspection).find("may be another program's") != std::string::npos);
+  CHECK(shown(inspection).find("may belong to another program") != std::string::npos);
 }
 
 TEST_CASE("inspection text: never, another clock, and a long key") {

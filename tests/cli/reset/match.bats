@@ -55,7 +55,7 @@ answer() {
   assert_equal "$(sort <<<"$output")" 'removed key=login:ann algorithm=sliding-window-log
 removed key=login:bob algorithm=sliding-window-log
 removed key=login:cid algorithm=gcra'
-  assert_equal "$stderr" "removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may be another program's (1 foreign-counter; --force removes them)"
+  assert_equal "$stderr" "removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 hash); left 1 that may belong to another program (1 foreign-counter; --force removes them)"
   assert_equal "$(hold)" "$before"
 }
 
@@ -72,7 +72,7 @@ removed key=k algorithm=sliding-window-log'
   run -1 --separate-stderr rlctl reset --match 'login:*' --yes
   assert_output ''
   assert_equal "$stderr" "removed no key
-  hint: keys of several limits are named otherwise: --match '{login:*}:*'"
+  hint: keys with several limits have other names: --match '{login:*}:*'"
   run -1 --separate-stderr rlctl reset --match '*'
   assert_equal "$stderr" 'removed no key; left 1 without limiter state (1 string)'
   run -1 rlctl reset --match '*' --dry-run
@@ -225,7 +225,7 @@ while_asked() {
   assert_line --partial "remove 2 keys (2 foreign-counter) from $RLCTL_URL: a1 and a2?"
   assert_line 'left key=a1 type=hash reason=changed'
   assert_line 'removed key=a2 algorithm=foreign-counter'
-  assert_line 'removed 1 key (1 foreign-counter); left 1 that became something else since the question'
+  assert_line 'removed 1 key (1 foreign-counter); left 1 that now hold something else'
   assert_equal "$(cli HGET a1 precious)" x
 }
 
@@ -253,7 +253,7 @@ while_asked() {
   run -5 while_asked 'ask login:new; cli DEL login:bob; cli HSET login:bob f v' \
     "rlctl reset --match 'login:*'"
   assert_output --partial "remove 2 keys (2 sliding-window-log) from $RLCTL_URL: login:ann and login:bob?"
-  assert_line 'removed 1 key (1 sliding-window-log); left 1 that became something else since the question'
+  assert_line 'removed 1 key (1 sliding-window-log); left 1 that now hold something else'
   assert_equal "$(cli KEYS '*' | sort | xargs)" 'login:bob login:new'
 }
 
@@ -291,9 +291,9 @@ while_asked() {
   run -2 rlctl reset --match '*' --yes k
   assert_line "rlctl: reset: --match takes no KEY: unexpected argument 'k'"
   run -2 rlctl reset --match '*' --yes --limit 5/60s
-  assert_line 'rlctl: reset: --match and --limit exclude each other: the keys that match already tell their limits'
+  assert_line 'rlctl: reset: --match and --limit exclude each other: the stored state already includes the limits'
   run -2 rlctl reset --match '*' --yes --policy login
-  assert_line 'rlctl: reset: --match and --policy exclude each other: the keys that match already tell their limits'
+  assert_line 'rlctl: reset: --match and --policy exclude each other: the stored state already includes the limits'
   assert_equal "$(cli EXISTS k)" 1
 }
 
@@ -307,7 +307,7 @@ while_asked() {
   assert_equal "$(cli EXISTS k)" 0
 }
 
-@test "a refusal in the middle says how many had been removed before" {
+@test "a refusal in the middle says how many had already been removed" {
   fill k: 5000
   mkfifo "$BATS_TEST_TMPDIR/results"
   # The pipe is full before all are removed.
@@ -323,7 +323,7 @@ while_asked() {
   removed=$(wc -l <"$BATS_TEST_TMPDIR/lines")
   assert_equal "$(cli DBSIZE)" "$((5000 - removed))"
   assert_regex "$(<"$BATS_TEST_TMPDIR/errors")" \
-    "^rlctl: reset: NOPERM .*unlink.*; $removed keys had been removed before"
+    "^rlctl: reset: NOPERM .*unlink.*; $removed keys had already been removed"
 }
 
 some_are_removed() { (($(cli DBSIZE) < 4000)); }
@@ -344,7 +344,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   local message pattern unknown=0
   message=$(<"$BATS_TEST_TMPDIR/errors")
   pattern='^rlctl: reset: interrupted; (.* and ([0-9]+) more may have been removed; )?'
-  pattern+='([0-9]+) keys had been removed before$'
+  pattern+='([0-9]+) keys had already been removed$'
   assert_regex "$message" "$pattern"
   [[ $message =~ $pattern ]]
   [[ -z ${BASH_REMATCH[1]} ]] || unknown=$((BASH_REMATCH[2] + 3))
@@ -367,7 +367,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
 @test "a pattern without a glob is wondered at where it matches nothing" {
   run -1 --separate-stderr rlctl reset --match login:a.log --yes
   assert_equal "$stderr" 'removed no key
-  hint: the pattern has no * ? or [: was it quoted? It matches one key alone'
+  hint: the pattern has no * ? or [ and matches only one key; was it quoted?'
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --quiet
   assert_equal "$stderr" ''
   run -1 --separate-stderr rlctl reset --match login:a.log --yes --json

@@ -71,8 +71,8 @@ removed key={api}:3600s algorithm=sliding-window-log'
   cli HSET sessions f v
   run -5 --separate-stderr rlctl reset sessions
   assert_output 'left key=sessions type=hash reason=no-limiter-state'
-  assert_equal "$stderr" "rlctl: reset: left 'sessions': it holds a hash that is no limiter's state
-  hint: rlctl inspect sessions shows what it holds; --force would remove it all the same"
+  assert_equal "$stderr" "rlctl: reset: left 'sessions': it holds a hash that is not a limiter's state
+  hint: rlctl inspect sessions shows what it holds; --force removes it anyway"
   assert_equal "$(cli HGET sessions f)" v
 }
 
@@ -182,7 +182,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   cli ACL SETUSER default -scan
   run -4 --separate-stderr rlctl reset api
   assert_regex "${stderr_lines[0]}" '^rlctl: reset: NOPERM '
-  assert_equal "${stderr_lines[1]}" '  hint: with --limit or --policy nothing is searched for'
+  assert_equal "${stderr_lines[1]}" '  hint: pass --limit or --policy to avoid the search'
   run -0 rlctl reset --limit 5/60s --limit 10/h api
 }
 
@@ -398,5 +398,5 @@ removed key={zed}:120s algorithm=sliding-window-log'
 @test "a KEY that looks like a pattern, and is not there, is wondered at" {
   run -1 --separate-stderr rlctl reset 'login:*'
   assert_output 'none key=login:*'
-  assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken as it is; --match takes a pattern'
+  assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken literally; --match takes a pattern'
 }

@@ -1,4 +1,4 @@
-#include "cli/term/line_history.h"
+#include "cli/term/line_editor.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-#include "cli/term/style.h"
+#include "cli/term/terminal.h"
 
 #include <doctest/doctest.h>
 

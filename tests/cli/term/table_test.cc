@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cli/term/style.h"
+#include "cli/term/terminal.h"
 
 namespace rlctl::cli::table_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/term/text_block.h"
+#include "cli/term/table.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "cli/term/time_axis.h"
 #include "cli/burst/report.h"
+#include "cli/term/bars.h"
 #include "traffic/outcome.h"
 
 #include <doctest/doctest.h>

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/limits.h"
+#include "limiter/check.h"
+#include "limiter/decision.h"
+
+namespace rlctl::cli {
+
+/// --on-error: the answer for a failure of the server or the network.
+struct OnError {
+  std::optional<bool> allows;  ///< none: fail
+
+  /// True if the user chose an answer for this failure; never for wrong usage or a signal.
+  [[nodiscard]] bool covers(const Problem& problem) const noexcept;
+  /// The warning that replaces the error. Only if covers().
+  [[nodiscard]] std::string warning(const Problem& problem, std::string_view command) const;
+};
+
+/// What `check` was asked to do with one key or with each line of a batch.
+struct CheckPlan {
+  Limiter limiter = {};
+  std::int64_t cost = 1;
+  std::optional<std::chrono::microseconds> now = {};
+  bool peek = false;
+  bool wait = false;
+  std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: for ever
+  bool quiet = false;
+  OnError on_error = {};
+};
+
+/// One answer as it is shown.
+struct Result {
+  std::string_view key = {};                     ///< as asked
+  std::span<const std::string> redis_keys = {};  ///< one for each limit
+  std::int64_t cost = 1;
+  limiter::Decision decision = {};
+  bool peek = false;                  ///< nothing was recorded; retry_after is not known
+  const Problem* on_error = nullptr;  ///< no answer: --on-error set `decision.allowed`
+};
+
+/// Writes the results of one limiter: `word key=value` lines, or one JSON object per line. The
+/// parts that are the same in each are made once.
+class ResultFormat {
+ public:
+  ResultFormat(const Limiter& limiter, bool json);
+
+  /// Appends one line.
+  void append(std::string& out, const Result& result) const;
+  /// Appends the line of a batch that has no result.
+  void append_error(std::string& out, std::size_t line, const Problem& problem) const;
+
+ private:
+  void append_text(std::string& out, const Result& result) const;
+  void append_json(std::string& out, const Result& result) const;
+
+  bool json_;
+  std::string algorithm_;                 ///< in JSON
+  std::string limits_;                    ///< text: limit=5/60s
+  std::vector<std::string> json_limits_;  ///< of each limit, the fields after its key
+};
+
+/// "12.041s", rounded up to ms, so that nobody comes back too early.
+void append_seconds(std::string& out, std::chrono::microseconds duration);
+
+// ---- What one key and a batch have in common ----
+
+/// What looks (cost 0) at each key of a request say about it: see Asker::peek().
+[[nodiscard]] limiter::Decision merge_looks(std::span<const limiter::Decision> looks,
+                                            std::int64_t cost);
+
+inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
+/// Adds that a request which was sent and not answered may have been counted.
+[[nodiscard]] Problem may_have_been_counted(Problem problem);
+
+/// A script's WRONGTYPE, which speaks of KEYS[n], made clearer: "'k' holds a string, but
+/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window". Looks at
+/// the keys, with nothing else outstanding; where that is not to be had or explains nothing, the
+/// script's own sentence stays, with the key's name in it.
+[[nodiscard]] Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
+                                         std::span<const std::string> keys,
+                                         redis::Connection& connection);
+
+/// Answers the lines of `file` ("-": standard input), in their order, each as soon as it can be.
+/// A line is KEY or KEY<TAB>COST; one that is wrong has its error in its place and stops nothing.
+/// Returns the worst status of any line. Throws where input or output fails, and on a signal.
+[[nodiscard]] ExitStatus run_batch(const CheckPlan& plan, const std::string& file,
+                                   Invocation& invocation);
+
+}  // namespace rlctl::cli

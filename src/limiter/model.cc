@@ -1,0 +1,429 @@
+#include "limiter/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace rlctl::limiter {
+
+// ---- fixed-window ----
+
+/// A stored frame counts until its own end, whatever window this call names; also one that starts
+/// in the future, or a clock that steps back would open the limiter.
+FixedWindowFrame FixedWindowModel::frame_at(const Limit& limit, microseconds now) const {
+  if (stored_ && now < stored_->end()) return *stored_;
+  return {.start = now - now % limit.window, .window = limit.window};
+}
+
+Decision FixedWindowModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+  const FixedWindowFrame frame = frame_at(limit, now);
+  Decision decision;
+  decision.allowed = cost == 0 || frame.count + cost <= limit.limit;
+  decision.remaining = std::max<std::int64_t>(0, limit.limit - frame.count);
+  if (frame.count > 0) decision.reset_after = frame.end() - now;
+  if (!decision.allowed) {
+    decision.retry_after = cost > limit.limit ? kNever : frame.end() - now;
+  }
+  return decision;
+}
+
+Usage FixedWindowModel::usage(const Limit& limit, microseconds now) const {
+  const auto count = frame_at(limit, now).count;
+  return {.units = count, .exact = static_cast<double>(count)};
+}
+
+void FixedWindowModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  stored_ = frame_at(limit, now);
+  stored_->count += cost;
+}
+
+void FixedWindowModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  stored_ = frame_at(limit, now);
+  stored_->count -= units;
+  if (stored_->count <= 0) stored_.reset();
+}
+
+// ---- sliding-window-log ----
+
+std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
+  return empty() ? now.count() : std::max<std::int64_t>(now.count(), times_us_.back());
+}
+
+/// Looks further and further from the front: since they were last pruned, few have left.
+std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now) const {
+  const auto times = this->times();
+  const auto t = key_time_us(now);
+  const auto left = [&](std::int64_t unit) { return t - unit >= limit.window.count(); };
+  if (times.empty() || !left(times.front())) return 0;
+  std::size_t known = 1;  // so many have left
+  std::size_t step = 1;
+  while (step <= times.size() - known && left(times[known + step - 1])) {
+    known += step;
+    step *= 2;
+  }
+  const auto end = known + std::min(step, times.size() - known);
+  const auto first_live = std::partition_point(times.begin() + static_cast<long>(known),
+                                               times.begin() + static_cast<long>(end), left);
+  return static_cast<std::size_t>(first_live - times.begin());
+}
+
+void SlidingWindowLogModel::prune(std::size_t units) {
+  first_ += units;
+  // What is moved down is never more than what has been dropped.
+  if (first_ < times_us_.size() - first_) return;
+  times_us_.erase(times_us_.begin(), std::next(times_us_.begin(), static_cast<long>(first_)));
+  first_ = 0;
+}
+
+Decision SlidingWindowLogModel::look(const Limit& limit, std::int64_t cost,
+                                     microseconds now) const {
+  const auto first_live = expired(limit, now);
+  const auto live = static_cast<std::int64_t>(times().size() - first_live);
+  Decision decision;
+  decision.allowed = cost == 0 || live + cost <= limit.limit;
+  decision.remaining = std::max<std::int64_t>(0, limit.limit - live);
+  if (live > 0) decision.reset_after = microseconds{times_us_.back()} + limit.window - now;
+  if (decision.allowed) return decision;
+  if (cost > limit.limit) {
+    decision.retry_after = kNever;
+  } else {
+    const auto must_leave = static_cast<std::size_t>(live + cost - limit.limit);
+    const microseconds last_of_them{times()[first_live + must_leave - 1]};
+    decision.retry_after = last_of_them + limit.window - now;
+  }
+  return decision;
+}
+
+Usage SlidingWindowLogModel::usage(const Limit& limit, microseconds now) const {
+  const auto live = times().size() - expired(limit, now);
+  return {.units = static_cast<std::int64_t>(live), .exact = static_cast<double>(live)};
+}
+
+void SlidingWindowLogModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  const auto t = key_time_us(now);
+  prune(expired(limit, now));
+  for (auto unit = cost; unit > 0; --unit) times_us_.push_back(t);
+}
+
+void SlidingWindowLogModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  const auto dropped = expired(limit, now) + static_cast<std::size_t>(units);
+  prune(std::min(dropped, times().size()));
+}
+
+// ---- sliding-window-counter ----
+
+// The order of the operations is part of the contract: in another one, doubles round differently.
+double CounterFrame::with(std::int64_t cost, microseconds t) const {
+  const microseconds elapsed = t - start;
+  return as_double(previous) * as_double(window - elapsed) / as_double(window) +
+         as_double(current) + as_double(cost);
+}
+
+std::int64_t CounterFrame::remaining(std::int64_t limit, microseconds t) const {
+  const auto allows_after = [&](std::int64_t taken) {
+    CounterFrame then = *this;
+    then.current += taken;
+    return then.with(1, t) <= as_double(limit);
+  };
+  // An estimate, then the truth: rounding is by less than one.
+  auto count = std::max<std::int64_t>(0, static_cast<std::int64_t>(as_double(limit) - with(0, t)));
+  while (allows_after(count)) ++count;
+  while (count > 0 && !allows_after(count - 1)) --count;
+  return count;
+}
+
+microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
+                                         microseconds from) const {
+  const auto allows = [&](microseconds t) { return with(cost, t) <= as_double(limit); };
+  auto low = from;
+  auto high = end();
+  if (low == high || !allows(high - microseconds{1})) return high;
+  if (allows(low)) return low;
+  // Bisection, begun around where real numbers would have it.
+  const auto share =
+      (as_double(limit) - as_double(current) - as_double(cost)) / as_double(previous);
+  const auto guess = end() - microseconds{static_cast<std::int64_t>(share * as_double(window))};
+  const auto just_before = guess - microseconds{2};
+  const auto just_after = guess + microseconds{2};
+  if (just_before >= low && just_before < high && !allows(just_before)) low = just_before;
+  if (just_after >= low && just_after < high && allows(just_after)) high = just_after;
+  while (low < high) {  // the estimate never grows within a frame
+    const auto middle = low + (high - low) / 2;
+    if (allows(middle)) {
+      high = middle;
+    } else {
+      low = middle + microseconds{1};
+    }
+  }
+  return low;
+}
+
+/// A stored frame counts, as current or as previous one, by its own window, whatever window this
+/// call names; also one that starts in the future.
+CounterFrame SlidingWindowCounterModel::frame_at(const Limit& limit, microseconds now) const {
+  if (stored_ && now < stored_->end()) return *stored_;
+  if (stored_ && now < stored_->next().end()) return stored_->next();
+  return {.start = now - now % limit.window, .window = limit.window};
+}
+
+Decision SlidingWindowCounterModel::look(const Limit& limit, std::int64_t cost,
+                                         microseconds now) const {
+  const CounterFrame frame = frame_at(limit, now);
+  const auto t = std::max(now, frame.start);
+  Decision decision;
+  decision.allowed = cost == 0 || frame.with(cost, t) <= as_double(limit.limit);
+  decision.remaining = frame.remaining(limit.limit, t);
+  if (frame.current > 0) {
+    decision.reset_after = frame.next().end() - now;
+  } else if (frame.previous > 0) {
+    decision.reset_after = frame.end() - now;
+  }
+  if (decision.allowed) return decision;
+  if (cost > limit.limit) {
+    decision.retry_after = kNever;
+    return decision;
+  }
+  auto first = frame.first_allowed(limit.limit, cost, t);
+  if (first == frame.end()) first = frame.next().first_allowed(limit.limit, cost, first);
+  decision.retry_after = first - now;
+  return decision;
+}
+
+Usage SlidingWindowCounterModel::usage(const Limit& limit, microseconds now) const {
+  const CounterFrame frame = frame_at(limit, now);
+  const double estimate = frame.with(0, std::max(now, frame.start));
+  return {.units = static_cast<std::int64_t>(std::ceil(estimate)), .exact = estimate};
+}
+
+void SlidingWindowCounterModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  stored_ = frame_at(limit, now);
+  stored_->current += cost;
+}
+
+void SlidingWindowCounterModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  stored_ = frame_at(limit, now);
+  stored_->current = std::max<std::int64_t>(0, stored_->current - units);
+  if (stored_->current == 0 && stored_->previous == 0) stored_.reset();
+}
+
+// ---- token-bucket ----
+
+namespace {
+
+double full(const Limit& limit) {
+  return as_double(limit.burst.value_or(limit.limit));
+}
+
+}  // namespace
+
+// The order of the operations is part of the contract: in another one, doubles round differently.
+double TokenBucket::tokens_at(const Limit& limit, microseconds t) const {
+  return std::min(full(limit),
+                  tokens + as_double(t - at) * as_double(limit.limit) / as_double(limit.window));
+}
+
+microseconds TokenBucket::first_with(const Limit& limit, std::int64_t cost,
+                                     microseconds from) const {
+  const auto enough = [&](microseconds t) { return tokens_at(limit, t) >= as_double(cost); };
+  const auto missing = as_double(cost) - tokens;
+  const auto wait = std::ceil(missing * as_double(limit.window) / as_double(limit.limit));
+  // An estimate, then the truth, which is a few µs away: the whole bucket fills in at most 4e15.
+  auto t = std::max(from, at + microseconds{static_cast<std::int64_t>(wait)});
+  while (!enough(t)) ++t;
+  while (t > from && enough(t - microseconds{1})) --t;
+  return t;
+}
+
+TokenBucket TokenBucketModel::bucket_at(const Limit& limit, microseconds now) const {
+  return stored_.value_or(TokenBucket{.tokens = full(limit), .at = now});
+}
+
+Decision TokenBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+  const auto burst = limit.burst.value_or(limit.limit);
+  const TokenBucket bucket = bucket_at(limit, now);
+  const auto t = std::max(now, bucket.at);
+  const double have = bucket.tokens_at(limit, t);
+  Decision decision;
+  decision.allowed = cost == 0 || have >= as_double(cost);
+  decision.remaining = static_cast<std::int64_t>(have);
+  if (have < full(limit)) decision.reset_after = bucket.first_with(limit, burst, t) - now;
+  if (!decision.allowed) {
+    decision.retry_after = cost > burst ? kNever : bucket.first_with(limit, cost, t) - now;
+  }
+  return decision;
+}
+
+Usage TokenBucketModel::usage(const Limit& limit, microseconds now) const {
+  const TokenBucket bucket = bucket_at(limit, now);
+  const double have = bucket.tokens_at(limit, std::max(now, bucket.at));
+  return {.units = limit.burst.value_or(limit.limit) - static_cast<std::int64_t>(have),
+          .exact = full(limit) - have};
+}
+
+void TokenBucketModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  const TokenBucket bucket = bucket_at(limit, now);
+  const auto t = std::max(now, bucket.at);
+  stored_ = TokenBucket{.tokens = bucket.tokens_at(limit, t) - as_double(cost), .at = t};
+}
+
+void TokenBucketModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  const TokenBucket bucket = bucket_at(limit, now);
+  const auto t = std::max(now, bucket.at);
+  const double tokens = std::min(full(limit), bucket.tokens_at(limit, t) + as_double(units));
+  stored_ = TokenBucket{.tokens = tokens, .at = t};
+  if (tokens == full(limit)) stored_.reset();
+}
+
+// ---- gcra ----
+
+Wide GcraModel::ahead(const Limit& limit, microseconds now) const {
+  if (!stored_) return 0;
+  return std::max<Wide>(0, stored_->parts_for(limit.limit) - to_parts(now, limit.limit));
+}
+
+void GcraModel::set_ahead(const Limit& limit, Wide ahead, microseconds now) {
+  stored_ = RationalTime{.parts = to_parts(now, limit.limit) + ahead, .per_us = limit.limit};
+}
+
+Decision GcraModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+  const auto burst = limit.burst.value_or(limit.limit);
+  const Wide unit = limit.window.count();  // the time of one, in 1/limit µs
+  const Wide ahead_now = ahead(limit, now);
+  const Wide room = burst * unit - ahead_now;
+  Decision decision;
+  decision.allowed = cost == 0 || cost * unit <= room;
+  decision.remaining = room > 0 ? static_cast<std::int64_t>(room / unit) : 0;
+  decision.reset_after = to_us_rounded_up(ahead_now, limit.limit);
+  if (!decision.allowed) {
+    decision.retry_after =
+        cost > burst ? kNever : to_us_rounded_up(cost * unit - room, limit.limit);
+  }
+  return decision;
+}
+
+Usage GcraModel::usage(const Limit& limit, microseconds now) const {
+  return units_of(ahead(limit, now), limit);
+}
+
+void GcraModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  set_ahead(limit, ahead(limit, now) + Wide{cost} * limit.window.count(), now);
+}
+
+void GcraModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
+  const Wide left = ahead(limit, now) - Wide{units} * limit.window.count();
+  if (left > 0) {
+    set_ahead(limit, left, now);
+  } else {
+    stored_.reset();
+  }
+}
+
+// ---- leaky-bucket ----
+
+Wide LeakyBucketModel::wait(const Limit& limit, microseconds now) const {
+  if (!stored_) return 0;
+  const Wide next = stored_->parts_for(limit.limit) + limit.window.count();
+  return std::max<Wide>(0, next - to_parts(now, limit.limit));
+}
+
+Decision LeakyBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
+  const auto burst = limit.burst.value_or(limit.limit);
+  const Wide unit = limit.window.count();  // between two departures, in 1/limit µs
+  const Wide wait_now = wait(limit, now);
+  // The last of `cost` departures may be at most `burst` units away.
+  const Wide room = (burst + 1) * unit - wait_now;
+  Decision decision;
+  decision.allowed = cost == 0 || cost * unit <= room;
+  decision.remaining = room > 0 ? static_cast<std::int64_t>(room / unit) : 0;
+  decision.reset_after = to_us_rounded_up(wait_now, limit.limit);
+  if (!decision.allowed) {
+    decision.retry_after =
+        cost > burst + 1 ? kNever : to_us_rounded_up(cost * unit - room, limit.limit);
+  } else if (cost > 0) {
+    decision.delay = to_us_rounded_up(wait_now, limit.limit);
+  }
+  return decision;
+}
+
+Usage LeakyBucketModel::usage(const Limit& limit, microseconds now) const {
+  return units_of(wait(limit, now), limit);
+}
+
+void LeakyBucketModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
+  const Wide first = to_parts(now, limit.limit) + wait(limit, now);
+  stored_ =
+      RationalTime{.parts = first + Wide{cost - 1} * limit.window.count(), .per_us = limit.limit};
+}
+
+void LeakyBucketModel::refund(const Limit&, std::int64_t, microseconds) {
+  throw UsageError("leaky-bucket takes no refund");
+}
+
+// ---- Several keys ----
+
+namespace {
+
+/// The state of all keys at `now`: what a look answers, and a part of every other answer.
+Decision look_at_all(std::span<const KeyAndLimit> keys, microseconds now) {
+  Decision merged{.allowed = true, .remaining = INT64_MAX};
+  for (const auto& [key, limit] : keys) {
+    const Decision one = key->look(limit, 0, now);
+    merged.remaining = std::min(merged.remaining, one.remaining);
+    merged.reset_after = std::max(merged.reset_after, one.reset_after);
+  }
+  return merged;
+}
+
+/// Adds what the key of this number, from 1, says to what those before it said.
+void merge(Decision& merged, const Decision& one, int number) {
+  merged.remaining = std::min(merged.remaining, one.remaining);
+  merged.reset_after = std::max(merged.reset_after, one.reset_after);
+  merged.delay = std::max(merged.delay, one.delay);
+  if (one.allowed) return;
+  merged.allowed = false;
+  if (merged.denied_by == 0) merged.denied_by = number;
+  const bool never = merged.retry_after == kNever || one.retry_after == kNever;
+  merged.retry_after = never ? kNever : std::max(merged.retry_after, one.retry_after);
+}
+
+Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {
+  Decision merged{.allowed = true, .remaining = INT64_MAX};
+  int number = 0;
+  for (const auto& [key, limit] : keys) merge(merged, key->look(limit, cost, now), ++number);
+  if (!merged.allowed) {
+    merged.delay = microseconds{0};
+    return merged;
+  }
+  for (const auto& [key, limit] : keys) key->record(limit, cost, now);
+  const Decision after = look_at_all(keys, now);
+  merged.remaining = after.remaining;
+  merged.reset_after = after.reset_after;
+  return merged;
+}
+
+/// The same for one key, of which there is nothing to merge.
+Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseconds now) {
+  Decision decision = key.look(limit, cost, now);
+  if (!decision.allowed) {
+    decision.denied_by = 1;
+    return decision;
+  }
+  key.record(limit, cost, now);
+  const Decision after = key.look(limit, 0, now);
+  decision.remaining = after.remaining;
+  decision.reset_after = after.reset_after;
+  return decision;
+}
+
+}  // namespace
+
+Decision decide(std::span<const KeyAndLimit> keys, std::int64_t cost, microseconds now) {
+  if (cost > 0 && keys.size() == 1) return request(*keys[0].key, keys[0].limit, cost, now);
+  if (cost > 0) return request(keys, cost, now);
+  if (cost < 0) {
+    for (const auto& [key, limit] : keys) key->refund(limit, -cost, now);
+  }
+  return look_at_all(keys, now);
+}
+
+}  // namespace rlctl::limiter
