@@ -130,7 +130,7 @@ std::size_t find_command_word(Options& options, std::span<const std::string> arg
   }
 }
 
-/// Errors are JSON if the user asked for that, even where the command line cannot be read.
+/// Errors are JSON if the user asked for that, even if the command line is wrong.
 bool asks_for_json(std::span<const std::string> arguments) {
   for (const auto& argument : arguments) {
     if (argument == "--") return false;

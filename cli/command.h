@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,8 +44,17 @@ struct Command {
   std::string (*notes)() = nullptr;
 };
 
+/// A Command's `add`: makes a Target, declares its options, and runs with it.
+template <typename Target, void (*declare)(Options&, Target&),
+          ExitStatus (*run)(const Target&, Invocation&)>
+[[nodiscard]] Action add_command(Options& options) {
+  auto target = std::make_shared<Target>();
+  declare(options, *target);
+  return [target](Invocation& invocation) { return run(*target, invocation); };
+}
+
 /// Every command, in the order in which `rlctl --help` lists them: X(check) stands for
-/// `extern const Command check_command`, which cli/check.cc defines.
+/// `extern const Command check_command`, which cli/check/check.cc defines.
 #define RLCTL_COMMANDS(X) X(check) X(inspect) X(reset) X(burst) X(debug) X(config)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;

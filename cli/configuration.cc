@@ -14,10 +14,10 @@ namespace rlctl::cli {
 namespace {
 
 constexpr const char* kName = "/rlctl/config.toml";
-/// An error lists so many policies by their names.
+/// An error lists at most this many policies.
 constexpr std::size_t kMaxNames = 10;
 
-/// Unless the system says that it is not there, it is: whoever reads it hears why that fails.
+/// A file that cannot be examined counts as existing: reading it reports why that fails.
 bool exists(const std::string& file) {
   return ::access(file.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }

@@ -37,9 +37,9 @@ struct ConnectionSettings {
 };
 
 /// Flag before environment (RLCTL_URL, REDISCLI_AUTH) before file before default; the file is read
-/// only where it decides. The URL comes first and the other options change it part by part; a
-/// password in a URL is used before REDISCLI_AUTH, unless it is the file's. Does no other I/O.
-/// Throws UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
+/// only if it decides. The URL comes first and the other options change it part by part; a password
+/// in a URL is used before REDISCLI_AUTH, unless it is the file's. Does no other I/O. Throws
+/// UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
 [[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                                     ConfigurationSource& configuration);
 

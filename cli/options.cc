@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kHelpWidth = 80;
 constexpr std::size_t kHelpColumn = 27;
 
-/// Appends `text` in lines that begin at column `indent`, the first of which has been begun.
+/// Appends `text`, wrapped; the first line is already at column `indent`, and the others begin
+/// there.
 void append_wrapped(std::string& out, std::string_view text, std::size_t indent) {
   std::size_t column = indent;
   while (!text.empty()) {
@@ -166,8 +167,8 @@ std::size_t Options::read_option(std::span<const std::string> arguments, std::si
                                find(name)->value_name_));
 }
 
-// Where an option's value is the next argument, whatever that looks like, and there is none, these
-// return more than arguments.size().
+// The value of an option may be the next argument, whatever that looks like. If there is none,
+// these return more than arguments.size().
 
 std::size_t Options::read_long(std::span<const std::string> arguments, std::size_t at,
                                std::vector<Token>& tokens) {

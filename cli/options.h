@@ -52,7 +52,7 @@ class Options {
                   std::string_view hint = {});
     /// Refuses it without the other: "--burst requires --limit: WHY".
     Row& needs(std::string_view condition, std::string_view why = {}, std::string_view hint = {});
-    /// The rule before this one does not apply where this condition holds.
+    /// The rule before this one does not apply if this condition holds.
     Row& unless(std::string_view condition);
     /// A second one is refused instead of replacing the first: "--match may be given only once".
     /// The hint must not be empty.
@@ -108,14 +108,14 @@ class Options {
   }
 
   /// The index of the first operand (a command's name, before its options are known);
-  /// arguments.size() where there is none. Throws UsageError on an unknown option before it.
+  /// arguments.size() if there is none. Throws UsageError on an unknown option before it.
   [[nodiscard]] std::size_t find_operand(std::span<const std::string> arguments);
 
   /// Sets the targets and returns the operands. Throws UsageError on the first mistake.
   std::vector<std::string> parse(std::span<const std::string> arguments);
 
-  /// Throws UsageError where the options that were given break a rule: first what excludes each
-  /// other, then what is required, in the order of the rows.
+  /// Throws UsageError if the given options break a rule: exclusions first, then requirements, in
+  /// the order of the rows.
   void require_consistent(std::span<const std::string> operands);
 
   /// The options that repeat a run, with the values that were given, or with those in `resolved`,

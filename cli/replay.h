@@ -10,7 +10,7 @@
 
 namespace rlctl::cli {
 
-/// What stands in a pattern's place where a schedule is to be searched for.
+/// The word that replaces a pattern's name if a schedule is to be searched for.
 inline constexpr std::string_view kAdversary = "adversary";
 
 /// --replay and what belongs to it, as it was typed.
@@ -39,7 +39,7 @@ void add_log_options(Options& options, ReplayArguments& target);
 /// "1 % of requests"
 [[nodiscard]] std::string denied_share_text(const traffic::DeniedShare& share);
 
-/// A warning where lines cannot be read.
+/// Warns if some lines could not be read.
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);
 
 }  // namespace rlctl::cli

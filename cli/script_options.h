@@ -14,13 +14,12 @@ namespace rlctl::cli {
 /// --script and what belongs to it, as it was typed.
 struct ScriptOptions {
   std::optional<std::string> script = {}, arguments = {}, allowed_when = {}, delay_unit = {};
-  std::vector<std::string> keys = {};  ///< where the command has a --keys of its own, those that
-                                       ///< are no numbers
+  std::vector<std::string> keys = {};  ///< of a --keys that also takes numbers, the others
 };
 
 /// All but --keys, which means something else to some commands.
 void add_script_options(Options& options, ScriptOptions& target);
-/// The section of --help that lists what stands in braces.
+/// The section of --help that lists the placeholders.
 [[nodiscard]] std::string placeholder_help();
 
 /// Reads the file, and what the other options mean; null without --script. Throws UsageError, which

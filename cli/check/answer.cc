@@ -145,7 +145,7 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
 
 namespace {
 
-/// What lies under the keys; empty where it cannot be had.
+/// The contents of the keys; empty if they cannot be read.
 std::vector<limiter::Content> try_to_read(redis::Connection& connection,
                                           std::span<const std::string> keys) {
   try {
@@ -156,8 +156,8 @@ std::vector<limiter::Content> try_to_read(redis::Connection& connection,
   return {};
 }
 
-/// What a key holds in place of this algorithm's state; empty where it cannot be said better than
-/// the script does.
+/// What a key holds instead of this algorithm's state; empty if the script's own message is as
+/// good.
 std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
   const auto state = limiter::decode(content);
   const std::string name(algorithm.name);
@@ -171,7 +171,7 @@ std::string what_it_holds(const limiter::Content& content, const limiter::Algori
   return type + ", but " + name + " keeps " + own;
 }
 
-/// The n of the first "KEYS[n]" and where it stands; 0 if there is none.
+/// The n of the first "KEYS[n]" in a message, and its place; 0 if there is none.
 struct KeyMention {
   std::size_t number = 0, begin = 0, end = 0;
 };

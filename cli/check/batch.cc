@@ -22,7 +22,7 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::size_t kFlushAt = std::size_t{1} << 16;
-/// A server that knows no script after so many SCRIPT LOADs never will.
+/// After this many SCRIPT LOADs without effect, NOSCRIPT is an error.
 constexpr int kMaxLoads = 3;
 
 // ---- The connection ----
@@ -36,8 +36,8 @@ class BatchLink {
   BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
       : connector_(connector), algorithm_(algorithm) {}
 
-  /// True if there is a connection now; else problem() says why there is none. Throws
-  /// Interrupted and what is wrong with the command line.
+  /// True if there is a connection now; else problem() tells why not. Throws Interrupted, and
+  /// errors in the command line.
   bool ensure();
   [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
   [[nodiscard]] redis::Connection& connection() { return *connection_; }
@@ -80,7 +80,7 @@ bool BatchLink::ensure() {
 void BatchLink::drop(const Problem& problem) {
   checker_.reset();
   connection_.reset();
-  // What the lines until the next attempt are told: they were not sent.
+  // The error of the lines until the next attempt, which are not sent.
   problem_ = problem;
   problem_.message = "not asked: " + problem.message;
   problem_.hint.clear();
@@ -94,7 +94,7 @@ struct Pending {
   enum class State {
     kAsked,     ///< its replies are to come
     kAskAgain,  ///< the server did not know the script; nothing was counted
-    kExplain,   ///< failed, and why can be told better when no reply is outstanding
+    kExplain,   ///< failed; the reason is looked up when no reply is outstanding
     kAnswered,
     kFailed,
   };
@@ -205,7 +205,7 @@ class Batch {
   std::size_t next_reply_ = 0;  ///< no line before this index waits for a reply
   bool settling_ = false;       ///< nothing new is asked until settle() has run
   int loads_in_vain_ = 0;       ///< since a reply was not NOSCRIPT
-  bool readable_ = false;       ///< poll() says so of the connection
+  bool readable_ = false;       ///< the connection, at the last poll()
   Clock::time_point last_progress_{};
   limiter::Request request_;    ///< reused for every line
   std::string last_complaint_;  ///< about the server, until it answers
@@ -232,7 +232,7 @@ ExitStatus Batch::run() {
   return worst_;
 }
 
-/// True where more must be read before there is another line.
+/// True if more must be read before there is another line.
 bool Batch::take_lines() {
   while (may_take()) {
     const auto line = input_.next();
@@ -421,8 +421,8 @@ void Batch::ask_again() {
 Problem Batch::unanswered(const redis::Error& error) const {
   Problem problem = describe(error);
   if (plan_.peek) return without_doubt(problem);
-  // AUTH or SELECT was refused, and what travelled behind it may have run all the same. The
-  // connection has that in its hint, which a line of text has no place for.
+  // AUTH or SELECT was refused, and what followed it in the same write may have run anyway. The
+  // connection has that in its hint, for which a line of text has no place.
   const bool ran_without_setup = !error.code().empty() && !error.hint().empty();
   if (!ran_without_setup) return may_have_been_counted(problem);
   problem.message += kMayHaveBeenCounted;
@@ -485,8 +485,8 @@ ExitStatus Batch::emit(Pending& pending) {
   return result.decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-/// On stderr: each bad line, but what is wrong with the server only once until it answers again.
-/// Nothing where the results are JSON, which say all of it.
+/// Reports each bad line on stderr, but a failure of the server only once until it answers again.
+/// Reports nothing if the results are JSON, which include the errors.
 void Batch::complain(const Pending& pending) {
   if (invocation_.json && !plan_.quiet) return;
   Problem problem = pending.problem;
@@ -507,7 +507,7 @@ void Batch::complain(const Pending& pending) {
                    : render(problem, invocation_.command, invocation_.json));
 }
 
-/// Until there is something to do. What has been answered is out before that takes any time.
+/// Waits until there is something to do. Writes the answers out before it blocks.
 void Batch::wait(bool may_block) {
   const bool unflushed = invocation_.out.pending();
   if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
@@ -547,7 +547,7 @@ void Batch::fill_input() {
   try {
     input_.fill();
   } catch (const InputError&) {
-    input_failure_ = std::current_exception();  // thrown when what is under way is answered
+    input_failure_ = std::current_exception();  // thrown once all lines are answered
   }
 }
 
@@ -557,7 +557,7 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   Batch batch(plan, file, invocation);
   try {
     return batch.run();
-  } catch (const Interrupted&) {  // Ctrl-C: what is answered has been counted; this cannot block
+  } catch (const Interrupted&) {  // Ctrl-C: answered lines have been counted; this cannot block
     invocation.out.flush();
     throw;
   }

@@ -104,7 +104,7 @@ constexpr std::chrono::seconds kTick{1};
 /// explanation if the key holds something else.
 class Asker {
  public:
-  /// `progress` tells a terminal how long it waits.
+  /// `progress` shows on a terminal how long it waits.
   Asker(Connector& connector, const limiter::Algorithm& algorithm, const Interrupt& interrupt,
         Progress& progress)
       : connector_(connector), algorithm_(algorithm), interrupt_(interrupt), progress_(progress) {}
@@ -112,12 +112,12 @@ class Asker {
   /// Asks and records.
   [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
 
-  /// Looks at each key by itself and records nothing: allowed where request.cost would remain.
+  /// Looks at each key by itself and records nothing: allowed if request.cost would remain.
   [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
 
-  /// Asks until it is allowed, and sleeps in between; leaky-bucket's delay is slept too. Denied
-  /// where no wait helps, or where it is known that `at_most` in all would not be enough; nothing
-  /// is slept for that, and nothing recorded.
+  /// Asks until it is allowed, and sleeps in between; leaky-bucket's delay is slept too. Denied,
+  /// without sleeping or recording, if no wait helps or if `at_most` in all is known to be too
+  /// short.
   [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
                                        std::optional<std::chrono::microseconds> at_most);
 
@@ -186,8 +186,8 @@ limiter::Decision Asker::peek(const limiter::Request& request) {
   return merge_looks(look(request), request.cost);
 }
 
-/// A request would be allowed, but to leave only after `left`: denied, where that is so. Taking a
-/// departure cannot be undone, so it is looked at before.
+/// A denial if the request would be allowed, but with a departure later than `left`. A departure
+/// cannot be given back, so this looks before it asks.
 std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
                                                              microseconds left) {
   const auto looks = look(request);
@@ -286,12 +286,6 @@ ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
   return check_key(plan, invocation);
 }
 
-Action add_check(Options& options) {
-  auto target = std::make_shared<CheckOptions>();
-  add_check_options(options, *target);
-  return [target](Invocation& invocation) { return run_check(*target, invocation); };
-}
-
 }  // namespace
 
 const Command check_command{
@@ -323,7 +317,7 @@ Examples:
   rlctl check --limit 100/s --algorithm leaky-bucket --wait=5s mail:out
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
-    .add = add_check,
+    .add = add_command<CheckOptions, add_check_options, run_check>,
     .notes = algorithm_help};
 
 }  // namespace rlctl::cli

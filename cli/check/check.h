@@ -34,7 +34,7 @@ struct CheckPlan {
   std::optional<std::chrono::microseconds> now = {};
   bool peek = false;
   bool wait = false;
-  std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: for ever
+  std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
   bool quiet = false;
   OnError on_error = {};
 };
@@ -70,7 +70,7 @@ class ResultFormat {
   std::vector<std::string> json_limits_;  ///< of each limit, the fields after its key
 };
 
-/// "12.041s", rounded up to ms, so that nobody comes back too early.
+/// "12.041s", rounded up to ms, so that a caller does not come back too early.
 void append_seconds(std::string& out, std::chrono::microseconds duration);
 
 // ---- What one key and a batch have in common ----
@@ -84,16 +84,16 @@ inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have 
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 
 /// A script's WRONGTYPE, which speaks of KEYS[n], made clearer: "'k' holds a string, but
-/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window". Looks at
-/// the keys, with nothing else outstanding; where that is not to be had or explains nothing, the
-/// script's own sentence stays, with the key's name in it.
+/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window". Reads the
+/// keys; nothing else may be outstanding. If that fails or explains nothing, the script's own
+/// message stays, with the key's name in it.
 [[nodiscard]] Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
                                          std::span<const std::string> keys,
                                          redis::Connection& connection);
 
-/// Answers the lines of `file` ("-": standard input), in their order, each as soon as it can be.
-/// A line is KEY or KEY<TAB>COST; one that is wrong has its error in its place and stops nothing.
-/// Returns the worst status of any line. Throws where input or output fails, and on a signal.
+/// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
+/// KEY or KEY<TAB>COST; a wrong one gets an error in its place, and the rest goes on. Returns the
+/// worst status of any line. Throws if input or output fails, and on a signal.
 [[nodiscard]] ExitStatus run_batch(const CheckPlan& plan, const std::string& file,
                                    Invocation& invocation);
 

@@ -16,7 +16,7 @@
 namespace rlctl::cli {
 namespace {
 
-/// There is no file; which is no mistake, but nothing to show either.
+/// No file is not a mistake, but there is nothing to show.
 [[noreturn]] void throw_no_file(const ConfigurationSource& source) {
   throw ProblemError({.status = ExitStatus::kDenied,
                       .code = "not_found",
@@ -62,7 +62,7 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
 
 // --- show ----------------------------------------------------------------------------------------
 
-/// The policies of these names, all where there are none.
+/// The policies of these names; all of them if no name is given.
 std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
                                            ConfigurationSource& source) {
   std::vector<const limiter::Policy*> policies;
@@ -168,7 +168,7 @@ ExitStatus run_config_path(std::span<const std::string>, Invocation& invocation)
     JsonWriter(out).begin_object().field("file", *path).end_object();
     out += '\n';
   } else {
-    out += *path + "\n";  // for $(rlctl config path): as it is
+    out += *path + "\n";  // not escaped, for $(rlctl config path)
   }
   return ExitStatus::kDone;
 }

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +56,7 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
 
 /// What `rlctl inspect` was asked, its keys apart.
 struct InspectPlan {
-  std::optional<Limiter> limiter;  ///< as --limit or --policy says; counts before all else
+  std::optional<Limiter> limiter;  ///< of --limit or --policy; takes precedence
   bool names_algorithm = false;    ///< --algorithm or --policy does; else it is the default
   std::optional<std::chrono::microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
@@ -76,10 +76,10 @@ InspectPlan make_plan(const InspectOptions& options, ConfigurationSource& config
 
 using limiter::Inspection;
 
-/// Where the window is not known beforehand, bars are cut as of this one.
+/// The window for which bars are laid out if it is not known beforehand.
 constexpr std::chrono::minutes kUsualWindow{1};
 
-/// What a scan has found counts for at least so long.
+/// The results of a scan are used for at least this long.
 constexpr std::chrono::seconds kScanAgain{1};
 
 /// What was found for one KEY.
@@ -90,39 +90,33 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-/// Told about what takes long: how much of it is done, 0 to 1, and of what.
-using OnInspecting = std::function<void(double, std::string_view)>;
-
-/// Finds the keys in Redis that belong to a key, and with which limits to look at them:
-/// - with --limit or --policy, those that redis_keys() names, and where there are several limits
-///   the key itself besides, if it exists;
-/// - else, where a policy of the configuration fits, the key itself and what the policy's limits
-///   name; what is stored knows its own limit, and the policy's is for what does not;
-/// - else the key itself and what is there under the names of several limits: with the windows that
-///   people choose, or, where the key itself is not there, whatever a scan of the database finds.
-///   What a scan has found counts for a while, so that watching does not keep the server busy.
+/// Finds the keys in Redis that belong to a key, and the limits with which to look at them:
+/// - with --limit or --policy, those that redis_keys() names, and if there are several limits, also
+///   the key itself, if it exists;
+/// - else, if a policy of the configuration fits, the key itself and the keys of the policy's
+///   limits; a limit that is stored takes precedence over the policy's;
+/// - else the key itself and the keys of several limits that exist: those with the windows that
+///   people choose or, if the key itself does not exist, those that a scan of the database finds.
+///   The results of a scan are used for a while, so that watching does not keep the server busy.
 /// Reads only. Throws redis::Error.
 class Inspector {
  public:
-  /// The configuration is read only where the plan has no limiter.
-  /// `keys`: all that will be asked about, so that one scan does for all.
+  /// The configuration is read only if the plan has no limiter. `keys`: all that will be asked
+  /// about, so that one scan does for all.
   Inspector(const InspectPlan& plan, ConfigurationSource& configuration,
-            std::vector<std::string> keys, OnInspecting on_inspecting)
-      : plan_(plan),
-        configuration_(configuration),
-        keys_(std::move(keys)),
-        on_inspecting_(std::move(on_inspecting)) {}
+            std::span<const std::string> keys, Progress& progress)
+      : plan_(plan), configuration_(configuration), keys_(keys), progress_(progress) {}
 
   /// One of the keys.
   [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
 
  private:
-  /// One key in Redis, and what is known of it beforehand.
+  /// One key in Redis, and what is known about it beforehand.
   struct Target {
     std::string key;
     std::optional<limiter::Limit> limit = {};
     const limiter::Algorithm* algorithm = nullptr;
-    bool limit_is_asked = false;  ///< it counts before what the key says itself
+    bool limit_is_asked = false;  ///< it takes precedence over the stored one
     bool only_if_there = false;
   };
 
@@ -138,13 +132,13 @@ class Inspector {
 
   const InspectPlan& plan_;
   ConfigurationSource& configuration_;
-  std::vector<std::string> keys_;
-  OnInspecting on_inspecting_;
+  std::span<const std::string> keys_;
+  Progress& progress_;
   std::map<std::string, std::vector<std::string>> families_;  ///< as the last scan found them
   Clock::time_point scan_again_{};
 };
 
-/// Where nothing is stored of a key with several limits, each of them is shown as unused.
+/// If nothing is stored for a key with several limits, each of them is shown as unused.
 std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
                                                          const limiter::PolicyMatch& match) const {
   const auto& [policy, asked, index] = match;
@@ -190,7 +184,7 @@ Inspection Inspector::look(redis::Connection& connection, const Target& target) 
       connection, target.key, request, [this](std::int64_t done, std::int64_t total) {
         const auto share =
             static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
-        on_inspecting_(share, std::to_string(total) + " entries");
+        progress_.update(share, std::to_string(total) + " entries");
       });
 }
 
@@ -201,13 +195,13 @@ void Inspector::add_usual_family(redis::Connection& connection, const std::strin
   }
 }
 
-/// In place of a key that is not there, those of its limits that are.
+/// Replaces a key that does not exist by those of its limits that do.
 void Inspector::take_scanned_family(redis::Connection& connection, const std::string& key,
                                     Findings& findings) {
   const auto begin = Clock::now();
   if (begin >= scan_again_) {
     auto families = limiter::find_families(
-        connection, keys_, [this](double share) { on_inspecting_(share, "the database"); });
+        connection, keys_, [this](double share) { progress_.update(share, "the database"); });
     for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
     const auto end = Clock::now();
     scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
@@ -220,7 +214,7 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
   }
 }
 
-/// Where a request that names another algorithm than the key's would be refused.
+/// Warns if `check` would be refused, since it names another algorithm than the key's.
 void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
   if (!inspection.is_limiter()) return;
   const auto* policy = plan_.limiter ? plan_.limiter->policy
@@ -234,7 +228,7 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findin
                               limiter::describe_content(inspection.content) + ": check would fail");
 }
 
-/// Where nothing is stored under the names that the limits give, but something under others.
+/// Warns if nothing is stored under the names that these limits give, but something under others.
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
                                Findings& findings) {
   std::string others;
@@ -252,7 +246,7 @@ Findings Inspector::inspect(redis::Connection& connection, const std::string& ke
   for (const auto& target : all) {
     auto inspection = look(connection, target);
     if (target.only_if_there && !inspection.exists()) continue;
-    // A key that only stands beside those of several limits is none that check writes.
+    // The plain key beside those of several limits is not one that check writes.
     if (!target.only_if_there) warn_of_algorithm(inspection, findings);
     findings.inspections.push_back(std::move(inspection));
   }
@@ -294,14 +288,12 @@ class Inspecting {
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
         progress_(!redraws && is_terminal(STDERR_FILENO)),
-        inspector_(plan_, invocation.configuration, keys_,
-                   [this](double share, std::string_view what) { progress_.update(share, what); }) {
-  }
+        inspector_(plan_, invocation.configuration, keys_, progress_) {}
 
   /// Appends the output for all keys once, including keys read before an error. An error of one key
-  /// is reported and ends nothing, but it is thrown while keys are watched.
+  /// is reported, and the others are read; while keys are watched, it is thrown.
   void read(std::string& out);
-  /// The worst of all keys, at the last read().
+  /// The worst status of all keys, at the last read().
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
 
  private:
@@ -415,8 +407,8 @@ std::string Inspecting::text(const Findings& findings, const Look& look,
   return out;
 }
 
-/// Everything on one screen if possible: the oldest entries are dropped first. Warnings are part of
-/// it, as there is no other place for them.
+/// Everything on one screen if possible: the oldest entries are dropped first. It includes the
+/// warnings, for which there is no other place.
 void Inspecting::append_screen(std::string& out, const Look& look) const {
   const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
   for (auto entries = plan_.entries.value_or(INT64_MAX);; --entries) {
@@ -494,12 +486,6 @@ ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
   return inspecting.status();
 }
 
-Action add_inspect(Options& options) {
-  auto target = std::make_shared<InspectOptions>();
-  add_inspect_options(options, *target);
-  return [target](Invocation& invocation) { return run_inspect(*target, invocation); };
-}
-
 }  // namespace
 
 const Command inspect_command{
@@ -527,7 +513,7 @@ Examples:
   rlctl inspect --limit 5/60s --watch login:alice
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
-    .add = add_inspect,
+    .add = add_command<InspectOptions, add_inspect_options, run_inspect>,
     .notes = algorithm_help};
 
 }  // namespace rlctl::cli

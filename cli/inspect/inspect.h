@@ -11,9 +11,9 @@
 
 namespace rlctl::cli {
 
-/// Appends what a person wants to know of a key, most urgent first, in lines no wider than the look
-/// allows where keys and holders, which are never cut, leave room for that. What is inferred has a
-/// '~' before it. Where nothing is stored, `server` says where that is so.
+/// Appends a description of a key for people, the most urgent first. Lines are no wider than the
+/// look allows, except for keys and holders, which are never cut. Inferred values have a '~' before
+/// them. `server` is named if nothing is stored.
 void append_inspection_text(std::string& out, const limiter::Inspection& inspection,
                             const Look& look, std::string_view server = {});
 
@@ -27,15 +27,15 @@ void append_inspection_json(std::string& out, const limiter::Inspection& inspect
 /// How --watch goes on.
 struct Watch {
   std::chrono::microseconds interval{1'000'000};
-  /// On a screen, where the terminal is good for that (may_draw()); else one text follows another.
+  /// On a screen, for a terminal that may_draw(); else one text follows another.
   bool redraws = false;
 };
 
-/// What --watch[=TIME] says. Throws UsageError below 100 ms.
+/// The value of --watch[=TIME]. Throws UsageError below 100 ms.
 [[nodiscard]] std::chrono::microseconds parse_watch(const OptionalValue& option);
 
 /// Shows what `read` returns, at once and then every interval, until a signal or an error ends it.
-/// Once there was a first text, no answer (exit status 3) is no error: it is said, on the screen or
+/// After the first text, a failure to get an answer (exit status 3) is reported, on the screen or
 /// once on stderr, and `read` is called again. Throws what `read` and Output::flush() throw, and
 /// Interrupted.
 [[noreturn]] void watch(const Watch& how, Invocation& invocation,

@@ -34,7 +34,7 @@ double as_double(microseconds duration) {
   return static_cast<double>(duration.count());
 }
 
-/// 12 s, but 8.572 s: as a period only where that is no long number.
+/// 12 s, but 8.572 s: as a period if that is short.
 std::string interval_text(microseconds interval) {
   const bool whole = interval % std::chrono::milliseconds{100} == microseconds{0};
   return whole ? period_text(interval) : wait_text(interval);
@@ -44,7 +44,7 @@ std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
 }
 
-/// How many of cost 1 are allowed at once from empty: a queue lets the first go besides.
+/// How many requests of cost 1 are allowed at once from empty: a queue lets one more go at once.
 std::optional<std::int64_t> capacity(const Inspection& inspection) {
   if (!inspection.burst) return inspection.limit;
   return *inspection.burst + (is_queue(inspection) ? 1 : 0);
@@ -200,8 +200,8 @@ void append_level(TextBlock& block, const Inspection& inspection) {
             rate_part(inspection));
 }
 
-/// The departures of those who wait lie one interval apart; one interval after the last of them
-/// nobody has to wait.
+/// The departures of those who wait lie one interval apart; one interval after the last of them, no
+/// request has to wait.
 void append_queue(TextBlock& block, const Inspection& inspection) {
   append_gauge_of_use(block, inspection);
   const auto one = interval(inspection);
@@ -224,8 +224,8 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
 
 // --- what differs between the algorithms ---
 
-/// What is shown for one algorithm besides what every key has. Those that are not in the table have
-/// entries or leases.
+/// What is shown for one algorithm in addition to what every key has. The others have entries or
+/// leases.
 struct AlgorithmRow {
   std::string_view name;
   std::string_view reset;  ///< what reset_after is the time until: "empty in"

@@ -47,7 +47,7 @@ class Watching {
     }
   }
 
-  /// Until it is time for the next text, or for the same anew.
+  /// Waits until it is time for the next text, or to draw the same again.
   void wait(Deadline next) {
     if (screen_) {
       screen_->wait(invocation_.interrupt, next);
@@ -58,7 +58,7 @@ class Watching {
 
   void show(const Problem& problem) {
     if (screen_) {
-      std::string message;  // last, where it may be cut
+      std::string message;  // at the end, which may be cut
       escape_message(message, problem.message);
       draw("no answer at " + clock() + ", trying again: " + message, Tone::kBad);
     } else if (!lost_) {

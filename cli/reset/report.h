@@ -16,7 +16,7 @@
 
 namespace rlctl::cli {
 
-/// How many of each kind: of an algorithm, or of a type where no algorithm is known.
+/// Counts keys by kind: by algorithm, or by type if no algorithm is known.
 class KindCounts {
  public:
   void add(std::string_view kind);
@@ -29,23 +29,23 @@ class KindCounts {
   std::size_t total_ = 0;
 };
 
-/// Which of the results have a line of their own.
+/// Which results have a line of their own.
 enum class ResetLines {
   kNone,     ///< --quiet
-  kChanges,  ///< what is removed, or would be; and what was to be, but has changed
+  kChanges,  ///< keys that are removed, would be, or have changed meanwhile
   kAll,
 };
 
-/// What `reset` says of each key, on standard output, and of all of them.
+/// The report of `reset`: a line for each key on standard output, and a summary.
 class ResetReport {
  public:
   ResetReport(ResetLines lines, bool json, Output& out) : lines_(lines), json_(json), out_(out) {}
 
-  /// Appends its line, where it has one, and counts it.
+  /// Counts a key, and appends its line if it has one.
   void add(const limiter::ResetOutcome& outcome);
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
-  /// How many were to be removed and were left, since others wrote them.
+  /// How many were to be removed and were left, since other clients changed them.
   [[nodiscard]] std::size_t changed() const noexcept { return changing_ + changed_; }
   /// A sentence for people: what was removed, what was left, and why.
   [[nodiscard]] std::string summary(bool dry_run) const;
@@ -74,7 +74,7 @@ class ResetReport {
 /// What `reset` was asked to do.
 struct ResetPlan {
   std::optional<std::string> match = {};  ///< else the operands are keys
-  std::optional<Limiter> limiter = {};    ///< whose keys they are, where that is known
+  std::optional<Limiter> limiter = {};    ///< whose keys they are, if known
   bool dry_run = false;
   bool yes = false;
   bool force = false;
@@ -82,19 +82,20 @@ struct ResetPlan {
   bool quiet = false;
 };
 
-/// What both have in common: a server, results, and how a failure half way is reported.
+/// What both ways to reset have in common: a server, results, and how a failure half way is
+/// reported.
 struct ResetSession {
-  /// Throws ProblemError where results could not be written. Both must outlive it.
+  /// Throws ProblemError if results could not be written. Both must outlive it.
   ResetSession(const ResetPlan& plan, Invocation& invocation);
 
   /// Neither JSON nor quiet was asked for.
   [[nodiscard]] bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
 
-  /// Runs `work` with a Resetter that tells `on_outcome` each outcome. Results are written out as
-  /// they come. An exception also says what had already been removed.
+  /// Runs `work` with a Resetter that passes each outcome to `on_outcome`. Results are written out
+  /// as they come. Exceptions also tell what had already been removed.
   void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& on_outcome,
            const std::function<void(limiter::Resetter&)>& work);
-  /// Runs `work`, which finds what is to be reset and writes nothing.
+  /// Runs `work`, which searches for keys and writes nothing.
   void search(const std::function<void()>& work);
   /// Writes the results so far.
   void flush();

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -48,7 +47,7 @@ std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& i
   return asked;
 }
 
-/// Nobody has said which limits the keys have: whatever is there of several is theirs.
+/// The limits are not known: adds the keys of all limits that are stored.
 void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.push_back(each.key);
@@ -72,8 +71,8 @@ std::string what_it_holds(const ResetOutcome& outcome) {
   return "it holds " + limiter::with_article(outcome.type) + " that is not a limiter's state";
 }
 
-/// Tells what became of the Redis keys, a line each in the order in which they were asked for; of a
-/// key of which nothing was there, one line with its own name.
+/// Reports the fate of the Redis keys, a line each, in the order in which they were asked for; a
+/// key of which nothing was found has one line with its own name.
 class KeysReport {
  public:
   KeysReport(std::vector<AskedKey> asked, ResetReport& report)
@@ -87,10 +86,10 @@ class KeysReport {
     }
   }
 
-  /// All of them, none twice.
+  /// All Redis keys, each once.
   [[nodiscard]] const std::vector<std::string>& redis_keys() const { return redis_keys_; }
 
-  /// The next one's.
+  /// Takes the outcome of the next key.
   void add(const ResetOutcome& outcome) {
     ++outcomes_;
     if (outcome.result != ResetResult::kNone) {
@@ -105,7 +104,7 @@ class KeysReport {
     for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
   }
 
-  /// Once all are told. Throws ProblemError where one was left.
+  /// After the last add(). Throws ProblemError if a key was left.
   [[nodiscard]] ExitStatus finish() const {
     if (left_ == 0) return missing_ > 0 ? ExitStatus::kDenied : ExitStatus::kDone;
     throw ProblemError(
@@ -132,7 +131,7 @@ class KeysReport {
   std::vector<AskedKey> asked_;
   ResetReport& report_;
   std::vector<std::string> redis_keys_;
-  std::vector<std::size_t> ends_;  ///< behind the Redis keys of each that was asked for
+  std::vector<std::size_t> ends_;  ///< of the Redis keys of each asked key
   std::unordered_set<std::string> there_;
   std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
   std::string first_left_, first_left_key_;
@@ -156,7 +155,7 @@ ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
 
 // ---- --match ----
 
-/// What a look found that would be removed.
+/// What would be removed.
 using Found = std::vector<SeenKey>;
 
 ResetOutcome would_remove(const SeenKey& seen) {
@@ -167,7 +166,7 @@ ResetOutcome would_remove(const SeenKey& seen) {
           .reason = std::nullopt};
 }
 
-/// How far a scan is, for people.
+/// What a scan has done so far, for people.
 std::string scanned(const ResetSession& session) {
   const auto removed = session.report.removed();
   return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
@@ -213,7 +212,7 @@ std::vector<std::string> keys_of(const Found& found) {
   return keys;
 }
 
-/// What --force takes besides limiter state stands above the question, by name.
+/// Names, above the question, what --force removes in addition to limiter state.
 void warn_of_others(const Found& found) {
   std::vector<std::string> others;
   for (const auto& each : found) {
@@ -257,7 +256,7 @@ void remove(ResetSession& session,
               [&](limiter::Resetter& resetter) { work(connection, resetter); });
 }
 
-/// What a pattern is most often when it matches nothing.
+/// The likely mistake in a pattern that matches nothing.
 void hint_at_pattern(const std::string& pattern) {
   if (pattern.find_first_of("*?[") == pattern.npos) {
     write_stderr("  hint: the pattern has no * ? or [ and matches only one key; was it quoted?\n");
@@ -302,7 +301,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 struct ResetOptions {
   LimitOptions limit;
   std::optional<std::string> match;
-  ResetPlan plan;  ///< without what stands in the others
+  ResetPlan plan;  ///< without --match and the limits
 };
 
 void add_reset_options(Options& options, ResetOptions& target) {
@@ -346,12 +345,6 @@ ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   return reset_keys(plan, invocation);
 }
 
-Action add_reset(Options& options) {
-  auto target = std::make_shared<ResetOptions>();
-  add_reset_options(options, *target);
-  return [target](Invocation& invocation) { return run_reset(*target, invocation); };
-}
-
 }  // namespace
 
 const Command reset_command{
@@ -381,7 +374,7 @@ Examples:
   rlctl reset --match 'login:*' --dry-run
   rlctl reset --match 'login:*' --yes
 )",
-    .add = add_reset,
+    .add = add_command<ResetOptions, add_reset_options, run_reset>,
     .notes = algorithm_help};
 
 }  // namespace rlctl::cli

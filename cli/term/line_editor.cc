@@ -87,7 +87,7 @@ void make_folders(const fs::path& folder) {
 bool write_to(const std::string& file, int flags, const std::string& text) {
   const FileDescriptor out(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600));
-  // It may have been there, for all to read. (A pipe that nobody reads is not opened.)
+  // An existing file may be readable by others. (A pipe without a reader is not opened.)
   return out && ::fchmod(out.get(), 0600) == 0 &&
          ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
@@ -99,7 +99,7 @@ LineHistory::LineHistory(std::string file) : file_(std::move(file)) {
 }
 
 void LineHistory::read() {
-  // Of a pipe one might wait for ever.
+  // Reading a pipe might never end.
   std::error_code unknown;
   if (!fs::is_regular_file(file_, unknown)) return;
   std::ifstream in(file_);
@@ -197,7 +197,7 @@ TypedLines::TypedLines(std::string prompt, std::string history_file, Complete co
       complete_(std::move(complete)),
       key_(key),
       interrupt_(interrupt) {
-  // Where there is no locale that knows more than ASCII, what is typed is taken for UTF-8.
+  // Without a locale that knows more than ASCII, input is taken for UTF-8.
   std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   editor_.reset(::el_init("rlctl", stdin, stdout, stderr));
@@ -239,7 +239,7 @@ void TypedLines::look_at_size() {
   ::el_set(editor_.get(), EL_REFRESH);
 }
 
-/// False where there is to be none: see stopped_.
+/// False if there will be none: see stopped_.
 bool TypedLines::wait_for_byte() {
   while (true) {
     std::array<pollfd, 4> polled{{{STDIN_FILENO, POLLIN, 0},
@@ -252,7 +252,7 @@ bool TypedLines::wait_for_byte() {
     if (ready > 0 && polled[2].revents != 0) stopped_ = Stopped::kCancelled;
     if (stopped_ != Stopped::kNot) return false;
     if (ready > 0 && polled[3].revents != 0) {
-      // It was stopped, and the terminal was somebody else's; the editor believes it is as before.
+      // The process was stopped, and others used the terminal; the editor does not know that.
       suspension_.clear();
       ::el_set(editor_.get(), EL_PREP_TERM, 0);
       ::el_set(editor_.get(), EL_PREP_TERM, 1);
@@ -337,7 +337,7 @@ unsigned char TypedLines::complete_word() {
   try {
     show(words);
   } catch (const std::exception&) {
-    stopped_ = Stopped::kEnded;  // nobody reads it, or Ctrl-C came
+    stopped_ = Stopped::kEnded;  // the output is closed, or Ctrl-C came
     return CC_EOF;
   }
   return CC_REDISPLAY;

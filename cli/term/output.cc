@@ -14,8 +14,8 @@ namespace rlctl::cli {
 
 namespace {
 
-/// What a pipe takes at once when poll() says there is room: not more, or the write would block.
-/// Whole lines where that is possible, so that those of several processes do not mix.
+/// What a pipe takes at once if poll() reports room: more might block. Whole lines if possible, so
+/// that those of several processes do not mix.
 std::size_t size_of_piece(std::string_view text) {
   if (text.size() <= PIPE_BUF) return text.size();
   const auto newline = text.substr(0, PIPE_BUF).rfind('\n');
@@ -47,7 +47,7 @@ void Output::flush() {
   buffer_.clear();
 }
 
-/// A signal ends the waiting only: what goes out without it has been counted and is still said.
+/// A signal only ends the wait: what can be written without one has been counted, and is written.
 void Output::wait_for_room() const {
   pollfd fds[] = {{fd_, POLLOUT, 0}, {interrupt_.fd(), POLLIN, 0}};
   while (::poll(fds, 2, -1) <= 0 || fds[0].revents == 0) interrupt_.check();

@@ -10,15 +10,15 @@
 
 namespace rlctl::cli {
 
-/// Nobody reads our output any more (`| head -1`): main() ends the process by SIGPIPE.
+/// The reader of our output has closed it (`| head -1`): the process ends by SIGPIPE.
 class OutputClosed : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "standard output is closed"; }
 };
 
-/// Standard output. What is written is kept until flush(), and nothing is lost in silence: flush()
-/// throws OutputClosed, OutputError (a full disk) or Interrupted. Once interrupted,
-/// it writes what goes out without blocking, and throws where that is not all.
+/// Standard output. Text is kept until flush(), and nothing is lost silently: flush() throws
+/// OutputClosed, OutputError (a full disk) or Interrupted. Once interrupted, it writes what it can
+/// without blocking, and throws if that is not everything.
 class Output {
  public:
   Output(int fd, const Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
@@ -27,8 +27,8 @@ class Output {
   [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
   void flush();
-  /// Throws what flush() would throw where nothing can ever be written, since it was closed from
-  /// the start: for who does what cannot be undone.
+  /// Throws what flush() would throw if standard output was closed from the start: for callers that
+  /// are about to do something that cannot be undone.
   void require_open() const;
   [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
   [[nodiscard]] int fd() const noexcept { return fd_; }
@@ -42,14 +42,14 @@ class Output {
   std::string buffer_;
 };
 
-/// To stderr, whole, by one write where the system does so. Failing there cannot be reported.
+/// Writes to stderr, if possible with one write. A failure there cannot be reported.
 void write_stderr(std::string_view text) noexcept;
 
-/// Opens /dev/null where 0, 1 or 2 is closed, so that no socket gets such a number; reading and
-/// writing there stay errors.
+/// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no socket gets its number;
+/// reading and writing there stay errors.
 void guard_standard_descriptors() noexcept;
 
-/// Where one form of the report goes: a file, standard output, or nowhere.
+/// The destination of one form of the report: a file, standard output, or none.
 class Destination {
  public:
   /// "-" is standard output. Opens the file, so that one that cannot be written is known before

@@ -7,8 +7,8 @@
 
 namespace rlctl::cli {
 
-/// One line on a terminal's stderr that says how far long work is: from one second on, ten times a
-/// second at most, no wider than the terminal, gone at the end.
+/// One line on a terminal's stderr that shows the progress of long work: after the first second, at
+/// most ten times a second, no wider than the terminal, removed at the end.
 class Progress {
  public:
   using Clock = std::chrono::steady_clock;
@@ -19,15 +19,15 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   [[nodiscard]] bool enabled() const noexcept { return enabled_; }
-  /// Of a batch: bytes of input, and lines.
+  /// For a batch: bytes of input, and lines.
   void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
-  /// Of a wait for `key`.
+  /// For a wait for `key`.
   void update(std::chrono::microseconds left, const std::string& key);
-  /// How much, 0 to 1, of `what` ("1000000 entries").
+  /// For a share, 0 to 1, of `what` ("1000000 entries").
   void update(double share, std::string_view what);
-  /// A line that says it all.
+  /// A whole line.
   void update(std::string line);
-  /// Before anything else is written to stderr.
+  /// To be called before anything else is written to stderr.
   void clear() noexcept;
 
  private:

@@ -12,12 +12,12 @@
 namespace rlctl::cli {
 
 /// A frame for a screen: as many lines as fit, each cut to the width and cleared to its end,
-/// written over what was there.
+/// written over the previous one.
 [[nodiscard]] std::string frame_text(std::string_view text, std::size_t columns, std::size_t lines);
 
-/// A terminal that is drawn on again and again: its alternate screen, without a cursor. Whatever
-/// ends it, the terminal is as it was afterwards, and the last text stands on it. While Ctrl-Z has
-/// stopped the process, the terminal is as it was, too.
+/// A terminal that is redrawn again and again: its alternate screen, without a cursor. At the end
+/// the terminal is restored, and the last text is written to it. While Ctrl-Z has stopped the
+/// process, the terminal is restored too.
 class Screen {
  public:
   /// `out` is a terminal.
@@ -28,8 +28,8 @@ class Screen {
 
   /// `header` is a line above the text, which goes with the screen. Throws as Output::flush().
   void draw(const std::string& header, std::string text);
-  /// Waits until the deadline; ends earlier where the screen is to be drawn anew, since the process
-  /// was stopped. Throws Interrupted.
+  /// Waits until the deadline; ends earlier if the screen must be redrawn, since the process was
+  /// stopped. Throws Interrupted.
   void wait(const Interrupt& interrupt, Deadline deadline);
 
  private:

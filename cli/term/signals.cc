@@ -21,7 +21,7 @@ std::atomic<bool> pipe_was_ignored{false};
 
 std::atomic<const LastWords*> said_by_handler{nullptr};
 
-/// Lets the signal do what it does to a program that knows nothing of it.
+/// Lets the signal take its default action.
 void raise_default(int signal) noexcept {
   std::signal(signal, SIG_DFL);
   sigset_t set;

@@ -11,8 +11,7 @@ namespace rlctl::cli {
 
 /// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT raise interrupt() instead of ending the
 /// process, once: a second one ends it at once. What the process was started to ignore (nohup, a
-/// background job) stays ignored. SIGPIPE is ignored, so that writing says what happened. One at a
-/// time.
+/// background job) stays ignored. SIGPIPE is ignored, so that write() reports it. One at a time.
 class Signals {
  public:
   Signals();
@@ -26,8 +25,9 @@ class Signals {
   Interrupt interrupt_;
 };
 
-/// While it lives, SIGINT is noted at first, for who runs something that can be stopped by itself;
-/// one more before it is cleared does as ever. One at a time, while there are Signals.
+/// While it lives, a first SIGINT is only noted, for callers that run something which can be
+/// stopped by itself; another one before clear() acts as usual. One at a time, while there are
+/// Signals.
 class BreakKey {
  public:
   BreakKey();
@@ -36,11 +36,11 @@ class BreakKey {
   BreakKey& operator=(const BreakKey&) = delete;
 
   [[nodiscard]] bool pressed() const noexcept { return pressed_.load(); }
-  /// Until the next time.
+  /// Forgets the signal.
   void clear() noexcept;
   /// Readable once pressed; for poll().
   [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
-  /// What the signal does. False where it was pressed before.
+  /// The signal handler's part. False if it had been pressed before.
   bool press() noexcept;
 
  private:
@@ -48,8 +48,8 @@ class BreakKey {
   std::atomic<bool> pressed_ = false;
 };
 
-/// While it lives, a second signal, which ends the process at once, writes this to stderr before:
-/// what is left behind then. One at a time, while there are Signals.
+/// While it lives, a second signal, which ends the process at once, writes this text to stderr
+/// first: what the process leaves behind. One at a time, while there are Signals.
 class LastWords {
  public:
   explicit LastWords(std::string text);
@@ -57,7 +57,7 @@ class LastWords {
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
-  /// In the handler.
+  /// Called in the handler.
   void write() const noexcept;
 
  private:
@@ -65,7 +65,7 @@ class LastWords {
 };
 
 /// Ends the process by the signal itself, so that a shell sees 128+n and a loop around it stops.
-/// Returns only where the signal was ignored from the start.
+/// Returns only if the signal was ignored from the start.
 void die_by(int signal) noexcept;
 
 /// While it lives, a window that changes its size (SIGWINCH) ends a poll(), with EINTR. One at a
@@ -79,8 +79,8 @@ class ResizeSignal {
 };
 
 /// While it lives, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
-/// `enter` once it goes on, at once, whatever the process waits for. Where SIGTSTP was ignored from
-/// the start it stays so. One at a time.
+/// `enter` once it goes on, at once, even during a wait. If SIGTSTP was ignored from the start, it
+/// stays ignored. One at a time.
 class Suspension {
  public:
   /// The texts must outlive it.
@@ -91,9 +91,9 @@ class Suspension {
 
   /// Readable once the process was stopped and goes on; for poll().
   [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
-  /// Until the next time.
+  /// Forgets the signal.
   void clear() noexcept;
-  /// What the signal does.
+  /// The signal handler's part.
   void stop() noexcept;
 
  private:

@@ -88,15 +88,15 @@ void Table::append(std::string& out, const Look& look) const {
 
 namespace {
 
-/// Where the third column begins, counted from the end of the label.
+/// The beginning of the third column, counted from the end of the label.
 constexpr std::size_t kAbout = 23;
 /// Narrower terminals have two columns.
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kGapOfRow = 2;
 constexpr std::size_t kIndent = 2;
 
-/// The end of the longest beginning of `text` that fits and can stand alone: after a comma where
-/// there is one, else at a blank, else the first word.
+/// The end of the longest beginning of `text` that fits and can stand alone: after a comma if
+/// possible, else at a blank, else the first word.
 std::size_t end_of_line(std::string_view text, std::size_t columns) {
   if (display_width(text) <= columns) return text.size();
   std::size_t at_comma = 0, at_blank = 0;

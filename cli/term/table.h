@@ -38,7 +38,7 @@ class Columns {
 /// Appends the rows as lines, all cells to the left.
 void append_rows(std::string& out, std::span<const Cells> rows);
 
-/// A table with a title above each column. Where it is wider than the terminal it becomes several,
+/// A table with a title above each column. If it is wider than the terminal, it becomes several,
 /// one below the other, each of which begins with the first column.
 class Table {
  public:
@@ -54,9 +54,9 @@ class Table {
 ///
 ///     used       5 of 5                 next free in 12.041 s, empty in 59.310 s
 ///
-/// Where a line would be wider than the terminal, its last part moves below; it is broken after
-/// commas, else at blanks. Nothing is cut: a single word may be too wide, as keys are. Texts may be
-/// toned(), and what is data in them has been escaped.
+/// If a line would be wider than the terminal, its last part moves below; it is broken after
+/// commas, else at blanks. Nothing is cut: a single word, such as a key, may be too wide. Texts may
+/// be toned(), and data in them has been escaped.
 class TextBlock {
  public:
   TextBlock(std::string& out, const Look& look) : out_(out), look_(look) {}
@@ -76,7 +76,7 @@ class TextBlock {
   /// A line of a list, under the label.
   void item(std::string_view text);
   /// Lines of a list, each of the same number of cells, in columns: the first and the last to the
-  /// left, those between to the right. Where that is too wide, the other cells stand below the
+  /// left, those between to the right. If that is too wide, the other cells are written below the
   /// first. Cells may be empty.
   void table(const std::vector<Cells>& lines);
 

@@ -47,7 +47,7 @@ struct Algorithm {
 /// The names of all algorithms, or of those that `wanted` picks.
 [[nodiscard]] std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
 /// The names, as in a message: "fixed-window, sliding-window-log, ... or concurrency". `wanted`
-/// picks some of them (null: all), `last` stands before the last one.
+/// picks some of them (null: all), `last` comes before the last one.
 [[nodiscard]] std::string algorithm_names(bool (*wanted)(const Algorithm&) = nullptr,
                                           std::string_view last = "or");
 inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";

@@ -20,8 +20,8 @@ struct Decision {
 };
 
 inline constexpr std::chrono::microseconds kNever{-1};
-/// As `remaining`: a foreign script does not tell it. Then a retry_after of kNever is not known
-/// either.
+/// As `remaining`: a foreign script does not report it. Then a retry_after of kNever means unknown
+/// as well.
 inline constexpr std::int64_t kNotTold = -1;
 
 }  // namespace rlctl::limiter

@@ -14,7 +14,7 @@ namespace rlctl::limiter {
 
 namespace {
 
-/// When all are asked for: the server needs about a millisecond for so many.
+/// The page size if all are asked for: about a millisecond of the server's time.
 constexpr std::int64_t kLargePage = 10'000;
 
 /// Its replies are known to be of the type that the key had.
@@ -207,7 +207,7 @@ void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& vis
   while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
 }
 
-/// Where it begins; nothing is asked for before the first entry.
+/// Returns where the page begins; asks for nothing before the first entry.
 std::int64_t Entries::ask_for_page_before(std::int64_t end) {
   const auto first = std::max<std::int64_t>(0, end - kLargePage);
   if (first < end) append_range(first, end - 1);
@@ -218,7 +218,7 @@ std::int64_t Entries::ask_for_page_before(std::int64_t end) {
 
 namespace {
 
-/// By so much longer lasts the TTL of a log that was written by a caller's clock.
+/// The TTL of a log written by a caller's clock is longer by this.
 constexpr std::chrono::hours kCallersClock{1};
 constexpr microseconds kTtlError{2'000};  // TTLs are in ms, rounded up and down
 
@@ -246,8 +246,8 @@ microseconds roundest(const Range& range) {
   return range.most;
 }
 
-/// The window where the newest entry has set the TTL: then it is the shortest that may be, to a few
-/// ms, and hardly any but a number of seconds that people choose.
+/// The window if the newest entry has set the TTL: then it is the shortest possible one, to a few
+/// ms, and very likely a number of seconds that people choose.
 std::optional<microseconds> set_by_newest(const Range& range) {
   using std::chrono::seconds;
   const microseconds whole = std::chrono::round<seconds>(range.least);
@@ -283,10 +283,10 @@ std::optional<microseconds> infer_window(const StateForm& form, const EntryTimes
 
 namespace {
 
-/// So often is a key read again that somebody writes to.
+/// How often a key is read again if other clients write to it.
 constexpr int kAttempts = 5;
 constexpr std::string_view kLeasePrefix = "lease:";
-/// Longer TTLs, of 285 years, are told as that.
+/// Longer TTLs, of 285 years, are reported as this.
 constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
 
 /// Reads one key, once.
@@ -300,7 +300,7 @@ class Reading {
         result_(result),
         on_progress_(on_progress) {}
 
-  /// Throws KeyChanged where what was read does not fit together.
+  /// Throws KeyChanged if the parts that were read do not fit together.
   void read();
 
  private:
@@ -317,7 +317,7 @@ class Reading {
 
   redis::Connection& connection_;
   const InspectionRequest& request_;
-  const std::optional<Limit>& limit_;  ///< of a key that says none itself
+  const std::optional<Limit>& limit_;  ///< of a key that does not store one
   Inspection& result_;
   const Entries::OnProgress& on_progress_;
 };
@@ -364,7 +364,7 @@ void Reading::read_frame() {
 void Reading::set_limit(const Limit& limit) {
   result_.limit = limit.limit;
   result_.window = limit.window;
-  // A key says whose it is.
+  // The stored state tells the algorithm.
   const auto* algorithm =
       result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
   if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
@@ -398,7 +398,7 @@ void Reading::tell_text() {
   }
 }
 
-/// Of a window of which only the TTL says when it ends.
+/// For a window of which only the TTL tells the end.
 void Reading::tell_counter() {
   if (limit_) set_limit(*limit_);
   result_.used = result_.state.counts.front().units;
@@ -406,8 +406,8 @@ void Reading::tell_counter() {
   set_room(*result_.used, [&](std::int64_t) { return result_.ttl.value_or(kNever); });
 }
 
-/// remaining and next_free, where a limit is known. `frees` tells when the oldest of so many that
-/// are one too many, counted from the newest, will count no more.
+/// Sets remaining and next_free if a limit is known. `frees(n)` is the time until the n-th newest
+/// unit no longer counts.
 void Reading::set_room(std::int64_t used, const std::function<microseconds(std::int64_t)>& frees) {
   result_.used = used;
   if (!result_.limit) return;
@@ -486,7 +486,7 @@ void Reading::list(Entries& entries) {
   std::reverse(listed.begin(), listed.end());
 }
 
-/// Ends what WATCH began. False where somebody wrote to the key meanwhile.
+/// Ends what WATCH began. False if another client wrote to the key meanwhile.
 bool unchanged(redis::Connection& connection) {
   connection.append({"MULTI"});
   connection.append({"EXEC"});
@@ -497,7 +497,7 @@ bool unchanged(redis::Connection& connection) {
   return !exec.is_nil();
 }
 
-/// One attempt; none where the key was not one thing from beginning to end.
+/// One attempt; none if the key changed its nature meanwhile.
 std::optional<Inspection> attempt(redis::Connection& connection, const std::string& key,
                                   const InspectionRequest& request,
                                   const Entries::OnProgress& on_progress) {

@@ -27,11 +27,11 @@ struct StoredEntry {
   std::string member;  ///< of a sorted set; of a list empty
 };
 
-/// The entries of a key whose state is kept as kTimes, kScores or kLeases, oldest first: which
-/// stands at an index, how many are earlier than an instant. Holds the newest kPage of them and
-/// asks for others when they are needed, in pages or by bisection, so that a million take no more
-/// memory than a thousand. Reads only; throws redis::Error and KeyChanged. Concurrent writes
-/// shift indices: callers that need certainty use WATCH and EXEC.
+/// The entries of a key whose state is kept as kTimes, kScores or kLeases, oldest first: the one at
+/// an index, the number before an instant. Holds the newest kPage of them and asks for others when
+/// they are needed, in pages or by bisection, so that a million take no more memory than a
+/// thousand. Reads only; throws redis::Error and KeyChanged. Concurrent writes shift indices:
+/// callers that need certainty use WATCH and EXEC.
 class Entries {
  public:
   /// How many are fetched at once: few enough that other clients do not wait noticeably.
@@ -39,7 +39,7 @@ class Entries {
   /// Told about reading that takes long: entries read, and in all.
   using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 
-  /// Queues the first reads, so that they share a round trip with whatever the caller queues.
+  /// Queues the first reads, so that they share a round trip with the caller's own commands.
   Entries(redis::Connection& connection, const StateForm& form, std::string key,
           OnProgress on_progress);
   /// Takes the replies to them.
@@ -55,8 +55,8 @@ class Entries {
   /// The entry at this index, from 0 for the oldest.
   [[nodiscard]] microseconds at(std::int64_t index);
 
-  /// Calls visit(entry) for each from the newest to the oldest, or, where they are leases, the last
-  /// to lapse first, for as long as it returns true.
+  /// Calls visit(entry) for each from the newest to the oldest (of leases, the last to lapse first)
+  /// for as long as it returns true.
   void visit_backwards(const std::function<bool(const StoredEntry&)>& visit);
 
  private:
@@ -86,26 +86,25 @@ struct EntryTimes {
   microseconds oldest, newest;
 };
 
-/// The window of a log that does not carry it, as its TTL and entries say it: the TTL was set when
-/// the newest entry came or some time before, and was then longer than the window by what the form
-/// says; every entry was within one window of the newest when that came. Of the windows that may
-/// have been, the one that a person would have chosen. None where the form's TTL says nothing, and
-/// where it may have been one window by the server's clock or another by a caller's, for which
-/// the scripts make a TTL an hour longer.
+/// The window of a log that does not store it, inferred from its TTL and entries: the TTL was set
+/// when the newest entry came or some time before, and was then longer than the window by what the
+/// form defines; every entry was within one window of the newest when that came. Of the possible
+/// windows, the one that a person would have chosen. None if the form's TTL tells nothing, or if it
+/// may have been one window by the server's clock or another by a caller's, for which the scripts
+/// make the TTL an hour longer.
 [[nodiscard]] std::optional<microseconds> infer_window(const StateForm& form,
                                                        const EntryTimes& entries,
                                                        microseconds server_now, microseconds ttl);
 
 /// What to find out about a key.
 struct InspectionRequest {
-  /// As a request would give it; by default as the state says.
+  /// The limit of a request; by default the stored one.
   std::optional<Limit> limit = {};
-  /// If neither says it: for a log, and for a key that does not exist.
+  /// The limit if neither is known: for a log, and for a key that does not exist.
   std::optional<Limit> usual_limit = {};
-  /// Matters only if the key does not exist, since a key says which algorithm wrote it.
+  /// Used only if the key does not exist: stored state tells its algorithm.
   const Algorithm* algorithm = nullptr;
-  /// The window in the key's own name, where rlctl gave it that ("{login:alice}:60s"): of a log
-  /// that does not say it otherwise.
+  /// The window in the key's name ("{login:alice}:60s"), for a log that does not store it.
   std::optional<microseconds> window_in_name = {};
   std::optional<microseconds> now = {};  ///< default: the server's clock
   /// How many instants at which there are entries are listed, the newest; none: all.
@@ -122,34 +121,34 @@ struct InspectedEntry {
   bool operator==(const InspectedEntry&) const = default;
 };
 
-/// What a key holds at one instant. Whatever is not known is empty.
+/// What a key holds at one instant. Unknown values are empty.
 struct Inspection {
   std::string key;
-  Content content;             ///< content.type is "none" where there is no such key
-  State state;                 ///< its form is null where it is no limiter's
+  Content content;             ///< content.type is "none" if there is no such key
+  State state;                 ///< its form is null if it is not a limiter's
   microseconds now{0};         ///< the instant: as asked, or the server's clock
   microseconds server_now{0};  ///< the server's clock
   /// The limit that used, remaining and so on refer to; the key's own unless one was given.
   std::optional<std::int64_t> limit;
   std::optional<microseconds> window;
-  std::optional<std::int64_t> burst;  ///< only where the algorithm has one
+  std::optional<std::int64_t> burst;  ///< only if the algorithm has one
   /// The window is what TTL and newest entry say, and used and reset_after follow from it.
   bool window_is_inferred = false;
 
   std::optional<std::int64_t> used;  ///< units that count now, rounded up
   std::optional<double> used_exact;  ///< of buckets, queues and estimates, not rounded
   std::optional<std::int64_t> remaining;
-  /// 0, or what retry_after of a cost of 1 would be; kNever where no wait helps.
+  /// 0, or what retry_after of a cost of 1 would be; kNever if no wait helps.
   std::optional<microseconds> next_free;
   std::optional<microseconds> reset_after;
 
-  std::optional<microseconds> ttl;    ///< none: it stays for ever, or there is no key
-  std::optional<std::int64_t> bytes;  ///< none: the server does not tell
+  std::optional<microseconds> ttl;    ///< none: it never expires, or there is no key
+  std::optional<std::int64_t> bytes;  ///< none: the server does not report it
   /// Entries of a log or set that lie there, and of these how many count no more.
   std::int64_t stored = 0, expired = 0;
-  std::vector<InspectedEntry> entries;  ///< oldest first; the newest where there are more
-  /// How many entries came in each part of the window that ends now, oldest first; empty where
-  /// that is not known, or not asked for.
+  std::vector<InspectedEntry> entries;  ///< oldest first; if there are more, the newest
+  /// How many entries came in each part of the window that ends now, oldest first; empty if unknown
+  /// or not asked for.
   std::vector<std::int64_t> bars;
   /// Other clients kept writing to it: the figures come from different moments of the reading.
   bool changed_while_read = false;
@@ -158,9 +157,9 @@ struct Inspection {
   [[nodiscard]] bool is_limiter() const { return state.form != nullptr; }
 };
 
-/// Reads a key and tells what it holds; writes nothing, prunes nothing, touches no TTL, and so
-/// works on a replica. What lies in one page is read at one instant (WATCH and EXEC see to it); a
-/// larger window is read again where somebody wrote meanwhile, a few times. Throws redis::Error.
+/// Reads a key and reports what it holds; writes nothing, prunes nothing, touches no TTL, and so
+/// works on a replica. A single page is read at one instant, by WATCH and EXEC; a larger window is
+/// read again, a few times, if another client wrote meanwhile. Throws redis::Error.
 [[nodiscard]] Inspection inspect(redis::Connection& connection, const std::string& key,
                                  const InspectionRequest& request,
                                  const Entries::OnProgress& on_progress = {});

@@ -36,8 +36,8 @@ std::optional<microseconds> parse_suffix(std::string_view text) {
   return std::nullopt;
 }
 
-/// What stands before the window in the names of a key's family; none where no such name can be
-/// made of it.
+/// The part of the names of a key's family before the window; none if the key can have no such
+/// names.
 std::optional<std::string> family_prefix(std::string_view key) {
   try {
     constexpr std::array kTwo{Limit{.limit = 1, .window = std::chrono::seconds{1}, .burst = {}},

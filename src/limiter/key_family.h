@@ -12,13 +12,13 @@
 
 namespace rlctl::limiter {
 
-// Where a key has several limits, each of them is kept under a key of its own, whose name
-// redis_keys() makes of the key and the limit's window. Here is the way back, for callers that do
-// not know the limits.
+// If a key has several limits, each is kept under a key of its own, whose name redis_keys() makes
+// from the key and the limit's window. These functions go the way back, for callers that do not
+// know the limits.
 
-/// The window in the name of such a key: 60s of "{login:alice}:60s" and of "a{tag}b:60s". None
-/// where redis_keys() would not write the name so: without a hash tag before the last colon, or
-/// with another spelling behind it ("1m", "060s", "1000ms").
+/// The window in the name of such a key: 60s of "{login:alice}:60s" and of "a{tag}b:60s". None if
+/// redis_keys() would not write the name so: without a hash tag before the last colon, or with
+/// another spelling after it ("1m", "060s", "1000ms").
 [[nodiscard]] std::optional<microseconds> window_in_name(std::string_view redis_key);
 
 /// Called with the share of the database that has been scanned, 0 to 1.

@@ -70,7 +70,7 @@ std::string window_suffix(microseconds window) {
 }
 
 bool can_carry_several_limits(std::string_view key) {
-  // "{" + key + "}" would begin with "{}" else, which is no tag.
+  // Otherwise "{" + key + "}" would begin with "{}", which is not a tag.
   return has_hash_tag(key) || (!key.empty() && key.front() != '}');
 }
 

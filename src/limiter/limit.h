@@ -32,7 +32,7 @@ inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 struct Limit {
   std::int64_t limit = 1;
   microseconds window{1};
-  std::optional<std::int64_t> burst = {};  ///< only where the algorithm has one; default: limit
+  std::optional<std::int64_t> burst = {};  ///< only if the algorithm has one; default: limit
 
   bool operator==(const Limit&) const = default;
 };
@@ -45,19 +45,19 @@ struct Limit {
 [[nodiscard]] std::string format_limit(const Limit& limit);
 
 /// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one for each
-/// window, "{key}:60s", in one Cluster slot (a key with a hash tag keeps it): whole seconds where
-/// possible, else ms, else us, so that 60s and 1m are one. Throws UsageError where two windows are
-/// the same, and for several limits of a key of which no hash tag can be made: one without a tag
-/// that is empty or begins with '}'.
+/// window, "{key}:60s", in one Cluster slot (a key with a hash tag keeps it): whole seconds if
+/// possible, else ms, else us, so that 60s and 1m are one. Throws UsageError if two windows are the
+/// same, and for several limits of a key that cannot carry them: one without a tag that is empty or
+/// begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
-/// Throws UsageError where two limits have the same window: they would share a key.
+/// Throws UsageError if two limits have the same window: they would share a key.
 void require_different_windows(std::span<const Limit> limits);
 /// Whether redis_keys() takes the key with several limits.
 [[nodiscard]] bool can_carry_several_limits(std::string_view key);
-/// The other way round: of which keys redis_keys() would keep this limit, one of several, at
-/// `redis_key`. "{login:alice}:60s" is that of "login:alice", but also of "{login:alice}", in this
-/// order; most keys are of none. The views are of `redis_key`.
+/// The reverse: the keys for which redis_keys() would keep this limit, one of several, at
+/// `redis_key`. For "{login:alice}:60s" these are "login:alice" and "{login:alice}", in this order;
+/// for most keys there are none. The views are of `redis_key`.
 [[nodiscard]] std::vector<std::string_view> base_keys(std::string_view redis_key,
                                                       const Limit& limit);
 /// How redis_keys() writes a window: "60s", "1500ms", "1us".

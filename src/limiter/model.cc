@@ -55,7 +55,7 @@ std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now)
   const auto t = key_time_us(now);
   const auto left = [&](std::int64_t unit) { return t - unit >= limit.window.count(); };
   if (times.empty() || !left(times.front())) return 0;
-  std::size_t known = 1;  // so many have left
+  std::size_t known = 1;  // units that have left
   std::size_t step = 1;
   while (step <= times.size() - known && left(times[known + step - 1])) {
     known += step;
@@ -139,7 +139,7 @@ microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
   auto high = end();
   if (low == high || !allows(high - microseconds{1})) return high;
   if (allows(low)) return low;
-  // Bisection, begun around where real numbers would have it.
+  // Bisection, begun near the solution in real numbers.
   const auto share =
       (as_double(limit) - as_double(current) - as_double(cost)) / as_double(previous);
   const auto guess = end() - microseconds{static_cast<std::int64_t>(share * as_double(window))};
@@ -374,7 +374,7 @@ Decision look_at_all(std::span<const KeyAndLimit> keys, microseconds now) {
   return merged;
 }
 
-/// Adds what the key of this number, from 1, says to what those before it said.
+/// Merges the decision of a key, whose number counts from 1, into those of the keys before it.
 void merge(Decision& merged, const Decision& one, int number) {
   merged.remaining = std::min(merged.remaining, one.remaining);
   merged.reset_after = std::max(merged.reset_after, one.reset_after);
@@ -401,7 +401,7 @@ Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseco
   return merged;
 }
 
-/// The same for one key, of which there is nothing to merge.
+/// The same for one key, with nothing to merge.
 Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseconds now) {
   Decision decision = key.look(limit, cost, now);
   if (!decision.allowed) {

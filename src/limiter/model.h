@@ -12,11 +12,11 @@
 
 namespace rlctl::limiter {
 
-/// How much of a limit counts at an instant. Of buckets it is what is missing from a full one, of a
-/// queue how far it reaches ahead, in units.
+/// How much of a limit counts at an instant. For buckets it is what is missing from a full one; for
+/// a queue, how far it reaches ahead, in units.
 struct Usage {
-  std::int64_t units = 0;  ///< rounded up; above the limit where that has been lowered
-  double exact = 0;        ///< not rounded, for display; where units are kept whole, the same
+  std::int64_t units = 0;  ///< rounded up; above the limit if that has been lowered
+  double exact = 0;        ///< not rounded, for display; the same if units are whole
 };
 
 /// What one key holds under one algorithm, in plain C++: the oracle against which the scripts are
@@ -36,7 +36,7 @@ class KeyModel {
   virtual void record(const Limit& limit, std::int64_t cost, microseconds now) = 0;
   /// Gives back `units` (>= 1).
   virtual void refund(const Limit& limit, std::int64_t units, microseconds now) = 0;
-  /// True where the key would not exist in Redis.
+  /// True if the key would not exist in Redis.
   [[nodiscard]] virtual bool empty() const = 0;
 };
 
@@ -65,7 +65,7 @@ template <typename Stored>
 class StoredModel : public KeyModel {
  public:
   StoredModel() = default;
-  /// With what is stored.
+  /// With stored state.
   explicit StoredModel(const Stored& stored) : stored_(stored) {}
   [[nodiscard]] bool empty() const override { return !stored_; }
 
@@ -106,7 +106,7 @@ class SlidingWindowLogModel final : public KeyModel {
   bool empty() const override { return times().empty(); }
 
  private:
-  /// `now`, or the newest unit's time where the clock has stepped behind it.
+  /// `now`, or the newest unit's time if the clock has stepped back before it.
   [[nodiscard]] std::int64_t key_time_us(microseconds now) const;
   /// How many units at the front a window that ends at the key's time has left behind.
   [[nodiscard]] std::size_t expired(const Limit& limit, microseconds now) const;
@@ -117,8 +117,8 @@ class SlidingWindowLogModel final : public KeyModel {
     return std::span(times_us_).subspan(first_);
   }
 
-  // What counts begins at first_. (A deque takes 600 bytes where it has one entry, which is much
-  // where there are many keys.)
+  // What counts begins at first_. (A deque takes 600 bytes for one entry, which is too much for
+  // many keys.)
   std::vector<std::int64_t> times_us_;
   std::size_t first_ = 0;
 };
@@ -172,7 +172,7 @@ struct TokenBucket {
 };
 
 /// token-bucket: `burst` tokens at most, `limit` of them come back in each window, a request takes
-/// its cost. In doubles, as the script: where exactness matters, gcra has it.
+/// its cost. In doubles, as the script; gcra is exact.
 class TokenBucketModel final : public StoredModel<TokenBucket> {
  public:
   using StoredModel::StoredModel;
@@ -214,7 +214,7 @@ struct RationalTime {
   return microseconds{static_cast<std::int64_t>(ceil_div(parts, limit))};
 }
 
-/// How many units of cost take so long, in 1/limit µs, to come back; at most INT64_MAX.
+/// How many units of cost come back in this time, in 1/limit µs; at most INT64_MAX.
 [[nodiscard]] constexpr Usage units_of(Wide parts, const Limit& limit) {
   const auto units = ceil_div(parts, limit.window.count());
   return {.units = units > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(units),
@@ -222,7 +222,7 @@ struct RationalTime {
 }
 
 /// gcra: the generic cell rate algorithm (ITU-T I.371, the virtual scheduling form): the time at
-/// which the bucket would be full again, the theoretical arrival time, is all there is to keep.
+/// which the bucket would be full again, the theoretical arrival time, is all that is kept.
 class GcraModel final : public StoredModel<RationalTime> {
  public:
   using StoredModel::StoredModel;
@@ -240,8 +240,7 @@ class GcraModel final : public StoredModel<RationalTime> {
 };
 
 /// leaky-bucket: the leaky bucket as a queue (Turner, 1986): requests leave one by one,
-/// window/limit apart, and each is told how long it has to wait. All there is to keep is the last
-/// departure.
+/// window/limit apart, and each is told how long it has to wait. Only the last departure is kept.
 class LeakyBucketModel final : public StoredModel<RationalTime> {
  public:
   using StoredModel::StoredModel;

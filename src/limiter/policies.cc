@@ -17,8 +17,8 @@
 
 // Compiled here and nowhere else: a shared library would cost every process that starts. Two things
 // that malformed files can reach are mended, in toml++ up to 3.4.0: a table header such as "[="
-// breaks an assertion, where the process would abort or, with NDEBUG, do anything; a letter such as
-// U+00E9 outside of a string comes to an end of a switch that is said to be out of reach.
+// breaks an assertion, so that the process would abort or, with NDEBUG, behave in any way; a letter
+// such as U+00E9 outside of a string reaches the end of a switch that is marked as unreachable.
 namespace rlctl::limiter {
 namespace {
 struct BrokenAssertion {};
@@ -70,8 +70,8 @@ bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// At most `head` and `tail` bytes of a text that is longer, with "..." between. Where the "@" is
-/// cut off by which a password is known, so is what stands before it.
+/// At most `head` and `tail` bytes of a text that is longer, with "..." between. If the "@" that
+/// marks a password is cut off, so is the text before it.
 std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail = 0) {
   if (text.size() <= head + tail + 3) return std::string(text);
   auto begin = text.size() - tail;
@@ -87,7 +87,7 @@ std::string cut_sentence(std::string_view sentence) {
   return cut(sentence, kHead, kTail);
 }
 
-/// A value as it may stand in a message.
+/// A value for a message.
 std::string shown(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("the string '{}'", cut(text->get()));
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
@@ -97,7 +97,7 @@ std::string shown(const toml::node& node) {
   return node.is_table() ? "a table" : "a date or time";
 }
 
-/// As it stands in the file: [policy.login], [policy."a b"].
+/// As written in the file: [policy.login], [policy."a b"].
 std::string table_name(std::string_view policy) {
   const bool bare = std::all_of(policy.begin(), policy.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -133,13 +133,13 @@ bool breaks_assertion(std::string_view text) {
   } catch (const BrokenAssertion&) {
     return true;
   } catch (const toml::parse_error&) {
-    return false;  // what is cut off is often wrong
+    return false;  // a text that is cut off is often wrong
   }
   return false;
 }
 
-/// The line that breaks an assertion, which does not tell: the last one of the shortest beginning
-/// of the text that does.
+/// The line that breaks an assertion, which does not report it: the last line of the shortest
+/// beginning of the text that breaks it.
 std::size_t broken_line(std::string_view text) {
   std::vector<std::size_t> ends;
   for (auto end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
@@ -229,7 +229,7 @@ void Reader::throw_mistakes() {
   throw ConfigurationError(std::move(messages));
 }
 
-/// False, and a mistake, where `use` throws.
+/// Records a mistake and returns false if `use` throws.
 template <typename Use>
 bool Reader::attempt(const Position& at, const std::string& name, Use use) {
   try {
@@ -260,7 +260,7 @@ void Reader::refuse_unknown(const toml::table& table, std::span<const std::strin
   }
 }
 
-/// Null where there is none, and where it is no string: that is a mistake.
+/// Null if there is none, or if it is not a string, which is a mistake.
 const std::string* Reader::text_of(const toml::table& table, std::string_view key,
                                    const std::string& name) {
   const auto* node = table.get(key);
@@ -389,7 +389,7 @@ bool Reader::fit_together(const toml::table& table, const std::string& name, con
   const bool usable = attempt(table.get(word)->source().begin, name + word, [&] {
     for (const auto& limit : policy.limits) require_usable(*policy.algorithm, limit);
   });
-  // The template stands for the keys that are made of it.
+  // The template represents the keys that are made from it.
   const bool keyed = attempt(table.get("key")->source().begin, name + "key",
                              [&] { (void)redis_keys(policy.key, policy.limits); });
   return usable && keyed;
@@ -454,15 +454,15 @@ std::string fill(const Policy& policy, std::span<const std::string> arguments) {
 }
 
 bool fits(const Policy& policy, std::string_view key) {
-  // Most keys of a server fit no policy, and are told by their first bytes.
+  // Most keys of a server fit no policy, and differ in their first bytes.
   if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
   const auto literals = literals_of(policy.key);
   if (literals.size() == 1) return key == literals.front();
   const std::string_view first = literals.front();
   const std::string_view last = literals.back();
   if (!key.starts_with(first)) return false;
-  // Where the argument begins that stands before the next literal. The nearest place for each
-  // literal leaves the most to those behind it.
+  // The beginning of the argument before the next literal. The nearest place for each literal
+  // leaves the most to those after it.
   std::size_t at = first.size();
   for (const auto& literal : std::span(literals).subspan(1, literals.size() - 2)) {
     const auto found = key.find(literal, at + 1);

@@ -38,10 +38,10 @@ void require_template(std::string_view key);
 /// How many bytes of each of its keys are the policy's own, and no argument's.
 [[nodiscard]] std::size_t own_size(const Policy& policy);
 
-/// A configuration that cannot be used: what is wrong with it, all that was found, in the order of
-/// the file. what() is the first. Each begins with "FILE:LINE: "; what is wrong with the file as a
-/// whole is one sentence with its name in it. No password stands in any of them. Control bytes do,
-/// as they were written; values are cut where they are long.
+/// A configuration that cannot be used: all mistakes that were found, in the order of the file.
+/// what() is the first. Each begins with "FILE:LINE: "; a mistake of the whole file is one sentence
+/// with the file's name in it. They contain no password. Control bytes are kept; long values are
+/// cut.
 class ConfigurationError : public UsageError {
  public:
   /// At least one mistake.
@@ -53,11 +53,11 @@ class ConfigurationError : public UsageError {
   std::vector<std::string> mistakes_;
 };
 
-/// What a configuration file says; rlctl-config(5) is its manual. Everything in it has been checked
-/// as the command line would be: a policy's limits can be used with its algorithm, and its key can
-/// carry them.
+/// The contents of a configuration file, which rlctl-config(5) describes. Everything in it has been
+/// checked as the command line would be: a policy's limits can be used with its algorithm, and its
+/// key can carry them.
 struct Configuration {
-  std::string file = {};                    ///< its name; empty where there is none
+  std::string file = {};                    ///< its name; empty if there is none
   std::optional<std::string> url = {};      ///< can be connected to; may hold a password
   std::optional<std::string> timeout = {};  ///< parse_duration() takes it, and it is not 0
   std::vector<Policy> policies = {};        ///< in the order of the file
@@ -68,7 +68,7 @@ struct Configuration {
 
 /// Reads a file of at most 1 MiB. One whose URL holds a password must not be readable by others:
 /// neither by everybody nor by its group, except that the group may read what belongs to root.
-/// Throws ConfigurationError, and Interrupted where a signal came meanwhile.
+/// Throws ConfigurationError, and Interrupted if a signal came meanwhile.
 [[nodiscard]] Configuration read_configuration(const std::string& file);
 
 /// Null if there is none of that name.
@@ -78,8 +78,8 @@ struct Configuration {
 struct PolicyMatch {
   const Policy* policy = nullptr;
   std::string key;  ///< the key as it would be asked for: fits(*policy, key)
-  /// Which of the policy's limits is kept at the key that was looked up; none where that is the key
-  /// as it would be asked for, of a policy with several limits, which are kept beside it.
+  /// Which of the policy's limits is kept at the key that was looked up; none if that is the key as
+  /// it would be asked for, of a policy with several limits, which are kept under other keys.
   std::optional<std::size_t> limit;
 };
 

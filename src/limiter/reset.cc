@@ -124,8 +124,8 @@ void Resetter::decide(Look& look, const Content& content) const {
   }
 }
 
-/// Looks at some keys and removes what is to be removed. Those that are still open after it, since
-/// somebody wrote one of them.
+/// Looks at some keys and removes what is to be removed. Returns those that are still open, since
+/// another client wrote one of them.
 Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   std::vector<std::string> keys;
   keys.reserve(which.size());
@@ -145,8 +145,8 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
 /// Not in a dry run: watches the keys from before the look on, and no others any more.
 std::vector<Content> Resetter::look_at(std::span<const std::string> keys) {
   if (options_.dry_run) return read_contents(connection_, keys);
-  // Where the user has no MULTI, what follows it in the same write would be done at once: so that
-  // is asked before.
+  // If the user may not call MULTI, commands after it in the same write would be executed at once:
+  // so this is checked first.
   const bool ask = !may_transact_;
   if (ask) {
     connection_.append({"MULTI"});
@@ -163,7 +163,7 @@ std::vector<Content> Resetter::look_at(std::span<const std::string> keys) {
   return take_contents(connection_, keys);
 }
 
-/// False where one of them has been written since the look: nothing was removed then.
+/// False if one of them has been written since the look; then nothing was removed.
 bool Resetter::remove(Looks& looks, const Indices& which) {
   in_doubt_.clear();
   for (const auto index : which) in_doubt_.emplace_back(looks[index].key);
@@ -180,7 +180,7 @@ bool Resetter::remove(Looks& looks, const Indices& which) {
   const auto done = connection_.read();
   if (!in_transaction) throw redis::Error(*refused);
   in_doubt_.clear();
-  // Where a command was refused, EXEC says no more than that.
+  // If a command was refused, EXEC only reports that.
   if (refused) throw redis::Error(*refused);
   require_no_error(done);
   if (done.is_nil()) return false;

@@ -40,7 +40,7 @@ struct SeenKey {
 struct ResetOutcome {
   std::string_view key;
   ResetResult result = ResetResult::kNone;
-  std::string_view type = {};  ///< TYPE's word, "none" where it is not there
+  std::string_view type = {};  ///< TYPE's word; "none" if it does not exist
   /// What it holds; null if that is not known limiter state.
   const StateForm* form = nullptr;
   std::optional<LeftReason> reason = {};  ///< of kLeft
@@ -48,9 +48,9 @@ struct ResetOutcome {
 
 struct ResetOptions {
   bool force = false;    ///< whatever it holds
-  bool dry_run = false;  ///< says what would be removed, and writes nothing
-  /// How often a key is tried that others write. Tried alone: a look and a removal, two round trips
-  /// apart.
+  bool dry_run = false;  ///< reports what would be removed, and writes nothing
+  /// How often a key is tried, by itself, that other clients write: a look and a removal, two round
+  /// trips apart.
   int tries = 100;
   /// Called after each look, before what was looked at is removed. May be empty.
   std::function<void()> on_looked = {};
@@ -59,13 +59,13 @@ struct ResetOptions {
 /// Removes limiter state, and nothing else. A key is removed only as it was when it was read: one
 /// that another client writes meanwhile is read again.
 ///
-/// Some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. Where EXEC says
-/// that one was written, nothing was removed, and they are tried again in halves, down to the one.
-/// The connection has nothing outstanding before and after. Throws redis::Error, also where the
-/// server refuses a command; what had already been removed has been reported then.
+/// Some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. If EXEC reports
+/// that one was written, nothing was removed, and they are tried again in halves, down to single
+/// keys. The connection has nothing outstanding before and after. Throws redis::Error, also if the
+/// server refuses a command; what had already been removed has been reported by then.
 class Resetter {
  public:
-  /// Told each key that was asked for, in the order asked. What it gets lives until it returns.
+  /// Called for each key, in the order asked. Its argument is valid until it returns.
   using Report = std::function<void(const ResetOutcome&)>;
 
   Resetter(redis::Connection& connection, ResetOptions options, Report report)

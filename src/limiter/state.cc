@@ -22,8 +22,8 @@ constexpr std::int64_t kLastOfToday = 2'200'000'000'000'000;
 /// ms from 2001 to 2286: thirteen digits.
 constexpr double kLeastMs = 1e12, kMostMs = 1e13;
 
-/// Decimal digits only, as the scripts write them; leading zeros where `width` says how many
-/// digits there are.
+/// Decimal digits only, as the scripts write them; leading zeros only if `width` gives the number
+/// of digits.
 std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t most,
                                          std::size_t width = 0) {
   if (text.empty() || text.size() > 18) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t mos
 /// Reads a text form from left to right. What does not fit makes it fail, and everything after.
 class TextReader {
  public:
-  /// `tag` ends in the blank or, where a caller's clock wrote, in '~'.
+  /// `tag` is followed by a blank or, if a caller's clock was used, by '~'.
   TextReader(std::string_view text, std::string_view tag) : rest_(text) {
     failed_ = text.size() >= Content::kMostText || !text.starts_with(tag) ||
               text.size() <= tag.size() || (text[tag.size()] != ' ' && text[tag.size()] != '~');
@@ -190,7 +190,7 @@ std::optional<State> read_zset_log(const Content& content) {
   return State{.certain = true};
 }
 
-/// When it lapses; none where it is no lease.
+/// When it lapses; none if it is not a lease.
 std::optional<double> lapse_of(const Content::Edge& edge) {
   const auto lapse = parse_score(edge.score);
   const bool is_lease = edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse &&
@@ -295,11 +295,11 @@ namespace {
 
 constexpr std::string_view kLastOfText = "127";
 static_assert(Content::kMostText == 128);
-/// An entry may have any size, and nothing says which before it comes; and a server makes all
-/// answers to one write before it sends the first. So the ends of lists and sorted sets are asked
-/// for a few keys at a time: of one first, of twice as many next, up to so many...
+/// An entry may have any size, which is not known before it comes; and a server makes all replies
+/// to one write before it sends the first. So the ends of lists and sorted sets are asked for a few
+/// keys at a time: of one key first, of twice as many next, up to this many...
 constexpr std::size_t kMostEnds = 16;
-/// ... and of one again where those of the last were larger than this together.
+/// ... and of one again if the last ones were larger than this in total.
 constexpr std::size_t kManyBytes = std::size_t{1} << 20;
 /// How often a key is looked at that is empty: it went or changed its type between the two halves
 /// of a look, or is an empty string.
@@ -347,8 +347,8 @@ Content::Edge edge(redis::ReplyView reply) {
   return {.member = std::string(reply[0].text()), .score = std::string(reply[1].text())};
 }
 
-/// Takes what append_read() asked for. False where there was nothing: no list or sorted set is
-/// empty, and hardly a string.
+/// Takes what append_read() asked for. False if there was nothing: no list or sorted set is empty,
+/// and hardly any string.
 bool take_read(redis::Connection& connection, Content& content) {
   if (content.type == "string") {
     const auto text = read_of_any_type(connection);

@@ -15,10 +15,10 @@
 
 namespace rlctl::limiter {
 
-// Tells from a key's type and content alone which algorithm wrote it, and what it says. Nothing is
-// guessed from the key's name.
+// Finds out from a key's type and content alone which algorithm wrote it, and what it means.
+// Nothing is guessed from the key's name.
 
-/// The part of a key that tells what it is.
+/// The part of a key that identifies it.
 struct Content {
   /// The first or last entry of a list or sorted set.
   struct Edge {
@@ -30,7 +30,7 @@ struct Content {
   /// No text of a limiter is longer: of longer ones only the beginning is fetched.
   static constexpr std::size_t kMostText = 128;
 
-  std::string type;            ///< TYPE's word: "string", "list" ...; "none" where there is no key
+  std::string type;            ///< TYPE's word: "string", "list" ...; "none" if there is no key
   std::string text = {};       ///< of a string, its first kMostText bytes
   bool expires = false;        ///< of a list or a sorted set: it has a TTL
   Edge first = {}, last = {};  ///< of a list or a sorted set
@@ -55,12 +55,11 @@ struct StateForm {
   std::string_view summary = {};  ///< of a foreign form: what it is, a few words; else empty
   Keeping keeping = Keeping::kText;
   std::int64_t us_per_score = 1;  ///< the unit of a sorted set's scores
-  /// By the server's clock a TTL was at most so many percent, and so much besides, longer than the
-  /// window when it was set, which says what the window is about. 0 and 0 where the TTL says
-  /// nothing about it.
+  /// By the server's clock, a TTL was longer than the window when it was set, by at most this many
+  /// percent plus ttl_over, which bounds the window. 0 and 0 if the TTL tells nothing about it.
   int ttl_percent_over = 0;
   microseconds ttl_over{0};
-  /// None where the content, which is of this type, is not of this form.
+  /// None if the content, which is of this type, is not of this form.
   std::optional<State> (*read)(const Content&) = nullptr;
 
   /// Null for a foreign form.
@@ -81,15 +80,15 @@ struct Count {
   bool operator==(const Count&) const = default;
 };
 
-/// What a key's content says.
+/// The meaning of a key's content.
 struct State {
   const StateForm* form = nullptr;  ///< null: no known limiter keeps such content
-  /// False where other programs keep such content as well, for other ends: a string of digits may
+  /// False if other programs keep such content as well, for other purposes: a string of digits may
   /// be any counter, a list of large numbers hold anything's names. Of lists and leases, which look
-  /// like that, true only with times of about today and a TTL, which the scripts always set.
-  /// Ask before deleting it.
+  /// like that, true only with times of about today and a TTL, which the scripts always set. Ask
+  /// before deleting it.
   bool certain = false;
-  /// As the script that wrote it was told; none where the content does not say.
+  /// The limit of the last call that wrote it; none if it is not stored.
   std::optional<Limit> limit = {};
   /// Of Keeping::kText, what it holds, of this project's forms alone; decides as the script would.
   std::shared_ptr<const KeyModel> model = {};
@@ -116,8 +115,8 @@ struct State {
 /// What decode() needs of each key, in the order of `keys`: TYPE of all, then the beginning of each
 /// string, and both ends of each list and sorted set, some keys at a time, since these may be
 /// large. Nothing is written, nothing pruned, no TTL touched. A key that changes its type between
-/// the two is looked at once more; where it does so again it has no more than its type. Throws
-/// redis::Error, where the server refuses a command too (NOPERM).
+/// the two is looked at once more; if it does so again, only its type is returned. Throws
+/// redis::Error, also if the server refuses a command (NOPERM).
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);
 
