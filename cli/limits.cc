@@ -29,6 +29,16 @@ Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
   return {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
 }
 
+/// ", not 2: 'a', 'b'", the end of a complaint that takes_arguments() begins.
+std::string but_given(std::span<const std::string> operands) {
+  if (operands.empty()) return ", and none is given";
+  std::string out = ", not " + std::to_string(operands.size());
+  for (const auto& operand : operands) {
+    out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_limit_options(Options& options, LimitOptions& target, bool required) {
@@ -152,15 +162,6 @@ std::string takes_arguments(const limiter::Policy& policy) {
   const auto count = limiter::argument_count(policy);
   return "policy '" + policy.name + "' (key " + policy.key + ") takes " +
          (count == 0 ? "no" : std::to_string(count)) + (count == 1 ? " argument" : " arguments");
-}
-
-std::string but_given(std::span<const std::string> operands) {
-  if (operands.empty()) return ", and none is given";
-  std::string out = ", not " + std::to_string(operands.size());
-  for (const auto& operand : operands) {
-    out.append(&operand == operands.data() ? ": " : ", ").append(in_quotes(operand));
-  }
-  return out;
 }
 
 void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,

@@ -68,8 +68,6 @@ struct Limiter {
 
 /// "policy 'login' (key login:%s) takes 1 argument", the beginning of a complaint.
 [[nodiscard]] std::string takes_arguments(const limiter::Policy& policy);
-/// ", not 2: 'a', 'b'", its end.
-[[nodiscard]] std::string but_given(std::span<const std::string> operands);
 
 /// "limit":5,"window_us":60000000,"burst":null
 void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,

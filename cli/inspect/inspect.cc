@@ -60,15 +60,22 @@ struct InspectPlan {
   bool names_algorithm = false;    ///< --algorithm or --policy does; else it is the default
   std::optional<std::chrono::microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
+  bool entries_are_asked = false;            ///< else a screen may show fewer
+  std::optional<Watch> watch;                ///< none: once
   std::size_t columns_for_bars = 0;          ///< 0: no bars
 };
 
-InspectPlan make_plan(const InspectOptions& options, ConfigurationSource& configuration) {
+InspectPlan make_plan(const InspectOptions& options, Invocation& invocation) {
   InspectPlan plan;
-  plan.limiter = resolve_optional_limiter(options.limit, configuration);
+  plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
   plan.names_algorithm = options.limit.algorithm || options.limit.policy;
   if (options.entries) plan.entries = parse_entries(*options.entries);
+  plan.entries_are_asked = options.entries.has_value();
   if (options.now) plan.now = parse_now(*options.now);
+  if (options.watch.given) {
+    plan.watch = {.interval = parse_watch(options.watch),
+                  .redraws = !invocation.json && may_draw(invocation.out.fd())};
+  }
   return plan;
 }
 
@@ -278,16 +285,13 @@ ExitStatus status_of(const Findings& findings) {
 /// One run: everything that each look at the keys needs.
 class Inspecting {
  public:
-  Inspecting(const InspectPlan& plan, bool entries_are_asked, bool watches, bool redraws,
-             std::vector<std::string> keys, Invocation& invocation)
+  Inspecting(const InspectPlan& plan, std::vector<std::string> keys, Invocation& invocation)
       : plan_(plan),
-        entries_are_asked_(entries_are_asked),
-        watches_(watches),
-        redraws_(redraws),
+        redraws_(plan.watch && plan.watch->redraws),
         keys_(std::move(keys)),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt),
-        progress_(!redraws && is_terminal(STDERR_FILENO)),
+        progress_(!redraws_ && is_terminal(STDERR_FILENO)),
         inspector_(plan_, invocation.configuration, keys_, progress_) {}
 
   /// Appends the output for all keys once, including keys read before an error. An error of one key
@@ -307,8 +311,6 @@ class Inspecting {
   void warn(const Findings& findings);
 
   InspectPlan plan_;
-  bool entries_are_asked_;
-  bool watches_;
   bool redraws_;
   std::vector<std::string> keys_;
   Invocation& invocation_;
@@ -352,7 +354,7 @@ void Inspecting::read_key(const std::string& key) {
     findings_.push_back(inspector_.inspect(*connection_, key));
     status_ = std::max(status_, status_of(findings_.back()));
   } catch (const redis::Error& error) {
-    if (watches_ || !is_of_one_key(error)) throw;
+    if (plan_.watch || !is_of_one_key(error)) throw;
     tell(key, error);
   }
 }
@@ -423,7 +425,7 @@ void Inspecting::append_screen(std::string& out, const Look& look) const {
       }
     }
     const bool fits = std::count(screen.begin(), screen.end(), '\n') <= lines;
-    if (!fits && !entries_are_asked_ && entries > 0) continue;
+    if (!fits && !plan_.entries_are_asked && entries > 0) continue;
     out += screen;
     return;
   }
@@ -463,14 +465,11 @@ void refuse_loose_time(const InspectOptions& options, const Invocation& invocati
 
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
   refuse_loose_time(options, invocation);
-  const InspectPlan plan = make_plan(options, invocation.configuration);
+  const InspectPlan plan = make_plan(options, invocation);
   const auto keys = keys_of(plan, invocation);
-  const bool watches = options.watch.given;
-  Watch how{.redraws = watches && !invocation.json && may_draw(invocation.out.fd())};
-  if (watches) how.interval = parse_watch(options.watch);
-  Inspecting inspecting(plan, options.entries.has_value(), watches, how.redraws, keys, invocation);
-  if (watches) {
-    watch(how, invocation, [&] {
+  Inspecting inspecting(plan, keys, invocation);
+  if (plan.watch) {
+    watch(*plan.watch, invocation, [&] {
       std::string text;
       inspecting.read(text);
       return text;

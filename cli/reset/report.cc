@@ -43,11 +43,6 @@ std::string_view algorithm_of(const ResetOutcome& outcome) {
   return known ? outcome.form->name : "";
 }
 
-ResetLines lines_of(const ResetPlan& plan) {
-  if (plan.quiet) return ResetLines::kNone;
-  return plan.match && !plan.verbose ? ResetLines::kChanges : ResetLines::kAll;
-}
-
 }  // namespace
 
 void KindCounts::add(std::string_view kind) {
@@ -81,12 +76,12 @@ void ResetReport::add(const ResetOutcome& outcome) {
     foreign_.add(kind_of(outcome));
   }
   const bool expected = change || outcome.reason == LeftReason::kChanged;
-  if (lines_ == ResetLines::kNone || (lines_ == ResetLines::kChanges && !expected)) return;
-  json_ ? append_json(outcome) : append_text(outcome);
+  if (plan_.quiet || (plan_.match && !plan_.verbose && !expected)) return;
+  invocation_.json ? append_json(outcome) : append_text(outcome);
 }
 
 void ResetReport::append_text(const ResetOutcome& outcome) {
-  std::string& out = out_.buffer();
+  std::string& out = invocation_.out.buffer();
   out.append(text_of(outcome.result)).append(" key=");
   escape_text(out, outcome.key);
   const auto append = [&out](std::string_view name, std::string_view value) {
@@ -106,7 +101,7 @@ void ResetReport::append_json(const ResetOutcome& outcome) {
   };
   std::string result(text_of(outcome.result));
   std::replace(result.begin(), result.end(), '-', '_');
-  std::string& out = out_.buffer();
+  std::string& out = invocation_.out.buffer();
   JsonWriter(out)
       .begin_object()
       .field("key", outcome.key)
@@ -118,8 +113,8 @@ void ResetReport::append_json(const ResetOutcome& outcome) {
   out += '\n';
 }
 
-std::string ResetReport::summary(bool dry_run) const {
-  std::string text = fmt::format("{} {}", dry_run ? "would remove" : "removed",
+std::string ResetReport::summary() const {
+  std::string text = fmt::format("{} {}", plan_.dry_run ? "would remove" : "removed",
                                  removed() == 0 ? "no key" : count_of_keys(removed()));
   if (removed() > 0) text += fmt::format(" ({})", removed_.text());
   if (other_.total() > 0) {
@@ -168,7 +163,7 @@ ResetSession::ResetSession(const ResetPlan& plan_in, Invocation& invocation_in)
       invocation(invocation_in),
       connector(invocation.connection, invocation.configuration, invocation.interrupt),
       progress(!plan.quiet && is_terminal(STDERR_FILENO)),
-      report(lines_of(plan), invocation.json, invocation.out) {
+      report(plan, invocation) {
   if (!plan.quiet) invocation.out.require_open();
 }
 
@@ -221,7 +216,7 @@ void ResetSession::flush() {
 void ResetSession::summarize() {
   progress.clear();
   if (!is_for_people()) return;
-  write_stderr(report.summary(plan.dry_run) + "\n");
+  write_stderr(report.summary() + "\n");
 }
 
 Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {

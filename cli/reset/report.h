@@ -29,34 +29,40 @@ class KindCounts {
   std::size_t total_ = 0;
 };
 
-/// Which results have a line of their own.
-enum class ResetLines {
-  kNone,     ///< --quiet
-  kChanges,  ///< keys that are removed, would be, or have changed meanwhile
-  kAll,
+/// What `reset` was asked to do.
+struct ResetPlan {
+  std::optional<std::string> match = {};  ///< else the operands are keys
+  std::optional<Limiter> limiter = {};    ///< whose keys they are, if known
+  bool dry_run = false;
+  bool yes = false;
+  bool force = false;
+  bool verbose = false;
+  bool quiet = false;
 };
 
 /// The report of `reset`: a line for each key on standard output, and a summary.
 class ResetReport {
  public:
-  ResetReport(ResetLines lines, bool json, Output& out) : lines_(lines), json_(json), out_(out) {}
+  /// Both must outlive it.
+  ResetReport(const ResetPlan& plan, Invocation& invocation)
+      : plan_(plan), invocation_(invocation) {}
 
-  /// Counts a key, and appends its line if it has one.
+  /// Counts a key, and appends its line: of keys that match, only of those that are removed, would
+  /// be, or have changed meanwhile, unless --verbose asks for all.
   void add(const limiter::ResetOutcome& outcome);
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
   /// How many were to be removed and were left, since other clients changed them.
   [[nodiscard]] std::size_t changed() const noexcept { return changing_ + changed_; }
   /// A sentence for people: what was removed, what was left, and why.
-  [[nodiscard]] std::string summary(bool dry_run) const;
+  [[nodiscard]] std::string summary() const;
 
  private:
   void append_text(const limiter::ResetOutcome& outcome);
   void append_json(const limiter::ResetOutcome& outcome);
 
-  ResetLines lines_;
-  bool json_;
-  Output& out_;
+  const ResetPlan& plan_;
+  Invocation& invocation_;
   KindCounts removed_;  ///< in a dry run: what would be
   KindCounts foreign_;  ///< left, perhaps another program's
   KindCounts other_;    ///< left, no limiter state; by type
@@ -70,17 +76,6 @@ class ResetReport {
 [[nodiscard]] std::string count_of_keys(std::size_t count);
 /// "login:ann, login:bob, login:cid and 409 more": the first three, escaped, long ones cut.
 [[nodiscard]] std::string first_keys(std::span<const std::string> keys);
-
-/// What `reset` was asked to do.
-struct ResetPlan {
-  std::optional<std::string> match = {};  ///< else the operands are keys
-  std::optional<Limiter> limiter = {};    ///< whose keys they are, if known
-  bool dry_run = false;
-  bool yes = false;
-  bool force = false;
-  bool verbose = false;
-  bool quiet = false;
-};
 
 /// What both ways to reset have in common: a server, results, and how a failure half way is
 /// reported.

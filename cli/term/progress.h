@@ -5,14 +5,14 @@
 #include <string>
 #include <string_view>
 
+#include "base/wait.h"
+
 namespace rlctl::cli {
 
 /// One line on a terminal's stderr that shows the progress of long work: after the first second, at
 /// most ten times a second, no wider than the terminal, removed at the end.
 class Progress {
  public:
-  using Clock = std::chrono::steady_clock;
-
   explicit Progress(bool enabled) : enabled_(enabled) {}
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;

@@ -54,6 +54,36 @@ constexpr std::ptrdiff_t kMaxDots = 1000;
 constexpr std::array<std::string_view, 3> kKeys{"url", "timeout", "policy"};
 constexpr std::array<std::string_view, 4> kPolicyKeys{"key", "algorithm", "limit", "burst"};
 
+// --- Templates of keys ---------------------------------------------------------------------------
+
+/// The text around each %s: one more than there are arguments. Throws UsageError.
+std::vector<std::string> literals_of(std::string_view key) {
+  std::vector<std::string> literals(1);
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    if (key[i] != '%') {
+      literals.back() += key[i];
+      continue;
+    }
+    const char next = ++i < key.size() ? key[i] : '\0';
+    if (next == 's') {
+      literals.emplace_back();
+    } else if (next == '%') {
+      literals.back() += '%';
+    } else {
+      throw UsageError(
+          fmt::format("'{}' has a % that is neither %s, an argument, nor %%, a percent sign", key));
+    }
+  }
+  return literals;
+}
+
+/// How many bytes of each of its keys are the policy's own, and not an argument's.
+std::size_t own_size(const Policy& policy) {
+  std::size_t size = 0;
+  for (const auto& literal : literals_of(policy.key)) size += literal.size();
+  return size;
+}
+
 // --- Reading -------------------------------------------------------------------------------------
 
 struct Mistake {
@@ -331,7 +361,10 @@ bool Reader::read_key(const toml::table& table, const std::string& name, Policy&
   const auto* key = text_of(table, "key", name);
   if (key == nullptr) return false;
   policy.key = *key;
-  return attempt(table.get("key")->source().begin, name, [&] { require_template(*key); });
+  return attempt(table.get("key")->source().begin, name, [&] {
+    if (key->empty()) throw UsageError("'' is empty");
+    (void)literals_of(*key);
+  });
 }
 
 bool Reader::read_algorithm(const toml::table& table, const std::string& name, Policy& policy) {
@@ -410,35 +443,7 @@ void require_private(const Configuration& configuration, const FileDescriptor& f
       fmt::format("chmod 600 {}", configuration.file));
 }
 
-// --- Templates of keys ---------------------------------------------------------------------------
-
-/// The text around each %s: one more than there are arguments. Throws UsageError.
-std::vector<std::string> literals_of(std::string_view key) {
-  std::vector<std::string> literals(1);
-  for (std::size_t i = 0; i < key.size(); ++i) {
-    if (key[i] != '%') {
-      literals.back() += key[i];
-      continue;
-    }
-    const char next = ++i < key.size() ? key[i] : '\0';
-    if (next == 's') {
-      literals.emplace_back();
-    } else if (next == '%') {
-      literals.back() += '%';
-    } else {
-      throw UsageError(
-          fmt::format("'{}' has a % that is neither %s, an argument, nor %%, a percent sign", key));
-    }
-  }
-  return literals;
-}
-
 }  // namespace
-
-void require_template(std::string_view key) {
-  if (key.empty()) throw UsageError("'' is empty");
-  (void)literals_of(key);
-}
 
 std::size_t argument_count(const Policy& policy) {
   return literals_of(policy.key).size() - 1;
@@ -470,12 +475,6 @@ bool fits(const Policy& policy, std::string_view key) {
     at = found + literal.size();
   }
   return key.size() > at + last.size() && key.ends_with(last);
-}
-
-std::size_t own_size(const Policy& policy) {
-  std::size_t size = 0;
-  for (const auto& literal : literals_of(policy.key)) size += literal.size();
-  return size;
 }
 
 Configuration parse_configuration(std::string_view text, const std::string& file) {

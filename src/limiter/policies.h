@@ -21,10 +21,7 @@ struct Policy {
   std::size_t line = 0;            ///< in its file
 };
 
-/// Throws UsageError for an empty template, and for a % in it that means nothing.
-void require_template(std::string_view key);
-
-// The policy's template must be good.
+// The policy's template must be valid, as it is in a Configuration.
 
 /// How many arguments the policy's key takes.
 [[nodiscard]] std::size_t argument_count(const Policy& policy);
@@ -34,9 +31,6 @@ void require_template(std::string_view key);
 
 /// Could fill() have made this key, of arguments that are not empty?
 [[nodiscard]] bool fits(const Policy& policy, std::string_view key);
-
-/// How many bytes of each of its keys are the policy's own, and no argument's.
-[[nodiscard]] std::size_t own_size(const Policy& policy);
 
 /// A configuration that cannot be used: all mistakes that were found, in the order of the file.
 /// what() is the first. Each begins with "FILE:LINE: "; a mistake of the whole file is one sentence
