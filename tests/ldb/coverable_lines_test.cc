@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "ldb/lua_bytecode.h"
 #include "support/debugged.h"
 #include "support/failure.h"
 #include "support/limiters.h"

@@ -1,4 +1,4 @@
-#include "ldb/trace.h"
+#include "ldb/walk.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "redis/server_version.h"
+#include "redis/server_info.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "redis/connection.h"
-#include "redis/server_binary.h"
+#include "redis/private_server.h"
 #include "support/failure.h"
 #include "support/server.h"
 #include "support/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "replay/byte_source.h"
+#include "replay/input.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

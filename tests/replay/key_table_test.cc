@@ -1,4 +1,4 @@
-#include "replay/key_table.h"
+#include "replay/spool.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "replay/line_reader.h"
+#include "replay/input.h"
 
 #include <doctest/doctest.h>
 

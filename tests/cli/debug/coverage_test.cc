@@ -1,4 +1,4 @@
-#include "cli/debug/coverage.h"
+#include "cli/debug/view.h"
 
 #include <doctest/doctest.h>
 

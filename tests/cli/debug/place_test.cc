@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "cli/debug/redis_cli.h"
 #include "support/failure.h"
 
 namespace cli_debug_place_test {

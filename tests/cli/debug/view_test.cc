@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/debug/json.h"
 #include "redis/connection.h"
 #include "support/server.h"
 
