@@ -354,7 +354,7 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   CHECK(zset.reset_after == 59s);
   CHECK(zset.entries.size() == 3);
   CHECK(zset.entries[1].at == microseconds{(kNow.count() / 1000 + 5) * 1000});
-  // The first two leave the window after exactly 60 s.
+  // The first one leaves the window after exactly 60 s.
   const auto first = microseconds{kNow.count() / 1000 * 1000};
   CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
   CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s}).used == 2);
