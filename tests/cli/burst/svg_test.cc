@@ -24,20 +24,21 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("burst svg: text is escaped, and what XML has no place for is left out") {
+TEST_CASE(
+    "burst svg: text is escaped, and characters that are invalid in XML are escaped or omitted") {
   const auto svg = burst_svg(report_of({"rlctl", "<a&b>\"\x01"}));
   CHECK(holds(svg, "rlctl $'&lt;a&amp;b&gt;&quot;\\x01'"));
   CHECK(!holds(svg, "<a&"));
 }
 
-TEST_CASE("burst svg: a long command goes on in another line") {
+TEST_CASE("burst svg: a long command continues on the next line") {
   const std::string word(60, 'w');
   const auto svg = burst_svg(report_of({"rlctl", word, word}));
   CHECK(holds(svg, ">rlctl " + word + " \\</text>"));
   CHECK(holds(svg, ">    " + word + "</text>"));
 }
 
-TEST_CASE("burst svg: what was interrupted says so") {
+TEST_CASE("burst svg: an interrupted run is marked as interrupted") {
   auto report = report_of({"rlctl"});
   CHECK(!holds(burst_svg(report), "interrupted"));
   report.interrupted = true;
