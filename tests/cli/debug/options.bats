@@ -99,7 +99,7 @@ refused() {
   local form option
   for form in --redis-cli --print-command; do
     for option in --trace --coverage '--max-steps 5' '--replay two.log'; do
-      # split into words
+      # shellcheck disable=SC2086 # split into words
       refused "$form and ${option% *} exclude each other" gcra k --limit 5/60s $form $option
     done
   done

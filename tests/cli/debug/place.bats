@@ -103,7 +103,7 @@ version() {
 @test "Ctrl-C ends debug and its server by the signal" {
   start_server
   echo "for i = 1, 1e9 do local x = i end" >long.lua
-  # expanded by the inner shell
+  # shellcheck disable=SC2016 # expanded by the inner shell
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 100))' \
     bash -c 'exec rlctl debug long.lua --trace --max-steps 1000000000 >"$TMPDIR/out" 2>/dev/null'
   assert_output 'signal 2'
@@ -256,7 +256,7 @@ version() {
 @test "--attach: Ctrl-C ends the script, not the server" {
   start_server
   echo "while true do redis.call('SET', KEYS[1], 1) end" >loop.lua
-  # expanded by the inner shell
+  # shellcheck disable=SC2016 # expanded by the inner shell
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 1000))' \
     bash -c 'exec rlctl debug loop.lua k --attach -q --trace --max-steps 1000000000 >"$TMPDIR/out"'
   assert_output 'signal 2'
