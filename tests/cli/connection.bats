@@ -128,7 +128,7 @@ redis+cluster://h|redis+cluster://
 TABLE
   local options
   for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do
-    # split into words
+    # shellcheck disable=SC2086 # split into words
     run -2 --separate-stderr rlctl $options check k --limit 9/60s
     assert_equal "$stderr" "rlctl: check: ${options% *}: TLS is not built into this version"
   done
@@ -193,7 +193,7 @@ TABLE
   start_server --requirepass other
   local arguments
   while read -r arguments; do
-    # split into words
+    # shellcheck disable=SC2086 # split into words
     run --separate-stderr rlctl $arguments <<<k
     ((status >= 2)) || fail "status $status of $arguments"
     [[ -n $output$stderr ]] || fail "no output of $arguments"

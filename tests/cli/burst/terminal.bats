@@ -19,7 +19,7 @@ until_on_terminal() {
   take_apart
 }
 take_apart() {
-  # bash has no such pattern
+  # shellcheck disable=SC2001 # bash has no such pattern
   output=$(sed $'s/\e\\[[0-9]*m//g' <<<"$raw")
   mapfile -t lines <<<"$output"
 }

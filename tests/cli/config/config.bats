@@ -252,7 +252,7 @@ TABLE
     (umask 077 && echo "$text" >"$users")
     for command in 'config check' 'config show' 'config show --json' 'config check --json' \
       'check k --limit 5/s --timeout 9ms' 'check --policy p k'; do
-      # split into words
+      # shellcheck disable=SC2086 # split into words
       run rlctl $command
       refute_output --partial geheim
     done
