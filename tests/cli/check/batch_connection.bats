@@ -9,8 +9,8 @@ teardown() {
   stop_servers
 }
 
-# start_batch OPTION…: starts a coprocess; `ask LINE…` sends it lines, `answer` reads one of its results into
-# $answer, and `end_batch` ends its input and sets $status.
+# start_batch OPTION…: starts a coprocess; `ask LINE…` sends it lines, `answer` reads one of its results
+# into $answer, and `end_batch` ends its input and sets $status.
 start_batch() {
   coproc BATCH { exec rlctl check --limit 5/60s --batch "$@" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- 4>&-; }
   process=$BATCH_PID
