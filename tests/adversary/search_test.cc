@@ -303,10 +303,9 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
         "test is given the same key for every schedule");
 }
 
-TEST_CASE(
-    "a result that an empty database does not reproduce is not confirmed, and the trial ends") {
+TEST_CASE("a result that an empty database does not reproduce is not confirmed and not repeated") {
   TestServer server;
-  // Every fourth of all requests, but the count is gone when another client looks.
+  // Allows every fourth of all requests and then deletes the count, so that nobody sees it.
   TestScript script(R"(
 if redis.call('INCR', 'all') < 4 then return 0 end
 redis.call('DEL', 'all')

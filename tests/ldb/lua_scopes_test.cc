@@ -115,7 +115,8 @@ TEST_CASE("a for variable is visible only in the loop body") {
                 "8:", "9:", "10: i@9", "11: i@9", "12:"});
 }
 
-TEST_CASE("a block is not extended if its last statement has no instruction on its line") {
+TEST_CASE(
+    "the end of a block gets no statement if the last one in it has no instruction on its line") {
   const auto ends_of = [](const std::string& last) {
     const auto statements = statements_of("local a\nwhile x do\n" + last + "\nend\n");
     return statements.back().starts_with("4:");
@@ -199,7 +200,7 @@ TEST_CASE("locals are counted as in Lua, including the unnamed ones") {
   CHECK(scopes("do local a, b, c end local d").functions[0].most_locals == 3);
 }
 
-TEST_CASE("only the first token of a line can begin its statement") {
+TEST_CASE("a statement begins its line only if no other token precedes it there") {
   CHECK(statements_of("local a; local b\n"
                       "; local c local d\n"
                       "f [[\n"

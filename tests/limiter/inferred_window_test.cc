@@ -113,7 +113,7 @@ TEST_CASE(
   check_most(wrong, tried, 8);
 }
 
-TEST_CASE("a form whose TTL does not depend on the window, or an expired TTL, yields no window") {
+TEST_CASE("leases and a TTL that is over yield no window, but a foreign sorted set does") {
   const EntryTimes entries{kStart, kStart};
   CHECK_FALSE(infer_window(form_of("concurrency"), entries, kStart, 60s));
   CHECK_FALSE(infer_window(form_of("sliding-window-log"), entries, kStart - 60s, 60s));

@@ -267,7 +267,7 @@ TEST_CASE("without a time, a script decides by the server's clock") {
   }
 }
 
-TEST_CASE("a look runs in a read-only script") {
+TEST_CASE("a look and a denial run under EVAL_RO") {
   TestServer server;
   if (contains(server.call({"EVAL_RO", "return 1", "0"}).text(), "unknown command")) {
     MESSAGE("skipped: this server has no EVAL_RO");

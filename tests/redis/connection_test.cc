@@ -107,7 +107,7 @@ TEST_CASE("a command is written as an array of byte strings") {
         "*2\r\n$3\r\nGET\r\n$5\r\na\0b\r\n\r\n"s);
 }
 
-TEST_CASE("an empty command is refused, and the connection goes on") {
+TEST_CASE("an empty command is refused, and the connection stays usable") {
   Wire wire;
   auto connection = over(wire);
   CHECK(error_of([&] { connection.append({}); }).failure() == Failure::kUsage);
@@ -195,7 +195,7 @@ TEST_CASE("one command may have several replies, as in the script debugger") {
   CHECK(connection.outstanding() == 0);
 }
 
-TEST_CASE("an error reply is returned, not thrown, and the connection goes on") {
+TEST_CASE("an error reply is returned, not thrown, and the connection stays usable") {
   Wire wire;
   auto connection = over(wire);
   wire.to_read = {"-ERR no\r\n", "+PONG\r\n"};

@@ -37,7 +37,7 @@ refused() {
   assert_line '  hint: another --algorithm than token-bucket may take it'
 }
 
-@test "without requests no worst is known" {
+@test "without requests the worst is unknown" {
   run -1 rlctl burst ramp --model --duration 1us -q --assert 'worst<=1'
   assert_line --partial "assertion 'worst<=1' does not hold"
 }

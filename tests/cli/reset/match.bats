@@ -115,7 +115,7 @@ would-remove key=login:cid algorithm=gcra'
   assert_equal "$(hold)" "$before"
 }
 
-@test "without --yes and a terminal nothing is removed, and the number of matches is reported" {
+@test "without --yes and without a terminal nothing is removed, and the number of matches is reported" {
   three
   local before
   before=$(hold)
