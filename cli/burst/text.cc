@@ -444,7 +444,7 @@ void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstRep
   block.row("",
             fmt::format("{} of {} keys {} all of these denials", tried.keys_denied, tried.keys,
                         tried.keys_denied == 1 ? "has" : "have"),
-            "--suggest 1%keys counts keys");
+            "keys are counted by --suggest 1%keys");
 }
 
 /// One line per limiter, for comparison.

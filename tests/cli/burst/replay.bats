@@ -392,7 +392,7 @@ the time 'hello' cannot be read: 'hello'"
   assert_line --regexp '^fixed-window +3 per 10 s +0\.976 % +0\.498 %$'
   assert_line --regexp '^gcra +3 per 10 s +0\.976 % +0\.498 %$'
   assert_line --regexp '^ +1 of 201 keys has all of these denials$'
-  assert_line --regexp '^ +--suggest 1%keys counts keys$'
+  assert_line --regexp '^ +keys are counted by --suggest 1%keys$'
   run -0 rlctl burst --replay many.log --limit 1/10s --algorithm gcra --suggest 1%keys --model
   refute_output --partial 'of these denials'
   refute_line --regexp '^suggested +limit'
