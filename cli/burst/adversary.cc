@@ -42,25 +42,25 @@ using std::chrono::microseconds;
 /// The result of the search against one limiter.
 struct AdversaryRun {
   const traffic::Candidate* candidate = nullptr;  ///< of the plan
-  /// Tells a foreign script the time, and rounds it; null if the script is told it in µs.
+  /// The placeholder that gives a foreign script a rounded time; null if the script gets µs.
   const traffic::Placeholder* told_by = nullptr;
   adversary::SearchResult result = {};
 
-  /// Requests come at multiples of it.
+  /// Request times are multiples of this.
   [[nodiscard]] microseconds tick() const {
     return told_by != nullptr ? told_by->tick : microseconds{1};
   }
 };
 
-/// The results of `rlctl burst adversary`, for every form of output.
+/// The results of `rlctl burst adversary`, for every output format.
 struct AdversaryReport {
   const BurstPlan& plan;
-  microseconds base{0};                 ///< the origin of times: a window begins there
+  microseconds base{0};                 ///< the origin of all times: the start of a window
   std::vector<AdversaryRun> runs = {};  ///< in the order of the candidates
-  bool interrupted = false;             ///< the last search had not ended, or some are missing
+  bool interrupted = false;             ///< the last search is incomplete, or some are missing
 
   [[nodiscard]] const limiter::Limit& limit() const { return plan.limits.front(); }
-  /// The worst of a finding, as a multiple of the limit.
+  /// The units in a finding's worst window, as a multiple of the limit.
   [[nodiscard]] double ratio_of(const Finding& finding) const {
     return static_cast<double>(finding.score.worst) / static_cast<double>(limit().limit);
   }
@@ -68,10 +68,10 @@ struct AdversaryReport {
 
 // --- Text ----------------------------------------------------------------------------------------
 
-/// The most instants that a person reads; --json has all.
+/// The most instants in the text report; --json has all of them.
 constexpr std::size_t kMostRows = 20;
 
-/// To the µs, since a limiter may err by one: 59.999999 s is not 60 s.
+/// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
 std::string exact_text(microseconds span) {
   if (span % std::chrono::minutes{1} == microseconds{0}) return span_text(span);
   const auto count = static_cast<double>(span.count());
@@ -102,11 +102,11 @@ void append_header(TextBlock& block, const AdversaryReport& report) {
   }
   block.row("clock", "virtual time", "latencies not measured");
   if (report.interrupted) {
-    block.row("", block.tone("interrupted: shows what was found by then", Tone::kWarning));
+    block.row("", block.tone("interrupted: shows the findings so far", Tone::kWarning));
   }
 }
 
-/// What was found; the limiter's name stands before it.
+/// The verdict on a finding; the caller prints the title before it.
 std::string verdict(const Finding& finding, const AdversaryReport& report, const Look& look) {
   const auto ratio = report.ratio_of(finding);
   if (finding.score.worst == 0) return toned("allows nothing", Tone::kBad, look.colour);
@@ -116,7 +116,7 @@ std::string verdict(const Finding& finding, const AdversaryReport& report, const
                Tone::kBad, look.colour);
 }
 
-/// A row for each instant: its requests, and how they were answered.
+/// One row per instant: its requests, and how many were allowed and denied.
 void append_schedule(std::string& out, const Finding& finding, const AdversaryReport& report,
                      const Look& look) {
   const auto instants = adversary::instants_of(finding.schedule);
@@ -137,23 +137,23 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
   table.add("denied", std::move(denied));
   table.append(out, look);
   if (instants.size() > kMostRows) {
-    out += fmt::format("  and {} more, which --json has\n", instants.size() - kMostRows);
+    out += fmt::format("  and {} more; --json lists all\n", instants.size() - kMostRows);
   }
 }
 
-/// What the algorithm itself promises, so that keeping to it is not mistaken for a fault.
+/// The bound that the algorithm guarantees, so that reaching it does not look like a fault.
 std::string promise_of(const AdversaryRun& run, const AdversaryReport& report) {
   const auto& algorithm = *run.candidate->algorithm;
   std::string text(algorithm.allows_at_most);
   if (algorithm.has_delay && report.limit().limit % report.plan.request.cost != 0) {
-    // The first unit of a request may be the last that fits.
+    // The last unit that fits may be the first unit of a request.
     const auto whole =
         (report.limit().limit / report.plan.request.cost + 1) * report.plan.request.cost;
     text += fmt::format("; in whole requests of {}: {}", report.plan.request.cost, whole);
   }
   const auto burst = limiter::effective_burst(algorithm, report.limit());
   if (!burst || algorithm.has_delay) return text;
-  // What is refilled in less than a window.
+  // The units refilled in less than one window.
   const auto back = std::min(report.limit().limit, report.limit().window.count()) - 1;
   return text + fmt::format(": {} + {}", *burst, back);
 }
@@ -198,7 +198,7 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
   append_finding(out, toned(escaped_text(name_of(*run.candidate)), Tone::kLabel, look.colour),
                  result.most, report, look);
   if (result.is_unbounded) {
-    append_sentence(out, "at most", "as many as were asked: no bound was found", look);
+    append_sentence(out, "at most", "as many as were sent: no bound was found", look);
   }
   if (algorithm != nullptr) append_sentence(out, "at most", promise_of(run, report), look);
   if (result.most_stepping_back) {
@@ -208,7 +208,7 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
   if (run.told_by == nullptr) return;
   const auto* unit = run.tick() == std::chrono::seconds{1} ? "seconds" : "ms";
   append_sentence(out, "times",
-                  fmt::format("in whole {}, as {{{}}} tells them", unit, run.told_by->name), look);
+                  fmt::format("in whole {}, as {{{}}} gives them", unit, run.told_by->name), look);
 }
 
 // --- JSON ----------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ std::string epoch_text(microseconds at) {
   return text;
 }
 
-/// Each line of the text as a comment.
+/// Turns each line of the text into a comment.
 std::string comment(const std::string& text) {
   std::string out = "# ";
   for (const auto c : text) out += c == '\n' ? "\n# " : std::string(1, c);
@@ -295,8 +295,8 @@ void append_adversary_json(std::string& out, const AdversaryReport& report) {
   out += '\n';
 }
 
-/// The finding that tells most about a run, as a log that can be replayed: `time key cost` on each
-/// line. It begins with the command that replays it.
+/// The telling finding of a run as a log for --replay, with `time key cost` on each line. The log
+/// begins with the command that replays it.
 std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run) {
   const auto& finding = telling_finding(report, run);
   auto log = comment(command_line(report.plan.replay_command)) +
@@ -311,7 +311,7 @@ std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run)
   return log;
 }
 
-/// The finding as if its traffic had been measured: the subject of assertions.
+/// A run's findings in the form of measured traffic, for assertions to check.
 BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
   const auto& finding = run.result.most;
   traffic::Measurement measurement({report.limit()});
@@ -333,13 +333,13 @@ BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
 
 // --- The search ----------------------------------------------------------------------------------
 
-/// Searches begin in a future year, so that keys which a script lets expire at an instant of the
-/// schedule live as long as the search.
+/// Searches use times in a future year, so that a key that a script expires at a time of the
+/// schedule outlives the search.
 constexpr microseconds kYearToCome{
     std::chrono::sys_days{std::chrono::year{2050} / 1 / 1}.time_since_epoch()};
 
-/// The placeholder that tells a script the time, and rounds it. Null if the script is told the time
-/// in µs, or if a window is shorter than what it rounds to.
+/// The placeholder that gives a script a rounded time. Null if the script gets the time in µs, or
+/// if the window is shorter than the rounding unit.
 const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate) {
   if (!candidate.foreign) return nullptr;
   const auto* told = coarsest_time(*candidate.foreign);
@@ -356,7 +356,7 @@ microseconds base_for(const BurstPlan& plan) {
   return microseconds{(kYearToCome.count() + step - 1) / step * step};
 }
 
-/// The searches of a report's plan.
+/// Runs the searches of a report's plan.
 class AdversarySession {
  public:
   AdversarySession(AdversaryReport& report, Invocation& invocation, bool shows_progress)
@@ -425,18 +425,17 @@ class AdversarySession {
   const BurstPlan& plan_;
   Invocation& invocation_;
   Progress progress_;
-  std::unique_ptr<BurstServer> server_;  ///< null if the models decide
+  std::unique_ptr<BurstServer> server_;  ///< null with --model
 };
 
 Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocation& invocation) {
   if (options.write && plan.candidates.size() > 1) {
-    throw UsageError(fmt::format("--write takes what is found against one limiter, not against {}",
-                                 plan.candidates.size()),
-                     "name one by --algorithm");
+    throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
+                     "name one with --algorithm");
   }
   if (options.write == "-" && invocation.json) {
     throw UsageError("standard output is asked for more than once",
-                     "give --json, or --write another file");
+                     "use --json, or --write to another file");
   }
   return {"--write", options.write, invocation.out};
 }
@@ -451,7 +450,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
   try {
     AdversarySession(report, invocation, shows_progress).run();
   } catch (const std::exception&) {
-    // After Ctrl-C an error may come from ending the search.
+    // After Ctrl-C, stopping the search may have caused the error.
     if (invocation.interrupt.signal() == 0) throw;
     report.interrupted = true;
   }
@@ -468,7 +467,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
     }
     out.flush();
   }
-  // After Ctrl-C nothing more is judged: the process ends by the signal.
+  // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
   std::vector<BurstRun> runs;
   for (const auto& run : report.runs) runs.push_back(as_burst_run(report, run));

@@ -9,8 +9,8 @@
 
 namespace rlctl::cli {
 
-/// `rlctl burst adversary`: searches against each of the plan's limiters, one after the other, and
-/// removes the keys. After Ctrl-C the report covers what was found until then.
+/// `rlctl burst adversary`: searches against each of the plan's limiters in turn, and removes their
+/// keys. After Ctrl-C the report covers the findings so far.
 [[nodiscard]] ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
                                        const std::vector<Assertion>& assertions,
                                        Invocation& invocation);

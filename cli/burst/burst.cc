@@ -38,7 +38,7 @@
 namespace rlctl::cli {
 namespace {
 
-/// Called for each decision, with the name of the run and of the key.
+/// Called for each decision, with the names of the run and of the key.
 using OnBurstDecision = std::function<void(std::string_view run, std::string_view key,
                                            const traffic::Arrival&, const limiter::Decision&)>;
 
@@ -60,7 +60,7 @@ void require_costs(const BurstPlan& plan, const replay::Recording& recording) {
       }
     } catch (const UsageError& error) {
       throw UsageError(std::string("--replay: ") + error.what(),
-                       "--cost-field '' takes every request as 1");
+                       "--cost-field '' counts every request as 1");
     }
   }
 }
@@ -75,7 +75,7 @@ BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::T
   return run;
 }
 
-/// The requests of one run, and the origin of its times: BurstRun::begin.
+/// The requests of one run, and the origin of its times (BurstRun::begin).
 struct RunTraffic {
   std::unique_ptr<traffic::Traffic> traffic = {};
   std::chrono::microseconds begin{0};
@@ -86,18 +86,18 @@ RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recor
   return {.traffic = traffic::make_traffic(*plan.pattern, plan.request)};
 }
 
-/// The time to the server and back; a user who may not PING gets an answer too.
+/// The time to the server and back. A user who may not PING gets an error, which takes as long.
 std::chrono::microseconds round_trip_of(redis::Connection& connection) {
   const auto asked = std::chrono::steady_clock::now();
   static_cast<void>(connection.call({"PING"}));
   return std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - asked);
 }
 
-/// Traffic that begins as soon as the connections and the script will be ready.
+/// Traffic that begins as soon as the connections and the script are ready.
 RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recording,
                         std::chrono::microseconds round_trip) {
   constexpr std::chrono::microseconds kReady{50'000}, kForEachClient{200};
-  constexpr int kRoundTrips = 6;  // twice as many as a run begins with
+  constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
   const auto clients = static_cast<std::int64_t>(plan.real->clients);
   const auto start = system_time() + kReady + kForEachClient * clients + kRoundTrips * round_trip;
   if (recording) {
@@ -119,9 +119,9 @@ std::string_view advice_of(const BurstPlan& plan) {
   return plan.pattern->rate.empty() ? "fewer --requests" : "a lower --rate";
 }
 
-/// Leads the traffic of a report's plan through each of its limiters, one after the other, and adds
-/// the runs to the report. The keys are removed after each run, even if it ends by an error or by
-/// Ctrl-C; after Ctrl-C the report covers what was done until then.
+/// Sends the traffic of a report's plan through each of its limiters in turn, and adds the runs to
+/// the report. Removes the keys after each run, even if an error or Ctrl-C ends it; after Ctrl-C
+/// the report covers the decisions so far.
 class Session {
  public:
   Session(BurstReport& report, Invocation& invocation, bool shows_progress,
@@ -141,8 +141,7 @@ class Session {
       const auto& run = report_.runs.back();
       report_.interrupted = run.outcome.interrupted;
       if (const auto why = why_invalid(run)) {
-        warn(fmt::format("warning: {}; use {}, or a machine with nothing else to do", *why,
-                         advice_of(plan_)),
+        warn(fmt::format("warning: {}; use {}, or an idle machine", *why, advice_of(plan_)),
              invocation_.command);
       }
       if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
@@ -210,7 +209,7 @@ class Session {
     return result;
   }
 
-  /// Ctrl-C ends the suggestions; the runs remain.
+  /// Ctrl-C stops the suggestions; the report keeps the runs.
   void suggest() {
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
       auto& run = report_.runs[i];
@@ -226,16 +225,16 @@ class Session {
 
   BurstReport& report_;
   const BurstPlan& plan_;
-  const replay::Recording* recording_;  ///< null if the traffic is a pattern's
+  const replay::Recording* recording_;  ///< null if a pattern makes the traffic
   Invocation& invocation_;
   BurstProgress progress_;
   const OnBurstDecision& on_decision_;
   std::unique_ptr<BurstServer> server_;
 };
 
-/// Reads the plan's log, and warns of lines that cannot be read; null if the plan has no log.
-/// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not take a
-/// request of such a cost.
+/// Reads the plan's log, and warns about lines that it cannot read; null if the plan has no log.
+/// Throws what replay::Recording throws, and UsageError if a limiter of the plan does not accept
+/// the highest cost in the log.
 std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
                                                         const Invocation& invocation,
                                                         bool shows_progress) {
@@ -253,10 +252,10 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
 
 // --- The report and the command ------------------------------------------------------------------
 
-/// Decisions are written in pieces of about this many bytes.
+/// Decisions are written in chunks of about this many bytes.
 constexpr std::size_t kPiece = 64 * 1024;
 
-/// Writes one report in every form that was asked for.
+/// Writes one report in every requested format.
 class Reporting {
  public:
   Reporting(const BurstOptions& options, Invocation& invocation)
@@ -268,13 +267,13 @@ class Reporting {
     const int on_stdout = svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout();
     if (on_stdout + invocation.json > 1) {
       throw UsageError("standard output is asked for more than once",
-                       "of --json and --svg, --csv or --jsonl with - give one");
+                       "use only one of --json, --svg -, --csv - and --jsonl -");
     }
-    // Standard output then takes that form alone.
+    // Then nothing else goes to standard output.
     if (on_stdout > 0) quiet_ = true;
   }
 
-  /// For a Session; empty if no decisions are wanted.
+  /// The callback for a Session; empty without --jsonl.
   OnBurstDecision on_decision() {
     if (!jsonl_.is_wanted()) return {};
     return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
@@ -284,8 +283,8 @@ class Reporting {
     };
   }
 
-  /// Writes everything; of an interrupted report only the text or the JSON, since the files could
-  /// not say that it was interrupted.
+  /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
+  /// formats cannot state that it was interrupted.
   void finish(const BurstReport& report) {
     write_decisions(0);
     if (!report.interrupted) {
@@ -320,7 +319,7 @@ class Reporting {
   std::string decisions_;
 };
 
-/// The measures of a run in which the sender fell behind are not reliable, so no assertion holds.
+/// If the sender fell behind in a run, its measures are not reliable, so no assertion holds.
 std::vector<std::string> failures(const std::vector<Assertion>& assertions,
                                   const BurstReport& report) {
   auto all = failures_of(assertions, report.runs);
@@ -332,7 +331,7 @@ std::vector<std::string> failures(const std::vector<Assertion>& assertions,
   return all;
 }
 
-/// Runs the plan and writes the report; after an error or Ctrl-C, of the finished runs.
+/// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
 BurstReport run_and_report(BurstPlan plan, const BurstOptions& options, Invocation& invocation) {
   Reporting reporting(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
@@ -342,8 +341,8 @@ BurstReport run_and_report(BurstPlan plan, const BurstOptions& options, Invocati
     const auto on_decision = reporting.on_decision();
     Session(report, invocation, shows_progress, on_decision).run();
   } catch (const std::exception&) {
-    // After Ctrl-C an error may come from ending the run; before, it must not lose the finished
-    // runs.
+    // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
+    // finished runs.
     report.failed = invocation.interrupt.signal() == 0;
     if (report.failed && report.runs.empty()) throw;
     report.interrupted = true;
@@ -364,7 +363,7 @@ ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation
   }
   if (plan.adversary_budget) return run_adversary(plan, options, assertions, invocation);
   const auto report = run_and_report(std::move(plan), options, invocation);
-  // After Ctrl-C nothing more is judged: the process ends by the signal.
+  // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
   return tell_failures(failures(assertions, report), invocation);
 }

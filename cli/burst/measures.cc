@@ -53,7 +53,7 @@ enum Outputs : unsigned {
   kInAll = 7
 };
 
-/// One number of a run.
+/// One number that describes a run.
 struct Measure {
   std::string_view name;
   unsigned outputs = kInAll;
@@ -61,8 +61,8 @@ struct Measure {
   Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
 };
 
-/// Measures that belong together: in JSON an object of this name, in CSV and assertions a prefix.
-/// Without a name, neither.
+/// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
+/// without a name there is neither.
 struct MeasureGroup {
   std::string_view name;
   std::span<const Measure> measures;
@@ -77,13 +77,13 @@ double as_double(std::int64_t number) {
   return static_cast<double>(number);
 }
 
-/// The value at the end of these members: of<&Measured::worst, &Worst::ratio>.
+/// The value that these members lead to: of<&Measured::worst, &Worst::ratio>.
 template <auto... members>
 Value of(const BurstRun& run) {
   return value_of((measured(run).*....*members));
 }
 
-/// A member of the worst minute, and of the timing, which a run may lack.
+/// A member of the worst minute or of the timing; unknown if the run has none.
 template <auto member>
 Value of_minute(const BurstRun& run) {
   const auto& minute = measured(run).worst_minute;
@@ -148,12 +148,12 @@ constexpr Measure kMemoryMeasures[] = {
      [](const BurstRun& run) { return value_of(run.outcome.bytes_per_key); }},
 };
 
-/// With three decimals; further ones are noise.
+/// Rounds to three decimals; further ones are noise.
 Value thousandths(double number) {
   return std::round(number * 1e3) / 1e3;
 }
 
-/// A rate of 0 was not measured.
+/// A rate of 0 means that it was not measured.
 Value rate_value(double per_second) {
   return per_second > 0 ? thousandths(per_second) : Value();
 }
@@ -188,11 +188,11 @@ struct TimedSpan {
 constexpr TimedSpan kTimedSpans[] = {
     {"service", &Timing::service}, {"response", &Timing::response}, {"lag", &Timing::lag}};
 
-/// A number about some times.
+/// A statistic of a run's times.
 struct TimeStatistic {
   std::string_view name;
   bool is_asserted = true;
-  std::int64_t needs = 1;  ///< times
+  std::int64_t needs = 1;  ///< the fewest times
   std::function<double(const Histogram&)> ns;
 
   /// In µs, with three decimals at most; none if there are too few times.
@@ -220,14 +220,14 @@ const std::vector<TimeStatistic>& time_statistics() {
   return kAll;
 }
 
-/// Null if there are no such times: in a closed loop nothing is due.
+/// Null if the run has no such times: in a closed loop requests have no due time.
 const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSpan& span) {
   if (!timing) return nullptr;
   const bool needs_schedule = span.times != &Timing::service;
   return needs_schedule && timing->response.count() == 0 ? nullptr : &((*timing).*span.times);
 }
 
-/// Nothing in a log is random.
+/// None for a log, which uses no random numbers.
 std::optional<std::uint64_t> seed_of(const BurstReport& report) {
   return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
 }
@@ -373,7 +373,7 @@ class CsvLine {
  public:
   explicit CsvLine(std::string& out) : out_(out) {}
 
-  /// Quoted only if necessary.
+  /// Quotes the text only if necessary.
   void add(std::string_view text) {
     if (!is_first_) out_ += ',';
     is_first_ = false;
@@ -419,7 +419,7 @@ void add_values(CsvLine& line, const MeasureGroup& group, const BurstRun& run) {
   }
 }
 
-/// In the order of the columns: the groups before those of the clock, and after them.
+/// The groups before the columns of the clock, in column order.
 constexpr std::array kBeforeClock{&kCountGroup, &kWorstGroup, &kDenialGroup, &kRetryGroup,
                                   &kMemoryGroup};
 
@@ -465,7 +465,7 @@ void add_asserted(std::vector<BurstMeasure>& all, const MeasureGroup& group) {
   }
 }
 
-/// `times` gives the Histogram of a Timing.
+/// `times` selects the Histogram of a Timing.
 template <typename Times>
 void add_asserted_times(std::vector<BurstMeasure>& all, Times times, std::string_view prefix) {
   for (const auto& statistic : time_statistics()) {
@@ -490,7 +490,7 @@ bool holds(double left, double right) {
   return Compare{}(left, right);
 }
 
-// The longer signs first: "<" is the beginning of "<=".
+// Longer signs first: "<" is a prefix of "<=".
 constexpr std::array kComparisons{
     Comparison{"<=", holds<std::less_equal<>>}, Comparison{">=", holds<std::greater_equal<>>},
     Comparison{"==", holds<std::equal_to<>>},   Comparison{"!=", holds<std::not_equal_to<>>},
@@ -529,7 +529,7 @@ double parse_value(std::string_view number, const std::string& text) {
                    std::string(kAssertExample));
 }
 
-/// What a failure says after the name of a run.
+/// The part of a failure message after the name of a run.
 std::string value_text(const BurstMeasure& measure, const BurstRun& run,
                        std::optional<double> value) {
   if (value) return fmt::format(" has {}", *value);
@@ -540,8 +540,8 @@ std::string value_text(const BurstMeasure& measure, const BurstRun& run,
   return " has no value";
 }
 
-/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds. An unknown value
-/// does not hold, and without runs every value is unknown.
+/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds. An assertion about
+/// an unknown value does not hold; without runs every value is unknown.
 std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
   std::string values;
   for (const auto& run : runs) {
@@ -602,7 +602,7 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
 
 void append_decision_json(std::string& out, std::string_view run, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  // A foreign script need not tell these two.
+  // A foreign script may not report these two.
   const bool has_remaining = decision.remaining != limiter::kNotTold;
   const bool has_retry_after = has_remaining || decision.retry_after != limiter::kNever;
   JsonWriter json(out);

@@ -27,7 +27,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   constexpr std::string_view kTable = "the report is a small table; --json has all of it";
   constexpr std::string_view kNoServer = "the models use no server";
   constexpr std::string_view kSearch = "rlctl burst adversary searches";
-  // With --replay an operand is a file.
+  // With --replay, operands are files.
   const auto not_for_search = [](Options::Row& row, std::string_view why) {
     row.excludes(kAdversary, why).unless("--replay");
   };

@@ -10,10 +10,10 @@
 
 namespace rlctl::cli {
 
-/// The arguments of `rlctl burst`, as they were typed.
+/// The arguments of `rlctl burst`, as typed.
 struct BurstOptions {
   std::vector<std::string> limits = {}, algorithms = {}, assertions = {};
-  std::vector<std::string> keys = {};  ///< a number counts keys; anything else is a script's key
+  std::vector<std::string> keys = {};  ///< the number of keys, or key templates for the script
   ScriptOptions script = {};           ///< without its keys
   ReplayArguments replay = {};
   std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;

@@ -24,7 +24,7 @@ namespace {
 using limiter::Algorithm;
 
 constexpr std::string_view kDefaultLimit = "1000/60s";
-/// Of a search: its schedules are read at a glance, and small limits have the same flaws.
+/// For a search: its schedules are short enough to read, and small limits have the same flaws.
 constexpr std::string_view kSearchLimit = "5/60s";
 constexpr std::string_view kDefaultAlgorithms = "fixed-window,sliding-window-log";
 constexpr std::string_view kAll = "all";
@@ -61,7 +61,7 @@ ScriptOptions script_options(const BurstOptions& options) {
 // --- The clock -----------------------------------------------------------------------------------
 
 constexpr std::string_view kVirtual = "virtual", kReal = "real";
-constexpr std::string_view kMaxRate = "max";  // of --rate: a closed loop
+constexpr std::string_view kMaxRate = "max";  // --rate max: a closed loop
 constexpr std::int64_t kMostClients = 10'000;
 /// As in redis-benchmark.
 constexpr std::size_t kClientsOfClosedLoop = 50;
@@ -75,7 +75,7 @@ bool wants_real(const BurstOptions& options) {
     throw UsageError("--clock must be virtual or real, not " + in_quotes(*options.clock));
   }
   if (!closed_loop) return false;
-  throw UsageError("--rate max requires --clock real: only a server sets that pace",
+  throw UsageError("--rate max requires --clock real: the server sets the pace",
                    "use --clock real, or a rate like 400/s");
 }
 
@@ -103,7 +103,7 @@ std::optional<RealClock> parse_clock(const BurstOptions& options) {
 
 // --- A search ------------------------------------------------------------------------------------
 
-/// Throws UsageError if --replay is given and there is no file of this name: the search is meant.
+/// Throws UsageError for adversary with --replay, unless a file has that name.
 bool asks_adversary(const BurstOptions& options, const std::vector<std::string>& operands) {
   if (!options.replay.given()) return operands.size() == 1 && operands[0] == kAdversary;
   const bool is_named = std::find(operands.begin(), operands.end(), kAdversary) != operands.end();
@@ -129,7 +129,7 @@ std::int64_t parse_budget(const BurstOptions& options) {
 
 // --- The traffic and the limiters ----------------------------------------------------------------
 
-/// What an operand that is not a pattern probably meant; empty if unknown.
+/// A hint for an operand that is not a pattern; empty if its meaning is unknown.
 std::string hint_for(const std::string& operand) {
   if (operand.ends_with(".lua")) return "run a script with --script " + operand;
   if (operand.find('{') == operand.npos) return {};
@@ -178,7 +178,7 @@ std::vector<std::string> split(const std::string& list) {
   return parts;
 }
 
-/// Each once, in the order in which they are named first.
+/// Without duplicates, in the order of first mention.
 std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& lists) {
   std::vector<const Algorithm*> chosen;
   const auto add = [&chosen](const Algorithm& algorithm) {
@@ -200,17 +200,17 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
   return chosen;
 }
 
-/// The error names the limit and the algorithm, of which there may be several.
+/// The error names the limit and the algorithm, since there may be several of each.
 void require_taken(const Algorithm& algorithm, const limiter::Limit& limit, std::int64_t cost) {
   try {
     limiter::require_usable(algorithm, limit, cost);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
-                     fmt::format("another --algorithm than {} may take it", algorithm.name));
+                     fmt::format("an --algorithm other than {} may accept it", algorithm.name));
   }
 }
 
-/// Each algorithm with the limits as it takes them: algorithms without a burst get none.
+/// Each algorithm with its limits: without a burst if only other candidates take one.
 std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorithm*>& algorithms,
                                                 const std::vector<limiter::Limit>& limits,
                                                 std::int64_t cost, bool burst_is_for_others) {
@@ -231,8 +231,8 @@ std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorith
 
 void require_told_time(const traffic::ForeignLimiter& script, bool searches) {
   constexpr std::string_view kTell =
-      "tell it the time in --args or --keys: {now_us}, {now_ms}, {now_s}, {now} or {window_index}; "
-      "as one more argument, which it ignores, where it lives by its TTLs";
+      "pass it the time in --args or --keys: {now_us}, {now_ms}, {now_s}, {now} or {window_index}; "
+      "if it decides by its TTLs, as an extra argument, which it ignores";
   try {
     require_virtual_clock(script);
   } catch (const UsageError& error) {
@@ -263,7 +263,7 @@ double parse_skew(const std::string& text) {
       fmt::format("--key-skew must be a number from 0 to {}, not {}", kMostSkew, in_quotes(text)));
 }
 
-/// Requests a second, written as a limit is: 400/s, 24k/min.
+/// Requests per second, written like a limit: 400/s, 24k/min.
 double parse_rate(const std::string& text) {
   try {
     const auto rate = limiter::parse_limit(text);
@@ -273,7 +273,7 @@ double parse_rate(const std::string& text) {
   }
 }
 
-/// The times and the number of requests; in a closed loop the duration is in RealClock.
+/// Sets the times and the number of requests; in a closed loop the duration is in RealClock.
 void set_schedule(traffic::PatternRequest& request, const BurstOptions& options,
                   const std::optional<RealClock>& clock) {
   if (options.requests) {
@@ -318,7 +318,7 @@ std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
   return share;
 }
 
-/// The traffic is a log, a pattern, or what a search finds.
+/// Sets the traffic: a log, a pattern or a search.
 void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
   plan.replay = parse_replay(options.replay, invocation.operands);
   if (plan.replay) {
@@ -338,8 +338,8 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation&
   plan.suggest = parse_suggest(options, plan);
 }
 
-/// Throws UsageError, before anything is started, if the pattern refuses the request or makes fewer
-/// requests than were asked for.
+/// Throws UsageError, before anything starts, if the pattern rejects the request or makes fewer
+/// requests than --requests asks for.
 void require_traffic(const BurstPlan& plan) {
   const auto traffic = traffic::make_traffic(*plan.pattern, plan.request);
   const auto& requests = plan.request.requests;
@@ -360,7 +360,7 @@ bool has_all_algorithms(const BurstPlan& plan) {
   return names == limiter::list_names(limiter::counts_requests);
 }
 
-/// The names, separated by commas, in lists that fit on a line of a narrow terminal.
+/// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
 std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
@@ -379,7 +379,7 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
 
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 
-/// The limiters that decide, and their limits.
+/// The options for the limiters and their limits.
 Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options) {
   Resolved values{{"--algorithm", algorithm_lists(plan)}};
   for (const auto& limit : plan.limits) {
@@ -393,7 +393,7 @@ Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options) {
   return values;
 }
 
-/// Every option that decides the result. A server is among them only under the real clock, without
+/// Every option that affects the result. The server is included only under the real clock, without
 /// its password: under the virtual clock all servers give the same result.
 std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
                                        const Invocation& invocation) {
@@ -423,7 +423,7 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
   return words;
 }
 
-/// The schedule of a search, from the file that --write names, against the same limiters.
+/// The command that replays a search's schedule, from the --write file, against the same limiters.
 std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions& options,
                                       const Invocation& invocation) {
   const bool is_file = options.write && options.write != "-";

@@ -20,34 +20,34 @@ namespace rlctl::cli {
 
 /// How traffic is sent under the real clock: on a schedule, or without one in a closed loop.
 struct RealClock {
-  std::size_t clients = 1;  ///< connections, on which requests take turns
-  /// In a closed loop: the number of requests in flight on each connection at any time.
+  std::size_t clients = 1;  ///< connections; requests use them in turn
+  /// In a closed loop: the requests in flight per connection.
   std::optional<std::size_t> pipeline = {};
-  /// In a closed loop: how long, unless the traffic ends earlier.
+  /// In a closed loop: the duration, unless the traffic ends earlier.
   std::optional<std::chrono::microseconds> duration = {};
 
   [[nodiscard]] bool is_closed_loop() const noexcept { return pipeline.has_value(); }
 };
 
-/// What `rlctl burst` is to do.
+/// What `rlctl burst` will do.
 struct BurstPlan {
   const traffic::Pattern* pattern = nullptr;         ///< null: a log or a search
   traffic::PatternRequest request = {};              ///< of the pattern
   std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
   std::optional<traffic::DeniedShare> suggest =
       {};                                   ///< find the limit that denies at most this share
-  std::vector<limiter::Limit> limits = {};  ///< with the burst that was asked for
-  std::vector<traffic::Candidate> candidates = {};  ///< each with the limits as it takes them
-  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first candidate; or none
+  std::vector<limiter::Limit> limits = {};  ///< with the requested burst
+  std::vector<traffic::Candidate> candidates = {};             ///< each with its own limits
+  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first candidate, if any
   std::optional<RealClock> real = {};                          ///< none: the virtual clock
-  std::vector<std::string> command = {};                       ///< that repeats this plan
-  std::vector<std::string> replay_command = {};                ///< that replays a search's schedule
+  std::vector<std::string> command = {};                       ///< repeats this plan
+  std::vector<std::string> replay_command = {};                ///< replays a search's schedule
   std::optional<std::int64_t> adversary_budget = {};           ///< a search with this many requests
-  bool model = false;                                          ///< without a server
+  bool model = false;  ///< the models decide, without a server
 };
 
-/// What the options mean together with the operands. Throws UsageError if it cannot be run, so that
-/// nothing is started.
+/// The plan for these options and operands. Throws UsageError if it cannot run, before anything
+/// starts.
 [[nodiscard]] BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation);
 
 }  // namespace rlctl::cli

@@ -19,14 +19,14 @@ using Bins = std::vector<traffic::Timeline::Bin>;
 
 constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
 constexpr std::string_view kLimit = " limit";
-/// A wider picture would show no more.
+/// A wider plot would not show more.
 constexpr std::size_t kMostColumns = 200;
 constexpr std::size_t kFewestColumns = 10;
-/// Rows of a chart up to the limit (fewer if there are many runs), and at most above it.
+/// Rows of a chart up to the limit (fewer with many runs), and the most rows above it.
 constexpr int kRows = 2, kRowsOfMany = 1, kMostRowsAbove = 12;
 constexpr std::size_t kMany = 3;
 
-/// Filled eighths of a row that reaches from `bottom` to `top`; anything above `bottom` shows.
+/// Filled eighths of a row from `bottom` to `top`; at least one for a value above `bottom`.
 std::size_t level_in(double value, double bottom, double top) {
   const auto share = (value - bottom) / (top - bottom);
   return static_cast<std::size_t>(
@@ -47,7 +47,7 @@ class Plot {
   }
 
  private:
-  /// By how much a limit was exceeded; also the key, if there are several and the line has room.
+  /// How far the limit was exceeded, and for which key if there are several and the line has room.
   [[nodiscard]] std::string broken_text(const BurstRun& run) const {
     const auto& worst = run.outcome.measured.worst;
     const auto text = [&](std::string_view of_key) {
@@ -71,7 +71,7 @@ class Plot {
     append_counts(columns_of(run, axis_));
   }
 
-  /// What was allowed within the last window; a row is a fixed part of the limit high.
+  /// The units allowed within the last window; each row is a fixed part of the limit.
   void append_chart(const std::vector<std::int64_t>& within) {
     if (within.empty()) return;
     const auto limit = static_cast<double>(scale_.limit);
@@ -81,7 +81,7 @@ class Plot {
         std::clamp(static_cast<int>(std::ceil((most - limit) / height)), 0, kMostRowsAbove);
     for (int row = above; row > 0; --row) {
       const auto bottom = limit + (row - 1) * height;
-      // The highest row holds the rest, however much a limiter allows.
+      // The top row covers the rest, however much a limiter allows.
       const auto top = row == kMostRowsAbove ? std::max(most, bottom + height) : bottom + height;
       append_chart_row(within, bottom, top, row == above ? fmt::format("{:.0f}", top) : "",
                        Tone::kBad);
@@ -175,7 +175,7 @@ class Plot {
   BurstScale scale_;
   std::size_t gutter_ = kAllowed.size();
   TimeAxis axis_;
-  std::int64_t highest_ = 1;  ///< requests in a column, at most
+  std::int64_t highest_ = 1;  ///< the most requests in a column
   int rows_ = kRows;
 };
 

@@ -38,7 +38,7 @@ std::string fitting(std::vector<Part> parts, std::size_t columns) {
   return joined(parts);
 }
 
-/// How long the run will take in all: as planned, or estimated from the share of requests sent.
+/// The duration of the whole run: as planned, or estimated from the share of requests sent.
 double seconds_in_all(const RunInProgress& run, const RealProgress& progress) {
   if (run.seconds) return std::max(*run.seconds, progress.seconds);
   if (progress.sent == 0) return progress.seconds;
@@ -111,7 +111,7 @@ void BurstProgress::update(std::size_t number, std::string_view name, std::int64
                           .seconds = planned_seconds(plan_, recording_),
                           .requests = std::max<std::int64_t>(size, 1),
                           .is_closed_loop = plan_.real->is_closed_loop()};
-  // The last column stays free, see Progress.
+  // Leave the last column free; see Progress.
   progress_.update(real_progress_text(run, progress, terminal_width(STDERR_FILENO) - 1));
 }
 

@@ -22,8 +22,8 @@ struct RunInProgress {
   bool is_closed_loop = false;
 };
 
-/// The progress of a run under the real clock, in at most this many columns; drops the least
-/// important parts first.
+/// The progress of a run under the real clock, as a line of at most `columns` columns; drops the
+/// least important parts first.
 [[nodiscard]] std::string real_progress_text(const RunInProgress& run,
                                              const traffic::RealProgress& progress,
                                              std::size_t columns);
@@ -40,9 +40,9 @@ class BurstProgress {
   /// Run `number` under the real clock.
   void update(std::size_t number, std::string_view name, std::int64_t size,
               const traffic::RealProgress& progress);
-  /// A suggestion for run `number`: the share of the work that is done, and the limit being tried.
+  /// A suggestion for run `number`: the share of the work done, and the limit being tried.
   void suggest(std::size_t number, std::string_view name, double share, std::int64_t limit);
-  /// Before anything else is written to stderr.
+  /// Call this before writing anything else to stderr.
   void clear() noexcept { progress_.clear(); }
 
  private:

@@ -16,10 +16,10 @@ using traffic::Histogram;
 using traffic::Timing;
 
 constexpr int kMostDecimals = 9;
-/// Bins are too coarse for a window that has fewer than this many.
+/// Bins are too coarse if a window has fewer than this many.
 constexpr std::int64_t kBinsOfWindow = 8;
 
-/// "p99 1.2 ms", or the longest time if there are too few.
+/// "p99 1.2 ms", or "at most" the longest time if there are too few times.
 std::string tail_text(const Histogram& histogram) {
   const auto p99 = histogram.percentile(kP99);
   return (p99 ? "p99 " : "at most ") + latency_text(p99.value_or(histogram.max()));
@@ -103,12 +103,12 @@ std::string rate_text(double per_second) {
 }
 
 std::optional<std::string> why_overloaded(const BurstRun& run) {
-  constexpr double kLongEnough = 1;  // seconds: the time of the last answers hardly counts
+  constexpr double kLongEnough = 1;  // seconds: the wait for the last answers hardly matters
   const auto& timing = run.outcome.timing;
   if (!timing || timing->seconds < kLongEnough) return std::nullopt;
   if (timing->achieved_per_second >= Timing::kKeptUp * timing->sent_per_second) return std::nullopt;
   return fmt::format(
-      "{}: the server answered {} of {}, so that times grow with the traffic's length", run.name,
+      "{}: the server answered {} of {}, so times grow with the length of the traffic", run.name,
       rate_text(timing->achieved_per_second), rate_text(timing->sent_per_second));
 }
 
@@ -177,8 +177,8 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
   const auto& bins = timeline.bins();
   if (window / timeline.width() < kBinsOfWindow) return {};
   constexpr std::int64_t kNone = -1;
-  std::vector<std::int64_t> columns(axis.columns, kNone);  // the most in each
-  std::vector<std::int64_t> left(axis.columns, kNone);     // at its end
+  std::vector<std::int64_t> columns(axis.columns, kNone);  // the largest sum in each
+  std::vector<std::int64_t> left(axis.columns, kNone);     // the sum at its end
   std::int64_t sum = 0;
   const auto show = [&](std::size_t bin) {
     const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(bin);
@@ -198,12 +198,12 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
     if (i >= in_window) sum -= bins[i - in_window].allowed;
     if (!show(i)) break;
   }
-  // The last units leave the window, too; until then nothing changes.
+  // Units leave the window after the last bin, too; the sum changes only then.
   for (auto i = std::max(in_window, bins.size()); i - in_window < bins.size(); ++i) {
     sum -= bins[i - in_window].allowed;
     if (!show(i)) break;
   }
-  // A column without a bin of its own shows the sum before it.
+  // A column without a bin shows the sum before it.
   std::int64_t before = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if (columns[i] == kNone) columns[i] = before;

@@ -18,21 +18,21 @@
 
 namespace rlctl::cli {
 
-/// What a search has found besides the traffic under which the most is allowed.
+/// What a search found besides the schedule under which a limiter allows the most.
 struct SearchFindings {
   double most_stepping_back = 0;    ///< as a multiple of the limit
   std::int64_t wrongly_denied = 0;  ///< requests
 };
 
 /// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
-/// Names are data, and must be escaped when they are shown.
+/// Names are data: escape them before printing.
 struct BurstRun {
   std::string name = {};  ///< the limiter's
   traffic::Outcome outcome = {};
-  std::optional<SearchFindings> search = {};  ///< if the traffic is what a search has found
-  /// The origin of its times. Under the real clock the runs follow each other, so each has its own:
-  /// the beginning of its traffic, or of the window before the edge that the traffic surrounds.
-  /// With a log, the time of the first request. Otherwise 0: all runs have the same times.
+  std::optional<SearchFindings> search = {};  ///< if a search found the traffic
+  /// The origin of the run's times. Under the real clock each run has its own: the beginning of its
+  /// traffic, or of the window before the edge that its pattern surrounds. With a log, the time of
+  /// the first request. Otherwise 0: all runs have the same times.
   std::chrono::microseconds begin{0};
   std::string worst_key = {};  ///< empty if nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
@@ -40,18 +40,18 @@ struct BurstRun {
   std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
 };
 
-/// The results of `rlctl burst`, for every form of output.
+/// The results of `rlctl burst`, for every output format.
 struct BurstReport {
   BurstPlan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
   std::vector<BurstRun> runs = {};                          ///< in the order of the candidates
   /// The last run covers only the beginning of the traffic, or some runs are missing.
   bool interrupted = false;
-  bool failed = false;  ///< an error interrupted the report, not Ctrl-C
+  bool failed = false;  ///< an error, not Ctrl-C, interrupted the report
 };
 
-/// A command as lines to be pasted together, of at most `columns` if possible. An option stays on
-/// one line with its value.
+/// A command as lines to paste at once, of at most `columns` if possible. An option and its value
+/// stay on one line if they fit.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
 /// "boundary", or "replay" for a log.
@@ -62,30 +62,30 @@ struct BurstReport {
 [[nodiscard]] std::string clock_text(const RealClock& clock);
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
-/// "2.00"; with more digits if rounding to two would give 1 and the ratio is not 1.
+/// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
 [[nodiscard]] std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
 [[nodiscard]] std::string rate_text(double per_second);
 
 // --- Times of a run under the real clock ---------------------------------------------------------
 
-/// A percentile that is reported; the list is fixed, so that reports can be compared.
+/// A reported percentile; the list is fixed, so that reports are comparable.
 struct Percentile {
   std::string_view name;   ///< in JSON, CSV and assertions
   std::string_view title;  ///< in text
   double percent;
 
-  /// The fewest durations that have it: see Histogram::percentile().
+  /// The fewest durations that yield it: see Histogram::percentile().
   [[nodiscard]] std::int64_t needs() const noexcept;
 };
 inline constexpr std::array kPercentiles{
     Percentile{"p50", "p50", 50}, Percentile{"p75", "p75", 75}, Percentile{"p90", "p90", 90},
     Percentile{"p95", "p95", 95}, Percentile{"p99", "p99", 99}, Percentile{"p99_9", "p99.9", 99.9}};
 
-/// The percentile that a run is judged by.
+/// The percentile by which a run is judged.
 inline constexpr double kP99 = 99;
 
-/// The time that a caller waits: the response time, or in a closed loop, in which nothing is due,
+/// The time that a caller waits: the response time or, in a closed loop, which has no due times,
 /// the service time.
 [[nodiscard]] const traffic::Histogram& waited_for(const traffic::Timing& timing);
 
@@ -100,13 +100,13 @@ inline constexpr double kP99 = 99;
 
 /// The scale that all panels of a picture share.
 struct BurstScale {
-  /// Of the traffic that was sent, relative to BurstRun::begin.
+  /// The extent of the traffic, relative to BurstRun::begin.
   std::chrono::microseconds begin{0}, end{0};
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
   std::int64_t limit = 1;               ///< units, of all keys together
   std::int64_t most = 0;                ///< the most units within a window
-  /// Whether the units allowed within a window are drawn. Not for a log with several keys: their
-  /// sum says nothing about the limit of one key.
+  /// Whether to draw the units allowed within a window. False for a log with several keys: the
+  /// limit of one key does not bound their sum.
   bool has_chart = true;
 };
 
@@ -125,9 +125,9 @@ struct BurstScale {
 [[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
                                                          const BurstScale& scale);
 
-/// For each column the most units that were allowed within one window that ends there, which is
-/// what a limit bounds. Counted in the timeline's bins, so that it is never more than was really
-/// allowed. Empty if the bins are too coarse for the window.
+/// For each column, the most units allowed within one window that ends there, which is what a limit
+/// bounds. Counts whole bins of the timeline, so never more than was allowed. Empty if the bins are
+/// too coarse for the window.
 [[nodiscard]] std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
                                                               const TimeAxis& axis,
                                                               std::chrono::microseconds window);

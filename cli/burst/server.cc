@@ -28,7 +28,7 @@ ConnectionOptions with_default_server(ConnectionOptions options) {
   return options;
 }
 
-/// Each connection is an open file, and the soft limit is lower than the hard one.
+/// Raises the soft limit on open files if necessary: each connection is an open file.
 void make_room_for(std::size_t clients) {
   const auto needed = static_cast<rlim_t>(clients) + kOtherFiles;
   rlimit files{};
@@ -43,7 +43,7 @@ void make_room_for(std::size_t clients) {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/// A server with too many clients reports that in its first answer, and hangs up.
+/// A server with too many clients reports this in its first reply, and hangs up.
 void require_answer(redis::Connection& connection, std::size_t number, std::size_t count) {
   const auto problem_of = [&](const redis::Error& error) {
     if (number == 0) return ProblemError(describe(error));
@@ -76,7 +76,7 @@ void BurstServer::open(std::size_t count) {
   while (connections_.size() < count) {
     invocation_.interrupt.check();
     connections_.push_back(connector_.open_uninterrupted());
-    if (count == 1) return;  // the first request will tell
+    if (count == 1) return;  // the first request reports failures
     auto& connection = connections_.back();
     connection.append({"PING"});
     require_answer(connection, connections_.size() - 1, count);
@@ -115,14 +115,14 @@ void BurstServer::remove_all() noexcept {
 }
 
 void BurstServer::warn_of_rest(const std::exception& error) {
-  if (connector_.is_private()) return;  // it ends with this process
+  if (connector_.is_private()) return;  // a private server ends with this process
   warn("warning: cannot remove the keys under '" + prefix_ +
            "', which expire by themselves: " + describe(error).message,
        invocation_.command);
 }
 
-/// On an open connection if possible, since the server may accept no more; after an error open ones
-/// cannot be used.
+/// Uses an open connection if possible, since the server may not accept another one; after an error
+/// the open ones are unusable.
 void BurstServer::unlink(std::span<const std::string> keys) {
   try {
     const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;

@@ -14,28 +14,28 @@
 
 namespace rlctl::cli {
 
-/// The server on which the scripts of a burst run, and the keys that they write there. It is a
-/// private one unless the command line names another: RLCTL_URL and the configuration name servers
-/// that are in use.
+/// The server on which the scripts of a burst run, and the keys that they write there. The server
+/// is private unless the command line names one: RLCTL_URL and the configuration name servers that
+/// are in use.
 class BurstServer {
  public:
   explicit BurstServer(Invocation& invocation);
 
-  /// `count` connections, at least one, for all runs; the first call opens them. Unless the server
-  /// is private, it writes the prefix of the keys to stderr. Ctrl-C does not break the connections:
-  /// the server would execute the requests in flight after their keys are removed, and create the
-  /// keys again. The runs look at the interrupt.
+  /// `count` connections, at least one, which all runs share; the first call opens them and, unless
+  /// the server is private, writes the prefix of the keys to stderr. Ctrl-C does not break the
+  /// connections: the server would execute the requests in flight after their keys are removed, and
+  /// create the keys again. The runs check the interrupt instead.
   ///
-  /// Throws what connecting throws; Interrupted if Ctrl-C comes in between.
+  /// Throws what connecting throws, and Interrupted after Ctrl-C.
   [[nodiscard]] std::span<redis::Connection> connections(std::size_t count);
-  /// Whether everything that the server holds belongs to this process.
+  /// Whether everything on the server belongs to this process.
   [[nodiscard]] bool is_private() const { return connector_.is_private(); }
-  /// For the keys of the next run, which must not find keys that an earlier run failed to remove.
+  /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
-  /// Removes keys; a failure is a warning, since another error may be in flight already.
+  /// Removes keys; only warns on failure, since another exception may be in flight.
   void remove(const std::vector<std::string>& keys) noexcept;
-  /// Removes all keys under the prefix, found by SCAN; does nothing on a private server.
+  /// Removes all keys under the prefix, using SCAN; does nothing on a private server.
   void remove_all() noexcept;
 
  private:

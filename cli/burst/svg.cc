@@ -15,7 +15,7 @@
 namespace rlctl::cli {
 namespace {
 
-// In px, which a viewer scales. The style uses no variables: not every viewer supports them.
+// In px; viewers scale the picture. The style uses no variables: not every viewer supports them.
 constexpr double kWidth = 800, kLeft = 76, kRight = 780;
 constexpr double kHeader = 88;      ///< title, traffic, legend
 constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
@@ -24,7 +24,7 @@ constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;  // beside the verdict
-/// Above the highest bar.
+/// Leaves room above the highest value.
 constexpr double kHeadroom = 1.08;
 
 constexpr std::string_view kStyle = R"svg(<style>
@@ -64,7 +64,7 @@ constexpr std::string_view kStyle = R"svg(<style>
 </defs>
 )svg";
 
-/// Text as XML writes it; control bytes, which XML cannot hold, are escaped as in a message.
+/// Escapes text for XML; control bytes, which XML does not allow, are escaped as in a message.
 std::string xml(std::string_view text) {
   constexpr std::string_view kSpecial = "&<>\"";
   constexpr std::array<std::string_view, 4> kEntities{"&amp;", "&lt;", "&gt;", "&quot;"};

@@ -27,15 +27,15 @@ using traffic::Measured;
 using traffic::Suggestion;
 using traffic::Timing;
 
-/// The cell of a value that is unknown, or does not exist.
+/// The cell for a value that is unknown or does not exist.
 constexpr std::string_view kNoValue = "-";
 
-/// A run's name, as it may stand on a terminal.
+/// A run's name, escaped for a terminal.
 std::string shown_name(const BurstRun& run) {
   return escaped_message(run.name);
 }
 
-/// "2.770 %"; a share that is not 0 never reads as 0.
+/// "2.770 %"; a nonzero share never prints as 0.
 std::string percent_text(double share) {
   constexpr double kLeast = 0.001;
   const double percent = 100 * share;
@@ -43,7 +43,7 @@ std::string percent_text(double share) {
                                          : fmt::format("{:.3f} %", percent);
 }
 
-/// Adds a column; `cell` makes the text for each row.
+/// Adds a column; `cell` returns the text for a row.
 template <typename Rows, typename Cell>
 void add_column(Table& table, std::string_view title, const Rows& rows, const Cell& cell) {
   Cells cells;
@@ -54,7 +54,7 @@ void add_column(Table& table, std::string_view title, const Rows& rows, const Ce
 /// A table with a row for each run of a report. The first column holds their names.
 class BurstColumns {
  public:
-  /// `title` stands above the names. The report must outlive this.
+  /// `title` is the heading of the names. The report must outlive this.
   explicit BurstColumns(const BurstReport& report, std::string_view title = {})
       : runs_(report.runs) {
     add(title, shown_name);
@@ -100,7 +100,7 @@ void append_file(TextBlock& block, const replay::RecordedFile& file, std::string
 }
 
 void append_replay_rows(TextBlock& block, const replay::Recording& recording) {
-  constexpr std::size_t kMostFiles = 8;  // more are summed up on the last line
+  constexpr std::size_t kMostFiles = 8;  // the last line counts the rest
   const auto& files = recording.files();
   const auto shown = files.size() > kMostFiles ? kMostFiles - 1 : files.size();
   for (std::size_t i = 0; i < shown; ++i) append_file(block, files[i], i == 0 ? "replay" : "");
@@ -138,7 +138,7 @@ void append_header(TextBlock& block, const BurstReport& report) {
     block.row("clock", "virtual time", "latencies not measured");
   }
   if (report.interrupted) {
-    block.row("", block.tone(report.failed ? "ended by an error: covers what was done before it"
+    block.row("", block.tone(report.failed ? "ended by an error: covers the decisions before it"
                                            : "interrupted: covers the beginning only",
                              Tone::kWarning));
   }
@@ -231,7 +231,7 @@ void add_denials(BurstColumns& columns, const BurstReport& report, const Look& l
   });
 }
 
-/// The worst minute of the clock, as monitoring shows it.
+/// The worst clock minute, as monitoring shows it.
 void add_worst_minute(BurstColumns& columns) {
   constexpr std::string_view kSeconds = ":00Z";
   columns.add("worst minute", [kSeconds](const BurstRun& run) {
@@ -268,7 +268,7 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
                          : instant_text(axis_of_run(axis, report.runs.front()).origin));
 }
 
-/// The keys denied most.
+/// The most denied keys.
 void append_top_denied(TextBlock& block, const BurstReport& report) {
   constexpr std::size_t kMostShown = 3;
   for (const auto& run : report.runs) {
@@ -282,7 +282,7 @@ void append_top_denied(TextBlock& block, const BurstReport& report) {
   }
 }
 
-/// The same for a log, whose keys are real clients: all of them, with their shares.
+/// The same for a log, whose keys are real clients: all of `top_denied`, with shares.
 void append_top_denied_table(std::string& out, const BurstReport& report, const Look& look) {
   for (const auto& run : report.runs) {
     if (run.top_denied.empty()) continue;
@@ -302,7 +302,7 @@ void append_top_denied_table(std::string& out, const BurstReport& report, const 
 
 // --- How long it took ----------------------------------------------------------------------------
 
-/// The percentiles that fit on a line; the others are for programs.
+/// The percentiles that fit on a line; JSON and CSV have all of them.
 constexpr std::array<std::string_view, 4> kShown{"p50", "p90", "p99", "p99_9"};
 
 bool is_shown(const Percentile& percentile) {
@@ -317,7 +317,7 @@ std::string time_text(const std::optional<nanoseconds>& time) {
   return time ? latency_text(*time) : std::string(kNoValue);
 }
 
-/// A column; a run that was not timed has no value.
+/// Adds a column; a run that was not timed has no value.
 template <typename Text>
 void add_timed(BurstColumns& columns, std::string_view title, const Text& value) {
   columns.add(title, [&value](const BurstRun& run) {
@@ -377,7 +377,7 @@ void append_rates(std::string& out, const BurstReport& report, const Look& look)
   columns.append(out, look);
 }
 
-/// How many answers the percentiles need that some run lacks; empty if no run lacks any.
+/// The answers needed for each percentile that some run lacks; empty if no run lacks any.
 std::string needs_text(const BurstReport& report) {
   std::string text;
   for (const auto& percentile : kPercentiles) {
@@ -433,7 +433,7 @@ void append_verdict(TextBlock& block, const Suggestion& suggestion, const BurstR
   block.row("suggested", "no limit", text);
 }
 
-/// If few clients cause all denials, a share of the clients may have been meant.
+/// If few keys have all denials, the user may have meant a share of the keys.
 void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstReport& report) {
   constexpr std::int64_t kFew = 100;  // one key in this many
   if (!suggestion.chosen || report.plan.suggest->of_keys) return;
@@ -445,7 +445,7 @@ void append_whose(TextBlock& block, const Suggestion& suggestion, const BurstRep
             "keys are counted by --suggest 1%keys");
 }
 
-/// A line for each limiter, to choose from.
+/// One line per limiter, for comparison.
 void append_summary(std::string& out, const BurstReport& report, const Look& look) {
   std::vector<std::string> names, limits, shares, keys;
   for (const auto& run : report.runs) {

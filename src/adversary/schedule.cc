@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 constexpr microseconds kTick{1};
 
-/// Requests at `at`, or one after another, `every` apart.
+/// `count` requests from `at` on, `every` apart.
 struct Burst {
   microseconds at{0};
   std::int64_t count = 1;
@@ -30,12 +30,12 @@ Schedule made_of(std::initializer_list<Burst> bursts) {
   return schedule;
 }
 
-/// Each once, in the order of their first appearance.
+/// Appends `time` unless it is already there.
 void add_once(std::vector<microseconds>& times, microseconds time) {
   if (std::find(times.begin(), times.end(), time) == times.end()) times.push_back(time);
 }
 
-/// The places in a window where a schedule begins.
+/// The offsets in a window at which schedules begin.
 std::vector<microseconds> phases(microseconds window) {
   std::vector<microseconds> phases;
   const std::vector<microseconds> candidates{
@@ -47,7 +47,7 @@ std::vector<microseconds> phases(microseconds window) {
   return phases;
 }
 
-/// All at once, or so close together that a coarse clock sees one instant.
+/// All requests at once, or so close together that a coarse clock sees one instant.
 void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limit,
                        std::int64_t fills) {
   for (const auto every : {microseconds{0}, kTick, microseconds{500}, microseconds{10'000}}) {
@@ -57,7 +57,7 @@ void add_single_bursts(std::vector<Schedule>& probes, const limiter::Limit& limi
   }
 }
 
-/// What fills the limit, twice, a gap apart.
+/// Two bursts, a gap apart, each of which fills the limit.
 void add_pairs(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
   const auto places = phases(limit.window);
   for (const auto gap : telling_gaps(limit)) {
@@ -67,7 +67,7 @@ void add_pairs(std::vector<Schedule>& probes, const limiter::Limit& limit, std::
   }
 }
 
-/// As a bucket fills: what it holds, and then each unit when it is refilled; evenly from the
+/// Requests at the rate at which a bucket fills: after a burst that empties it, and evenly from the
 /// beginning; and a client that keeps trying until the window has passed.
 void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, std::int64_t fills) {
   const auto every = std::max(limit.window / fills, kTick);
@@ -79,8 +79,8 @@ void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, st
                               {phase + limit.window / 10, 9, limit.window / 10},
                               {phase + limit.window, 1}}));
   }
-  // A window that begins with its first request ends while all others in it are still young. The
-  // margin is some ms, since a TTL is only known to the ms.
+  // For windows that begin with their first request: one that ends soon after all its other
+  // requests. The margin is wide, since a TTL is only exact to the ms.
   const auto margin = std::min<microseconds>(seconds{1}, limit.window / 10);
   probes.push_back(made_of(
       {{microseconds{0}, 1}, {limit.window - margin, fills - 1}, {limit.window + margin, fills}}));
@@ -118,7 +118,7 @@ Score score_of(const Schedule& schedule, const Answers& answers, const limiter::
       departures.push_back(std::max(latest, schedule[i] + answers[i].delay));
       log.push_back(latest);
     } else if ((counted_at(schedule[i]) + 1) * cost <= limit.limit) {
-      // At the earlier of the two times more counts, so what fits then fits at both.
+      // More requests count at the earlier of the two times, so one that fits then fits at both.
       score.wrongly_denied.push_back(i);
     }
   }

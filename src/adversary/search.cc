@@ -13,25 +13,25 @@
 namespace rlctl::adversary {
 namespace {
 
-/// Schedules that are asked at a time: one round trip for each of their instants.
+/// How many schedules run together, to share round trips.
 constexpr std::size_t kAtOnce = 64;
-/// The best schedules that are kept, from which the search goes on.
+/// How many of the best schedules the search keeps, to derive new ones from them.
 constexpr std::size_t kElite = 12;
-/// How much of the budget goes to clocks that step back.
+/// The share of the budget for clocks that step back.
 constexpr double kBackwardShare = 0.3;
 /// A budget must fill the limit this many times, so that at least the most telling schedules are
-/// asked.
+/// tried.
 constexpr std::int64_t kLeastFills = 40;
-/// No request comes later than after this many windows.
+/// The latest time of a request, in windows.
 constexpr std::int64_t kMostWindows = 8;
 
-/// Fewer units are worse, and of equals more requests.
+/// Fewer units are worse; with equal units, more requests are worse.
 bool is_worse_than(const Finding& one, const Finding& other) {
   if (one.score.worst != other.score.worst) return one.score.worst < other.score.worst;
   return one.schedule.size() > other.schedule.size();
 }
 
-/// The search in one direction of time: never back, or back as well.
+/// The search with a clock that never steps back, or with one that may.
 class Hunt {
  public:
   Hunt(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
@@ -45,7 +45,7 @@ class Hunt {
         gaps_(telling_gaps(request.limit)),
         random_(random) {}
 
-  /// Until `budget` requests have been asked, or the interrupt is raised.
+  /// Runs until it has sent `budget` requests, or the interrupt is raised.
   void run(std::int64_t budget, const std::function<void()>& on_progress) {
     auto probes = clock_steps_back_ ? backward_schedules(request_.limit, fills_)
                                     : forward_schedules(request_.limit, fills_,
@@ -67,7 +67,7 @@ class Hunt {
   [[nodiscard]] const Finding* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
   [[nodiscard]] const std::optional<Finding>& wrong() const { return wrong_; }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
-  /// As many were allowed within one window as a schedule may have.
+  /// Whether one window allowed as many requests as a schedule may have.
   [[nodiscard]] bool has_no_bound() const {
     return !elite_.empty() &&
            elite_[0].score.worst >= static_cast<std::int64_t>(most_requests_) * request_.cost;
@@ -116,7 +116,7 @@ class Hunt {
     return schedule;
   }
 
-  /// A few bursts, gaps apart.
+  /// A few bursts with gaps between them.
   [[nodiscard]] Schedule fresh() {
     constexpr std::size_t kMostBursts = 4;
     Schedule schedule;
@@ -149,7 +149,7 @@ class Hunt {
     }
   }
 
-  /// Moves an instant by a gap, or to a gap from another request; now and then only a part of it.
+  /// Moves an instant by a gap, or a gap away from another request; sometimes only a part of it.
   void move_instant(Schedule& schedule, const Instant& instant) {
     const auto sign = pick(2) == 0 ? 1 : -1;
     const auto from = pick(2) == 0 ? instant.at : schedule[pick(schedule.size())];
@@ -170,7 +170,7 @@ class Hunt {
                     pick_count(), at);
   }
 
-  /// Brings a schedule back to what may be asked.
+  /// Brings a schedule back within its bounds.
   void mend(Schedule& schedule) const {
     if (schedule.size() > most_requests_) schedule.resize(most_requests_);
     if (schedule.empty()) schedule.emplace_back(0);
@@ -199,7 +199,7 @@ class Hunt {
   std::size_t most_requests_;
   std::vector<microseconds> gaps_;
   traffic::Random& random_;
-  std::vector<Finding> elite_;  ///< the best first
+  std::vector<Finding> elite_;  ///< best first
   std::optional<Finding> wrong_;
   std::int64_t asked_ = 0;
 };
@@ -208,7 +208,7 @@ class Hunt {
 
 using namespace std::chrono_literals;
 
-/// What people call round, and the window itself; the roundest first.
+/// Round durations and the window itself, the roundest first.
 std::vector<microseconds> round_steps(microseconds window) {
   std::vector<microseconds> steps{24h, 1h, 10min, 1min, 10s, 1s};
   for (microseconds step = 100ms; step >= 10us; step /= 10) steps.push_back(step);
@@ -219,13 +219,13 @@ std::vector<microseconds> round_steps(microseconds window) {
   return steps;
 }
 
-/// Makes a finding smaller: leaves out the requests that it does not need, joins instants, and
-/// moves each to the roundest time that will do.
+/// Makes a finding smaller: drops requests that it does not need, joins instants, and moves each to
+/// the roundest time that still shows the finding.
 class Shrinking {
  public:
   using StillShows = std::function<bool(const Schedule&, const Answers&)>;
 
-  /// Asks at most `budget` requests. `clock_steps_back`: the order of times may break.
+  /// Sends at most `budget` requests. `clock_steps_back`: times may go back.
   Shrinking(Trial& trial, const Finding& found, StillShows still_shows, bool clock_steps_back,
             std::int64_t budget)
       : trial_(trial),
@@ -235,7 +235,7 @@ class Shrinking {
         schedule_(found.schedule),
         answers_(found.answers) {}
 
-  /// A window begins at `base`; nothing comes earlier. The result has no score.
+  /// A window begins at `base`; no request is earlier. The result has no score.
   [[nodiscard]] Finding run(microseconds base, microseconds window) {
     drop_requests();
     join_instants();
@@ -251,7 +251,7 @@ class Shrinking {
  private:
   void drop_requests() {
     drop_denied();
-    // From the end, so that the numbers of the instants before stay as they are.
+    // From the end, so that earlier instants keep their indexes.
     for (bool dropped = true; dropped;) {
       dropped = false;
       const auto instants = instants_of(schedule_);
@@ -266,7 +266,7 @@ class Shrinking {
     }
   }
 
-  /// Moves each instant to the one before it, if that will do.
+  /// Moves each instant to the one before it, if that still shows the finding.
   void join_instants() {
     for (std::size_t i = 1; i < instants_of(schedule_).size();) {
       const auto instants = instants_of(schedule_);
@@ -284,7 +284,7 @@ class Shrinking {
     for (int i = 0; i < kRounds && rounded; ++i) {
       rounded = false;
       for (const auto& instant : instants_of(schedule_)) {
-        // Two instants may have become one: its number is then another's, and it comes again.
+        // An earlier move may have joined or shifted this instant; the next round tries it again.
         if (instant.first >= schedule_.size()) break;
         if (schedule_[instant.first] != instant.at) continue;
         rounded |= round(instant, steps);
@@ -292,7 +292,7 @@ class Shrinking {
     }
   }
 
-  /// By as many whole windows earlier as will do.
+  /// Moves the schedule to the window at `base`, if that still shows the finding.
   void begin_early(microseconds base, microseconds window) {
     const auto earliest = *std::min_element(schedule_.begin(), schedule_.end());
     const auto windows = (earliest - base) / window;
@@ -302,7 +302,7 @@ class Shrinking {
     static_cast<void>(take_first_of({moved}));
   }
 
-  /// Takes the first of the candidates, the best first, that still shows the finding. False if none
+  /// Takes the first candidate that still shows the finding; the best come first. False if none
   /// does, or if the budget is used up.
   bool take_first_of(const std::vector<Schedule>& candidates) {
     std::int64_t requests = 0;
@@ -342,8 +342,8 @@ class Shrinking {
     return take_first_of(candidates);
   }
 
-  /// Moves an instant to the roundest time that will do: together with all later ones, which keeps
-  /// the gaps between them, or alone.
+  /// Moves an instant to the roundest time that still shows the finding: together with all later
+  /// ones, which keeps the gaps between them, or alone.
   bool round(const Instant& instant, const std::vector<microseconds>& steps) {
     std::vector<Schedule> candidates;
     const auto end = instant.first + instant.count;
@@ -355,7 +355,7 @@ class Shrinking {
           auto moved = schedule_;
           for (auto i = instant.first; i < last; ++i) moved[i] += by;
           candidates.push_back(std::move(moved));
-          if (end == schedule_.size()) break;  // they are the same
+          if (end == schedule_.size()) break;  // both are the same
         }
       }
     }
@@ -372,7 +372,7 @@ class Shrinking {
 
 // --- The search ----------------------------------------------------------------------------------
 
-/// A search as a whole.
+/// A complete search.
 class Search {
  public:
   Search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,

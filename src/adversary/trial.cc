@@ -20,7 +20,7 @@ Answer answer_of(const limiter::Decision& decision) {
   return {.allowed = decision.allowed, .delay = decision.delay};
 }
 
-/// The requests of all schedules, each schedule with a key of its own.
+/// The requests of all schedules, each schedule with its own key.
 std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, std::int64_t cost) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
@@ -71,7 +71,7 @@ std::string_view TrialKeys::key_name(std::uint32_t key) const {
   return names_[key];
 }
 
-/// A script that notes the keys its requests name.
+/// Wraps a script, and records the keys that its requests name.
 class ScriptTrial::NamedKeys final : public traffic::Script {
  public:
   explicit NamedKeys(traffic::Script& script) : script_(script) {}
@@ -96,7 +96,7 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
                                            std::int64_t number) const override {
     return script_.with_question(error, arrival, number);
   }
-  /// Since forget().
+  /// The keys named since forget().
   [[nodiscard]] std::vector<std::string> keys() const override {
     std::vector<std::string> keys;
     for (const auto& [key, owner] : owners_) keys.push_back(key);
@@ -115,7 +115,7 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   }
 
   traffic::Script& script_;
-  std::unordered_map<std::string, std::uint32_t> owners_;  ///< by key, the schedule
+  std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule of each key
   bool are_shared_ = false;
 };
 
@@ -141,8 +141,8 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
   return answers;
 }
 
-/// If keys have TTLs, asks three times, with slightly different TTLs: answers that differ depend on
-/// chance.
+/// If keys may have TTLs, runs the schedules three times, with slightly different TTLs: answers
+/// that differ depend on chance.
 std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
   auto answers = ask_once(schedules);
   const auto tolerance = preconditions_.ttl_tolerance;
@@ -168,7 +168,7 @@ std::vector<Answers> ScriptTrial::ask_apart(std::span<const Schedule> schedules)
   return answers;
 }
 
-/// Whether there are other keys than the named ones and that of the TTLs.
+/// Whether there are keys besides the named ones and the hash of the TTLs.
 bool ScriptTrial::holds_more_than_named() {
   auto known = script_->keys();
   if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
@@ -189,7 +189,7 @@ bool ScriptTrial::holds_more_than_named() {
   return all > connection_.read().integer();
 }
 
-/// Asks a schedule twice, and throws if the answers are not independent.
+/// Runs a schedule twice, and throws if the answers are not independent.
 void ScriptTrial::require_apart(const Schedule& schedule) {
   const std::array twice{schedule, schedule};
   const auto answers = ask_together(twice);

@@ -20,20 +20,20 @@ namespace rlctl::adversary {
 class Trial {
  public:
   virtual ~Trial() = default;
-  /// The answers to each of the schedules, each asked of an empty state. A schedule whose answers
-  /// depend on chance has none. Throws what the asking throws.
+  /// Runs each schedule on an empty state, and returns its answers: none if they depend on chance.
+  /// Throws what the limiter throws.
   [[nodiscard]] virtual std::vector<Answers> ask(std::span<const Schedule> schedules) = 0;
-  /// Whether a schedule certainly has these answers. If not, the trial is more careful from now on,
-  /// and the search must start again.
+  /// Whether a schedule really has these answers. If not, the trial is more careful from now on,
+  /// and the caller must repeat the search.
   [[nodiscard]] virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) {
     return true;
   }
 };
 
-/// By the models in C++.
+/// A trial of the models in C++.
 class ModelTrial final : public Trial {
  public:
-  /// Throws UsageError if the algorithm cannot be asked with these limits.
+  /// Throws UsageError if the algorithm does not support these limits.
   ModelTrial(const traffic::Candidate& candidate, std::int64_t cost);
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
 
@@ -55,8 +55,7 @@ class TrialKeys final : public traffic::Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// What a trial knows about the state that a script keeps, which must not pass from one schedule to
-/// the next.
+/// Where a script keeps its state, which must not pass from one schedule to the next.
 struct Preconditions {
   enum class State {
     kOfNamedKeys,  ///< in the keys that the requests name, which differ between schedules
@@ -64,28 +63,29 @@ struct Preconditions {
     kUnderPrefix,  ///< anywhere under the prefix; the server's other keys must not be touched
   };
   State state = State::kOfNamedKeys;
-  /// How exactly the end of a TTL is known: answers that change if keys live this much longer or
-  /// shorter depend on chance.
+  /// The precision of TTLs: answers that change if keys live this much longer or shorter depend on
+  /// chance.
   microseconds ttl_tolerance{0};
   std::string prefix = {};  ///< of the keys, for kUnderPrefix
 };
 
-/// By a script on a server. Time is that of the schedules, for TTLs too: see traffic::KeyAging.
+/// A trial of a script on a server. Its time is that of the schedules, for TTLs too: see
+/// traffic::KeyAging.
 ///
-/// Schedules are asked many at a time, each with a key of its own. Once a script is seen to keep
-/// state elsewhere, in keys that it makes or in one that all requests name, they are asked one
-/// after another, each of an empty database. If the database must not be emptied, that is an error.
+/// Runs many schedules at a time, each with its own key. Once a script turns out to keep state
+/// elsewhere, in keys that it makes up or in one that all requests name, runs them one at a time,
+/// each on an empty database. If the database must not be emptied, that is an error.
 class ScriptTrial final : public Trial {
  public:
-  /// What it refers to must outlive it; the script's keys must be a TrialKeys'. Loads the script.
+  /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
   ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
               Preconditions preconditions = {});
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
-  /// Leaves no keys unless it throws. Throws UsageError if schedules cannot be kept apart.
+  /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
-  /// Asks again on an empty database, if the database may be emptied.
+  /// Runs the schedule again on an empty database, if the database may be emptied.
   [[nodiscard]] bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
@@ -104,7 +104,7 @@ class ScriptTrial final : public Trial {
   traffic::ScriptDecider decider_;
   std::int64_t cost_;
   Preconditions preconditions_;
-  bool is_apart_ = false;    ///< schedules are asked one after another
+  bool is_apart_ = false;    ///< schedules run one at a time
   bool is_checked_ = false;  ///< require_apart() has passed
 };
 

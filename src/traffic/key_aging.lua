@@ -1,22 +1,22 @@
--- Virtual time for TTLs: keeps real time from the TTLs of the last request's keys, and takes the virtual
+-- Virtual time for TTLs: protects the TTLs of the last request's keys from real time, and takes the virtual
 -- time that has passed from those of the next request's keys.
 --
---   KEYS[1]             the hash that holds the virtual end of each key
+--   KEYS[1]             the hash that holds the virtual expiry time of each key
 --   KEYS[2 .. 1+count]  the keys of the last request
 --   KEYS[2+count ..]    the keys of the next request
---   ARGV   1 count   how many of KEYS are the last request's; -1: age every key of the database
+--   ARGV   1 count   the number of the last request's keys; -1: age every key of the database
 --          2 before  the time of the last request, virtual µs
 --          3 after   the time of the next request, virtual µs
---          4 slack   µs by which keys end later
+--          4 slack   µs by which keys expire later
 --   Reply  none
 
 local hash, count = KEYS[1], tonumber(ARGV[1])
 local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local spare = 3600000  -- ms
-local late = 10        -- ms that may pass from a TTL between two calls
-local last = 5         -- ms that a TTL lasts at least, for the next request
+local late = 10        -- ms that a TTL may lose between two calls
+local last = 5         -- the shortest TTL in ms, for the next request
 
--- In whole ms.
+-- The time left, in whole ms.
 local function until_end(ends, now)
   return math.max(math.ceil((ends + slack - now) / 1000), last)
 end

@@ -22,8 +22,8 @@ constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at
 
 }  // namespace
 
-/// Drops what no window that ends at `at` holds. Never moves more units than it has dropped, so
-/// that each unit is moved once on average.
+/// Drops the units before the window that ends at `at`. Never moves more units than it has dropped,
+/// so that each unit is moved once on average.
 void WorstWindow::forget_before(microseconds at) {
   while (first_ < recent_.size() && at - recent_[first_].at >= window_) {
     in_window_ -= recent_[first_++].count;
@@ -85,8 +85,8 @@ void Measurement::allow(std::uint32_t key, const Departure& departure) {
   }
 }
 
-/// Counts requests in the order in which they go on, which differs from that of the requests if
-/// some are delayed. Nothing that comes later goes on before now.
+/// Counts requests in the order in which they proceed, which differs from their arrival order if
+/// some are delayed. No later request proceeds before this one arrives.
 void Measurement::go_on(const Arrival& arrival, microseconds delay) {
   const auto found = departures_.empty() ? departures_.end() : departures_.find(arrival.key);
   if (found != departures_.end()) {
@@ -142,7 +142,7 @@ void Measurement::end_denials(Key& key, const Arrival& allowed) {
 }
 
 void Measurement::count_minute(microseconds at, bool allowed) {
-  // Without a division for each request.
+  // Avoids a division for each request.
   if (at < minute_.from || at >= minute_.from + kMinute) {
     keep_worse(measured_.worst_minute, minute_);
     minute_ = {.from = at / kMinute * kMinute};
@@ -151,7 +151,7 @@ void Measurement::count_minute(microseconds at, bool allowed) {
   if (!allowed) ++minute_.denied;
 }
 
-/// The measurement after all delayed requests have gone on.
+/// The measurement after all delayed requests have proceeded.
 Measurement Measurement::with_all_gone_on() const {
   auto later = *this;
   for (auto& [key, waiting] : later.departures_) {

@@ -12,14 +12,14 @@
 
 namespace rlctl::traffic {
 
-/// The most units that were allowed within any span of one window, which is what a limit bounds:
-/// measured on what happened, not on what a limiter reports. A span holds what came less than one
-/// window after its beginning. For one key; memory grows with the contents of a window.
+/// The most units of one key allowed within any span of one window, which is what a limit bounds,
+/// measured from the decisions, not from what a limiter reports. A span holds the units less than
+/// one window after its beginning. Memory grows with the contents of a window.
 class WorstWindow {
  public:
   explicit WorstWindow(microseconds window) : window_(window) {}
 
-  /// Times never go back.
+  /// Times must not go back.
   void allow(microseconds at, std::int64_t cost);
 
   [[nodiscard]] std::int64_t allowed() const noexcept { return most_; }
@@ -44,11 +44,11 @@ class WorstWindow {
   microseconds from_{0}, span_{0};
 };
 
-/// The most that was allowed within one window, and when; of equals the first limit's, and of these
-/// the first key's. A request that is allowed with a delay counts when it may go on.
+/// The most units allowed within one window, relative to the limit, and when. Ties go to the first
+/// limit, then to the first key. A request allowed with a delay counts when it may proceed.
 struct Worst {
   std::int64_t allowed = 0;  ///< units
-  double ratio = 0;          ///< to the limit: 1 if it was just kept
+  double ratio = 0;          ///< to the limit: 1 if exactly reached
   std::size_t limit = 0;     ///< the index of the limit
   std::uint32_t key = 0;
   microseconds from{0};  ///< the first unit
@@ -58,18 +58,18 @@ struct Worst {
 /// Whether retry_after was right, as far as later requests show. From the first denial of a key
 /// until it is allowed again, each denial promises an instant (kNever promises none). A promise is
 /// kept if requests before that instant were denied and the first request at it or later was
-/// allowed. Requests with another cost than the first denied one prove nothing; one of them that is
-/// allowed ends the comparison.
+/// allowed. A request whose cost differs from that of the first denied one proves nothing; if it is
+/// allowed, the comparison ends.
 struct RetryError {
   /// How often a key was denied and then allowed again, or had a promise broken before the traffic
   /// ended.
   std::int64_t compared = 0;
   std::int64_t broken = 0;    ///< of these, how often a promise was broken
-  microseconds too_early{0};  ///< the longest after a promised instant that a key was denied
-  microseconds too_late{0};   ///< the longest before a promised instant that a key was allowed
+  microseconds too_early{0};  ///< the longest a key was denied after a promised instant
+  microseconds too_late{0};   ///< the longest a key was allowed before a promised instant
 };
 
-/// A minute of the clock, as monitoring counts.
+/// A clock minute, as monitoring counts it.
 struct Minute {
   microseconds from{0};               ///< since 1970, a multiple of 60 s
   std::int64_t sent = 0, denied = 0;  ///< requests
@@ -82,30 +82,30 @@ struct KeyDenied {
   std::int64_t denied = 0;
 };
 
-/// How a limiter treated a traffic.
+/// How a limiter treated the traffic.
 struct Measured {
   std::int64_t sent = 0, allowed = 0, denied = 0;  ///< requests
-  std::int64_t keys = 0, keys_denied = 0;          ///< asked for; denied at least once
+  std::int64_t keys = 0, keys_denied = 0;          ///< requested; denied at least once
   Worst worst;
   std::optional<microseconds> first_denial;  ///< since 1970
-  /// The longest time for which a key was denied everything: from a denial until the next allowed
-  /// request, or until the key's last one.
+  /// The longest time for which every request of a key was denied: from a denial until the next
+  /// allowed request, or until the key's last request.
   microseconds longest_shut_out{0};
   microseconds longest_delay{0};  ///< of an allowed request
   RetryError retry_error;
-  /// The minute with the most denials, of equals the first; none without denials.
+  /// The minute with the most denials, the first if tied; none without denials.
   std::optional<Minute> worst_minute = {};
 };
 
-/// Takes the decisions about a traffic one by one. Memory grows with the number of keys and the
-/// contents of their windows.
+/// Measures decisions one by one. Memory grows with the number of keys and the contents of their
+/// windows.
 class Measurement {
  public:
   explicit Measurement(std::vector<limiter::Limit> limits) : limits_(std::move(limits)) {}
 
   void add(const Arrival& arrival, const limiter::Decision& decision);
   [[nodiscard]] Measured result() const;
-  /// The keys with the most denials, in descending order; of equals the lower number first.
+  /// The keys with the most denials, in descending order; ties by number.
   [[nodiscard]] std::vector<KeyDenied> most_denied(std::size_t count) const;
 
  private:
@@ -113,11 +113,11 @@ class Measurement {
   struct Denials {
     microseconds first{0}, last{0};
     std::int64_t cost = 1;  ///< of the first
-    /// Of the denials with that cost; none if all of them were for ever.
+    /// Of the denials with that cost; none if none of them made a promise.
     std::optional<microseconds> earliest_promise = {}, latest_promise = {};
-    bool broken = false;  ///< a promise
+    bool broken = false;  ///< whether a promise was broken
   };
-  /// A request that was allowed with a delay, and may go on later than those after it.
+  /// A request that was allowed with a delay; later requests may proceed before it.
   struct Departure {
     microseconds at{0};
     std::int64_t cost = 1;
@@ -138,10 +138,10 @@ class Measurement {
 
   std::vector<limiter::Limit> limits_;
   std::vector<Key> keys_;
-  std::vector<WorstWindow> windows_;  ///< one for each key and limit, by key
-  /// The delayed requests that have not gone on, by key: a heap, the earliest on top.
+  std::vector<WorstWindow> windows_;  ///< one per key and limit, ordered by key
+  /// The delayed requests that are still waiting, by key: a heap with the earliest on top.
   std::unordered_map<std::uint32_t, std::vector<Departure>> departures_;
-  Measured measured_;  ///< its worst minute is the worst of the finished ones
+  Measured measured_;  ///< its worst minute covers finished minutes only
   Minute minute_;      ///< of the latest request
 };
 

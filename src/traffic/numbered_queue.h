@@ -7,8 +7,8 @@
 
 namespace rlctl::traffic {
 
-/// A queue whose entries are numbered from 0 in the order of push(), and found by their numbers
-/// until they are popped. It allocates only to hold more entries than ever before.
+/// A queue whose entries are numbered from 0 in the order of push(), and accessible by number until
+/// they are popped. It allocates only to hold more entries than ever before.
 template <typename T>
 class NumberedQueue {
  public:

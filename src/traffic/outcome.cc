@@ -8,8 +8,8 @@ namespace rlctl::traffic {
 namespace {
 
 constexpr std::int64_t kLongestNs = nanoseconds{std::chrono::hours{1}}.count();
-/// The bits of a duration that are told apart: the first is always set, so that 2^10 values of the
-/// others fill each magnitude. Shorter durations have a bucket for each ns.
+/// The significant bits of a duration: the first is always set, so each magnitude has 2^10 buckets.
+/// Shorter durations have a bucket for each ns.
 constexpr int kBits = 11;
 constexpr std::size_t kInMagnitude = std::size_t{1} << (kBits - 1);
 
@@ -58,8 +58,8 @@ double Histogram::mean_ns() const noexcept {
   return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
 }
 
-/// The squares are summed around the mean's whole part, in integers: around 0 most digits of the
-/// difference would be lost where all durations are alike.
+/// Sums the squares around the integer part of the mean, in integers: around 0, the difference
+/// would lose most of its digits if all durations are alike.
 double Histogram::stdev_ns() const noexcept {
   if (count_ == 0) return 0;
   const auto near_mean = sum_ns_ / count_;
@@ -71,7 +71,7 @@ double Histogram::stdev_ns() const noexcept {
 }
 
 std::optional<nanoseconds> Histogram::percentile(double percent) const {
-  // In integers: 99.9 % of 10,000 are 9,990, not one more.
+  // In integers, so that 99.9 % of 10,000 is 9,990 and not one more.
   constexpr std::int64_t kAll = 100'000;
   const auto rank = static_cast<std::int64_t>(
       (Wide{std::llround(percent * kAll / 100)} * count_ + kAll - 1) / kAll);
@@ -98,7 +98,7 @@ bool Timing::is_valid() const {
          kLagOfService * static_cast<double>(most_service.count());
 }
 
-/// Two neighbours become one.
+/// Merges neighbours in pairs.
 void Timeline::widen() {
   for (std::size_t i = 0; i < bins_.size(); ++i) {
     const Bin bin = bins_[i];

@@ -25,13 +25,13 @@ class Histogram {
   void add(nanoseconds duration);
 
   [[nodiscard]] std::int64_t count() const noexcept { return count_; }
-  // Exact; 0 if there is no duration.
+  // Exact; 0 if there are no durations.
   [[nodiscard]] nanoseconds min() const noexcept;
   [[nodiscard]] nanoseconds max() const noexcept;
   [[nodiscard]] double mean_ns() const noexcept;
   [[nodiscard]] double stdev_ns() const noexcept;
-  /// The duration that `percent` (above 0, below 100, in whole thousandths) of all did not exceed:
-  /// the longest of its bucket, or max(). None if fewer than kBeyond durations rank after it, which
+  /// The duration that `percent` (above 0, below 100, in whole thousandths) of all do not exceed:
+  /// the longest of its bucket, or max(). None if fewer than kBeyond durations rank above it, which
   /// are too few for a percentile.
   [[nodiscard]] std::optional<nanoseconds> percentile(double percent) const;
 
@@ -47,33 +47,32 @@ class Histogram {
 };
 
 /// The times and rates of a run under the real clock, as the sender sees them. On a schedule, n
-/// requests within t are a rate of (n - 1) / t, since the gaps count; without one, of n / t.
+/// requests within t are a rate of (n - 1) / t, since the gaps count; without one, n / t.
 struct Timing {
-  /// A sender, or a server, with this share of the rate has kept up.
+  /// A sender or server that reaches this share of the rate has kept up.
   static constexpr double kKeptUp = 0.99;
 
   Histogram service = {};   ///< from sending a request to its answer
   Histogram response = {};  ///< from when a request was due to its answer; empty without a schedule
   Histogram lag = {};       ///< from when a request was due to sending it; empty without a schedule
-  double seconds = 0;       ///< from the first sending to the last answer
-  double offered_per_second = 0;   ///< as scheduled; 0 without a schedule, or all at one time
-  double sent_per_second = 0;      ///< from the first sending to the last; 0 without a schedule
+  double seconds = 0;       ///< from the first send to the last answer
+  double offered_per_second = 0;  ///< as scheduled; 0 without a schedule, or if all are due at once
+  double sent_per_second = 0;     ///< from the first send to the last; 0 without a schedule
   double achieved_per_second = 0;  ///< answers within `seconds`
-  /// The server's own time for each call of the script; none if the server does not tell, or if
-  /// others called scripts meanwhile.
+  /// The server's own time per call of the script; none if the server does not report it, or if
+  /// other clients called scripts meanwhile.
   std::optional<double> server_us_per_call = {};
 
   /// Whether the sender kept to the schedule, so that the times are the server's: the p99 of the
   /// lag is at most a tenth of the p99 of service (the maxima, if there are too few for a
   /// percentile), and the sender reached 99 % of the offered rate. True without a schedule. (If the
-  /// answers do not keep up, which is up to the server, response times grow as long as the traffic
-  /// lasts.)
+  /// server does not keep up, response times grow as long as the traffic lasts; that is valid.)
   [[nodiscard]] bool is_valid() const;
 };
 
-/// How many requests were allowed and denied over time, in bins of one width, for a picture. The
-/// length of the traffic need not be known beforehand: whenever there would be more than kMost
-/// bins, neighbours are joined in pairs, so that there are soon between half of kMost and kMost.
+/// How many requests were allowed and denied over time, in bins of equal width, for a plot. The
+/// length of the traffic need not be known in advance: whenever there would be more than kMost
+/// bins, neighbours are merged in pairs, so that there are soon between half of kMost and kMost.
 /// Widths are powers of two, in µs.
 class Timeline {
  public:
@@ -84,7 +83,7 @@ class Timeline {
     bool operator==(const Bin&) const = default;
   };
 
-  /// Nothing will come before this; by default, before the first request.
+  /// Sets the beginning; by default, the time of the first request.
   void begin_at(microseconds at);
   /// In any order, but none before the beginning. `count`: requests or units.
   void add(microseconds at, bool allowed, std::int64_t count = 1);
@@ -94,9 +93,9 @@ class Timeline {
   [[nodiscard]] microseconds width() const noexcept { return width_; }
   [[nodiscard]] const std::vector<Bin>& bins() const noexcept { return bins_; }
 
-  /// The same in `count` bins over [from, to], for a picture of so many columns. A bin that lies
-  /// across an edge goes where its middle lies; the last bin ends with the last request, so that
-  /// [begin(), end()] shows every request.
+  /// The same in `count` bins over [from, to], one per column of a plot. A bin across an edge
+  /// counts where its middle is; the last bin ends with the last request, so that [begin(), end()]
+  /// shows every request.
   [[nodiscard]] std::vector<Bin> resampled(microseconds from, microseconds to,
                                            std::size_t count) const;
 
@@ -112,8 +111,8 @@ class Timeline {
 struct Outcome {
   Measured measured = {};
   std::vector<KeyDenied> top_denied = {};  ///< at most ten
-  Timeline timeline = {};                  ///< of the requests, when they come
-  /// Of the allowed units, when they may go on: after their delays.
+  Timeline timeline = {};                  ///< of the requests, by arrival time
+  /// Of the allowed units, by the time when they may proceed, after their delays.
   Timeline departures = {};
   /// At the end of the traffic, on average over the keys that exist then; none without a server.
   std::optional<double> bytes_per_key = {};
@@ -126,7 +125,7 @@ using OnDecision = std::function<void(const Arrival&, const limiter::Decision&)>
 /// Called at least a few times a second with the number of requests decided.
 using OnProgress = std::function<void(std::int64_t)>;
 
-/// Makes an outcome of decisions, which come in the order of their times.
+/// Builds an outcome from decisions, which must be added in time order.
 class OutcomeRecorder {
  public:
   /// `on_decision` may be empty.
@@ -140,7 +139,7 @@ class OutcomeRecorder {
     if (decision.allowed) departures_.add(arrival.at + decision.delay, true, arrival.cost);
     if (on_decision_) on_decision_(arrival, decision);
   }
-  /// The outcome of all that was added. Call it once.
+  /// The outcome of all added decisions. Call this once.
   [[nodiscard]] Outcome finish() {
     return {.measured = measurement_.result(),
             .top_denied = measurement_.most_denied(kTopDenied),

@@ -20,7 +20,7 @@ __extension__ typedef __int128 Wide;
 constexpr microseconds kBoundary{10'000};  // before and after a window's end
 constexpr double kMicro = 1e6;
 constexpr double kForever = HUGE_VAL;
-constexpr std::uint32_t kMostKeys = 10'000'000;  // each is in memory
+constexpr std::uint32_t kMostKeys = 10'000'000;  // each takes memory
 
 double as_double(std::int64_t value) {
   return static_cast<double>(value);
@@ -33,31 +33,31 @@ std::int64_t as_count(double number) {
   return number < 9e18 ? static_cast<std::int64_t>(number) : INT64_MAX;
 }
 
-/// `count` requests in `per_us` µs: two numbers, so that requests a whole number of µs apart come
-/// at whole µs.
+/// `count` requests in `per_us` µs: two numbers, so that requests a whole number of µs apart have
+/// whole times.
 struct Rate {
   double count = 1, per_us = 1;
 
-  /// When request number `index` comes, from 0, if they come evenly.
+  /// The time of request number `index`, from 0, if requests are evenly spaced.
   [[nodiscard]] double us_until(std::int64_t index) const {
     return as_double(index) * per_us / count;
   }
   [[nodiscard]] double count_in(double us) const { return us * count / per_us; }
 };
 
-/// How many requests of one key just fill its limit.
+/// How many requests of one key fill its limit.
 std::int64_t filling(const PatternRequest& request) {
   return std::max<std::int64_t>(1, request.limit.limit / request.cost);
 }
 
-/// The rate of all requests: as asked, or a multiple of what the limit allows to all keys.
+/// The rate of all requests: as requested, or a multiple of what the limit allows all keys.
 Rate rate_or(double multiple_of_limit, const PatternRequest& request) {
   if (request.rate) return {.count = *request.rate, .per_us = kMicro};
   return {.count = multiple_of_limit * as_double(request.limit.limit) * request.keys,
           .per_us = as_double(request.limit.window) * as_double(request.cost)};
 }
 
-/// How many µs a pattern lasts: as asked, or some windows.
+/// How many µs a pattern lasts: as requested, or kPatternWindows windows.
 double shape_us(const PatternRequest& request) {
   return as_double(request.duration.value_or(kPatternWindows * request.limit.window));
 }
@@ -66,7 +66,7 @@ double duration_us(const PatternRequest& request) {
   return request.requests && !request.duration ? kForever : shape_us(request);
 }
 
-/// The µs until the end of a pattern with this rate; on average if it is random.
+/// The length of a pattern with this rate, in µs; on average if it is random.
 double length_us(const Rate& rate, const PatternRequest& request) {
   const auto requests_us = request.requests ? rate.us_until(*request.requests) : kForever;
   return std::min(duration_us(request), requests_us);
@@ -79,7 +79,7 @@ microseconds begin_of(const PatternRequest& request) {
   return past.count() == 0 ? request.start : request.start + (request.limit.window - past);
 }
 
-/// Which key each request is for.
+/// Picks the key of each request.
 class KeyPicker {
  public:
   KeyPicker(std::uint32_t keys, double skew, std::uint64_t seed) : random_(seed), keys_(keys) {
@@ -105,13 +105,13 @@ class KeyPicker {
  private:
   Random random_;
   std::uint32_t keys_;
-  std::vector<double> cumulative_;  ///< of the keys' shares; empty: all alike
+  std::vector<double> cumulative_;  ///< the keys' shares; empty: all equal
 };
 
-/// What the patterns have in common: keys, costs, the end. Each tells when the next request comes.
+/// The common part of the patterns: keys, costs, the end. Each pattern supplies the request times.
 class PatternTraffic : public Traffic {
  public:
-  /// Throws UsageError if the traffic would last beyond the times of the contract.
+  /// Throws UsageError if the traffic would last beyond the latest time of the contract.
   PatternTraffic(const PatternRequest& request, double length_us)
       : request_(request),
         begin_(begin_of(request)),
@@ -134,7 +134,7 @@ class PatternTraffic : public Traffic {
     return true;
   }
 
-  /// Deques keep their strings where they are.
+  /// A deque does not move its strings, so views of them stay valid.
   std::string_view key_name(std::uint32_t key) const final {
     while (names_.size() <= key) names_.push_back(std::to_string(names_.size() + 1));
     return names_[key];
@@ -149,7 +149,7 @@ class PatternTraffic : public Traffic {
   static constexpr double kNoMore = -1;
   /// µs from the beginning until request number `index`, from 0; kNoMore at the end.
   virtual double us_until(std::int64_t index) = 0;
-  /// However many requests were asked for.
+  /// The number of requests, regardless of PatternRequest::requests.
   [[nodiscard]] virtual double expected_size() const = 0;
   virtual std::uint32_t pick_key(std::int64_t) { return picker_.pick(); }
 
@@ -191,13 +191,13 @@ class Boundary final : public PatternTraffic {
     return index < after_ ? as_double(edge_ + share(index, after_)) : kNoMore;
   }
   double expected_size() const override { return as_double(before_ + after_); }
-  /// In turn, so that each key gets its limit; at random with a skew.
+  /// Picks keys in turn, so that each fills its limit; at random with a skew.
   std::uint32_t pick_key(std::int64_t index) override {
     if (request().key_skew != 0) return picker().pick();
     const auto in_half = index < before_ ? index : index - before_;
     return static_cast<std::uint32_t>(in_half % request().keys);
   }
-  /// The place of request `index` of `of` within the length, rounded down.
+  /// The offset of request `index` of `of` within the length, rounded down.
   [[nodiscard]] microseconds share(std::int64_t index, std::int64_t of) const {
     return microseconds{static_cast<std::int64_t>(Wide{length_.count()} * index / of)};
   }
@@ -237,7 +237,7 @@ class Spike final : public PatternTraffic {
         spike_begins_us_(std::max(0.0, (duration_us_ - spike_.per_us) / 2)) {}
 
  private:
-  /// Both run side by side: whichever comes first.
+  /// Both run side by side: returns whichever is next.
   double us_until(std::int64_t) override {
     const auto calm = calm_.us_until(calm_made_);
     const auto spike = spike_begins_us_ + spike_.us_until(spike_made_);
@@ -270,7 +270,7 @@ class Ramp final : public PatternTraffic {
         total_(std::round(rate_or(2, request).count_in(duration_us_) / 2)) {}
 
  private:
-  /// Each request comes in the middle of its share, so that all come before the end.
+  /// Each request is in the middle of its share, so that all are before the end.
   double us_until(std::int64_t index) override {
     if (as_double(index) >= total_) return kNoMore;
     return duration_us_ * std::sqrt((as_double(index) + 0.5) / total_);
@@ -408,7 +408,7 @@ PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request
   result.start = earliest;
   if (!result.starts_at_once) {
     const auto within = earliest - pattern.first_in_window(request);
-    result.start = std::max(microseconds{0}, within);  // and from there to the next window
+    result.start = std::max(microseconds{0}, within);  // begin_of() rounds it up to a window
   }
   return result;
 }

@@ -15,18 +15,18 @@ namespace rlctl::traffic {
 /// How many windows a pattern lasts by default.
 inline constexpr int kPatternWindows = 3;
 
-/// What a pattern is made of. The same values make the same traffic, on every machine.
+/// The parameters of a pattern. The same values give the same traffic on every machine.
 struct PatternRequest {
-  limiter::Limit limit = {};  ///< the traffic is laid around its window
-  /// Requests a second, of all keys; Pattern::rate says which requests. By default a multiple of
-  /// what the limit allows to all keys together, at this cost.
+  limiter::Limit limit = {};  ///< the pattern follows its window
+  /// Requests per second, over all keys; Pattern::rate states which requests. By default a multiple
+  /// of what the limit allows all keys together, at this cost.
   std::optional<double> rate = {};
   /// By default three windows; unlimited if only `requests` is given and the pattern has no shape
   /// of its own (steady, poisson, on-off).
   std::optional<microseconds> duration = {};
-  std::optional<std::int64_t> requests = {};  ///< ends the traffic, whatever its duration
+  std::optional<std::int64_t> requests = {};  ///< ends the traffic, regardless of its duration
   std::uint32_t keys = 1;                     ///< at most 10,000,000: each takes memory
-  double key_skew = 0;  ///< Zipf's exponent: key n comes in proportion to 1 / n^skew
+  double key_skew = 0;  ///< Zipf's exponent: key n has a share in proportion to 1 / n^skew
   std::int64_t cost = 1;
   std::uint64_t seed = 1;
   /// The beginning: moved up to the next multiple of the window unless starts_at_once.
@@ -34,30 +34,30 @@ struct PatternRequest {
   bool starts_at_once = false;  ///< at `start` itself; see starting_at()
 };
 
-/// One way in which requests come: a row of the table in pattern.cc.
+/// A shape of traffic: a row of the table in pattern.cc.
 struct Pattern {
-  std::string_view name;     ///< as it is typed
+  std::string_view name;     ///< as typed
   std::string_view summary;  ///< a few words for --help
-  std::string_view rate;     ///< the requests that --rate applies to; empty: it takes no rate
+  std::string_view rate;     ///< the requests that --rate applies to; empty if it takes no rate
   std::unique_ptr<Traffic> (*make)(const PatternRequest&) = nullptr;
-  /// If the pattern surrounds the edge of a window: how long after the beginning of a window its
-  /// first request comes. Null: it can begin at any time.
+  /// If the pattern surrounds the edge of a window: the time from the beginning of the window to
+  /// its first request. Null: it can begin at any time.
   microseconds (*first_in_window)(const PatternRequest&) = nullptr;
 };
 
 /// Every pattern, the default first.
 [[nodiscard]] std::span<const Pattern> patterns();
-/// Null if there is none of that name.
+/// Null if no pattern has that name.
 [[nodiscard]] const Pattern* find_pattern(std::string_view name);
 
-/// The same request for the real clock: its first arrival comes as soon as possible, not before
-/// `earliest`. Only a pattern that surrounds the edge of a window waits for one.
+/// The same request for the real clock: its first arrival is as soon as possible, but not before
+/// `earliest`. Only a pattern that surrounds the edge of a window waits for an edge.
 [[nodiscard]] PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
                                          microseconds earliest);
 
 /// Throws UsageError if the request does not fit the pattern: a rate that it does not take, a
-/// duration or number of requests of 0, a cost below 1, a traffic that would last beyond the times
-/// of the contract.
+/// duration or number of requests of 0, a cost below 1, or traffic that would last beyond the
+/// latest time of the contract.
 [[nodiscard]] std::unique_ptr<Traffic> make_traffic(const Pattern& pattern,
                                                     const PatternRequest& request);
 

@@ -6,7 +6,7 @@
 
 namespace rlctl::traffic {
 
-/// ln(x) of a normal number above 0, only by additions, multiplications and divisions, whose
+/// ln(x) of a normal number above 0. Uses only additions, multiplications and divisions, whose
 /// rounding IEEE 754 defines: the logarithms of libraries differ in their last bits.
 [[nodiscard]] inline double natural_log(double x) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
@@ -22,7 +22,7 @@ namespace rlctl::traffic {
   }
   // ln(m) = 2 (s + s^3/3 + s^5/5 ...), s = (m - 1) / (m + 1), at most 0.172.
   const double s = (m - 1) / (m + 1);
-  // Two sums side by side, of every other power: each step of a sum waits for the one before.
+  // Two parallel sums, of every other power: each step of a sum waits for the one before.
   const double s2 = s * s;
   const double s4 = s2 * s2;
   double sum = 0, sum_s2 = 0;
@@ -33,7 +33,7 @@ namespace rlctl::traffic {
   return exponent * kLn2 + 2 * s * (sum + s2 * sum_s2);
 }
 
-/// Numbers from a seed, the same on every machine: the distributions of <random> differ.
+/// Random numbers from a seed, the same on every machine: the distributions of <random> differ.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}

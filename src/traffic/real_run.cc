@@ -13,25 +13,25 @@ namespace rlctl::traffic {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenProgress{100};
-/// Longer than any run, and short enough to be added to an instant.
+/// Longer than any run, and short enough to add to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
-/// After this many answers the requests that follow them are sent.
+/// After this many answers, the next requests are sent.
 constexpr int kAnswersAtOnce = 32;
-/// After this many times that many the other connections have their turn.
+/// After this many such reads, the other connections get their turn.
 constexpr int kReadsAtOnce = 16;
 
 double as_seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// `count` within `seconds`; 0 if they come all at once.
+/// `count` within `seconds`; 0 if `seconds` is 0.
 double rate(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-/// Pings each connection, all in one round trip: AUTH and SELECT leave with the first command, and
-/// a server that takes no more clients says so then.
+/// Pings each connection, all in one round trip: AUTH and SELECT are sent with the first command,
+/// and a server with too many clients reports it then.
 void greet(std::span<redis::Connection> connections) {
   for (auto& connection : connections) {
     connection.append({"PING"});
@@ -39,42 +39,42 @@ void greet(std::span<redis::Connection> connections) {
   }
   for (auto& connection : connections) {
     const auto reply = connection.read();
-    // A user who may only call scripts gets an error; any answer will do.
+    // A user who may only call scripts gets NOPERM, which is an answer as well.
     if (reply.is_error() && redis::error_code(reply.text()) != "NOPERM") {
       throw redis::to_error(reply);
     }
   }
 }
 
-/// Requests and answers on a run's connections under the real clock. Takes the times of both, and
-/// records the decisions in the order of sending, in whatever order the answers come. It never
-/// waits for a socket to take what is sent: what the socket does not take stays in the connection.
-/// The caller decides when to ask for what.
+/// Requests and answers on a run's connections under the real clock. Measures the times of both,
+/// and records the decisions in sending order, whatever the order of the answers. It never waits
+/// for a socket to accept data: the connection keeps the rest. The caller decides when to send
+/// what.
 ///
-/// An error of a server ends goes_on(), and is thrown by finish() once nothing is in flight.
+/// After a server error, goes_on() is false; finish() throws it once nothing is in flight.
 class Exchange {
  public:
-  /// Called for a connection (its place among the run's) from which some answers came, and again
-  /// after some more, so that the server can go on with the next requests while they are read.
+  /// Called with the index of a connection after some answers on it, and again after some more, so
+  /// that the server can work on the next requests while the rest are read.
   using OnAnswers = std::function<void(std::size_t)>;
 
-  /// `run` must outlive it. Loads the script and asks each connection once. Throws redis::Error.
+  /// Loads the script and pings each connection. `run` must outlive this. Throws redis::Error.
   explicit Exchange(const RealRun& run);
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   [[nodiscard]] const RealClock& clock() const noexcept { return clock_; }
-  /// Whether more may be asked: neither an error nor an interrupt has ended the run.
+  /// Whether more requests may be sent: neither an error nor an interrupt has ended the run.
   [[nodiscard]] bool goes_on() const noexcept { return !stopped_at_; }
-  /// How many requests are on their way on a connection.
+  /// The number of requests in flight on a connection.
   [[nodiscard]] std::size_t under_way(std::size_t number) const noexcept {
     return clients_[number].waiting.size();
   }
-  /// When the first request will be due, for the progress.
+  /// Sets when the first request is due, for the progress.
   void expect_first(Instant due) noexcept { first_due_ = due; }
 
-  /// Hands a request to a connection, as of now; it leaves with the next send_all() or turn().
-  /// `due`: when it was due, none without a schedule. Only while goes_on().
+  /// Hands a request to a connection, as of now; the next send_all() or turn() sends it. `due`:
+  /// when it was due; none without a schedule. Call this only while goes_on().
   void ask(std::size_t number, Arrival arrival, std::optional<Instant> due) {
     Client& client = clients_[number];
     const auto now = RealClock::now();
@@ -96,14 +96,14 @@ class Exchange {
     }
   }
 
-  /// Sends what was asked, as far as the sockets take it.
+  /// Sends the queued requests, as far as the sockets accept them.
   void send_all() {
     for (const auto number : to_send_) send(number);
     to_send_.clear();
   }
 
-  /// Sends, then takes the answers that have come; if there are none, waits for them until `until`
-  /// at most. Handles time-outs, the interrupt and the progress.
+  /// Sends, then takes the answers that have arrived; if there are none, waits until `until` at
+  /// most. Handles time-outs, the interrupt and the progress.
   void turn(Instant until, const OnAnswers& on_answers = {});
 
   /// Awaits all answers in flight, and returns the outcome. Call it once.
@@ -112,8 +112,8 @@ class Exchange {
     if (error_) throw redis::Error(*error_);
     set_rates();
     auto outcome = recorder_.finish();
-    // A server may serve several connections in another order than that of sending. Another request
-    // then takes a place that was promised, which says nothing about the promise.
+    // A server may serve several connections in an order other than that of sending. Another
+    // request may then take a promised place, which does not make the promise wrong.
     if (clients_.size() > 1) outcome.measured.retry_error = {};
     auto& connection = run_.connections.front();
     outcome.interrupted = is_interrupted_;
@@ -125,22 +125,22 @@ class Exchange {
     return outcome;
   }
 
-  /// Awaits all answers in flight after an exception, and drops them: a run leaves nothing behind
-  /// that would be executed later.
+  /// After an exception, awaits all answers in flight and drops them, so that the server executes
+  /// nothing after the run.
   void abandon() noexcept {
     is_abandoned_ = true;
     try {
       stop(nullptr);
       await_all();
     } catch (const std::exception&) {
-      return;  // the first exception counts
+      return;  // the caller rethrows the first exception
     }
   }
 
  private:
   enum class State { kUnderWay, kAnswered, kLost };
   struct Request {
-    Arrival arrival = {};  ///< at the time at which it was sent
+    Arrival arrival = {};  ///< at the time when it was sent
     Instant sent = {};
     std::optional<Instant> due = {};
     std::size_t client = 0;
@@ -150,10 +150,10 @@ class Exchange {
   struct Client {
     redis::Connection* connection = nullptr;
     NumberedQueue<std::uint64_t> waiting = {};  ///< the numbers of its requests
-    Instant heard = {};                         ///< when its last answer came
+    Instant heard = {};                         ///< when its last answer arrived
     bool has_news = false;                      ///< it is in to_send_
-    bool awaits_room = false;                   ///< its socket takes no more
-    bool is_lost = false;                       ///< its connection is of no more use
+    bool awaits_room = false;                   ///< its socket is full
+    bool is_lost = false;                       ///< its connection is unusable
   };
 
   void send(std::size_t number) {
@@ -170,7 +170,7 @@ class Exchange {
     }
   }
 
-  /// Stops after a while, since a server that answers as fast as it is asked always has more.
+  /// Stops after kReadsAtOnce reads, since a fast server may always have more answers.
   void receive(std::size_t number, const OnAnswers& on_answers) {
     Client& client = clients_[number];
     if (client.is_lost) return;
@@ -182,8 +182,8 @@ class Exchange {
     to_read_.push_back(number);
   }
 
-  /// Takes at most kAnswersAtOnce, and returns how many. An answer that was not asked for comes
-  /// before a server hangs up, which the next read reports.
+  /// Takes at most kAnswersAtOnce, and returns how many. A server sends an unsolicited reply before
+  /// it hangs up; the next read reports that.
   int take_answers(Client& client) {
     int taken = 0;
     try {
@@ -221,7 +221,7 @@ class Exchange {
     if (request.due) timing_.response.add(now - *request.due);
   }
 
-  /// Records the answered requests before which none is unanswered.
+  /// Records the answered requests before the first one in flight.
   void hand_on() {
     for (; !requests_.empty(); requests_.pop()) {
       const Request& request = requests_.front();
@@ -250,8 +250,8 @@ class Exchange {
     }
   }
 
-  /// `now`: when answers were last looked for. The first request in the queue is the one sent
-  /// first, of all clients.
+  /// `now`: when the caller last looked for answers. The first request in the queue is the one sent
+  /// first, on any connection.
   void time_out_silent(Instant now) {
     if (stopped_at_ && now - *stopped_at_ > timeout_) {
       for (Client& client : clients_) {
@@ -265,7 +265,7 @@ class Exchange {
     }
   }
 
-  /// The first cause to stop counts. Null: an interrupt.
+  /// Only the first cause counts. Null: an interrupt.
   void stop(const redis::Error* error) {
     if (stopped_at_) return;
     stopped_at_ = RealClock::now();
@@ -303,7 +303,7 @@ class Exchange {
     timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
   }
 
-  /// When something must be done even if nothing comes.
+  /// When there is work to do even if nothing arrives.
   [[nodiscard]] Instant next_duty() const {
     auto at = next_progress_;
     if (!requests_.empty()) {
@@ -320,12 +320,12 @@ class Exchange {
   Poller poller_;
   std::vector<Client> clients_;
   std::vector<std::size_t> to_send_;
-  std::vector<std::size_t> to_read_;  ///< whose connection may hold answers that were not taken
-  NumberedQueue<Request> requests_;   ///< from the first that has not been handed on
+  std::vector<std::size_t> to_read_;  ///< clients whose connections may hold more answers
+  NumberedQueue<Request> requests_;   ///< from the first that is not recorded
 
   OutcomeRecorder recorder_;
   Timing timing_;
-  std::optional<redis::CommandStats> server_time_;  ///< before the first
+  std::optional<redis::CommandStats> server_time_;  ///< before the first request
   std::int64_t sent_ = 0, allowed_ = 0, denied_ = 0;
   std::int64_t awaited_ = 0;  ///< answers
   Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
@@ -371,11 +371,11 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
 
 // --- The two ways to drive traffic ---------------------------------------------------------------
 
-/// Requests that are handed over before they are sent: many at a time cost less, but the first must
-/// wait for the last.
+/// Requests handed over before a send: many at a time cost less, but the first must wait for the
+/// last.
 constexpr int kMostAtOnce = 32;
 
-/// No sleep this long before a request is due: the kernel's timers are 50 to 100 µs late.
+/// Stay awake for this long before a request is due: the kernel's timers are 50 to 100 µs late.
 constexpr std::chrono::microseconds kAwake{200};
 
 /// Awaits all answers in flight, however `drive` ends.
@@ -390,7 +390,7 @@ Outcome finish_after(Exchange& exchange, Drive drive) {
   }
 }
 
-/// The traffic as it is due, on the connections in turn.
+/// Sends the traffic when it is due, on the connections in turn.
 class Schedule {
  public:
   Schedule(Traffic& traffic, Exchange& exchange, std::size_t clients)
@@ -422,13 +422,13 @@ class Schedule {
   Traffic& traffic_;
   Exchange& exchange_;
   std::size_t clients_;
-  std::size_t client_ = 0;  ///< whose turn it is
+  std::size_t client_ = 0;  ///< the one whose turn it is
   Arrival next_;
   Instant due_ = {};
   bool has_next_ = false;
 };
 
-/// The traffic as fast as it is answered.
+/// Sends the traffic as fast as answers arrive.
 class Flood {
  public:
   Flood(Traffic& traffic, Exchange& exchange, std::size_t pipeline)

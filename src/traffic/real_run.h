@@ -17,11 +17,11 @@
 
 namespace rlctl::traffic {
 
-/// An instant to the ns, of the steady clock.
+/// An instant of the steady clock, exact to the ns.
 using Instant = Clock::time_point;
 
-/// The time of day when this was made, and steady from then on: no adjustment of the system's clock
-/// moves it.
+/// Starts at the system's time of day and is steady from then on: adjustments of the system's clock
+/// do not move it.
 class RealClock {
  public:
   RealClock()
@@ -52,41 +52,40 @@ struct RealProgress {
 };
 using OnRealProgress = std::function<void(const RealProgress&)>;
 
-/// What both ways to drive traffic under the real clock need.
+/// The parameters of both ways to send traffic under the real clock.
 struct RealRun {
   Script* script = nullptr;
-  /// At least one; requests take turns on them. An interrupt must not break them: the requests in
-  /// flight are awaited, so that none is executed after its keys have been removed.
+  /// At least one; requests use them in turn. An interrupt must not break them: the run awaits the
+  /// requests in flight, so that none is executed after its keys are removed.
   std::span<redis::Connection> connections = {};
   std::vector<limiter::Limit> limits = {};
-  /// How long a connection may be silent while an answer is awaited on it, and how long the
-  /// requests in flight may take once an interrupt or an error has ended the run.
+  /// How long a connection may be silent while an answer is outstanding, and how long the requests
+  /// in flight may take once an interrupt or an error has ended the run.
   std::chrono::microseconds timeout{0};
   const Interrupt* interrupt = nullptr;
-  /// In the order of sending, once all before it have been answered.
+  /// Called in sending order, once all earlier requests have been answered.
   OnDecision on_decision = {};
-  OnRealProgress on_progress = {};  ///< ten times a second or so
+  OnRealProgress on_progress = {};  ///< about ten times a second
 };
 
-/// Open loop: each request is sent when it is due by the traffic and a RealClock, however slow the
-/// answers to earlier requests are; a delay in sending shows as lag. A request's `now`, and the
-/// time at which it is measured, is when it was handed to its connection. The outcome has a Timing.
+/// Open loop: each request is sent when it is due according to the traffic and a RealClock, however
+/// slow the answers to earlier requests are; a delay in sending counts as lag. A request's `now`,
+/// and its time in the outcome, is when it was handed to its connection. The outcome has a Timing.
 ///
-/// First the script is loaded and each connection pinged, so that a broken one is reported before
-/// anything is sent; the traffic must leave time for that: 20 ms, and 100 µs for each connection.
+/// First loads the script and pings each connection, to report a broken one before sending any
+/// request; the traffic must leave time for this: 20 ms, plus 100 µs per connection.
 ///
-/// Ends early, without an exception, if the interrupt is raised: nothing more is sent, and the
-/// requests in flight are awaited; if the server stays silent, the outcome covers what was
-/// answered. Throws redis::Error once nothing is in flight: for an error reply, a server that is
-/// gone, or one that is silent for `timeout`. In the last case, and if the answers of an
-/// interrupted run do not come, the connections concerned are useless, and what was sent may yet be
-/// executed.
+/// Ends early, without an exception, if the interrupt is raised: sends no more, and awaits the
+/// requests in flight; if the server stays silent, the outcome covers the answered requests. Throws
+/// redis::Error once nothing is in flight: for an error reply, a lost connection, or a server that
+/// is silent for `timeout`. In the last case, and if the answers of an interrupted run do not
+/// arrive, the connections concerned are unusable, and the server may still execute the requests.
 [[nodiscard]] Outcome run_on_schedule(Traffic& traffic, const RealRun& run);
 
-/// Closed loop: each connection has `pipeline` requests (at least one) in flight at any time, and
-/// sends the next one as soon as an answer has come. The traffic gives the keys and the costs.
-/// Lasts for `duration`, or until the traffic ends; then the requests in flight are awaited.
-/// Otherwise as run_on_schedule().
+/// Closed loop: each connection keeps `pipeline` requests (at least one) in flight, and sends the
+/// next one as soon as an answer arrives. The traffic supplies the keys and the costs. Lasts for
+/// `duration`, or until the traffic ends; then awaits the requests in flight. Otherwise like
+/// run_on_schedule().
 [[nodiscard]] Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
                                    std::optional<std::chrono::microseconds> duration);
 

@@ -89,7 +89,7 @@ bool allows(redis::ReplyView reply, AllowedWhen when, std::int64_t limit) {
     case AllowedWhen::kNil:
       return reply.is_nil();
     case AllowedWhen::kAtMostLimit:
-      // A count is never nil, which would read as 0 and allow everything.
+      // A count is never nil; reading nil as 0 would allow everything.
       if (reply.is_nil()) throw Unreadable();
       return number_of(reply) <= static_cast<double>(limit);
     default:
@@ -129,10 +129,10 @@ redis::Error unreadable(redis::ReplyView reply, const ReplyReading& reading,
 
 redis::Error script_is_gone() {
   return {redis::Failure::kRejected, "the script was removed from the server while it was in use",
-          "NOSCRIPT", "someone ran SCRIPT FLUSH; run it again"};
+          "NOSCRIPT", "someone ran SCRIPT FLUSH; run the command again"};
 }
 
-/// Of a bundled algorithm.
+/// The script of a bundled algorithm.
 class BundledScript final : public Script {
  public:
   BundledScript(const Candidate& candidate, const Traffic& traffic, std::string prefix)
@@ -178,7 +178,7 @@ class BundledScript final : public Script {
   std::string prefix_;
   limiter::CheckCommand command_;
   limiter::Request request_;
-  std::vector<std::vector<std::string>> redis_keys_;  ///< of each of the traffic's keys
+  std::vector<std::vector<std::string>> redis_keys_;  ///< for each of the traffic's keys
 };
 
 // --- Foreign scripts -----------------------------------------------------------------------------
@@ -197,7 +197,7 @@ bool may_set_ttl(std::string_view text) {
          contains_in_any_case(text, "restore");
 }
 
-/// Without the name that Redis gives the script, which means nothing to its author.
+/// Removes the name that Redis gives the script, which means nothing to its author.
 std::string without_script_name(std::string message) {
   const auto at = message.find("user_script:");
   if (at == message.npos) return message;
@@ -224,7 +224,7 @@ std::string quoted_words(std::span<const std::string_view> words) {
   return words.empty() ? " none" : out;
 }
 
-/// Of a foreign limiter.
+/// The script of a foreign limiter.
 class ForeignScript final : public Script {
  public:
   ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
@@ -238,7 +238,7 @@ class ForeignScript final : public Script {
   [[nodiscard]] bool may_call_time() const override {
     return contains_in_any_case(limiter_.source, "time");
   }
-  /// None if neither its source nor its arguments contain what sets a TTL.
+  /// None if neither its source nor its arguments can set a TTL.
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
     const auto& arguments = limiter_.arguments;
     const bool may = may_set_ttl(limiter_.source) ||
@@ -267,7 +267,7 @@ class ForeignScript final : public Script {
                         quoted_words(call.keys), quoted_words(call.arguments)),
             error.code(), error.hint()};
   }
-  /// In the order of their bytes.
+  /// Sorted by bytes.
   [[nodiscard]] std::vector<std::string> keys() const override {
     std::vector<std::string> sorted(keys_.begin(), keys_.end());
     std::sort(sorted.begin(), sorted.end());
@@ -278,8 +278,8 @@ class ForeignScript final : public Script {
   /// The keys, then the arguments.
   struct Question {
     std::string text;
-    std::vector<std::size_t> ends;        ///< of each, in `text`
-    std::vector<std::string_view> words;  ///< each
+    std::vector<std::size_t> ends;        ///< the end of each in `text`
+    std::vector<std::string_view> words;  ///< a view of each
   };
   struct Hash {
     using is_transparent = void;  // NOLINT(readability-identifier-naming): the library's name
@@ -293,7 +293,7 @@ class ForeignScript final : public Script {
     return read_reply(reply, limiter_.reading, limit_.limit, limiter_.name);
   }
 
-  /// The call that asks about the number-th request; views of `question`.
+  /// The call for request `number`; its views refer to `question`.
   [[nodiscard]] limiter::ScriptCall fill(Question& question, const Arrival& arrival,
                                          std::int64_t number) const {
     const TemplateValues values{.key = traffic_.key_name(arrival.key),
@@ -310,7 +310,7 @@ class ForeignScript final : public Script {
     };
     for (const auto& key : limiter_.keys) add(prefix_, key);
     for (const auto& argument : limiter_.arguments) add("", argument);
-    // The text has stopped moving.
+    // The text is complete, so views of it stay valid.
     question.words.clear();
     std::size_t begin = 0;
     for (const auto end : question.ends) {
@@ -406,7 +406,7 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
 void require_virtual_clock(const ForeignLimiter& limiter) {
   if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
   throw UsageError(limiter.name +
-                   " is not told the time, neither by its keys nor by its arguments: it uses the "
+                   " gets the time neither in its keys nor in its arguments: it uses the "
                    "server's clock, which virtual time does not move, or relies on the TTLs of "
                    "its keys");
 }

@@ -10,11 +10,11 @@ namespace {
 constexpr std::array<std::string_view, 6> kRunScripts{"evalsha", "eval",  "evalsha_ro",
                                                       "eval_ro", "fcall", "fcall_ro"};
 
-/// Keys that are asked about in one write.
+/// Keys queried in one write.
 constexpr std::size_t kKeysAtOnce = 512;
 
-/// By OBJECT ENCODING. The levels of a skip list are thrown, and a hash table grows when the server
-/// has time for it.
+/// `encoding` is OBJECT ENCODING's. The levels of a skip list are random, and a hash table grows
+/// when the server has time for it.
 bool is_by_chance(redis::ReplyView encoding) {
   return encoding.type() == redis::ReplyType::kString &&
          (encoding.text() == "skiplist" || encoding.text() == "hashtable");

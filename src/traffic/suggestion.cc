@@ -39,7 +39,7 @@ class Suggesting {
       suggestion.tried.push_back(tried(most_));
       return suggestion;
     }
-    // No smaller limit that is shown may do; if costs differ, one can.
+    // No smaller limit in the table may be enough; if costs differ, one can be.
     auto shown = around(*limit);
     while (true) {
       const auto first =
@@ -123,7 +123,7 @@ class Suggesting {
     return least_below(enough);
   }
 
-  /// The smallest limit that does, of this one, which does, and some below it.
+  /// The smallest limit that is enough, of this one, which is, and kTriedBelow below it.
   [[nodiscard]] std::int64_t least_below(std::int64_t enough) {
     for (auto below = enough - 1; below >= std::max(least_, enough - kTriedBelow); --below) {
       if (is_enough(below)) enough = below;
@@ -131,7 +131,7 @@ class Suggesting {
     return enough;
   }
 
-  /// The limits that are shown around one, itself among them, the smallest first.
+  /// The limits to show around this one, including it, the smallest first.
   [[nodiscard]] std::vector<std::int64_t> around(std::int64_t limit) const {
     std::vector<std::int64_t> all{limit};
     for (const auto part : kAround) {
@@ -148,7 +148,7 @@ class Suggesting {
   const DeniedShare& share_;
   const Interrupt& interrupt_;
   const OnSuggestionProgress& on_progress_;
-  std::int64_t least_, most_;  ///< limits that the candidate can be asked with
+  std::int64_t least_, most_;  ///< the range that the candidate supports
   std::map<std::int64_t, LimitTried> tried_;
 };
 

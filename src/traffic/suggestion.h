@@ -13,37 +13,37 @@
 
 namespace rlctl::traffic {
 
-/// How many may be denied: at most this share, 0 to 1, of the requests or of the keys.
+/// The largest share, 0 to 1, of the requests or of the keys that may be denied.
 struct DeniedShare {
   double most = 0;
   bool of_keys = false;
 };
 
-/// How a limit would have treated a traffic.
+/// How a limit would have treated the traffic.
 struct LimitTried {
   std::int64_t limit = 0;
   std::int64_t sent = 0, denied = 0;       ///< requests
-  std::int64_t keys = 0, keys_denied = 0;  ///< asked for; denied at least once
+  std::int64_t keys = 0, keys_denied = 0;  ///< requested; denied at least once
 
   [[nodiscard]] double share(bool of_keys) const;
 };
 
 struct Suggestion {
   std::vector<LimitTried> tried;      ///< around the suggested limit, the smallest first
-  std::optional<std::size_t> chosen;  ///< in `tried`; none if no limit denies so few
+  std::optional<std::size_t> chosen;  ///< index in `tried`; none if no limit denies that few
 };
 
 /// Makes the traffic again, from its beginning.
 using MakeTraffic = std::function<std::unique_ptr<Traffic>()>;
-/// The share of the work that is done, 0 to 1, and the limit being tried.
+/// The share of the work done, 0 to 1, and the limit being tried.
 using OnSuggestionProgress = std::function<void(double share, std::int64_t limit)>;
 
 /// The smallest limit, in the window of the candidate's only limit, that would have denied at most
-/// such a share of a traffic. Limits are tried, not estimated: the models decide the whole traffic
-/// for each, some 30 times in all. None of the four limits below the result would do; a still
-/// smaller one could only if a larger limit happens to deny more, which is rare. Throws Interrupted
-/// if the interrupt is raised, and UsageError if the candidate has several limits or one that it
-/// cannot be asked with.
+/// this share of the traffic. Limits are tried, not estimated: the models decide the whole traffic
+/// for each, about 30 times in all. None of the four limits below the result is enough; a still
+/// smaller one is enough only if a larger limit happens to deny more, which is rare. Throws
+/// Interrupted if the interrupt is raised, and UsageError if the candidate has several limits or
+/// does not support its limit.
 [[nodiscard]] Suggestion suggest_limit(const MakeTraffic& make_traffic, const Candidate& candidate,
                                        const DeniedShare& share, const Interrupt& interrupt,
                                        const OnSuggestionProgress& on_progress = {});

@@ -103,7 +103,7 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// The word in the braces with which `text` begins; "{}" holds an empty one. Nothing else does.
+/// The word in the braces at the start of `text`, empty for "{}"; none if they hold anything else.
 std::optional<std::string_view> word_in_braces(std::string_view text) {
   const auto end = std::find_if_not(text.begin() + 1, text.end(), is_word);
   if (end == text.end() || *end != '}') return std::nullopt;
@@ -116,9 +116,9 @@ const Placeholder& find_placeholder(std::string_view name, std::string_view text
     if (row.name == name) return row;
     names.push_back(row.name);
   }
-  throw UsageError(
-      fmt::format("'{}' holds {{{}}}, which stands for nothing{}; use {}, or '{{{{}}' for a brace",
-                  escape(text), name, did_you_mean(name, names), one_of(names)));
+  throw UsageError(fmt::format(
+      "'{}' contains {{{}}}, which is not a placeholder{}; use {}, or '{{{{}}' for a brace",
+      escape(text), name, did_you_mean(name, names), one_of(names)));
 }
 
 }  // namespace

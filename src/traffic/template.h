@@ -11,13 +11,13 @@
 
 namespace rlctl::traffic {
 
-/// The values of a request that a template is filled with.
+/// The values of a request that fill a template.
 struct TemplateValues {
   std::string_view key = {};
   limiter::Limit limit = {};
   std::int64_t cost = 1;
   std::int64_t id = 1;               ///< the number of the request
-  std::chrono::microseconds now{0};  ///< since 1970, not before
+  std::chrono::microseconds now{0};  ///< since 1970, not negative
 };
 
 /// A name in braces that stands for a value of the request: a row of the table in template.cc.
@@ -25,16 +25,16 @@ struct Placeholder {
   std::string_view name;     ///< without the braces
   std::string_view summary;  ///< a few words for --help
   void (*append)(std::string& out, const TemplateValues& values) = nullptr;
-  /// Rounds the time of the request down to a multiple of it; 0: does not tell the time.
+  /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
-  bool tells_limit = false;                     ///< the number, the burst or the window
-  std::chrono::microseconds whole_multiple{1};  ///< the window must be a multiple of it
+  bool tells_limit = false;                     ///< contains its number, burst or window
+  std::chrono::microseconds whole_multiple{1};  ///< the window must be a multiple of this
 };
 
 /// In the order of the manual.
 [[nodiscard]] std::span<const Placeholder> placeholders();
 
-/// Text with placeholders, as a key or an argument of a script is written: "hist:{key}", "{limit}".
+/// Text with placeholders, for a key or an argument of a script: "hist:{key}", "{limit}".
 ///
 /// A word in braces is a placeholder; any other brace is literal, so that hash tags need no
 /// escapes:
@@ -45,7 +45,7 @@ class Template {
   explicit Template(std::string_view text);
 
   void append(std::string& out, const TemplateValues& values) const;
-  /// As it was written.
+  /// The text as written.
   [[nodiscard]] const std::string& source() const noexcept { return source_; }
   /// Whether it contains the time of the request.
   [[nodiscard]] bool tells_time() const;
@@ -61,7 +61,7 @@ class Template {
 
  private:
   struct Piece {
-    const Placeholder* placeholder = nullptr;  ///< null: it is the text
+    const Placeholder* placeholder = nullptr;  ///< null: literal text
     std::string text = {};
   };
   void add_text(std::string_view text);

@@ -10,7 +10,7 @@ namespace rlctl::traffic {
 
 using std::chrono::microseconds;
 
-/// One request: when it comes, for which key, and what it costs.
+/// One request: its time, key and cost.
 struct Arrival {
   microseconds at{0};     ///< since 1970
   std::uint32_t key = 0;  ///< see Traffic::key_name()
@@ -19,8 +19,8 @@ struct Arrival {
   bool operator==(const Arrival&) const = default;
 };
 
-/// Requests in the order of their times; those of one time in the order in which they are asked. It
-/// is read once, from beginning to end, so that it need not be held in memory.
+/// Requests in time order; those at the same time are in sending order. Traffic is read once, from
+/// beginning to end, so that it need not be in memory.
 class Traffic {
  public:
   virtual ~Traffic() = default;
@@ -33,7 +33,7 @@ class Traffic {
   [[nodiscard]] virtual std::int64_t size() const = 0;
 };
 
-/// The same traffic at another time: `from` becomes `to`, and the gaps stay.
+/// The same traffic at another time: `from` becomes `to`, and the gaps stay the same.
 class ShiftedTraffic final : public Traffic {
  public:
   ShiftedTraffic(std::unique_ptr<Traffic> traffic, microseconds from, microseconds to)

@@ -11,16 +11,16 @@ namespace {
 
 using limiter::Decision;
 
-/// Requests in one write. The answers to one lot are read while the server works on the next; more
-/// at a time would only wait in buffers.
+/// Requests in one write. The answers to one lot are read while the server works on the next;
+/// larger lots would only wait in buffers.
 constexpr std::size_t kLot = 512;
-/// How many requests ahead memory is fetched.
+/// How many requests ahead memory is prefetched.
 constexpr std::size_t kAhead = 8;
 
-/// Requests between two looks at the interrupt. A script takes a few µs for each.
+/// Requests between two checks of the interrupt. A script takes a few µs for each.
 constexpr std::size_t kBatch = 4096;
 
-/// Calls what talks to a server; false if the interrupt ended it.
+/// Calls a function that talks to a server; false if the interrupt ended it.
 template <typename Call>
 bool finishes(Call call) {
   try {
@@ -48,7 +48,7 @@ ModelDecider::ModelDecider(const Candidate& candidate) : candidate_(candidate) {
   require_usable(candidate_);
 }
 
-/// The first of the key's states, of which there is one for each limit.
+/// The first of the key's states; a key has one per limit.
 limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
   const auto& limits = candidate_.limits;
   const auto first = key * limits.size();
@@ -64,8 +64,8 @@ limiter::KeyAndLimit* ModelDecider::state_of(std::uint32_t key) {
   return state;
 }
 
-/// With many keys, the next one is seldom in a cache: the states of the keys that come soon are
-/// fetched meanwhile, and then what they point to.
+/// With many keys, the next one is seldom in a cache: prefetches the states of upcoming keys, and
+/// then the models to which they point.
 void ModelDecider::fetch(std::span<const Arrival> to_come) const {
   const auto state = [&](std::size_t ahead) -> const limiter::KeyAndLimit* {
     if (ahead >= to_come.size()) return nullptr;
@@ -111,12 +111,12 @@ void ScriptDecider::ask(const Arrival& arrival) {
   call.append_to(connection_);
 }
 
-/// Real time may pass before the next lot.
+/// Pauses the TTLs, since real time may pass before the next lot.
 void ScriptDecider::end_lot() {
   if (aging_ && aging_->pause()) is_aging_.push_back(true);
 }
 
-/// Reads the replies of agings: before each answer, and after the last one.
+/// Reads the replies to KeyAging's calls: before each answer, and after the last one.
 void ScriptDecider::skip_agings() {
   for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
     KeyAging::require_done(connection_.read());
@@ -137,7 +137,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   }
 }
 
-/// The error is already known; a connection that breaks as well fails when it is next used.
+/// Drops all replies in flight. If the connection breaks now, its next use reports that.
 void ScriptDecider::skip_answers() noexcept {
   try {
     is_aging_.clear();

@@ -25,19 +25,19 @@ namespace rlctl::traffic {
 class Decider {
  public:
   virtual ~Decider() = default;
-  /// Writes a decision for each arrival, in order. Throws what the asking throws.
+  /// Writes a decision for each arrival, in order. Throws what the limiter throws.
   virtual void decide(std::span<const Arrival> arrivals,
                       std::span<limiter::Decision> decisions) = 0;
-  /// Of the keys in Redis now, on average; none without a server, or if it does not tell.
+  /// The average over the keys in Redis now; none without a server, or if it does not report sizes.
   [[nodiscard]] virtual std::optional<double> bytes_per_key() { return std::nullopt; }
 };
 
-/// By the models in C++, without a server. Memory grows with the number of keys and the contents of
-/// their windows.
+/// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
+/// of their windows.
 class ModelDecider final : public Decider {
  public:
-  /// Throws UsageError if the algorithm cannot be asked with these limits, and for a foreign
-  /// limiter, which has no model.
+  /// Throws UsageError if the algorithm does not support these limits, and for a foreign limiter,
+  /// which has no model.
   explicit ModelDecider(const Candidate& candidate);
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
 
@@ -47,26 +47,26 @@ class ModelDecider final : public Decider {
 
   Candidate candidate_;
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;
-  /// One for each key and limit, by key; without a model as long as the key was not asked for.
+  /// One per key and limit, ordered by key; without a model until the key's first request.
   std::vector<limiter::KeyAndLimit> states_;
 };
 
-/// By a script on a server, many requests in one write. Their times are the script's `now`, and
-/// pass for TTLs too. (If the times of consecutive requests of one key in one call step back, no
-/// time passes between them.)
+/// Uses a script on a server, with many requests in one write. Their times are the script's `now`,
+/// and TTLs follow them too. (If the times of consecutive requests of one key in one call step
+/// back, no time passes between them.)
 class ScriptDecider final : public Decider {
  public:
-  /// Both must outlive it. Loads the script. Throws UsageError for a script that is known not to go
-  /// by `now`.
+  /// Loads the script. Both arguments must outlive this. Throws UsageError for a script that is
+  /// known not to use `now`.
   ScriptDecider(redis::Connection& connection, Script& script);
   /// From now on virtual time passes for the TTLs of all keys of the database, not only of those
   /// that requests name.
   void age_all_keys();
-  /// From now on keys end this much later, or earlier if negative.
+  /// From now on keys expire this much later, or earlier if negative.
   void set_ttl_slack(std::chrono::microseconds slack);
-  /// Throws what Script::parse() throws, with the question, once all replies in flight are read, so
-  /// that the connection stays usable. Throws UsageError if the script was seen to ask the server
-  /// for the time: its decisions are not about these arrivals.
+  /// Throws what Script::parse() throws, with details of the request, once all replies in flight
+  /// are read, so that the connection stays usable. Throws UsageError if the script called TIME:
+  /// its decisions do not apply to these arrivals.
   void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
   /// None if the sizes may differ between runs of the same traffic.
   [[nodiscard]] std::optional<double> bytes_per_key() override;
@@ -83,17 +83,16 @@ class ScriptDecider final : public Decider {
   Script& script_;
   std::int64_t answers_ = 0;
   std::optional<KeyAging> aging_;  ///< if the script may decide by TTLs
-  std::deque<bool> is_aging_;      ///< for each reply in flight, if there is aging_
-  std::int64_t agings_ = 0;        ///< since the last look whether the script calls TIME
+  std::deque<bool> is_aging_;      ///< whether each reply in flight is aging_'s
+  std::int64_t agings_ = 0;        ///< since the last look of time_watch_
   std::uint32_t last_key_ = 0;
   std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
 };
 
-/// Sends a traffic through a decider under the virtual clock: each request is decided as of the
-/// time at which it comes, and no real time passes in between. The same traffic gives the same
-/// outcome, however fast the machine is. Ends early, without an exception, if `interrupt` is
-/// raised.
+/// Sends traffic through a decider under the virtual clock: each request is decided as of its own
+/// time, without waiting in between. The same traffic gives the same outcome, however fast the
+/// machine is. Ends early, without an exception, if `interrupt` is raised.
 [[nodiscard]] Outcome run_virtually(Traffic& traffic, Decider& decider,
                                     const std::vector<limiter::Limit>& limits,
                                     const Interrupt& interrupt, const OnDecision& on_decision = {},

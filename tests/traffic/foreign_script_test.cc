@@ -196,7 +196,7 @@ TEST_CASE("foreign script: a script without the time is refused before anything 
   try {
     bench.run(ttl);
   } catch (const UsageError& error) {
-    CHECK(std::string(error.what()).find("my.lua is not told the time") == 0);
+    CHECK(std::string(error.what()).find("my.lua gets the time neither") == 0);
     CHECK(std::string(error.what()).find("relies on the TTLs of its keys") != std::string::npos);
   }
 }

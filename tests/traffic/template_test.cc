@@ -91,14 +91,14 @@ TEST_CASE("template: text without a placeholder is literal, even if empty") {
 }
 
 TEST_CASE("template: an unknown word in braces is refused") {
-  CHECK(
-      complaint("x:{kye}").starts_with("'x:{kye}' holds {kye}, which stands for nothing; did you "
-                                       "mean 'key'?; use key, limit, "));
+  CHECK(complaint("x:{kye}").starts_with(
+      "'x:{kye}' contains {kye}, which is not a placeholder; did you "
+      "mean 'key'?; use key, limit, "));
   CHECK(complaint("{window_su}").find("did you mean 'window_s'?") != std::string::npos);
-  CHECK(complaint("{now_us} {user}").find("holds {user}") != std::string::npos);
+  CHECK(complaint("{now_us} {user}").find("contains {user}") != std::string::npos);
   CHECK(complaint("{tag}:1").find("or '{{}' for a brace") != std::string::npos);
-  CHECK(complaint("{}").find("holds {},") != std::string::npos);
-  CHECK(complaint("{KEY}").find("holds {KEY},") != std::string::npos);
+  CHECK(complaint("{}").find("contains {},") != std::string::npos);
+  CHECK(complaint("{KEY}").find("contains {KEY},") != std::string::npos);
 }
 
 TEST_CASE("template: some placeholders depend on the time and others do not") {

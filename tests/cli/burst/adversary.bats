@@ -92,7 +92,7 @@ without_blanks() {
   without_blanks
   assert_line 'times-as-members.lua 5.60× the limit: 28 within 0 us'
   assert_line '0 28 28 0'
-  assert_line 'at most as many as were asked: no bound was found'
+  assert_line 'at most as many as were sent: no bound was found'
   assert_line 'denied what an exact log would allow'
 }
 
@@ -130,7 +130,7 @@ LUA
   without_blanks
   assert_line 'ms.lua never above the limit'
   assert_line 'denied nothing that an exact log would allow'
-  assert_line 'times in whole ms, as {now_ms} tells them'
+  assert_line 'times in whole ms, as {now_ms} gives them'
   assert_line --regexp '^script ms.lua +allowed when its reply is nonzero$'
   run -0 rlctl burst adversary --script ms.lua --args '{now_s} {window_s} {limit} {id} {window_ms}' --json
   assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
@@ -204,7 +204,7 @@ LUA
   echo "return redis.call('INCR', KEYS[1])" >untold.lua
   run -2 rlctl burst adversary --script untold.lua
   refute_output --partial -- '--clock real'
-  assert_line --regexp 'hint: tell it the time in --args or --keys: .*as one more argument'
+  assert_line --regexp 'hint: pass it the time in --args or --keys: .*as an extra argument'
   echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
   run -2 rlctl burst adversary --script time.lua --args '{now}'
   assert_line --partial 'time.lua calls TIME'
@@ -276,9 +276,9 @@ refused() {
 }
 
 @test "a log of several limiters, or together with a report on standard output, is refused" {
-  refused '--write takes what is found against one limiter, not against 2' adversary --write x.log
-  refused '--write takes what is found against one limiter, not against 7' adversary --write - --algorithm all
-  assert_line --partial 'hint: name one by --algorithm'
+  refused '--write requires one limiter, not 2' adversary --write x.log
+  refused '--write requires one limiter, not 7' adversary --write - --algorithm all
+  assert_line --partial 'hint: name one with --algorithm'
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst adversary --algorithm gcra --write - --json
   assert_equal "$(jq -r .error.message <<<"$output")" 'standard output is asked for more than once'
   run -1 test -e x.log
@@ -411,7 +411,7 @@ refused() {
       --write worst.log >out 2>err'
   assert_output 'signal 2'
   run -0 cat out
-  assert_line --regexp '^ +interrupted: shows what was found by then$'
+  assert_line --regexp '^ +interrupted: shows the findings so far$'
   assert_line --regexp '^fixed-window  2\.00× the limit: 10 within '
   assert_equal "$(cli DBSIZE)" 0
   run -1 test -e worst.log

@@ -34,7 +34,7 @@ refused() {
 @test "among several algorithms and limits, the invalid combination is named" {
   refused '--limit 1000M/30d: limit 1000000000 x burst 1000000000 is more than 2^53' \
     --limit 10/1s --limit 1000000000/30d --algorithm all
-  assert_line '  hint: another --algorithm than token-bucket may take it'
+  assert_line '  hint: an --algorithm other than token-bucket may accept it'
 }
 
 @test "without requests the worst is unknown" {
@@ -99,7 +99,7 @@ refused() {
 
 @test "bad clocks and options of the clock are refused" {
   refused "--clock must be virtual or real, not 'reel'" --clock reel
-  refused '--rate max requires --clock real: only a server sets that pace' --clock virtual --rate max
+  refused '--rate max requires --clock real: the server sets the pace' --clock virtual --rate max
   refused '--clients requires --clock real: the virtual clock uses one connection' --clients 2
   refused '--pipeline requires --rate max' --pipeline 2
   refused '--pipeline requires --rate max' --clock real --pipeline 2

@@ -118,7 +118,7 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
 
 @test "a script without the time is refused under a virtual clock and runs under the real one" {
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --script count.lua --allowed-when '<=limit'
-  assert_line --partial 'count.lua is not told the time, neither by its keys nor by its arguments'
+  assert_line --partial 'count.lua gets the time neither in its keys nor in its arguments'
   assert_line --partial 'use --clock real'
   assert_line --regexp 'hint: .*\{now_us\}'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script count.lua --allowed-when '<=limit' --json
@@ -153,9 +153,9 @@ LUA
   }
   refused "--script: cannot read 'none.lua': no such file or directory" --script none.lua --args '{now}'
   refused "--script: cannot read '.': is a directory" --script . --args '{now}'
-  refused "--args: '{nwo_ms}' holds {nwo_ms}, which stands for nothing; did you mean 'now_ms'?" \
+  refused "--args: '{nwo_ms}' contains {nwo_ms}, which is not a placeholder; did you mean 'now_ms'?" \
     --script count.lua --args '{nwo_ms}'
-  refused "--keys: 'x:{ky}' holds {ky}" --script count.lua --keys 'x:{ky}'
+  refused "--keys: 'x:{ky}' contains {ky}" --script count.lua --keys 'x:{ky}'
   refused 'has a quote that is not closed' --script count.lua --args "'{now}"
   refused "--allowed-when: a script allows when its reply is nonzero, zero, nil, <=limit or always, not 'yes'" \
     --script count.lua --allowed-when yes

@@ -49,8 +49,8 @@ refused() {
 }
 
 @test "--keys and --args must be meaningful" {
-  refused "--args: '{nwo}' holds {nwo}, which stands for nothing" a.lua --args '{nwo}' --trace
-  refused "--keys: '{ky}' holds {ky}" a.lua --keys '{ky}' --trace
+  refused "--args: '{nwo}' contains {nwo}, which is not a placeholder" a.lua --args '{nwo}' --trace
+  refused "--keys: '{ky}' contains {ky}" a.lua --keys '{ky}' --trace
   refused '--args' a.lua --args "'x" --trace
   refused 'no KEY is given, but --keys or --args contain {key}' a.lua --args '{key}' --trace
   refused '{key} is one KEY, but there are 2' a.lua a b --keys '{key}' --trace
