@@ -18,11 +18,11 @@ std::unique_ptr<KeyModel> make() {
   return std::make_unique<Model>();
 }
 
-constexpr std::int64_t kMaxLogCost = 10'000;  // every unit is an entry of its own
+constexpr std::int64_t kMaxLogCost = 10'000;  // each unit is one entry
 
 constexpr std::array kAlgorithms{
     Algorithm{.name = "fixed-window",
-              .summary = "a counter a window; up to twice the limit at its edge",
+              .summary = "a counter per window; up to twice the limit at an edge",
               .script = embedded::k_fixed_window.text,
               .sha1 = embedded::k_fixed_window.sha1,
               .allows_at_most = "twice the limit, half of it on each side of a window's edge",
@@ -66,7 +66,7 @@ constexpr std::array kAlgorithms{
               .has_burst = true,
               .make_model = make<GcraModel>},
     Algorithm{.name = "leaky-bucket",
-              .summary = "a queue that drains steadily; says how long to wait",
+              .summary = "a queue that drains steadily; returns how long to wait",
               .script = embedded::k_leaky_bucket.text,
               .sha1 = embedded::k_leaky_bucket.sha1,
               .allows_at_most = "the limit, since what is delayed counts when it may go on",
@@ -84,7 +84,7 @@ constexpr std::array kAlgorithms{
                               "requests; rlctl-scripts(7) says how its script is called"},
 };
 
-/// Range checks of the contract that involve more than one number.
+/// Checks the ranges of the contract that involve more than one number.
 void require_burst(const Limit& limit) {
   const auto burst = limit.burst.value_or(limit.limit);
   if (burst < 1 || burst > kLargestLimit) {
