@@ -62,8 +62,7 @@ class Checker {
   [[nodiscard]] Decision check(const Request& request);
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
-  /// redis::Error for an error reply, including NOSCRIPT, and for a reply that no limiter script
-  /// makes.
+  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply.
   void append(const Request& request) { command_.of(request).append_to(connection_); }
   [[nodiscard]] static Decision parse(redis::ReplyView reply);
   /// Queues a separate request of cost 0 for each key: one reply per key.

@@ -36,8 +36,7 @@ std::optional<microseconds> parse_suffix(std::string_view text) {
   return std::nullopt;
 }
 
-/// The prefix, up to the window, that the names of a key's family share; empty if redis_keys()
-/// refuses the key.
+/// The prefix, up to the window, of the names of a key's family; none if redis_keys() refuses it.
 std::optional<std::string> family_prefix(std::string_view key) {
   try {
     constexpr std::array kTwo{Limit{.limit = 1, .window = std::chrono::seconds{1}, .burst = {}},

@@ -38,7 +38,7 @@ struct Limit {
 };
 
 /// Parses "5/60s", "100/min", "10/s", "1000/1h30m" or "1M/30d": a count (decimal digits, then
-/// optionally k or M), a slash, and a duration; a unit without a number means one unit. Throws
+/// optionally k or M), a slash, and a duration; a unit without a number means one. Throws
 /// UsageError.
 [[nodiscard]] Limit parse_limit(std::string_view text);
 /// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",

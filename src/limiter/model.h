@@ -165,8 +165,7 @@ struct TokenBucket {
 
   /// The tokens at `t`, which must not precede `at`.
   [[nodiscard]] double tokens_at(const Limit& limit, microseconds t) const;
-  /// The first whole µs, not before `from`, at which it holds `cost` tokens; `cost` is at most the
-  /// burst.
+  /// The first whole µs, not before `from`, at which it holds `cost` tokens, at most the burst.
   [[nodiscard]] microseconds first_with(const Limit& limit, std::int64_t cost,
                                         microseconds from) const;
 };

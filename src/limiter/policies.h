@@ -34,8 +34,8 @@ struct Policy {
 
 /// A configuration with mistakes: all that were found, in the order of the file. what() is the
 /// first. Each begins with "FILE:LINE: ", except that a mistake about the whole file is a sentence
-/// that includes the file name. They contain no passwords. Control bytes are kept; long values are
-/// shortened.
+/// that includes the file name. They contain no passwords, but may contain control bytes; long
+/// values are cut.
 class ConfigurationError : public UsageError {
  public:
   /// `mistakes` must not be empty.
@@ -72,8 +72,7 @@ struct PolicyMatch {
   const Policy* policy = nullptr;
   std::string key;  ///< the key as a user would pass it: fits(*policy, key)
   /// The index of the policy's limit that is stored at the key that was looked up. None if that key
-  /// is the one a user would pass and the policy has several limits, which are stored at other
-  /// keys.
+  /// is the one a user would pass and the policy's several limits are stored at other keys.
   std::optional<std::size_t> limit;
 };
 

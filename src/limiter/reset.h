@@ -49,8 +49,7 @@ struct ResetOutcome {
 struct ResetOptions {
   bool force = false;    ///< remove a key whatever it holds
   bool dry_run = false;  ///< report what would be removed, and write nothing
-  /// How often to try a single key that other clients write: a look and a removal, two round trips
-  /// apart.
+  /// How often to try a key that other clients write: a look and a removal, two round trips apart.
   int tries = 100;
   /// Called after each look, before the removal. May be empty.
   std::function<void()> on_looked = {};
@@ -73,8 +72,8 @@ class Resetter {
 
   /// `keys` must not contain duplicates.
   void reset(std::span<const std::string> keys);
-  /// The same for keys that the caller has seen: leaves those that now have another type or form,
-  /// even with `force`.
+  /// The same for keys that the caller has seen: leaves those with another type or form now, even
+  /// with `force`.
   void reset(std::span<const SeenKey> keys);
 
   /// After an exception: the keys whose removal was sent but not answered.

@@ -13,8 +13,7 @@
 namespace rlctl::limiter {
 namespace {
 
-/// The maximum of a time that may be in the future: gcra's, leaky-bucket's, and the start of a
-/// counter's window.
+/// The latest time that may be stored: gcra's, leaky-bucket's, and the start of a counter's window.
 constexpr std::int64_t kMaxFuture = 9'000'000'000'000'000;
 /// The present in a wide sense: µs from 2010 to 2039. Limiters store present times, and a list of
 /// other numbers may be anything. (Sixteen-digit bank card numbers are larger.)
@@ -35,8 +34,7 @@ std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t mos
   return number > most ? std::nullopt : std::optional(number);
 }
 
-/// Reads the fields of a text form from left to right. After a field that does not match, all reads
-/// fail.
+/// Reads the fields of a text form from left to right. After a mismatch, all reads fail.
 class TextReader {
  public:
   /// `tag` is followed by a space or, if a caller's clock was used, by '~'.

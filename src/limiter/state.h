@@ -90,8 +90,7 @@ struct State {
   bool certain = false;
   /// The limit of the last call that wrote the key; none if it is not stored.
   std::optional<Limit> limit = {};
-  /// For Keeping::kText and forms of this project: a model of the state, which decides as the
-  /// script would.
+  /// For Keeping::kText and forms of this project: a model, which decides as the script would.
   std::shared_ptr<const KeyModel> model = {};
   /// The counters of fixed-window (one), sliding-window-counter (of the previous window and of this
   /// one) and foreign-counter (one with time 0, since the key does not store when it began).
@@ -109,8 +108,7 @@ struct State {
 
 /// The type as part of a sentence: "a string", "a sorted set".
 [[nodiscard]] std::string with_article(std::string_view type);
-/// The content as part of a sentence: "fixed-window's state", "a list that is not a limiter's
-/// state".
+/// The content in a sentence: "fixed-window's state", "a list that is not a limiter's state".
 [[nodiscard]] std::string describe_content(const Content& content);
 
 /// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the beginning
