@@ -9,8 +9,7 @@
 
 namespace rlctl::cli {
 
-/// The source of a setting. An option takes precedence over the environment, then the file, then
-/// the default.
+/// The source of a setting, in order of precedence.
 enum class Origin { kOption, kEnvironment, kFile, kDefault };
 /// "option", "environment", "file" or "default".
 [[nodiscard]] std::string_view origin_name(Origin origin);

@@ -38,8 +38,7 @@ struct ConnectionSettings {
 /// An option takes precedence over the environment (RLCTL_URL, REDISCLI_AUTH), then the file, then
 /// the default; the file is read only if it is needed. The other options change parts of the URL. A
 /// password in a URL takes precedence over REDISCLI_AUTH, unless the URL is from the file. Does no
-/// other I/O. Throws UsageError, redis::Error(kUsage, kUnsupported) and what reading the file
-/// throws.
+/// other I/O. Throws UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
 [[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                                     ConfigurationSource& configuration);
 
@@ -52,8 +51,7 @@ class Connector {
 
   /// The first call starts a `private:` server, which lives as long as this object.
   [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
-  /// Like open(), but Ctrl-C does not end its waits, only the timeout does: for work that must be
-  /// finished.
+  /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
   [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
   /// The server for messages, without a password.

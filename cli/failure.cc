@@ -68,8 +68,7 @@ Problem describe_unmasked(const std::exception& error) {
   } else if (dynamic_cast<const OutputError*>(&error) != nullptr) {
     problem.code = "output";
   } else if (dynamic_cast<const Interrupted*>(&error) != nullptr) {
-    // The process usually ends with the signal; this status is for a signal that was ignored at
-    // start.
+    // Usually the signal ends the process; this status is for a signal that was ignored at start.
     problem.status = ExitStatus::kUnreachable;
     problem.code = "interrupted";
   }

@@ -45,8 +45,8 @@ struct Limiter {
 [[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                               ConfigurationSource& configuration);
 
-/// The limits of --limit, each with the burst of --burst. Throws UsageError, also if two limits
-/// have the same window.
+/// The limits of --limit, each with the burst of --burst. Throws UsageError, also for equal
+/// windows.
 [[nodiscard]] std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
                                                        const std::optional<std::string>& burst);
 /// The algorithm with this name, which must count requests. `also` is another word that the caller
@@ -62,7 +62,7 @@ struct Limiter {
 /// The keys for the operands: the operands themselves or, for a policy, its key filled with as many
 /// operands as it takes, repeatedly. `limiter` may be null. Without operands, no key, except for a
 /// policy without arguments, which has one. Throws UsageError for an empty operand and for a wrong
-/// number of operands.
+/// number.
 [[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
                                                   std::span<const std::string> operands);
 

@@ -46,8 +46,7 @@ class Options {
   ///   "adversary"   this word is the only operand
   class Row {
    public:
-    /// Refuses both together: "--wait and --now exclude each other: WHY". `why` and `hint` may be
-    /// empty.
+    /// Refuses both: "--wait and --now exclude each other: WHY". `why` and `hint` may be empty.
     Row& excludes(std::string_view condition, std::string_view why = {},
                   std::string_view hint = {});
     /// Refuses this option without the other: "--burst requires --limit: WHY".

@@ -30,7 +30,7 @@ void add_log_options(Options& options, ReplayArguments& target);
 [[nodiscard]] std::string format_help();
 
 /// The meaning of these options; `operands` are further files. Empty without --replay. Throws
-/// UsageError for an unknown format or field, and for an operand that names a pattern. Touches no
+/// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no
 /// file.
 [[nodiscard]] std::optional<replay::ReplayOptions> parse_replay(
     const ReplayArguments& arguments, const std::vector<std::string>& operands);

@@ -32,8 +32,7 @@ void add_script_options(Options& options, ScriptOptions& target);
 [[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);
 [[nodiscard]] std::string script_condition(const ScriptOptions& options);
 
-/// Reads a script. Throws UsageError if that fails; `option` is the option that gave the path, or
-/// empty.
+/// Reads a script. Throws UsageError if that fails; `option` is the one with the path, or empty.
 [[nodiscard]] std::string read_script_file(std::string_view option, const std::string& path);
 /// The file's name without its directory, for tables.
 [[nodiscard]] std::string script_name(const std::string& path);
