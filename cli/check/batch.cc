@@ -111,7 +111,7 @@ struct Pending {
   Problem problem;
 };
 
-/// Pending lines in order: a ring buffer, which soon needs no allocations for short lines.
+/// A ring buffer of pending lines, which reuses the memory of short lines.
 class PendingLines {
  public:
   /// Enough to keep the server busy, few enough that a lost connection leaves few in doubt.

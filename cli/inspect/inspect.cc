@@ -457,7 +457,7 @@ void refuse_loose_time(const InspectOptions& options, const Invocation& invocati
     return;
   }
   throw UsageError(
-      "--watch: is " + in_quotes(operands[0]) + " a KEY, or how often to look?",
+      "--watch: is " + in_quotes(operands[0]) + " a KEY or the interval?",
       "write a time as --watch=" + operands[0] + "; put a KEY that looks like one last");
 }
 

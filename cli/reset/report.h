@@ -43,7 +43,7 @@ struct ResetPlan {
 /// The report of `reset`: one line per key on standard output, and a summary.
 class ResetReport {
  public:
-  /// Both must outlive it.
+  /// `plan` and `invocation` must outlive it.
   ResetReport(const ResetPlan& plan, Invocation& invocation)
       : plan_(plan), invocation_(invocation) {}
 

@@ -59,7 +59,7 @@ struct Tick {
   std::string text;
 };
 
-/// The place of a time, in columns from the beginning.
+/// The position of a time, in columns from the beginning.
 [[nodiscard]] double place_of(const TimeAxis& axis, std::chrono::microseconds time);
 
 /// The beginning, the edges of windows, and the end, in order; only some edges, evenly spaced, if

@@ -83,7 +83,7 @@ class ResizeSignal {
 /// stays ignored. One instance at a time.
 class Suspension {
  public:
-  /// The texts must outlive it.
+  /// `leave` and `enter` must outlive it.
   Suspension(int terminal, std::string_view leave, std::string_view enter);
   ~Suspension();
   Suspension(const Suspension&) = delete;

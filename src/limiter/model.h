@@ -185,7 +185,7 @@ class TokenBucketModel final : public StoredModel<TokenBucket> {
   [[nodiscard]] TokenBucket bucket_at(const Limit& limit, microseconds now) const;
 };
 
-/// Wide enough for any time of the contract in units of 1/limit µs, and for that times a limit.
+/// Wide enough for any time of the contract in units of 1/limit µs, multiplied by a limit.
 __extension__ typedef __int128 Wide;
 
 /// `numerator / denominator`, rounded up; the denominator is positive.

@@ -112,7 +112,7 @@ tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
 }
 
 @test "concurrency, which has a contract of its own, is refused with where to read on" {
-  wrong 'check: --algorithm: concurrency gives leases to holders and takes them back instead of counting requests; rlctl-scripts(7) says how its script is called' \
+  wrong 'check: --algorithm: concurrency gives leases to holders and takes them back instead of counting requests; rlctl-scripts(7) describes its script' \
     check k --limit 5/60s --algorithm concurrency
 }
 

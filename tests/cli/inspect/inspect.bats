@@ -445,6 +445,6 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 
 @test "--watch with a loose time is an error, not a key of that name" {
   run -2 rlctl inspect --watch 2s k
-  assert_line --partial "--watch: is '2s' a KEY, or how often to look?"
+  assert_line --partial "--watch: is '2s' a KEY or the interval?"
   assert_line '  hint: write a time as --watch=2s; put a KEY that looks like one last'
 }
