@@ -1,6 +1,6 @@
-# libedit from the distribution, as the target libedit::libedit. It ships no CMake package. Where all
-# that it needs is there as static libraries, these are taken: a process starts sooner with four shared
-# libraries less, and hardly ever edits a line.
+# libedit from the distribution, as the target libedit::libedit. It ships no CMake package. If all its
+# dependencies are available as static libraries, those are used: a process starts sooner with four shared
+# libraries less, and rarely edits a line.
 
 find_path(LIBEDIT_INCLUDE_DIR histedit.h)
 find_library(LIBEDIT_STATIC_LIBRARY NAMES libedit.a)

@@ -23,7 +23,7 @@ namespace rlctl::embedded {
 ${rows}}  // namespace rlctl::embedded
 // NOLINTEND(readability-identifier-naming)
 ")
-  # Written only if it differs, so that nothing is compiled again needlessly.
+  # Written only if it differs, so that nothing is recompiled needlessly.
   set(written "")
   if(EXISTS "${output}")
     file(READ "${output}" written)

@@ -1,10 +1,10 @@
 # rlctl_library(NAME LIBRARY... [FOLDERS FOLDER...] [PRIVATE LIBRARY...]): a static library of the
 # .cc files in this folder and in FOLDERS below it.
 #
-# The files of a folder are compiled together (a unity build), and all share one precompiled header,
-# because most of the time would be spent on parsing the same headers again and again. Names in
-# anonymous namespaces must therefore be unique within a folder; the compiler reports those that are
-# not. RLCTL_UNITY=OFF, as in the dev preset, compiles each file by itself: a change costs less then.
+# The files of a folder are compiled together (a unity build), and all share one precompiled header, because
+# otherwise most of the time would be spent on parsing the same headers again. Names in anonymous namespaces
+# must therefore be unique within a folder; the compiler reports duplicates. RLCTL_UNITY=OFF, as in the dev
+# preset, compiles each file separately, so that a change is cheaper to rebuild.
 
 function(rlctl_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;PRIVATE")
@@ -19,9 +19,9 @@ function(rlctl_library name)
   rlctl_compile_together(${name})
 endfunction()
 
-# rlctl_compile_together(TARGET [HEADER]): as above; with a precompiled header of its own, if any.
+# rlctl_compile_together(TARGET [HEADER]): the same, with its own precompiled header if one is given.
 function(rlctl_compile_together target)
-  # GCC takes the files that a unity build includes for headers.
+  # GCC mistakes the files that a unity build includes for headers.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${RLCTL_UNITY} UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)

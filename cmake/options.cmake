@@ -1,6 +1,6 @@
-# How everything is compiled. One interface target, rlctl_options, carries it.
+# How everything is compiled, as one interface target, rlctl_options.
 
-# Not in the cache, where project() has put an empty one.
+# Not a cache variable, because project() has put an empty one there.
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
@@ -10,9 +10,9 @@ target_link_libraries(rlctl_options INTERFACE fmt::fmt-header-only)
 target_compile_options(rlctl_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
   -Wnon-virtual-dtor -Woverloaded-virtual
-  # The scripts compute in plain doubles; a fused multiply-add would round differently.
+  # The scripts calculate in plain doubles; a fused multiply-add would round differently.
   -ffp-contract=off)
-# GCC 12 takes what std::string does within its own bytes for an overrun (its bugs 105329, 105651).
+# GCC 12 reports std::string's writes to its own buffer as overruns (its bugs 105329, 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(rlctl_options INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()

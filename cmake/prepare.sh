@@ -12,7 +12,7 @@
 # The caller sets $root, the project's folder. Everything printed here goes to stderr.
 : "${root:?}"
 
-# GROUP, Debian package, and the commands or headers any of which shows that it is installed.
+# GROUP, Debian package, and commands or headers, any one of which shows that the package is installed.
 needed() {
   cat <<'TABLE'
 build  g++                   c++
@@ -57,7 +57,7 @@ is_there() {
   esac
 }
 
-# missing GROUP…: the missing packages, one a line.
+# missing GROUP…: the missing packages, one per line.
 missing() {
   needed | while read -r group package signs; do
     case " $* " in *" $group "*) ;; *) continue ;; esac
@@ -101,7 +101,7 @@ build() {
   step "building $preset" build_locked "$preset" "$@"
 }
 
-# One build of a preset at a time.
+# Only one build of a preset at a time.
 build_locked() (
   if command -v flock >/dev/null 2>&1; then
     exec 9>"$root/build/.$1.lock"
@@ -120,7 +120,7 @@ build_locked() (
     [ -n "$(find CMakePresets.json -newer "$folder/build.ninja")" ]; then
     cmake --preset "$preset" || exit
   fi
-  # The release is configured without tests, which need more packages; they use the same libraries.
+  # The release is configured without tests, which need more packages; the libraries are the same.
   case " $* " in
     *' rlctl_tests '*)
       grep -q '^build rlctl_tests:' "$folder/build.ninja" ||
@@ -160,8 +160,8 @@ step() {
   return "$step_status"
 }
 
-# Says how far the command is, for as long as the process $1 lives: on a terminal once a second, in
-# place; elsewhere a line every ten seconds.
+# Shows the progress for as long as the process $1 lives: on a terminal once a second, in place; elsewhere one
+# line every ten seconds.
 step_tick() {
   while step_sleep && kill -0 "$1" 2>/dev/null; do
     printf "$step_line%s… %s%s s$step_end" "$step_text" "$(step_progress)" \
@@ -169,7 +169,7 @@ step_tick() {
   done
 }
 
-# A ticker that is killed takes its sleep along.
+# A progress display that is killed takes its sleep along.
 step_sleep() {
   sleep "$step_pause" &
   trap 'kill $! 2>/dev/null; exit' TERM

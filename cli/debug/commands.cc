@@ -1,21 +1,33 @@
 #include "cli/debug/commands.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <set>
+#include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/debug/keys.h"
+#include "cli/debug/view.h"
 #include "cli/failure.h"
+#include "cli/term/line_editor.h"
+#include "cli/term/signals.h"
+#include "cli/term/terminal.h"
+#include "ldb/debugger.h"
+#include "ldb/walk.h"
 #include "limiter/limit.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
@@ -62,7 +74,7 @@ void require_nothing(std::string_view rest) {
   throw UsageError("unexpected argument " + in_quotes(rest));
 }
 
-/// "t.a" of "print 1 + t.a."; empty where there is no dot at the end of a line.
+/// "t.a" of "print 1 + t.a."; empty if there is no dot at the end of a line.
 std::string_view path_before_dot(std::string_view line) {
   if (!line.ends_with('.')) return {};
   line.remove_suffix(1);
@@ -116,7 +128,7 @@ constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watche
 
 struct DebugCommands::Row {
   std::string_view name, letter, arguments, summary;
-  AfterCommand (DebugCommands::*run)(std::string_view rest);
+  void (DebugCommands::*run)(std::string_view rest);
   bool needs_script = false;  ///< one that has not ended
   bool repeats = true;        ///< by an empty line: it looks or moves, and changes nothing
 };
@@ -171,6 +183,7 @@ const DebugCommands::Row* DebugCommands::find(std::string_view word) {
 
 AfterCommand DebugCommands::run(std::string_view line) {
   was_wrong_ = false;
+  after_ = AfterCommand::kGoOn;
   auto rest = stripped(line);
   if (rest.starts_with('#')) return AfterCommand::kGoOn;
   const std::string repeated = last_;
@@ -180,7 +193,10 @@ AfterCommand DebugCommands::run(std::string_view line) {
   const auto word = take_word(arguments);
   const auto* row = find(word);
   last_ = row != nullptr && row->repeats ? std::string(rest) : "";
-  if (row != nullptr) return run_row(*row, arguments);
+  if (row != nullptr) {
+    run_row(*row, arguments);
+    return after_;
+  }
   std::vector<std::string_view> names;
   for (const auto& known : rows()) names.push_back(known.name);
   const auto hint = hint_for(word);
@@ -197,75 +213,69 @@ void DebugCommands::wrong(std::string_view message) {
   view_.error(message);
 }
 
-AfterCommand DebugCommands::run_row(const Row& row, std::string_view rest) {
-  if (row.needs_script && !debugger_.running()) {
-    wrong(kEnded);
-    return AfterCommand::kGoOn;
-  }
+void DebugCommands::run_row(const Row& row, std::string_view rest) {
+  if (row.needs_script && !debugger_.running()) return wrong(kEnded);
   const bool was_running = debugger_.running();
   try {
-    const auto after = (this->*row.run)(rest);
-    if (after != AfterCommand::kGoOn) return after;
+    (this->*row.run)(rest);
   } catch (const UsageError& error) {
     wrong(fmt::format("{}: {}", row.name, error.what()));
   }
-  return was_running && !debugger_.running() ? AfterCommand::kEnded : AfterCommand::kGoOn;
+  if (was_running && !debugger_.running()) after_ = AfterCommand::kEnded;
 }
 
 // ---- Moving ----
 
-AfterCommand DebugCommands::shown(const Halt& halt) {
+void DebugCommands::show(const Halt& halt) {
   view_.halt(halt, debugger_.breakpoints());
-  return AfterCommand::kGoOn;
 }
 
 /// Moves that many times, or until something else stops it.
-AfterCommand DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
+void DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
   int left = times.empty() ? 1 : parse_number(times).value_or(0);
   if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
   for (bool goes_on = true; goes_on && left > 0; --left) {
     const auto halt = (debugger_.*by)();
-    view_.halt(halt, debugger_.breakpoints());
+    show(halt);
     goes_on = halt.why == Halt::Why::kStepped && !debugger_.wants_stop();
   }
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::step(std::string_view rest) {
-  return move(rest, &ldb::Debugger::step);
+void DebugCommands::step(std::string_view rest) {
+  move(rest, &ldb::Debugger::step);
 }
 
-AfterCommand DebugCommands::next(std::string_view rest) {
-  return move(rest, &ldb::Debugger::next);
+void DebugCommands::next(std::string_view rest) {
+  move(rest, &ldb::Debugger::next);
 }
 
-AfterCommand DebugCommands::go_on(std::string_view rest) {
+void DebugCommands::go_on(std::string_view rest) {
   require_nothing(rest);
-  return shown(debugger_.go_on());
+  show(debugger_.go_on());
 }
 
-AfterCommand DebugCommands::abort_script(std::string_view rest) {
+void DebugCommands::abort_script(std::string_view rest) {
   require_nothing(rest);
   const auto halt = debugger_.abort_script();
   if (debugger_.result().ending != ldb::Ending::kAborted) {
     view_.error("the script caught the error that was to end it, and went on");
   }
-  return shown(halt);
+  show(halt);
 }
 
-AfterCommand DebugCommands::restart(std::string_view rest) {
+void DebugCommands::restart(std::string_view rest) {
   require_nothing(rest);
-  return AfterCommand::kRestart;
+  after_ = AfterCommand::kRestart;
 }
 
-AfterCommand DebugCommands::quit(std::string_view rest) {
+void DebugCommands::quit(std::string_view rest) {
   require_nothing(rest);
-  return AfterCommand::kQuit;
+  after_ = AfterCommand::kQuit;
 }
 
 // ---- Looking ----
 
-AfterCommand DebugCommands::list(std::string_view rest) {
+void DebugCommands::list(std::string_view rest) {
   constexpr int kAround = 5;
   const auto words = words_of(rest);
   if (words.size() > 2) throw UsageError("it takes a LINE and how many AROUND it");
@@ -277,54 +287,46 @@ AfterCommand DebugCommands::list(std::string_view rest) {
   if (line == 0) line = std::max(debugger_.line(), 1);
   view_.source(line - around, line + around, debugger_.running() ? debugger_.line() : 0,
                debugger_.breakpoints());
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::whole(std::string_view rest) {
+void DebugCommands::whole(std::string_view rest) {
   require_nothing(rest);
   view_.source(1, view_.line_count(), debugger_.running() ? debugger_.line() : 0,
                debugger_.breakpoints());
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::print(std::string_view rest) {
-  if (rest.empty()) {
-    show_locals();
-    return AfterCommand::kGoOn;
-  }
-  return answer(rest, debugger_.print(rest));
+void DebugCommands::print(std::string_view rest) {
+  if (rest.empty()) return show_locals();
+  answer(rest, debugger_.print(rest));
 }
 
-AfterCommand DebugCommands::eval(std::string_view rest) {
+void DebugCommands::eval(std::string_view rest) {
   if (rest.empty()) throw UsageError("what? 'eval count + 1'");
-  return answer(rest, debugger_.evaluate(rest));
+  answer(rest, debugger_.evaluate(rest));
 }
 
 /// Also says so if the code assigned to one of the script's variables.
-AfterCommand DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
+void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
   view_.evaluation(evaluation);
   const auto name = ldb::assigned_in(code);
   const bool is_done = evaluation.outcome == ldb::Evaluation::Outcome::kValues;
   if (is_done && !name.empty() && debugger_.declared_at(name) > 0) {
     view_.say(fmt::format("that was a copy: '{}' of the script is what it was", name));
   }
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::redis(std::string_view rest) {
+void DebugCommands::redis(std::string_view rest) {
   const auto words = shell_words(rest);
   if (words.empty()) throw UsageError("which command? 'redis GET key'");
   if (const auto made = call(words)) view_.call(*made);
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::trace(std::string_view rest) {
+void DebugCommands::trace(std::string_view rest) {
   require_nothing(rest);
   for (const auto& frame : debugger_.backtrace()) view_.frame(frame);
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::maxlen(std::string_view rest) {
+void DebugCommands::maxlen(std::string_view rest) {
   if (!rest.empty()) {
     const auto size = parse_number(rest);
     if (!size || *size < 0) {
@@ -335,7 +337,6 @@ AfterCommand DebugCommands::maxlen(std::string_view rest) {
   }
   view_.say(view_.maxlen() == 0 ? "values are shown whole"
                                 : fmt::format("{} bytes of a value are shown", view_.maxlen()));
-  return AfterCommand::kGoOn;
 }
 
 // ---- Breakpoints and watches ----
@@ -357,7 +358,7 @@ void DebugCommands::break_at(const std::string& word) {
   }
 }
 
-AfterCommand DebugCommands::set_breakpoints(std::string_view rest) {
+void DebugCommands::set_breakpoints(std::string_view rest) {
   const auto words = words_of(rest);
   if (words.empty()) show_breakpoints();
   if (words.size() > 1 && words[1] == "if") {
@@ -367,13 +368,12 @@ AfterCommand DebugCommands::set_breakpoints(std::string_view rest) {
     const int line = line_number(words[0]);
     debugger_.add_breakpoint({.line = line, .condition = std::string(rest)});
     view_.breakpoint(debugger_.breakpoints().at(line));
-    return AfterCommand::kGoOn;
+    return;
   }
   for (const auto& word : words) break_at(word);
-  return AfterCommand::kGoOn;
 }
 
-AfterCommand DebugCommands::watch(std::string_view rest) {
+void DebugCommands::watch(std::string_view rest) {
   if (rest.empty()) {
     show_watches();
   } else if (rest == "0") {
@@ -388,7 +388,6 @@ AfterCommand DebugCommands::watch(std::string_view rest) {
     const auto* watch = debugger_.add_watch(std::string(rest));
     if (watch != nullptr) view_.watch(*watch, debugger_.running());
   }
-  return AfterCommand::kGoOn;
 }
 
 void DebugCommands::show_breakpoints() {
@@ -403,7 +402,7 @@ void DebugCommands::show_watches() {
 
 // ---- info ----
 
-AfterCommand DebugCommands::info(std::string_view rest) {
+void DebugCommands::info(std::string_view rest) {
   std::string_view topic;
   for (const auto known : kTopics) {
     if (!rest.empty() && known.starts_with(rest)) topic = known;
@@ -420,7 +419,6 @@ AfterCommand DebugCommands::info(std::string_view rest) {
   } else if (topic == "locals") {
     wrong(kEnded);
   }
-  return AfterCommand::kGoOn;
 }
 
 void DebugCommands::show_locals() {
@@ -439,7 +437,7 @@ void DebugCommands::show_keys() {
   }
 }
 
-/// By the debugger's own command while a script runs: the server may answer nobody else.
+/// By the debugger's own command while a script runs: the server may not answer other clients.
 std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& words) {
   if (debugger_.running()) {
     auto made = debugger_.call(words);
@@ -495,7 +493,7 @@ std::string DebugCommands::help() {
   return out + "An empty line is the last one once more, if that moved or looked.\n";
 }
 
-AfterCommand DebugCommands::help(std::string_view rest) {
+void DebugCommands::help(std::string_view rest) {
   std::string_view text;
   std::string all;
   if (rest.empty()) {
@@ -506,13 +504,12 @@ AfterCommand DebugCommands::help(std::string_view rest) {
       view_.say(line);
       text.remove_prefix(std::min(line.size() + 1, text.size()));
     }
-    return AfterCommand::kGoOn;
+    return;
   }
   const auto* row = find(rest);
   if (row == nullptr) throw UsageError("there is no command " + in_quotes(rest));
   view_.say(fmt::format("{}{}{}{}{}: {}", row->name, row->letter.empty() ? "" : ", ", row->letter,
                         row->arguments.empty() ? "" : " ", row->arguments, row->summary));
-  return AfterCommand::kGoOn;
 }
 
 std::vector<std::string> DebugCommands::complete(std::string_view line) const {
@@ -544,6 +541,234 @@ std::vector<std::string> DebugCommands::complete(std::string_view line) const {
     for (const auto& key : keys_) offer(key);
   }
   return {found.begin(), found.end()};
+}
+
+namespace {
+
+using ldb::Ending;
+
+constexpr std::string_view kPrompt = "debug> ";
+
+bool reads_terminal(const DebugPlan& plan) {
+  const bool is_input = plan.commands.empty() || plan.commands == "-";
+  return is_input && is_terminal(STDIN_FILENO);
+}
+
+/// What the script takes for the time. If it is not given, and the server is ours, it is that of
+/// the beginning, so that a run that begins again comes to the same.
+std::optional<std::chrono::microseconds> clock_of(
+    const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
+  return now || !place.is_private() ? now : system_time();
+}
+
+/// Without a deadline of ours where we do not know the server's: Ctrl-C ends it.
+ldb::Session::Limits limits_at(const DebugPlace& place) {
+  ldb::Session::Limits limits;
+  if (!place.is_private()) limits.run = std::chrono::hours(24);
+  return limits;
+}
+
+// ---- A run ----
+
+// ---- Commands ----
+
+class Repl {
+ public:
+  Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+       const ldb::Debuggee& debuggee, std::optional<std::chrono::microseconds> now)
+      : plan_(plan),
+        invocation_(invocation),
+        place_(place),
+        debuggee_(debuggee),
+        stops_clock_(freezes_time(plan) || !now),
+        now_(clock_of(place, now)),
+        is_typed_(reads_terminal(plan)),
+        debugger_(
+            debuggee, place.mode(), [this] { return place_.connect(); }, debugger_options()),
+        view_(invocation.out.buffer(), look_of(invocation.out.fd()), debuggee),
+        commands_(debugger_, view_, debuggee.keys,
+                  [this](const auto& words) { return call_afterwards(words); }) {}
+
+  [[nodiscard]] ExitStatus run() {
+    if (is_typed_) key_.emplace();
+    const auto lines = open_lines();
+    if (place_.is_private()) first_state_ = place_.keep();
+    begin();
+    invocation_.out.flush();
+    if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) return status();
+    try {
+      for (std::int64_t number = 1; auto line = lines->next(); ++number) {
+        const bool goes_on = answer(*line);
+        if (commands_.was_wrong() && wrong_count_++ == 0) {
+          first_wrong_ = number;
+          wrong_line_ = *line;
+        }
+        if (!goes_on) break;
+      }
+    } catch (const redis::Error&) {
+      show_leaving();
+      throw;
+    } catch (const Interrupted&) {
+      show_leaving();
+      throw;
+    }
+    show_leaving();
+    const auto of_commands = status_of_commands();
+    const auto of_script = status();
+    return of_script == ExitStatus::kDone ? of_commands : of_script;
+  }
+
+ private:
+  [[nodiscard]] ldb::Debugger::Options debugger_options() {
+    ldb::Debugger::Options options;
+    if (stops_clock_) options.now = now_;
+    options.may_hang = place_.is_private();
+    options.wants_stop = [this] { return key_ && key_->pressed(); };
+    options.limits = limits_at(place_);
+    return options;
+  }
+
+  [[nodiscard]] std::unique_ptr<LineSource> open_lines() {
+    const auto file = plan_.commands.empty() ? "-" : plan_.commands;
+    const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
+    if (is_seen && may_draw(STDOUT_FILENO)) {
+      return typed_lines(
+          std::string(kPrompt), state_file("history"),
+          [this](std::string_view line) { return commands_.complete(line); }, *key_,
+          invocation_.interrupt);
+    }
+    return lines_of(file, is_seen ? std::string(kPrompt) : "", invocation_.interrupt);
+  }
+
+  void begin() {
+    if (place_.is_private()) {
+      auto connection = place_.connect();
+      key_watch_.emplace(connection, plan_, debuggee_.keys, now_);
+    }
+    view_.halt(debugger_.start(), debugger_.breakpoints());
+    if (debugger_.running()) return;
+    if (const auto problem = problem_of(debugger_.result())) throw ProblemError(*problem);
+    show_end();
+  }
+
+  /// From the state of the first time, where that is ours to make.
+  void begin_again() {
+    show_leaving();
+    debugger_.leave();
+    key_watch_.reset();
+    place_.replace(first_state_);
+    begin();
+  }
+
+  /// False if there are to be no more.
+  [[nodiscard]] bool answer(const std::string& line) {
+    if (!key_) key_.emplace();
+    auto& out = invocation_.out.buffer();
+    const auto begin = out.size();
+    const auto after = commands_.run(line);
+    // The terminal has shown ^C.
+    if (is_typed_ && key_->pressed()) out.insert(begin, "\n");
+    if (after == AfterCommand::kEnded) show_end();
+    if (after == AfterCommand::kRestart) begin_again();
+    // Whatever it was to stop does not run any more.
+    if (is_typed_) {
+      key_->clear();
+    } else {
+      key_.reset();
+    }
+    invocation_.out.flush();
+    return after != AfterCommand::kQuit;
+  }
+
+  void show_end() {
+    const auto& result = debugger_.result();
+    view_.result(result);
+    if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
+      // A server of ours may never answer again.
+      if (place_.is_private()) place_.discard();
+      view_.say("the session is over; 'restart' begins again");
+      return;
+    }
+    if (result.ending != Ending::kCompileError) show_keys();
+  }
+
+  /// Which keys were changed, where that can be known.
+  void show_keys() {
+    if (!place_.is_private()) {
+      view_.say(kept_text(place_.mode(), debugger_.result().ending));
+      return;
+    }
+    auto connection = place_.connect();
+    bool changed = false;
+    const bool utf8 = look_of(invocation_.out.fd()).utf8;
+    for (const auto& change : key_watch_->changes(connection)) {
+      if (change.changed) view_.say("  " + text_of(change, utf8));
+      changed = changed || change.changed;
+    }
+    if (!changed) view_.say("no key was changed");
+  }
+
+  /// Where the keys are as the script left them.
+  [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
+    if (!place_.is_private() || !place_.is_there()) return std::nullopt;
+    auto connection = place_.connect();
+    connection.set_timeout(std::chrono::seconds(2));
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    try {
+      return ldb::call_of(words, connection.call(views));
+    } catch (const redis::Error& error) {
+      return ldb::Call{.words = words, .error = error.what()};
+    }
+  }
+
+  /// What becomes of a script that is left before its end.
+  void show_leaving() {
+    if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
+    warn("the script runs on to its end in the server, and what it writes is kept",
+         invocation_.command);
+  }
+
+  /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
+  [[nodiscard]] ExitStatus status_of_commands() const {
+    if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
+    const auto file =
+        plan_.commands.empty() || plan_.commands == "-" ? "" : " of " + plan_.commands;
+    warn(fmt::format("{} of the commands could not be done; the first is line {}{}: {}",
+                     wrong_count_, first_wrong_, file, in_quotes(wrong_line_)),
+         invocation_.command);
+    return ExitStatus::kUsage;
+  }
+
+  [[nodiscard]] ExitStatus status() const {
+    if (debugger_.running()) return ExitStatus::kDone;
+    const auto& result = debugger_.result();
+    return result.ending == Ending::kAborted ? ExitStatus::kDone : status_of(result);
+  }
+
+  const DebugPlan& plan_;
+  Invocation& invocation_;
+  DebugPlace& place_;
+  const ldb::Debuggee& debuggee_;
+  bool stops_clock_;  ///< TIME answers `now_`, and not the script's arguments alone
+  std::optional<std::chrono::microseconds> now_;
+  bool is_typed_;
+  std::optional<BreakKey> key_;
+  ldb::Debugger debugger_;
+  DebugView view_;
+  DebugCommands commands_;
+  std::vector<redis::DumpedKey> first_state_;  ///< of a private server
+  std::optional<KeyWatch> key_watch_;
+  std::int64_t wrong_count_ = 0;  ///< commands that could not be done
+  std::int64_t first_wrong_ = 0;  ///< the line of the first of them
+  std::string wrong_line_;
+};
+
+}  // namespace
+
+ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
+                       const ldb::Debuggee& debuggee,
+                       std::optional<std::chrono::microseconds> now) {
+  return Repl(plan, invocation, place, debuggee, now).run();
 }
 
 }  // namespace rlctl::cli

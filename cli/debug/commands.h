@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <span>
@@ -8,8 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "cli/command.h"
+#include "cli/debug/place.h"
+#include "cli/debug/plan.h"
 #include "cli/debug/view.h"
 #include "ldb/debugger.h"
+#include "ldb/session.h"
 
 namespace rlctl::cli {
 
@@ -51,34 +56,33 @@ class DebugCommands {
 
  private:
   struct Row;
-  using Words = std::vector<std::string>;
   [[nodiscard]] static std::span<const Row> rows();
   [[nodiscard]] static const Row* find(std::string_view word);
 
-  [[nodiscard]] AfterCommand run_row(const Row& row, std::string_view rest);
-  [[nodiscard]] AfterCommand shown(const ldb::Halt& halt);
-  AfterCommand move(std::string_view times, ldb::Halt (ldb::Debugger::*by)());
+  void run_row(const Row& row, std::string_view rest);
+  void show(const ldb::Halt& halt);
+  void move(std::string_view times, ldb::Halt (ldb::Debugger::*by)());
   void wrong(std::string_view message);
 
-  AfterCommand step(std::string_view rest);
-  AfterCommand next(std::string_view rest);
-  AfterCommand go_on(std::string_view rest);
-  AfterCommand list(std::string_view rest);
-  AfterCommand whole(std::string_view rest);
-  AfterCommand print(std::string_view rest);
-  AfterCommand set_breakpoints(std::string_view rest);
-  AfterCommand watch(std::string_view rest);
-  AfterCommand info(std::string_view rest);
-  AfterCommand trace(std::string_view rest);
-  AfterCommand eval(std::string_view rest);
-  AfterCommand redis(std::string_view rest);
-  AfterCommand maxlen(std::string_view rest);
-  AfterCommand abort_script(std::string_view rest);
-  AfterCommand restart(std::string_view rest);
-  AfterCommand help(std::string_view rest);
-  AfterCommand quit(std::string_view rest);
+  void step(std::string_view rest);
+  void next(std::string_view rest);
+  void go_on(std::string_view rest);
+  void list(std::string_view rest);
+  void whole(std::string_view rest);
+  void print(std::string_view rest);
+  void set_breakpoints(std::string_view rest);
+  void watch(std::string_view rest);
+  void info(std::string_view rest);
+  void trace(std::string_view rest);
+  void eval(std::string_view rest);
+  void redis(std::string_view rest);
+  void maxlen(std::string_view rest);
+  void abort_script(std::string_view rest);
+  void restart(std::string_view rest);
+  void help(std::string_view rest);
+  void quit(std::string_view rest);
 
-  AfterCommand answer(std::string_view code, const ldb::Evaluation& evaluation);
+  void answer(std::string_view code, const ldb::Evaluation& evaluation);
   void break_at(const std::string& word);
   void show_breakpoints();
   void show_watches();
@@ -92,7 +96,21 @@ class DebugCommands {
   std::vector<std::string> keys_;
   CallAfterwards call_afterwards_;
   bool was_wrong_ = false;
+  AfterCommand after_ = AfterCommand::kGoOn;  ///< of the line that runs
   std::string last_;
 };
+
+/// Steps through a script by hand: commands are typed at a terminal, or read from where the plan
+/// says, or from standard input, and answered in their order on standard output.
+///
+/// `now` is what the script takes for the time, in µs since 1970; none: what the server's clock
+/// says, and on a private server what it said at the beginning.
+///
+/// At a terminal Ctrl-C stops a script that runs; one more, or one more where none runs, ends all.
+/// Returns how the last run of the script ended, and kDone where the user left it before. Throws
+/// ProblemError where the server does not begin a session, and Interrupted.
+[[nodiscard]] ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation,
+                                     DebugPlace& place, const ldb::Debuggee& debuggee,
+                                     std::optional<std::chrono::microseconds> now);
 
 }  // namespace rlctl::cli

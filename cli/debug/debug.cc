@@ -4,8 +4,10 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -16,31 +18,200 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/time.h"
+#include "base/wait.h"
 #include "cli/command.h"
-#include "cli/debug/coverage.h"
-#include "cli/debug/json.h"
+#include "cli/debug/commands.h"
 #include "cli/debug/keys.h"
-#include "cli/debug/options.h"
 #include "cli/debug/place.h"
 #include "cli/debug/plan.h"
-#include "cli/debug/redis_cli.h"
-#include "cli/debug/repl.h"
-#include "cli/debug/replay.h"
 #include "cli/debug/view.h"
 #include "cli/failure.h"
+#include "cli/replay.h"
 #include "cli/term/output.h"
 #include "cli/term/terminal.h"
 #include "ldb/coverable_lines.h"
-#include "ldb/trace.h"
+#include "ldb/probes.h"
+#include "ldb/session.h"
+#include "ldb/walk.h"
+#include "limiter/algorithm.h"
+#include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/reply.h"
+#include "replay/recording.h"
+#include "traffic/key_aging.h"
+#include "traffic/script.h"
 
 namespace rlctl::cli {
 namespace {
 
+/// What is debugged, and what it takes for the time.
+struct Target {
+  ldb::Debuggee debuggee;
+  std::optional<std::chrono::microseconds> now = {};
+};
+
+using std::chrono::milliseconds;
+
+/// A script whose text holds the time is a new script each time; servers keep them all.
+constexpr std::int64_t kForgetScriptsEvery = 500;
+
+void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
+  if (plan.words != nullptr) return;
+  try {
+    for (const auto& limit : plan.limits) {
+      limiter::require_usable(*plan.algorithm, limit, recording.max_cost());
+    }
+  } catch (const UsageError& error) {
+    throw UsageError(std::string("--replay: ") + error.what(),
+                     "--cost-field '' takes every request as 1");
+  }
+}
+
+void require_requests(const DebugPlan& plan, const replay::Recording& recording) {
+  const auto there = recording.counts().requests;
+  if (plan.skip < there) return;
+  throw UsageError(fmt::format("--skip {} leaves none: the log has {} request{}", plan.skip, there,
+                               plural(there)),
+                   fmt::format("--skip {} debugs the last one", there - 1));
+}
+
+traffic::Candidate candidate_of(const DebugPlan& plan) {
+  traffic::Candidate candidate{.limits = plan.limits};
+  if (plan.words == nullptr) {
+    candidate.algorithm = plan.algorithm;
+  } else {
+    candidate.foreign = plan.words;
+    // It is not used then.
+    if (candidate.limits.empty()) candidate.limits.emplace_back();
+  }
+  return candidate;
+}
+
+/// A log's requests as calls of the script that is debugged, one after the other, each at its own
+/// time: TTLs pass as that does, and the script is told it.
+class DebugReplay {
+ public:
+  /// Reads the plan's log; lines that cannot be read are told on stderr. Throws what
+  /// replay::Recording throws, and UsageError where so many requests cannot be skipped, or the
+  /// script takes none that costs so much. The plan must outlive it.
+  DebugReplay(const DebugPlan& plan, const Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        recording_(*plan.replay, invocation.interrupt),
+        traffic_(recording_.traffic()),
+        candidate_(candidate_of(plan)) {
+    warn_of_bad_lines(recording_, invocation.command);
+    require_requests(plan, recording_);
+    require_costs(plan, recording_);
+    script_ = traffic::make_script(candidate_, *traffic_, "");
+    is_frozen_ = plan.words != nullptr && script_->may_call_time();
+  }
+
+  /// Runs the requests that are skipped, as ordinary calls; the first error reply is told on
+  /// stderr. Throws redis::Error if the connection fails, and kInterrupted.
+  void run_skipped(redis::Connection& connection) {
+    while (number_ < plan_.skip && advance()) {
+      invocation_.interrupt.check();
+      run(connection);
+    }
+  }
+
+  /// The next one, with the keys as old as they are then; none at the end.
+  [[nodiscard]] std::optional<Target> next(redis::Connection& connection) {
+    if (!advance()) return std::nullopt;
+    auto& ttls = ttls_[arrival_.key];
+    began_ = Clock::now();
+    ttls.append_ageing(connection, arrival_.at);
+    ttls.read_ageing(connection);
+    Target call{.debuggee = plan_.debuggee, .now = arrival_.at};
+    call.debuggee.keys = called_.keys;
+    call.debuggee.arguments = called_.arguments;
+    return call;
+  }
+
+  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the one that next() gave last.
+  [[nodiscard]] std::string request_text() const {
+    return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
+                       instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
+  }
+
+  /// It has run.
+  void finish(redis::Connection& connection) {
+    auto& ttls = ttls_[arrival_.key];
+    ttls.append_looks(connection, called_.keys);
+    connection.flush();
+    ttls.read_looks(connection,
+                    std::chrono::ceil<milliseconds>(Clock::now() - began_) + milliseconds{1});
+  }
+
+ private:
+  [[nodiscard]] bool advance() {
+    if (!traffic_->next(arrival_)) return false;
+    ++number_;
+    const auto call = script_->call(arrival_);
+    called_.keys.assign(call.keys.begin(), call.keys.end());
+    called_.arguments.assign(call.arguments.begin(), call.arguments.end());
+    return true;
+  }
+
+  void run(redis::Connection& connection) {
+    auto& ttls = ttls_[arrival_.key];
+    began_ = Clock::now();
+    ttls.append_ageing(connection, arrival_.at);
+    append_call(connection);
+    ttls.append_looks(connection, called_.keys);
+    ttls.read_ageing(connection);
+    const auto reply = connection.read();
+    ttls.read_looks(connection,
+                    std::chrono::ceil<milliseconds>(Clock::now() - began_) + milliseconds{1});
+    if (reply.is_error()) tell(redis::to_error(reply));
+    if (is_frozen_ && number_ % kForgetScriptsEvery == 0) {
+      static_cast<void>(connection.call({"SCRIPT", "FLUSH"}));
+    }
+  }
+
+  /// By its SHA1, unless its text holds the time.
+  void append_call(redis::Connection& connection) {
+    std::optional<ldb::ProbedScript> frozen;
+    if (is_frozen_) {
+      frozen = ldb::add_probes(plan_.debuggee.source, {.probes = false, .now = arrival_.at});
+    }
+    const auto count = std::to_string(called_.keys.size());
+    std::vector<std::string_view> command{"EVAL", frozen ? frozen->text : plan_.debuggee.source,
+                                          count};
+    command.insert(command.end(), called_.keys.begin(), called_.keys.end());
+    command.insert(command.end(), called_.arguments.begin(), called_.arguments.end());
+    connection.append(command);
+  }
+
+  void tell(const redis::Error& error) {
+    if (std::exchange(has_told_, true) || plan_.quiet) return;
+    const auto shown = script_->with_question(error, arrival_, number_);
+    warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
+                     shown.what()),
+         invocation_.command);
+  }
+
+  const DebugPlan& plan_;
+  const Invocation& invocation_;
+  replay::Recording recording_;
+  std::unique_ptr<traffic::Traffic> traffic_;
+  traffic::Candidate candidate_;
+  std::unique_ptr<traffic::Script> script_;
+  bool is_frozen_ = false;  ///< TIME tells the script the requests' times
+  bool has_told_ = false;
+  std::map<std::uint32_t, traffic::VirtualTtls> ttls_;  ///< of each of the traffic's keys
+  // Of the request that is under way.
+  traffic::Arrival arrival_;
+  std::int64_t number_ = 0;  ///< from 1 on
+  ldb::Debuggee called_;     ///< without its source
+  Clock::time_point began_;
+};
+
 using ldb::Ending;
 
-/// "my.lua:12: WRONGTYPE Operation against ...", where nothing else tells it.
+/// "my.lua:12: WRONGTYPE Operation against ...", unless the trace has reported it.
 void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
                   const Invocation& invocation) {
   if (result.ending == Ending::kReturned) return;
@@ -120,27 +291,193 @@ class DebugSession {
     place_.emplace(plan, invocation);
   }
 
-  [[nodiscard]] ExitStatus run(Destination& lcov);
+  [[nodiscard]] ExitStatus run(Destination& lcov) {
+    warn_of_expiry();
+    if (plan_.interactive) {
+      const auto target = next_target();
+      return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
+    }
+    prepare_coverage();
+    const auto status = plan_.is_whole_replay ? run_all() : run_one();
+    show_coverage(lcov);
+    invocation_.out.flush();
+    return status;
+  }
 
  private:
-  /// What is debugged, and as of when.
-  struct Target {
-    ldb::Debuggee debuggee;
-    std::optional<std::chrono::microseconds> now = {};
-  };
-  [[nodiscard]] Target next_target();
-  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target);
+  [[nodiscard]] Target next_target() {
+    if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now};
+    auto connection = place_->connect();
+    replay_->run_skipped(connection);
+    auto call = replay_->next(connection);
+    if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
+    return *std::move(call);
+  }
+
+  /// Of keys that were not copied the script has seen nothing, which makes its answer another one.
+  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target) {
+    if (plan_.quiet || place_->copied_from().empty()) return;
+    auto connection = place_->connect();
+    std::set<std::string> others;
+    for (const auto& words : calls) {
+      std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
+      command.insert(command.end(), words.begin(), words.end());
+      const auto keys = connection.call(redis::Arguments(command));
+      for (std::size_t i = 0; i < keys.size(); ++i) others.emplace(keys[i].text());
+    }
+    for (const auto& key : target.debuggee.keys) others.erase(key);
+    if (others.empty()) return;
+    const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
+    warn(fmt::format(
+             "warning: it uses {}{}, which is not among its KEYS and was not copied from {}: "
+             "what is there it did not see; --attach shows it that",
+             in_quotes(*others.begin()), more, place_->copied_from()),
+         invocation_.command);
+  }
+
   [[nodiscard]] ldb::TraceResult trace(const Target& target,
-                                       const std::function<void(const ldb::TracedLine&)>& on_line);
-  [[nodiscard]] ExitStatus run_one();
-  [[nodiscard]] ExitStatus run_all();
-  void show(TraceView& view, const ldb::TraceResult& result, const KeyWatch* watch);
+                                       const std::function<void(const ldb::TracedLine&)>& on_line) {
+    // What runs in the server itself is not left half done.
+    ldb::TraceOptions options{.max_steps = plan_.max_steps,
+                              .lets_go = plan_.where == DebugWhere::kSync};
+    if (freezes_time(plan_)) options.now = target.now;
+    auto result = ldb::trace(
+        target.debuggee, place_->mode(), [this] { return place_->connect(); }, options,
+        [&](const ldb::TracedLine& line) {
+          on_line(line);
+          invocation_.interrupt.check();
+        });
+    if (coverage_) coverage_->add(result.hits);
+    return result;
+  }
+
+  [[nodiscard]] ExitStatus run_one() {
+    const auto target = next_target();
+    std::optional<KeyWatch> watch;
+    if (plan_.trace && place_->is_private()) {
+      auto connection = place_->connect();
+      watch.emplace(connection, plan_, target.debuggee.keys, target.now);
+    }
+    TraceView view(invocation_, target.debuggee);
+    std::set<std::vector<std::string>> calls;
+    const auto result = trace(target, [&](const ldb::TracedLine& line) {
+      if (plan_.trace) view.line(line);
+      for (const auto& call : line.calls) {
+        if (!call.raw && calls.size() < kMostCalls) calls.insert(call.words);
+      }
+    });
+    const auto problem = problem_of(result);
+    if (problem) throw ProblemError(*problem);
+    if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
+    if (plan_.trace) {
+      show(view, result, watch ? &*watch : nullptr);
+    } else {
+      tell_failure(plan_, result, invocation_);
+    }
+    return status_of(result);
+  }
+
+  /// For their coverage.
+  [[nodiscard]] ExitStatus run_all() {
+    auto connection = place_->connect();
+    auto status = ExitStatus::kDone;
+    while (const auto call = replay_->next(connection)) {
+      const auto result = trace(*call, [](const ldb::TracedLine&) {});
+      if (const auto problem = problem_of(result)) throw ProblemError(*problem);
+      if (status == ExitStatus::kDone) {
+        status = status_of(result);
+        tell_failure(plan_, result, invocation_);
+      }
+      // The server is busy with it.
+      if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
+      if (result.ending == Ending::kCompileError) break;
+      replay_->finish(connection);
+    }
+    return status;
+  }
+
+  void show(TraceView& view, const ldb::TraceResult& result, const KeyWatch* watch) {
+    std::vector<KeyChange> keys;
+    std::string kept;
+    if (!place_->is_private()) {
+      kept = kept_text(place_->mode(), result.ending);
+    } else if (auto changes = changes_after(result, *watch)) {
+      keys = std::move(*changes);
+    } else {
+      kept = "what was changed is not known";
+    }
+    view.result(result, keys, kept);
+  }
+
+  /// None if the server does not answer any more, since the script goes on: it may have caught
+  /// what was to end it.
   [[nodiscard]] std::optional<std::vector<KeyChange>> changes_after(const ldb::TraceResult& result,
-                                                                    const KeyWatch& watch);
-  void prepare_coverage();
-  void show_coverage(Destination& lcov);
-  [[nodiscard]] std::string source_path() const;
-  void warn_of_expiry() const;
+                                                                    const KeyWatch& watch) {
+    constexpr std::chrono::seconds kPatience{1};
+    auto connection = place_->connect();
+    if (result.ending != Ending::kCutOff) return watch.changes(connection);
+    connection.set_timeout(kPatience);
+    try {
+      return watch.changes(connection);
+    } catch (const redis::Error& error) {
+      return std::nullopt;
+    }
+  }
+
+  /// A script that does not compile has no coverage; the error is reported when it is run.
+  void prepare_coverage() {
+    if (!plan_.coverage) return;
+    auto connection = place_->connect();
+    try {
+      const auto& source = plan_.debuggee.source;
+      coverage_.emplace(source, ldb::coverable_lines_as_run(connection, source));
+    } catch (const redis::Error& error) {
+      if (error.failure() != redis::Failure::kRejected) throw;
+    }
+  }
+
+  void show_coverage(Destination& lcov) {
+    if (!coverage_) return;
+    auto& out = invocation_.out;
+    if (lcov.is_wanted()) {
+      std::string text;
+      coverage_->append_lcov(text, source_path());
+      lcov.write(text);
+      lcov.commit();
+    }
+    if (lcov.to_stdout()) return;
+    if (invocation_.json) {
+      coverage_->append_json(out.buffer());
+    } else {
+      coverage_->append_text(out.buffer(), look_of(out.fd()));
+    }
+  }
+
+  /// As tools find it again.
+  [[nodiscard]] std::string source_path() const {
+    std::error_code failed;
+    if (plan_.algorithm == nullptr) {
+      const auto path = std::filesystem::canonical(plan_.path, failed);
+      return failed ? plan_.path : path.string();
+    }
+    const auto path = bundled_file(plan_.debuggee);
+    return path.empty() ? plan_.debuggee.name : path;
+  }
+
+  /// A key that is to expire at a time of day does so by the server's clock.
+  void warn_of_expiry() const {
+    constexpr std::array<std::string_view, 3> kAtTimes{"EXPIREAT", "EXAT", "PXAT"};
+    if (plan_.quiet || !(plan_.replay || plan_.now)) return;
+    const auto source = lower_case(plan_.debuggee.source);
+    for (const auto word : kAtTimes) {
+      if (source.find(lower_case(word)) == source.npos) continue;
+      return warn(
+          fmt::format("warning: {} has the word {}: a key that expires at a time does so by "
+                      "the server's clock, not by that of --now or --replay",
+                      plan_.debuggee.name, word),
+          invocation_.command);
+    }
+  }
 
   const DebugPlan& plan_;
   Invocation& invocation_;
@@ -148,196 +485,6 @@ class DebugSession {
   std::optional<DebugPlace> place_;
   std::optional<Coverage> coverage_;
 };
-
-DebugSession::Target DebugSession::next_target() {
-  if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now};
-  auto connection = place_->connect();
-  replay_->run_skipped(connection);
-  auto call = replay_->next(connection);
-  if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
-  return {.debuggee = std::move(call->debuggee), .now = call->now};
-}
-
-ldb::TraceResult DebugSession::trace(const Target& target,
-                                     const std::function<void(const ldb::TracedLine&)>& on_line) {
-  // What runs in the server itself is not left half done.
-  ldb::TraceOptions options{.max_steps = plan_.max_steps,
-                            .lets_go = plan_.where == DebugWhere::kSync};
-  if (freezes_time(plan_)) options.now = target.now;
-  auto result = ldb::trace(
-      target.debuggee, place_->mode(), [this] { return place_->connect(); }, options,
-      [&](const ldb::TracedLine& line) {
-        on_line(line);
-        invocation_.interrupt.check();
-      });
-  if (coverage_) coverage_->add(result.hits);
-  return result;
-}
-
-void DebugSession::show(TraceView& view, const ldb::TraceResult& result, const KeyWatch* watch) {
-  std::vector<KeyChange> keys;
-  std::string kept;
-  if (!place_->is_private()) {
-    kept = kept_text(place_->mode(), result.ending);
-  } else if (auto changes = changes_after(result, *watch)) {
-    keys = std::move(*changes);
-  } else {
-    kept = "what was changed is not known";
-  }
-  view.result(result, keys, kept);
-}
-
-/// None where the server does not answer any more, since the script goes on: it may have caught
-/// what was to end it.
-std::optional<std::vector<KeyChange>> DebugSession::changes_after(const ldb::TraceResult& result,
-                                                                  const KeyWatch& watch) {
-  constexpr std::chrono::seconds kPatience{1};
-  auto connection = place_->connect();
-  if (result.ending != Ending::kCutOff) return watch.changes(connection);
-  connection.set_timeout(kPatience);
-  try {
-    return watch.changes(connection);
-  } catch (const redis::Error& error) {
-    return std::nullopt;
-  }
-}
-
-/// Of keys that were not copied the script has seen nothing, which makes its answer another one.
-void DebugSession::warn_of_other_keys(const std::set<std::vector<std::string>>& calls,
-                                      const Target& target) {
-  if (plan_.quiet || place_->copied_from().empty()) return;
-  auto connection = place_->connect();
-  std::set<std::string> others;
-  for (const auto& words : calls) {
-    std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
-    command.insert(command.end(), words.begin(), words.end());
-    const auto keys = connection.call(redis::Arguments(command));
-    for (std::size_t i = 0; i < keys.size(); ++i) others.emplace(keys[i].text());
-  }
-  for (const auto& key : target.debuggee.keys) others.erase(key);
-  if (others.empty()) return;
-  const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
-  warn(fmt::format("warning: it uses {}{}, which is not among its KEYS and was not copied from {}: "
-                   "what is there it did not see; --attach shows it that",
-                   in_quotes(*others.begin()), more, place_->copied_from()),
-       invocation_.command);
-}
-
-ExitStatus DebugSession::run_one() {
-  const auto target = next_target();
-  std::optional<KeyWatch> watch;
-  if (plan_.trace && place_->is_private()) {
-    auto connection = place_->connect();
-    watch.emplace(connection, plan_, target.debuggee.keys, target.now);
-  }
-  TraceView view(invocation_, target.debuggee);
-  std::set<std::vector<std::string>> calls;
-  const auto result = trace(target, [&](const ldb::TracedLine& line) {
-    if (plan_.trace) view.line(line);
-    for (const auto& call : line.calls) {
-      if (!call.raw && calls.size() < kMostCalls) calls.insert(call.words);
-    }
-  });
-  const auto problem = problem_of(result);
-  if (problem) throw ProblemError(*problem);
-  if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
-  if (plan_.trace) {
-    show(view, result, watch ? &*watch : nullptr);
-  } else {
-    tell_failure(plan_, result, invocation_);
-  }
-  return status_of(result);
-}
-
-/// For their coverage.
-ExitStatus DebugSession::run_all() {
-  auto connection = place_->connect();
-  auto status = ExitStatus::kDone;
-  while (const auto call = replay_->next(connection)) {
-    const auto result =
-        trace({.debuggee = call->debuggee, .now = call->now}, [](const ldb::TracedLine&) {});
-    if (const auto problem = problem_of(result)) throw ProblemError(*problem);
-    if (status == ExitStatus::kDone) {
-      status = status_of(result);
-      tell_failure(plan_, result, invocation_);
-    }
-    // The server is busy with it.
-    if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
-    if (result.ending == Ending::kCompileError) break;
-    replay_->finish(connection);
-  }
-  return status;
-}
-
-/// As tools find it again.
-std::string DebugSession::source_path() const {
-  std::error_code failed;
-  if (plan_.algorithm == nullptr) {
-    const auto path = std::filesystem::canonical(plan_.path, failed);
-    return failed ? plan_.path : path.string();
-  }
-  const auto path = bundled_file(plan_.debuggee);
-  return path.empty() ? plan_.debuggee.name : path;
-}
-
-void DebugSession::show_coverage(Destination& lcov) {
-  if (!coverage_) return;
-  auto& out = invocation_.out;
-  if (lcov.is_wanted()) {
-    std::string text;
-    coverage_->append_lcov(text, source_path());
-    lcov.write(text);
-    lcov.commit();
-  }
-  if (lcov.to_stdout()) return;
-  if (invocation_.json) {
-    coverage_->append_json(out.buffer());
-  } else {
-    coverage_->append_text(out.buffer(), look_of(out.fd()));
-  }
-}
-
-/// There is none of a script that does not compile; that is told when it is run.
-void DebugSession::prepare_coverage() {
-  if (!plan_.coverage) return;
-  auto connection = place_->connect();
-  try {
-    const auto& source = plan_.debuggee.source;
-    coverage_.emplace(source, ldb::coverable_lines_as_run(connection, source));
-  } catch (const redis::Error& error) {
-    if (error.failure() != redis::Failure::kRejected) throw;
-  }
-}
-
-/// A key that is to expire at a time of day does so by the server's clock.
-void DebugSession::warn_of_expiry() const {
-  constexpr std::array<std::string_view, 3> kAtTimes{"EXPIREAT", "EXAT", "PXAT"};
-  if (plan_.quiet || !(plan_.replay || plan_.now)) return;
-  std::string source = plan_.debuggee.source;
-  std::transform(source.begin(), source.end(), source.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  for (const auto word : kAtTimes) {
-    if (source.find(word) == source.npos) continue;
-    return warn(fmt::format("warning: {} has the word {}: a key that expires at a time does so by "
-                            "the server's clock, not by that of --now or --replay",
-                            plan_.debuggee.name, word),
-                invocation_.command);
-  }
-}
-
-ExitStatus DebugSession::run(Destination& lcov) {
-  warn_of_expiry();
-  if (plan_.interactive) {
-    const auto target = next_target();
-    return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
-  }
-  prepare_coverage();
-  const auto status = plan_.is_whole_replay ? run_all() : run_one();
-  show_coverage(lcov);
-  invocation_.out.flush();
-  return status;
-}
 
 void require_one_output(const DebugOptions& options, const Invocation& invocation) {
   if (options.lcov != "-" || !(invocation.json || options.trace)) return;

@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 /// Of more keys than these only the script's own are looked at.
 constexpr std::int64_t kMostWatchedKeys = 1000;
-/// In ms. A TTL that is set anew to what it was a moment ago is no change that anybody looks for.
+/// In ms. A TTL that is set again to what it was a moment ago does not count as a change.
 constexpr std::int64_t kSameTtl = 1000;
 
 // ---- What a key holds ----
@@ -83,7 +83,7 @@ std::string content_text(redis::Connection& connection, const redis::DumpedKey& 
   return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
 }
 
-/// "4 of 5 used"; empty of what is no limiter's, or not known well enough.
+/// "4 of 5 used"; empty if this is not a limiter's state, or is not known well enough.
 std::string limiter_text(const limiter::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
   const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/debug/options.h"
+#include "cli/options.h"
+#include "cli/replay.h"
 #include "ldb/session.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
@@ -16,6 +17,22 @@
 #include "traffic/script.h"
 
 namespace rlctl::cli {
+
+/// What follows `rlctl debug`, as it was typed.
+struct DebugOptions {
+  std::vector<std::string> limits = {}, keys = {};
+  std::optional<std::string> burst, policy, cost, now, arguments;
+  ReplayArguments replay = {};
+  std::optional<std::string> skip;
+  std::optional<std::string> lcov, max_steps, commands;
+  bool attach = false, sync = false, yes = false;
+  bool trace = false, coverage = false, redis_cli = false, print_command = false;
+  bool quiet = false;
+};
+
+void add_debug_options(Options& options, DebugOptions& target);
+/// The sections of --help that list scripts, placeholders and formats.
+[[nodiscard]] std::string debug_notes();
 
 /// Where a script is debugged.
 enum class DebugWhere {
@@ -28,7 +45,7 @@ enum class DebugWhere {
 struct DebugPlan {
   /// What is debugged; with a log without keys and arguments, which its requests have.
   ldb::Debuggee debuggee = {};
-  std::string path = {};                          ///< of the script; empty where it is bundled
+  std::string path = {};                          ///< of the script; empty if it is bundled
   const limiter::Algorithm* algorithm = nullptr;  ///< the bundled one; null: a file
   /// At least one where it is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
@@ -49,11 +66,11 @@ struct DebugPlan {
   std::int64_t max_steps = 100'000;
 };
 
-/// Is `now` what TIME tells the script, since nothing else does? Those that are called as `check`
-/// calls them get it as an argument.
+/// Whether TIME answers `now` to the script, which has no argument that holds it. Scripts that are
+/// called as `check` calls them get it as an argument.
 [[nodiscard]] bool freezes_time(const DebugPlan& plan);
 
-/// What the options mean together with the operands; reads the script. Throws UsageError where that
+/// What the options mean together with the operands; reads the script. Throws UsageError if that
 /// cannot be run, so that nothing is started for it, and what reading the configuration throws.
 [[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
 

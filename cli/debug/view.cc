@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "base/json.h"
 #include "base/text.h"
-#include "ldb/error_text.h"
-#include "ldb/source_lines.h"
+#include "cli/term/terminal.h"
+#include "ldb/lua_lexer.h"
+#include "ldb/session.h"
 #include "ldb/value.h"
 #include "redis/error.h"
 
@@ -406,6 +410,185 @@ void DebugView::traced_result(const ldb::TraceResult& result, std::string_view c
         "it\n  runs; a private server (without --attach) takes longer ones, see rlctl-debug(1), "
         "LIMITS\n";
   }
+}
+
+namespace {
+
+/// "returned", "run_time_error"
+std::string_view name_of(ldb::Ending ending) {
+  using ldb::Ending;
+  switch (ending) {
+    case Ending::kReturned:
+      return "returned";
+    case Ending::kRefused:
+      return "refused";
+    case Ending::kCompileError:
+      return "compile_error";
+    case Ending::kRunTimeError:
+      return "run_time_error";
+    case Ending::kAborted:
+      return "aborted";
+    case Ending::kCutOff:
+      return "cut_off";
+    case Ending::kLost:
+      break;
+  }
+  return "lost";
+}
+
+/// One event, a line.
+class Event {
+ public:
+  Event(std::string& out, std::string_view event) : out_(out), json_(out) {
+    json_.begin_object().field("event", event);
+  }
+  ~Event() {
+    json_.end_object();
+    out_ += '\n';
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  JsonWriter* operator->() { return &json_; }
+
+ private:
+  std::string& out_;
+  JsonWriter json_;
+};
+
+void append_call(std::string& out, const ldb::Call& call, int line) {
+  Event event(out, "call");
+  event->field("line", line).name("command").begin_array();
+  for (const auto& word : call.words) event->value(word);
+  event->end_array()
+      .field("exact", !call.raw)
+      .field("reply", call.reply)
+      .field("error", call.error);
+}
+
+}  // namespace
+
+TraceJson::TraceJson(std::string& out, const ldb::Debuggee& debuggee)
+    : out_(out), source_(ldb::source_lines(debuggee.source)) {}
+
+void TraceJson::line(const ldb::TracedLine& line) {
+  const auto index = static_cast<std::size_t>(line.line) - 1;
+  const auto source = index < source_.size() ? source_[index] : std::string_view();
+  Event(out_, "line")->field("line", line.line).field("source", source);
+  for (const auto& call : line.calls) append_call(out_, call, line.line);
+  for (const auto& message : line.messages) {
+    Event(out_, "debug")->field("line", line.line).field("message", message);
+  }
+  for (const auto& change : line.changed) {
+    Event(out_, "local")
+        ->field("line", line.line)
+        .field("name", change.local.name)
+        .field("value", ldb::text_of(change.value))
+        .field("exact", !change.value.approximate);
+  }
+}
+
+void TraceJson::result(const ldb::TraceResult& result) {
+  const bool returned = result.ending == ldb::Ending::kReturned;
+  Event(out_, "result")
+      ->field("ending", name_of(result.ending))
+      .field("value", returned_text(result))
+      .field("error", returned ? std::nullopt : std::optional(result.message))
+      .field("error_line", result.error_line > 0 ? std::optional(result.error_line) : std::nullopt)
+      .field("lines", result.lines)
+      .field("calls", result.calls)
+      .field("exact", result.exact);
+}
+
+void TraceJson::key(const KeyChange& change) {
+  const auto text = [](const std::optional<KeyText>& key) {
+    return key ? std::optional(text_of(*key)) : std::nullopt;
+  };
+  Event(out_, "key")
+      ->field("key", change.key)
+      .field("before", text(change.before))
+      .field("after", text(change.after))
+      .field("changed", change.changed);
+}
+
+namespace {
+
+std::string count_text(std::int64_t hits) {
+  return hits == 0 ? "***0" : fmt::format("{}x", hits);
+}
+
+}  // namespace
+
+Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
+    : lines_(ldb::source_lines(source)) {
+  for (const int line : coverable) hits_[line] = 0;
+}
+
+void Coverage::add(const std::map<int, std::int64_t>& hits) {
+  ++runs_;
+  for (const auto& [line, count] : hits) {
+    const auto found = hits_.find(line);
+    if (found != hits_.end()) found->second += count;
+  }
+}
+
+std::int64_t Coverage::reached() const noexcept {
+  return std::count_if(hits_.begin(), hits_.end(),
+                       [](const auto& line) { return line.second > 0; });
+}
+
+std::string Coverage::summary() const {
+  const auto all = static_cast<std::int64_t>(hits_.size());
+  if (all == 0) return "no lines that can be reached";
+  // Rounded down, so that 100 % is all of them.
+  const auto permille = reached() * 1000 / all;
+  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, plural(all),
+                         permille / 10, permille % 10);
+  if (runs_ != 1) out += fmt::format(" by {} requests", runs_);
+  return out;
+}
+
+void Coverage::append_text(std::string& out, const Look& look) const {
+  std::size_t width = count_text(0).size();
+  for (const auto& [line, hits] : hits_) width = std::max(width, count_text(hits).size());
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    const auto found = hits_.find(static_cast<int>(i) + 1);
+    const auto count = found == hits_.end() ? std::string() : count_text(found->second);
+    auto line = fmt::format("{:>{}}  ", count, width + 2);
+    escape_message(line, lines_[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    const bool is_missed = found != hits_.end() && found->second == 0;
+    out += is_missed ? toned(line, Tone::kBad, look.colour) : line;
+    out += '\n';
+  }
+  out += summary() + '\n';
+}
+
+void Coverage::append_json(std::string& out) const {
+  for (const auto& [line, hits] : hits_) {
+    const auto index = static_cast<std::size_t>(line) - 1;
+    JsonWriter(out)
+        .begin_object()
+        .field("event", "coverage")
+        .field("line", line)
+        .field("hits", hits)
+        .field("source", index < lines_.size() ? lines_[index] : std::string_view())
+        .end_object();
+    out += '\n';
+  }
+  JsonWriter(out)
+      .begin_object()
+      .field("event", "coverage_total")
+      .field("runs", runs_)
+      .field("lines", hits_.size())
+      .field("reached", reached())
+      .end_object();
+  out += '\n';
+}
+
+void Coverage::append_lcov(std::string& out, std::string_view path) const {
+  out.append("TN:\nSF:").append(path).append("\n");
+  for (const auto& [line, hits] : hits_) out += fmt::format("DA:{},{}\n", line, hits);
+  out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
 }
 
 }  // namespace rlctl::cli

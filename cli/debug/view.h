@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/debug/keys.h"
 #include "cli/failure.h"
 #include "cli/term/terminal.h"
 #include "ldb/debugger.h"
-#include "ldb/trace.h"
+#include "ldb/walk.h"
 
 namespace rlctl::cli {
 
@@ -108,6 +110,62 @@ class DebugView {
   std::vector<std::string_view> source_;
   ViewLengths lengths_;
   std::string last_error_;  ///< of the traced line, as shown
+};
+
+/// A trace as JSON, one event a line; no field changes its type except to null:
+///
+///     {"event":"line","line":24,"source":"local len = redis.call('LLEN', key)"}
+///     {"event":"call","line":24,"command":["LLEN","login:ann"],"exact":true,"reply":"5","error":null}
+///     {"event":"debug","line":24,"message":"\"a\", 1"}
+///     {"event":"local","line":24,"name":"len","value":"5","exact":true}
+///     {"event":"result","ending":"returned","value":"{1, 4}","error":null,"error_line":null,
+///      "lines":19,"calls":3,"exact":true}
+///     {"event":"key","key":"login:ann","before":null,"after":"list, ...","changed":true}
+///
+/// Replies are as the debugger writes them, values as Lua does. A command that is not exact is one
+/// text of its first ten words.
+class TraceJson {
+ public:
+  /// Appends to `out`; reads `debuggee`.
+  TraceJson(std::string& out, const ldb::Debuggee& debuggee);
+
+  void line(const ldb::TracedLine& line);
+  void result(const ldb::TraceResult& result);
+  void key(const KeyChange& change);
+
+ private:
+  std::string& out_;
+  std::vector<std::string_view> source_;
+};
+
+/// How often each line of a script was reached, by any number of runs.
+class Coverage {
+ public:
+  /// `coverable`: the lines that can be reached.
+  Coverage(std::string_view source, const std::vector<int>& coverable);
+
+  /// A run's; of other lines than those that can be reached nothing is counted.
+  void add(const std::map<int, std::int64_t>& hits);
+
+  [[nodiscard]] std::int64_t runs() const noexcept { return runs_; }
+  /// Of the lines that can be reached.
+  [[nodiscard]] const std::map<int, std::int64_t>& hits() const noexcept { return hits_; }
+  [[nodiscard]] std::int64_t reached() const noexcept;
+  /// "17 of 19 lines reached (89.5 %)"
+  [[nodiscard]] std::string summary() const;
+
+  /// Every line of the source after its count: "12x", "***0" where it was never reached, nothing
+  /// where there is nothing to reach. Then the summary.
+  void append_text(std::string& out, const Look& look) const;
+  /// An event for each line that can be reached, and one for all of them; a line each.
+  void append_json(std::string& out) const;
+  /// As lcov and genhtml read it; `path` is the source's file.
+  void append_lcov(std::string& out, std::string_view path) const;
+
+ private:
+  std::vector<std::string_view> lines_;  ///< of the source, which must outlive this; [0] is line 1
+  std::map<int, std::int64_t> hits_;
+  std::int64_t runs_ = 0;
 };
 
 }  // namespace rlctl::cli

@@ -9,7 +9,7 @@
 namespace rlctl {
 
 /// A value that a person wrote and that cannot be used; what() is one line, raw, that names the
-/// value and says what is accepted. Whoever prints it escapes it.
+/// value and says what is accepted. The caller escapes it.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, std::string hint = {})

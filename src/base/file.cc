@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -54,6 +55,23 @@ std::string read_all(const FileDescriptor& file, std::size_t most) {
   }
 }
 
+// ---- Writing ----
+
+bool write_all(int fd, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const auto written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::string temporary_folder() {
+  const char* chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
 // ---- OutputFile ----
 
 OutputFile::OutputFile(std::string_view option, const std::string& path)
@@ -82,12 +100,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(std::string_view text) {
-  while (!text.empty()) {
-    const auto written = ::write(file_.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (!write_all(file_.get(), text)) fail(errno);
 }
 
 void OutputFile::commit() {

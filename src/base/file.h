@@ -41,6 +41,11 @@ class FileDescriptor {
 [[nodiscard]] std::string read_all(const FileDescriptor& file,
                                    std::size_t most = static_cast<std::size_t>(-1));
 
+/// Writes all bytes; false, with errno, if that fails.
+[[nodiscard]] bool write_all(int fd, std::string_view bytes) noexcept;
+/// $TMPDIR, or /tmp.
+[[nodiscard]] std::string temporary_folder();
+
 /// A file that appears as a whole or not at all: it is written under another name in the same
 /// folder, and commit() gives it its own. Without commit() the previous contents stay. A path that
 /// is not a regular file (a pipe, /dev/null) is written to directly.
@@ -78,7 +83,7 @@ class LineReader {
     bool too_long = false;
   };
 
-  /// "-" is standard input. Throws InputError where it cannot be opened.
+  /// "-" is standard input. Throws InputError if it cannot be opened.
   explicit LineReader(const std::string& file);
 
   /// The next line of what has been read; none: fill() first, or ended().

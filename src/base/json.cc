@@ -11,36 +11,15 @@ namespace rlctl {
 namespace {
 
 void append_escaped_ascii(std::string& out, char c) {
-  switch (c) {
-    case '"':
-      out += "\\\"";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    case '\b':
-      out += "\\b";
-      return;
-    case '\f':
-      out += "\\f";
-      return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    default:
-      break;
-  }
+  constexpr std::string_view kBytes = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
   const auto byte = static_cast<unsigned char>(c);
-  if (byte < 0x20) {
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
-  } else {
+  if (byte >= 0x20 && c != '"' && c != '\\') {
     out += c;
+  } else if (const auto index = kBytes.find(c); index != kBytes.npos) {
+    out += '\\';
+    out += kLetters[index];
+  } else {
+    fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
   }
 }
 

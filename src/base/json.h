@@ -12,7 +12,7 @@ namespace rlctl {
 /// A JSON string with its quotes. JSON has no bytes: bytes that are not UTF-8 become the text \xNN.
 void append_json_string(std::string& out, std::string_view text);
 
-/// Appends JSON to a string, compact, on one line. Commas are its business; whoever uses it closes
+/// Appends JSON to a string, compact, on one line. It writes the commas; the caller closes
 /// what it opens.
 ///
 ///     JsonWriter json(out);
@@ -43,7 +43,7 @@ class JsonWriter {
   /// As a whole number; fields of it end in _us.
   JsonWriter& value(std::chrono::microseconds duration) { return integer(duration.count()); }
   JsonWriter& null();
-  /// Null where there is none.
+  /// Null if there is none.
   template <typename Value>
   JsonWriter& value(const std::optional<Value>& optional) {
     return optional ? value(*optional) : null();
@@ -63,7 +63,7 @@ class JsonWriter {
   void separate();
 
   std::string& out_;
-  bool is_first_ = true;  ///< of an array or object, or behind a name: no comma
+  bool is_first_ = true;  ///< of an array or object, or after a name: no comma
 };
 
 }  // namespace rlctl

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -62,21 +61,13 @@ struct Escaping {
 };
 
 void append_escaped(std::string& out, unsigned byte) {
-  switch (byte) {
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
-    case '\\':
-      out += "\\\\";
-      return;
-    default:
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+  constexpr std::string_view kBytes = "\n\r\t\\", kLetters = "nrt\\";
+  const auto index = kBytes.find(static_cast<char>(byte));
+  if (index == kBytes.npos) {
+    fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+  } else {
+    out += '\\';
+    out += kLetters[index];
   }
 }
 
@@ -104,7 +95,7 @@ constexpr Escaping kOfPart{.backslashes = true};
 /// Where "unix:" begins, in any case, as a URL may write it.
 std::size_t find_unix(std::string_view text) {
   constexpr std::string_view kUnix = "unix:";
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+  const auto same = [](char a, char b) { return lower_case(a) == b; };
   const auto found = std::search(text.begin(), text.end(), kUnix.begin(), kUnix.end(), same);
   return found == text.end() ? text.npos : static_cast<std::size_t>(found - text.begin());
 }
@@ -189,7 +180,7 @@ std::string counted(std::int64_t count, std::string_view noun) {
 
 std::string without_initial_capital(std::string text) {
   if (text.size() > 1 && text[0] >= 'A' && text[0] <= 'Z' && text[1] >= 'a' && text[1] <= 'z') {
-    text[0] = static_cast<char>(text[0] - 'A' + 'a');
+    text[0] = lower_case(text[0]);
   }
   return text;
 }
@@ -200,6 +191,16 @@ std::string errno_text(int error) {
 
 bool is_digit(char c) noexcept {
   return c >= '0' && c <= '9';
+}
+
+char lower_case(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower_case(c); });
+  return out;
 }
 
 std::string_view take_digits(std::string_view& text) {
@@ -336,10 +337,8 @@ std::string amount_text(double amount) {
   return text;
 }
 
-bool contains_in_any_case(std::string_view text, std::string_view lower_case) {
-  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
-  return std::search(text.begin(), text.end(), lower_case.begin(), lower_case.end(), same) !=
-         text.end();
+bool contains_in_any_case(std::string_view text, std::string_view word) {
+  return lower_case(text).find(word) != std::string::npos;
 }
 
 }  // namespace rlctl

@@ -42,6 +42,8 @@ void escape_message(std::string& out, std::string_view text);
 /// In decimal digits.
 void append_number(std::string& out, std::int64_t number);
 [[nodiscard]] bool is_digit(char c) noexcept;
+[[nodiscard]] char lower_case(char c) noexcept;
+[[nodiscard]] std::string lower_case(std::string_view text);
 /// Removes the digits at the front of `text` and returns them.
 [[nodiscard]] std::string_view take_digits(std::string_view& text);
 
@@ -64,8 +66,8 @@ template <std::integral Integer>
 /// To three decimals, without zeros at the end: "3.25", "3". Rounded down, so that 0.9996 of a
 /// token is not a whole one.
 [[nodiscard]] std::string amount_text(double amount);
-/// Whether `text` holds `lower_case`, in upper or lower case.
-[[nodiscard]] bool contains_in_any_case(std::string_view text, std::string_view lower_case);
+/// Whether `text` contains `word`, which is in lower case, in upper or lower case.
+[[nodiscard]] bool contains_in_any_case(std::string_view text, std::string_view word);
 
 /// Replaces everything between the first "scheme://" or "unix:" and the last "@" by asterisks, in
 /// place: a password may hold any character. Text that is not a URL may be masked too; no password

@@ -98,7 +98,7 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
   return sum;
 }
 
-/// The largest unit in which `duration` is whole; the one after it where `skip` says so.
+/// The largest unit in which `duration` is whole; the next smaller one if that is `skip`.
 std::string in_unit(microseconds duration, std::string_view skip = {}) {
   const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
     return duration % u.length == microseconds{0} && u.name != skip;

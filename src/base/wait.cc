@@ -59,7 +59,7 @@ void Interrupt::raise(int signal) noexcept {
   const int saved_errno = errno;
   int none = 0;
   if (signal_.compare_exchange_strong(none, signal)) {
-    // Nobody ever reads this byte: the pipe stays readable for every later poll().
+    // This byte is never read: the pipe stays readable for every later poll().
     [[maybe_unused]] const auto written = ::write(write_end_.get(), "!", 1);
   }
   errno = saved_errno;

@@ -1,12 +1,227 @@
 #include "ldb/coverable_lines.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
-#include "ldb/lua_bytecode.h"
 #include "ldb/lua_lexer.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
+namespace {
+
+constexpr int kDeepestFunction = 250;  // the compiler stops at 200
+
+[[noreturn]] void refuse() {
+  throw redis::Error(redis::Failure::kProtocol, "the server's compiled script is not Lua 5.1");
+}
+
+/// See ldump.c and lundump.c of Lua 5.1.
+class DumpReader {
+ public:
+  explicit DumpReader(std::string_view dump) : rest_(dump) {}
+  void header() {
+    if (take(6) != std::string_view("\033LuaQ\0", 6)) refuse();
+    is_little_ = number(1) != 0;
+    size_of_int_ = number(1);
+    size_of_size_ = number(1);
+    const auto size_of_instruction = number(1);
+    size_of_number_ = number(1);
+    take(1);
+    if (size_of_int_ > 8 || size_of_size_ > 8 || size_of_instruction != 4) refuse();
+  }
+
+  LuaPrototype function(int depth, int& upvalues) {
+    if (depth > kDeepestFunction) refuse();
+    LuaPrototype function;
+    skip_string();
+    take(2 * size_of_int_);
+    upvalues = static_cast<int>(number(1));
+    take(3);
+    for (auto left = count(); left > 0; --left) {
+      function.code.push_back(static_cast<std::uint32_t>(number(4)));
+    }
+    skip_constants();
+    for (auto left = count(); left > 0; --left) {
+      int of_inner = 0;
+      function.inner.push_back(this->function(depth + 1, of_inner));
+      function.upvalues_of_inner.push_back(of_inner);
+    }
+    for (auto left = count(); left > 0; --left) {
+      function.lines.push_back(static_cast<int>(number(size_of_int_)));
+    }
+    skip_debug_names();
+    if (function.lines.size() != function.code.size()) refuse();
+    return function;
+  }
+
+ private:
+  std::string_view take(std::size_t size) {
+    if (size > rest_.size()) refuse();
+    const auto taken = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return taken;
+  }
+
+  std::uint64_t number(std::size_t size) {
+    const auto bytes = take(size);
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      number = number << 8 | static_cast<unsigned char>(bytes[is_little_ ? size - 1 - i : i]);
+    }
+    return number;
+  }
+
+  // Of things of a byte at the least.
+  std::size_t count() {
+    const auto count = number(size_of_int_);
+    if (count > rest_.size()) refuse();
+    return count;
+  }
+
+  void skip_string() { take(number(size_of_size_)); }
+  void skip_constants() {
+    enum Type { kNil = 0, kBoolean = 1, kNumber = 3, kString = 4 };
+    for (auto left = count(); left > 0; --left) {
+      switch (number(1)) {
+        case kNil:
+          break;
+        case kBoolean:
+          take(1);
+          break;
+        case kNumber:
+          take(size_of_number_);
+          break;
+        case kString:
+          skip_string();
+          break;
+        default:
+          refuse();
+      }
+    }
+  }
+
+  void skip_debug_names() {
+    for (auto locals = count(); locals > 0; --locals) {
+      skip_string();
+      take(2 * size_of_int_);
+    }
+    for (auto upvalues = count(); upvalues > 0; --upvalues) skip_string();
+  }
+
+  std::string_view rest_;
+  bool is_little_ = true;
+  std::size_t size_of_int_ = 4, size_of_size_ = 8, size_of_number_ = 8;
+};
+
+/// See lopcodes.h of Lua 5.1.
+struct Instruction {
+  enum Code : unsigned {
+    kLoadBool = 2,
+    kJmp = 22,
+    kEq = 23,
+    kTestSet = 27,
+    kReturn = 30,
+    kForLoop = 31,
+    kForPrep = 32,
+    kTForLoop = 33,
+    kSetList = 34,
+    kClosure = 36,
+  };
+
+  std::uint32_t bits = 0;
+  [[nodiscard]] unsigned code() const { return bits & 0x3f; }
+  [[nodiscard]] unsigned c() const { return bits >> 14 & 0x1ff; }
+  [[nodiscard]] std::size_t bx() const { return bits >> 14; }
+  [[nodiscard]] std::ptrdiff_t sbx() const { return static_cast<std::ptrdiff_t>(bx()) - 131071; }
+  /// One that skips the next or jumps as that says: it is then no instruction of its own.
+  [[nodiscard]] bool is_test() const {
+    return (code() >= kEq && code() <= kTestSet) || code() == kTForLoop;
+  }
+};
+
+/// Which instructions of one function can be reached.
+class LineSearch {
+ public:
+  explicit LineSearch(const LuaPrototype& function)
+      : function_(function), reached_(function.code.size()) {}
+  void run() {
+    go_to(0);
+    while (!next_.empty()) {
+      const auto at = next_.back();
+      next_.pop_back();
+      go_on_from(at);
+    }
+  }
+
+  [[nodiscard]] bool reached(std::size_t at) const { return reached_[at]; }
+
+ private:
+  void go_to(std::ptrdiff_t at) {
+    if (at < 0 || std::cmp_greater_equal(at, reached_.size())) refuse();
+    const auto index = static_cast<std::size_t>(at);
+    if (reached_[index]) return;
+    reached_[index] = true;
+    next_.push_back(at);
+  }
+
+  void go_on_from(std::ptrdiff_t at) {
+    const auto index = static_cast<std::size_t>(at);
+    const Instruction instruction{function_.code[index]};
+    if (instruction.is_test()) {
+      if (index + 1 >= function_.code.size()) refuse();
+      go_to(at + 2);
+      go_to(at + 2 + Instruction{function_.code[index + 1]}.sbx());
+      return;
+    }
+    switch (instruction.code()) {
+      case Instruction::kReturn:
+        return;
+      case Instruction::kJmp:
+      case Instruction::kForPrep:
+        return go_to(at + 1 + instruction.sbx());
+      case Instruction::kForLoop:
+        go_to(at + 1 + instruction.sbx());
+        return go_to(at + 1);
+      case Instruction::kLoadBool:
+        return go_to(at + (instruction.c() != 0 ? 2 : 1));
+      case Instruction::kSetList:
+        return go_to(at + (instruction.c() == 0 ? 2 : 1));
+      case Instruction::kClosure:
+        if (instruction.bx() >= function_.inner.size()) refuse();
+        return go_to(at + 1 + function_.upvalues_of_inner[instruction.bx()]);
+      default:
+        return go_to(at + 1);
+    }
+  }
+
+  const LuaPrototype& function_;
+  std::vector<bool> reached_;
+  std::vector<std::ptrdiff_t> next_;
+};
+
+}  // namespace
+
+LuaPrototype parse_bytecode(std::string_view dump) {
+  DumpReader reader(dump);
+  reader.header();
+  int upvalues = 0;
+  return reader.function(0, upvalues);
+}
+
+void append_reachable_lines(const LuaPrototype& function, std::vector<int>& lines) {
+  LineSearch walk(function);
+  walk.run();
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    if (!walk.reached(at)) continue;
+    lines.push_back(function.lines[at]);
+    const Instruction instruction{function.code[at]};
+    if (instruction.code() == Instruction::kClosure) {
+      append_reachable_lines(function.inner[instruction.bx()], lines);
+    }
+  }
+}
+
 namespace {
 
 // Before 7.0 the script is the body of a function, whose `end` has a line of its own.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <stdexcept>
 
@@ -11,7 +10,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "ldb/coverable_lines.h"
-#include "ldb/evaluation.h"
+#include "ldb/locals.h"
 #include "ldb/lua_scopes.h"
 #include "redis/error.h"
 
@@ -77,24 +76,9 @@ void Debugger::find_stop_lines() {
     const auto lines = coverable_lines_as_run(connection, debuggee_.source);
     stop_lines_.emplace(lines.begin(), lines.end());
   } catch (const redis::Error& error) {
-    // What is wrong is said when it is run.
+    // The error is reported when it is run.
     if (error.failure() != redis::Failure::kRejected) throw;
   }
-}
-
-/// Valkey 9 does not look at the time while a script runs.
-void Debugger::ask_about_server() {
-  constexpr std::string_view kAnswer = "<retval> ";
-  constexpr double kValkey9 = 0x090000;
-  const auto message = walk_->session().ask(
-      {"eval", "return rawget(_G, 'server') ~= nil and server.VALKEY_VERSION_NUM or 0"});
-  double version = 0;
-  for (std::string_view item : message.items) {
-    if (!item.starts_with(kAnswer)) continue;
-    item.remove_prefix(kAnswer.size());
-    std::from_chars(item.data(), item.data() + item.size(), version);
-  }
-  stops_by_itself_ = version < kValkey9;
 }
 
 void Debugger::forget_run() {
@@ -119,7 +103,7 @@ Halt Debugger::start() {
   for (std::size_t i = 1; i < lines.size(); ++i) {
     if (lines[i] > 0) text_lines_.emplace(lines[i], static_cast<int>(i));
   }
-  ask_about_server();
+  stops_by_itself_ = !walk_->session().is_valkey_9();
   for (auto& watch : watches_) {
     watch.last = evaluate_watch(watch.expression);
     if (!running()) {
@@ -289,7 +273,7 @@ void Debugger::send_breakpoints() {
     const auto found = text_lines_.find(line);
     if (found != text_lines_.end()) wanted.insert(found->second);
   }
-  // First those that go: there is room for so many.
+  // First those that go: the server has room for kMostBreakpoints.
   for (const int line : sent_) {
     if (running() && !wanted.contains(line)) {
       (void)walk_->session().ask({"break", std::to_string(-line)});

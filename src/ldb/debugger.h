@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "ldb/evaluation.h"
 #include "ldb/locals.h"
-#include "ldb/trace.h"
 #include "ldb/walk.h"
 
 namespace rlctl::ldb {
@@ -98,7 +96,7 @@ class Debugger {
 
   /// What is known of variables.
   [[nodiscard]] const std::vector<VisibleLocal>& locals() const noexcept { return locals_.all(); }
-  /// Of the whole script; 0 where no variable of that name is declared anywhere.
+  /// Of the whole script; 0 if no variable of that name is declared anywhere.
   [[nodiscard]] int declared_at(std::string_view name) const noexcept;
   /// The names of fields of what stands before a '.': of "t" or "t.a", variables and what is in
   /// them. None of what cannot be seen.
@@ -117,16 +115,16 @@ class Debugger {
 
   // At any time.
 
-  /// Replaces one at the same line. Throws UsageError where the script never stops at that
+  /// Replaces one at the same line. Throws UsageError if the script never stops at that
   /// line, with the nearest ones at which it does, and for a condition that does not compile. One
   /// that ends the session is removed.
   void add_breakpoint(Breakpoint breakpoint);
-  /// False where there is none.
+  /// False if there is none.
   bool remove_breakpoint(int line);
   [[nodiscard]] const std::map<int, Breakpoint>& breakpoints() const noexcept {
     return breakpoints_;
   }
-  /// Throws UsageError for an expression that does not compile. Null where it ended the
+  /// Throws UsageError for an expression that does not compile. Null if it ended the
   /// session, as that removes it.
   const Watch* add_watch(std::string expression);
   bool remove_watch(std::int64_t number);
@@ -140,12 +138,11 @@ class Debugger {
   [[nodiscard]] int line() const noexcept { return walk_ ? walk_->line() : 0; }
   /// Once it has ended: what it came to. Lines, calls and hits are not counted.
   [[nodiscard]] const TraceResult& result() const noexcept { return result_; }
-  /// The lines of the source at which it can stop, in order; none where that is not known.
+  /// The lines of the source at which it can stop, in order; none if that is not known.
   [[nodiscard]] std::set<int> stop_lines() const { return stop_lines_.value_or(std::set<int>()); }
 
  private:
   void find_stop_lines();
-  void ask_about_server();
   void forget_run();
 
   [[nodiscard]] bool moved(bool stands);

@@ -5,18 +5,68 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "ldb/evaluation.h"
 #include "ldb/probes.h"
-#include "ldb/trace.h"
+#include "ldb/session.h"
 #include "ldb/value.h"
 #include "ldb/walk.h"
 
 namespace rlctl::ldb {
+
+/// A variable, or what is in it: t.a[2]["b c"][i].
+struct VariablePath {
+  struct Step {
+    Value key = {};
+    std::string variable = {};  ///< whose value is the key; empty: `key` is
+  };
+  std::string root = {};
+  std::vector<Step> steps = {};
+};
+
+/// None if an expression is something else.
+[[nodiscard]] std::optional<VariablePath> parse_path(std::string_view expression);
+
+/// The field of a table by its key: nil where there is none. None if that is not known: if it
+/// is not a table, or is one that is cut.
+[[nodiscard]] std::optional<Value> field_of(const Value& table, const Value& key);
+
+/// What came of code that was run at a stop.
+struct Evaluation {
+  enum class Outcome {
+    kValues,
+    kCompileError,
+    kError,   ///< it raised one, or could not be sent
+    kCutOff,  ///< the session has ended over it
+  } outcome = Outcome::kValues;
+  std::vector<Value> values = {};  ///< all that an expression has, or `return` returned
+  std::string message = {};        ///< of the errors
+
+  bool operator==(const Evaluation&) const = default;
+};
+
+/// The names that stand in code, fields aside; none if it is not Lua as far as it can be taken
+/// apart.
+[[nodiscard]] std::set<std::string> names_in(std::string_view code);
+
+/// The variable that a statement assigns to, or to what is in it: "t" of "t.a = 1"; empty if it
+/// is none of that kind.
+[[nodiscard]] std::string assigned_in(std::string_view code);
+
+/// Whether code may run without an end by itself, or so long: it has a loop, or a function of its
+/// own, takes code from a string, or repeats one.
+[[nodiscard]] bool may_be_endless(std::string_view code);
+
+/// Runs code, an expression or statements, at the stop at which a session is, in the server.
+/// `prelude` stands before it: "local a, b = 1, 2 ". It sees globals, and calls Redis. Values are
+/// exact, but where the server takes short commands only and this would be a long one: then there
+/// is one at most, and it may be approximate.
+[[nodiscard]] Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
+                                  std::chrono::microseconds limit);
 
 /// Tells which local variables are new or different, from what probes tell.
 class LocalWatch {
@@ -73,7 +123,7 @@ class VisibleLocals {
   /// Of a line that begins with no statement it is what was known before the statement that it
   /// belongs to.
   [[nodiscard]] const std::vector<VisibleLocal>& all() const noexcept { return locals_; }
-  /// The one that a name means; null where there is none.
+  /// The one that a name means; null if there is none.
   [[nodiscard]] const VisibleLocal* find(std::string_view name) const noexcept;
   struct Found {
     std::optional<Value> value = {};  ///< none: Lua may know it
@@ -90,7 +140,7 @@ class VisibleLocals {
   /// of the names that are not in sight, are what is global of that name, or nil.
   [[nodiscard]] std::string copies_for(std::string_view code,
                                        const std::function<bool(std::string_view)>& absent) const;
-  /// Why code could not see a variable: there is no copy of it. Empty where that is not so.
+  /// Why code could not see a variable: there is no copy of it. Empty if that is not so.
   [[nodiscard]] std::string why_not_copied(std::string_view code) const;
 
  private:

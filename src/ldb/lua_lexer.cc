@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,28 @@ bool is_blank(char c) {
 class Lexer {
  public:
   explicit Lexer(std::string_view source) : source_(source) {}
-  bool run();
+  bool run() {
+    found.line_offsets.push_back(0);
+    if (source_.substr(0, 2) == "#!") {
+      position_ = source_.find('\n');
+      if (position_ == std::string_view::npos) return false;
+    }
+    while (skip_to_token()) {
+      LuaToken token{LuaToken::Kind::kEnd, {}, position_, line(), line()};
+      if (ended()) {
+        found.tokens.push_back(token);
+        return true;
+      }
+      const auto kind = this->token();
+      if (!kind) return false;
+      token.kind = *kind;
+      token.text = source_.substr(token.offset, position_ - token.offset);
+      token.last_line = line();
+      found.tokens.push_back(token);
+    }
+    return false;
+  }
+
   LuaTokens found;
 
  private:
@@ -41,156 +63,125 @@ class Lexer {
   [[nodiscard]] bool ended() const { return position_ >= source_.size(); }
   [[nodiscard]] int line() const { return static_cast<int>(found.line_offsets.size()); }
 
-  void end_line();
-  bool skip_to_token();
-  bool skip_comment();
-  std::optional<LuaToken::Kind> token();
-  void number();
-  bool quoted();
-  bool symbol();
-  [[nodiscard]] std::optional<std::size_t> bracket_level() const;
-  bool long_text(std::size_t level);
+  // Over a line's end, which may be of two bytes.
+  void end_line() {
+    const char first = at(position_++);
+    if (!ended() && is_line_end(at(position_)) && at(position_) != first) ++position_;
+    found.line_offsets.push_back(position_);
+  }
+
+  bool skip_to_token() {
+    while (!ended()) {
+      const char c = at(position_);
+      if (is_line_end(c)) {
+        end_line();
+      } else if (is_blank(c)) {
+        ++position_;
+      } else if (c == '-' && at(position_ + 1) == '-') {
+        if (!skip_comment()) return false;
+      } else {
+        return true;
+      }
+    }
+    return true;
+  }
+
+  bool skip_comment() {
+    position_ += 2;
+    if (const auto level = bracket_level()) return long_text(*level);
+    while (!ended() && !is_line_end(at(position_))) ++position_;
+    return true;
+  }
+
+  std::optional<LuaToken::Kind> token() {
+    using Kind = LuaToken::Kind;
+    const char c = at(position_);
+    if (is_name_letter(c)) {
+      const auto begin = position_;
+      while (is_name_letter(at(position_)) || is_digit(at(position_))) ++position_;
+      return is_lua_keyword(source_.substr(begin, position_ - begin)) ? Kind::kKeyword
+                                                                      : Kind::kName;
+    }
+    if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {
+      number();
+      return Kind::kNumber;
+    }
+    if (c == '"' || c == '\'') return quoted() ? std::optional(Kind::kString) : std::nullopt;
+    if (const auto level = bracket_level()) {
+      return long_text(*level) ? std::optional(Kind::kString) : std::nullopt;
+    }
+    if (c == '[' && at(position_ + 1) == '=') return std::nullopt;
+    return symbol() ? std::optional(Kind::kSymbol) : std::nullopt;
+  }
+
+  // As far as Lua reads on before it looks whether it is one.
+  void number() {
+    while (is_digit(at(position_)) || at(position_) == '.') ++position_;
+    if (at(position_) == 'e' || at(position_) == 'E') {
+      ++position_;
+      if (at(position_) == '+' || at(position_) == '-') ++position_;
+    }
+    while (is_digit(at(position_)) || is_name_letter(at(position_))) ++position_;
+  }
+
+  bool quoted() {
+    const char quote = at(position_++);
+    while (!ended()) {
+      const char c = at(position_);
+      if (c == quote) {
+        ++position_;
+        return true;
+      }
+      if (is_line_end(c)) return false;
+      ++position_;
+      if (c != '\\' || ended()) continue;
+      if (is_line_end(at(position_))) {
+        end_line();
+      } else {
+        ++position_;
+      }
+    }
+    return false;
+  }
+
+  bool symbol() {
+    for (const auto symbol : kSymbols) {
+      if (source_.compare(position_, symbol.size(), symbol) == 0) {
+        position_ += symbol.size();
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // How many '=' an opening long bracket has here; none if it is not such a bracket.
+  [[nodiscard]] std::optional<std::size_t> bracket_level() const {
+    std::size_t end = position_ + 1;
+    while (at(end) == '=') ++end;
+    if (at(position_) != '[' || at(end) != '[') return std::nullopt;
+    return end - position_ - 1;
+  }
+
+  bool long_text(std::size_t level) {
+    position_ += level + 2;
+    const std::string end = "]" + std::string(level, '=') + "]";
+    while (!ended()) {
+      if (source_.compare(position_, end.size(), end) == 0) {
+        position_ += end.size();
+        return true;
+      }
+      if (is_line_end(at(position_))) {
+        end_line();
+      } else {
+        ++position_;
+      }
+    }
+    return false;
+  }
 
   std::string_view source_;
   std::size_t position_ = 0;
 };
-
-// Over a line's end, which may be of two bytes.
-void Lexer::end_line() {
-  const char first = at(position_++);
-  if (!ended() && is_line_end(at(position_)) && at(position_) != first) ++position_;
-  found.line_offsets.push_back(position_);
-}
-
-// How many '=' an opening long bracket has here; none: it is no such bracket.
-std::optional<std::size_t> Lexer::bracket_level() const {
-  std::size_t end = position_ + 1;
-  while (at(end) == '=') ++end;
-  if (at(position_) != '[' || at(end) != '[') return std::nullopt;
-  return end - position_ - 1;
-}
-
-bool Lexer::long_text(std::size_t level) {
-  position_ += level + 2;
-  const std::string end = "]" + std::string(level, '=') + "]";
-  while (!ended()) {
-    if (source_.compare(position_, end.size(), end) == 0) {
-      position_ += end.size();
-      return true;
-    }
-    if (is_line_end(at(position_))) {
-      end_line();
-    } else {
-      ++position_;
-    }
-  }
-  return false;
-}
-
-bool Lexer::skip_comment() {
-  position_ += 2;
-  if (const auto level = bracket_level()) return long_text(*level);
-  while (!ended() && !is_line_end(at(position_))) ++position_;
-  return true;
-}
-
-bool Lexer::skip_to_token() {
-  while (!ended()) {
-    const char c = at(position_);
-    if (is_line_end(c)) {
-      end_line();
-    } else if (is_blank(c)) {
-      ++position_;
-    } else if (c == '-' && at(position_ + 1) == '-') {
-      if (!skip_comment()) return false;
-    } else {
-      return true;
-    }
-  }
-  return true;
-}
-
-// As far as Lua reads on before it looks whether it is one.
-void Lexer::number() {
-  while (is_digit(at(position_)) || at(position_) == '.') ++position_;
-  if (at(position_) == 'e' || at(position_) == 'E') {
-    ++position_;
-    if (at(position_) == '+' || at(position_) == '-') ++position_;
-  }
-  while (is_digit(at(position_)) || is_name_letter(at(position_))) ++position_;
-}
-
-bool Lexer::quoted() {
-  const char quote = at(position_++);
-  while (!ended()) {
-    const char c = at(position_);
-    if (c == quote) {
-      ++position_;
-      return true;
-    }
-    if (is_line_end(c)) return false;
-    ++position_;
-    if (c != '\\' || ended()) continue;
-    if (is_line_end(at(position_))) {
-      end_line();
-    } else {
-      ++position_;
-    }
-  }
-  return false;
-}
-
-bool Lexer::symbol() {
-  for (const auto symbol : kSymbols) {
-    if (source_.compare(position_, symbol.size(), symbol) == 0) {
-      position_ += symbol.size();
-      return true;
-    }
-  }
-  return false;
-}
-
-std::optional<LuaToken::Kind> Lexer::token() {
-  using Kind = LuaToken::Kind;
-  const char c = at(position_);
-  if (is_name_letter(c)) {
-    const auto begin = position_;
-    while (is_name_letter(at(position_)) || is_digit(at(position_))) ++position_;
-    return is_lua_keyword(source_.substr(begin, position_ - begin)) ? Kind::kKeyword : Kind::kName;
-  }
-  if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {
-    number();
-    return Kind::kNumber;
-  }
-  if (c == '"' || c == '\'') return quoted() ? std::optional(Kind::kString) : std::nullopt;
-  if (const auto level = bracket_level()) {
-    return long_text(*level) ? std::optional(Kind::kString) : std::nullopt;
-  }
-  if (c == '[' && at(position_ + 1) == '=') return std::nullopt;
-  return symbol() ? std::optional(Kind::kSymbol) : std::nullopt;
-}
-
-bool Lexer::run() {
-  found.line_offsets.push_back(0);
-  if (source_.substr(0, 2) == "#!") {
-    position_ = source_.find('\n');
-    if (position_ == std::string_view::npos) return false;
-  }
-  while (skip_to_token()) {
-    LuaToken token{LuaToken::Kind::kEnd, {}, position_, line(), line()};
-    if (ended()) {
-      found.tokens.push_back(token);
-      return true;
-    }
-    const auto kind = this->token();
-    if (!kind) return false;
-    token.kind = *kind;
-    token.text = source_.substr(token.offset, position_ - token.offset);
-    token.last_line = line();
-    found.tokens.push_back(token);
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -206,6 +197,20 @@ std::optional<LuaTokens> lex_lua(std::string_view source) {
 
 bool is_lua_keyword(std::string_view name) noexcept {
   return std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
+}
+
+std::vector<std::string_view> source_lines(std::string_view source) {
+  std::vector<std::string_view> lines;
+  while (!source.empty()) {
+    const auto end = std::min(source.find_first_of("\r\n"), source.size());
+    lines.push_back(source.substr(0, end));
+    source.remove_prefix(end);
+    if (source.empty()) break;
+    const bool is_pair =
+        source.size() > 1 && (source[1] == '\r' || source[1] == '\n') && source[1] != source[0];
+    source.remove_prefix(is_pair ? 2 : 1);
+  }
+  return lines;
 }
 
 }  // namespace rlctl::ldb

@@ -36,13 +36,17 @@ struct LuaTokens {
 };
 
 /// Lines are counted as Lua does: LF, CR, CR LF and LF CR end one each, also in strings and
-/// comments. A first line "#!..." is none of Lua's, as the server says, but a line. None where
-/// there is something that is no token. The texts point into `source`.
+/// comments. A first line "#!..." is skipped, as the server does, but counted. None where
+/// there is something that is not a token. The texts point into `source`.
 [[nodiscard]] std::optional<LuaTokens> lex_lua(std::string_view source);
 
 [[nodiscard]] bool is_lua_keyword(std::string_view name) noexcept;
 
 /// What a name in Lua begins with: a letter or an underscore.
 [[nodiscard]] bool is_name_letter(char c);
+
+/// The lines of a Lua source without their ends, [0] the first, as Lua counts them: "\n", "\r",
+/// "\r\n" and "\n\r" each end one. Views of `source`. Nothing follows the last line end.
+[[nodiscard]] std::vector<std::string_view> source_lines(std::string_view source);
 
 }  // namespace rlctl::ldb

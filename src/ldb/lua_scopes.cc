@@ -180,7 +180,7 @@ bool ScopeParser::does_nothing(std::size_t first) const {
 }
 
 // The instruction with which Lua leaves a block belongs to the line on which its last statement
-// ends. Behind another one it would not: so only where there is one on that line anyway, and where
+// ends. After another one it would not: so only where there is one on that line anyway, and where
 // going back to the line on which a loop begins is another line.
 bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
   const auto& begin = tokens_[first];
@@ -200,7 +200,7 @@ bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
   return begin.is("(") || begin.is("local") || begin.is("function") || begin.is("for");
 }
 
-// True where its last statement is a return or break.
+// True if its last statement is a return or break.
 bool ScopeParser::chunk(bool begins_function) {
   const Level level(*this);
   bool is_last = false;

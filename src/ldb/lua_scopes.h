@@ -55,18 +55,18 @@ struct GlobalRead {
 
 /// What is declared where in a source.
 struct LuaScopes {
-  std::vector<std::size_t> line_offsets = {};  ///< as of LuaTokens
-  std::vector<ScopedLocal> locals = {};        ///< in the order of their declarations
-  std::vector<ScopedFunction> functions = {};  ///< the main one first, each behind those around it
+  std::vector<std::size_t> line_offsets = {};    ///< as of LuaTokens
+  std::vector<ScopedLocal> locals = {};          ///< in the order of their declarations
+  std::vector<ScopedFunction> functions = {};    ///< the main one first, each after those around it
   std::vector<ScopedStatement> statements = {};  ///< in the order of the source
   /// Not those of "function a.b()", nor those that are assigned to.
   std::vector<GlobalRead> global_reads = {};
   std::set<std::string_view> names = {};  ///< all, fields too
-  std::size_t code_end = 0;               ///< behind the last token
+  std::size_t code_end = 0;               ///< after the last token
   bool ends_in_return = false;            ///< the main function's last statement
 };
 
-/// None where the source is not Lua 5.1 as far as this knows. (There are sources that the server
+/// None if the source is not Lua 5.1 as far as this knows. (There are sources that the server
 /// does not compile and this takes: where `break` is in no loop, or a number none.) The names point
 /// into `source`.
 [[nodiscard]] std::optional<LuaScopes> find_scopes(std::string_view source);

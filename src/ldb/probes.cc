@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "embedded_probe.h"
@@ -53,8 +57,26 @@ class ProbeWriter {
   ProbeWriter(std::string_view source, const LuaScopes& scopes, const ProbeOptions& options)
       : source_(source), scopes_(scopes), options_(options), plans_(scopes.functions.size()) {}
 
-  /// False where it cannot be done.
-  bool run();
+  /// False if it cannot be done.
+  bool run() {
+    // In a function that takes "..." `arg` is a local.
+    if (options_.wrapped && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
+    choose_name();
+    if (!choose_functions()) return false;
+    insert_prefix();
+    if (options_.probes) {
+      choose_markers();
+      insert_probes();
+    }
+    insert_aliases();
+    // The main function returns at the line at which it did, not at that of our `end`.
+    if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
+      insertions_.push_back({scopes_.code_end, " return"});
+    }
+    write();
+    return true;
+  }
+
   ProbedScript script;
 
  private:
@@ -64,14 +86,67 @@ class ProbeWriter {
     bool has_marker = false;
   };
 
-  void choose_name();
-  bool choose_functions();
-  void choose_markers();
-  [[nodiscard]] std::size_t upvalues_of(std::size_t function) const;
+  // One with which no name of the source begins.
+  void choose_name() {
+    name_ = "__rl";
+    const auto is_taken = [&] {
+      const auto name = scopes_.names.lower_bound(name_);
+      return name != scopes_.names.end() && name->substr(0, name_.size()) == name_;
+    };
+    while (is_taken()) name_ += '_';
+  }
+
+  bool choose_functions() {
+    for (std::size_t i = 0; i < plans_.size(); ++i) {
+      auto& plan = plans_[i];
+      const auto& function = scopes_.functions[i];
+      plan.can_mark = i > 0 && function.most_locals < kMostLocals;
+      plan.probed = plans_[function.parent].probed && upvalues_of(i) <= kMostUpvalues;
+      plan.can_mark = plan.can_mark && plan.probed;
+      const std::size_t ours = (mentions(i, "redis") ? 1U : 0U) + (mentions(i, "server") ? 1U : 0U);
+      if (i > 0 && ours > 0 && function.outer.size() + ours > kMostUpvalues) return false;
+    }
+    return true;
+  }
+
+  // Those of which a probe tells something.
+  void choose_markers() {
+    for (const auto& statement : scopes_.statements) {
+      if (!begins_probe(statement)) continue;
+      for (const auto local : told_at(statement)) {
+        auto& plan = plans_[scopes_.locals[local].function];
+        plan.has_marker = plan.can_mark;
+      }
+    }
+  }
+
+  // What it will have: its own, the probe, `redis`, and the markers of functions around it.
+  [[nodiscard]] std::size_t upvalues_of(std::size_t function) const {
+    const auto& outer = scopes_.functions[function].outer;
+    std::set<std::size_t> owners;
+    for (const auto local : outer) {
+      const auto owner = scopes_.locals[local].function;
+      if (plans_[owner].can_mark) owners.insert(owner);
+    }
+    return outer.size() + owners.size() + 1 + (mentions(function, "redis") ? 1 : 0);
+  }
+
   [[nodiscard]] bool mentions(std::size_t function, std::string_view global) const {
     return scopes_.functions[function].globals.contains(global);
   }
-  [[nodiscard]] std::vector<std::size_t> told_at(const ScopedStatement& statement) const;
+  [[nodiscard]] std::vector<std::size_t> told_at(const ScopedStatement& statement) const {
+    std::vector<std::size_t> told;
+    std::set<std::string_view> own;
+    for (const auto local : statement.locals) own.insert(scopes_.locals[local].name);
+    for (const auto local : scopes_.functions[statement.function].outer) {
+      if (!own.contains(scopes_.locals[local].name)) told.push_back(local);
+    }
+    std::sort(told.begin(), told.end());
+    told.insert(told.end(), statement.locals.begin(), statement.locals.end());
+    std::erase_if(told, [&](std::size_t local) { return scopes_.locals[local].is_hidden; });
+    return told;
+  }
+
   [[nodiscard]] bool begins_probe(const ScopedStatement& statement) const {
     return options_.probes && statement.begins_line && plans_[statement.function].probed;
   }
@@ -79,12 +154,105 @@ class ProbeWriter {
     return fmt::format("{}{}", name_, function);
   }
 
-  void insert_prefix();
-  void insert_probes();
-  void insert_aliases();
-  [[nodiscard]] std::string probe_before(const ScopedStatement& statement);
-  void append_calls(std::string& out, const Probe& probe, std::size_t function);
-  void write();
+  void insert_prefix() {
+    const bool has_shebang = source_.substr(0, 2) == "#!";
+    Insertion prefix{has_shebang ? scopes_.line_offsets[1] : 0, {}};
+    const bool names_probe = options_.probes || mentions(0, "server");
+    prefix.text =
+        fmt::format("local redis{}{}=loadstring({},\"@rl_shim\")({}", names_probe ? "," : "",
+                    names_probe ? name_ : "", quoted_shim(), options_.probes ? "true" : "false");
+    if (options_.now) {
+      const auto now = options_.now->count();
+      prefix.text += fmt::format(",\"{}\",\"{}\"", now / 1'000'000, now % 1'000'000);
+    }
+    prefix.text += ");";
+    if (options_.wrapped) {
+      prefix.text +=
+          scopes_.functions[0].uses_varargs ? "return (function(...)" : "return (function()";
+    }
+    // A CR after the LF would belong to it.
+    const bool cr_follows = source_.substr(prefix.offset, 1) == "\r";
+    prefix.text += !options_.probes ? " " : cr_follows ? "\n " : "\n";
+    insertions_.push_back(std::move(prefix));
+  }
+
+  void insert_probes() {
+    for (const auto& statement : scopes_.statements) {
+      std::string text;
+      if (statement.begins_function && plans_[statement.function].has_marker) {
+        text = fmt::format("local {}={}();", marker(statement.function), name_);
+      }
+      if (begins_probe(statement)) text += probe_before(statement);
+      if (!text.empty()) insertions_.push_back({statement.offset, std::move(text)});
+    }
+  }
+
+  // Valkey's other name for `redis`: read where it is read, since it need not be there.
+  void insert_aliases() {
+    for (const auto& read : scopes_.global_reads) {
+      if (read.name != "server") continue;
+      insertions_.push_back({read.offset, name_ + "("});
+      insertions_.push_back({read.offset + read.name.size(), ")"});
+    }
+  }
+
+  [[nodiscard]] std::string probe_before(const ScopedStatement& statement) {
+    Probe probe{statement.line, told_at(statement), {}, statement.function};
+    for (const auto local : probe.locals) {
+      const auto owner = scopes_.locals[local].function;
+      if (plans_[owner].has_marker && std::find(probe.functions.begin(), probe.functions.end(),
+                                                owner) == probe.functions.end()) {
+        probe.functions.push_back(owner);
+      }
+    }
+    std::string text;
+    append_calls(text, probe, statement.function);
+    script.probes.push_back(std::move(probe));
+    return text + '\n';
+  }
+
+  // A part below 0 is told with the next.
+  void append_calls(std::string& out, const Probe& probe, std::size_t function) {
+    std::vector<std::string> values;
+    for (const auto owner : probe.functions) values.push_back(marker(owner));
+    for (const auto local : probe.locals) values.emplace_back(scopes_.locals[local].name);
+    std::size_t next = 0;
+    do {
+      const auto end = std::min(next + ProbePart::kMostValues, values.size());
+      const char* more = end < values.size() ? "-" : "";
+      // Not 0: Lua 5.1 keeps one constant for 0 and -0, the one that comes first.
+      const auto place = ProbePart::place_of(function, next);
+      out += fmt::format("{}({}{},{}", name_, more, ++parts_,
+                         place == 0 ? "false" : fmt::to_string(place));
+      for (; next < end; ++next) out += ',' + values[next];
+      out += ");";
+    } while (next < values.size());
+  }
+
+  void write() {
+    std::stable_sort(insertions_.begin(), insertions_.end(),
+                     [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    script.lines = {0};
+    std::size_t position = 0;
+    auto insertion = insertions_.begin();
+    for (std::size_t line = 0; line < scopes_.line_offsets.size(); ++line) {
+      const bool is_last = line + 1 == scopes_.line_offsets.size();
+      const auto end = is_last ? source_.size() : scopes_.line_offsets[line + 1];
+      for (; insertion != insertions_.end() && (insertion->offset < end || is_last); ++insertion) {
+        script.text += source_.substr(position, insertion->offset - position);
+        script.text += insertion->text;
+        position = insertion->offset;
+        if (insertion->text.find('\n') != std::string::npos) script.lines.push_back(0);
+      }
+      script.text += source_.substr(position, end - position);
+      position = end;
+      script.lines.push_back(static_cast<int>(line + 1));
+    }
+    if (options_.wrapped) {
+      script.text += scopes_.functions[0].uses_varargs ? " \nend)(...)" : " \nend)()";
+      script.lines.push_back(0);
+    }
+  }
 
   std::string_view source_;
   const LuaScopes& scopes_;
@@ -95,183 +263,6 @@ class ProbeWriter {
   int parts_ = 0;
 };
 
-// One with which no name of the source begins.
-void ProbeWriter::choose_name() {
-  name_ = "__rl";
-  const auto is_taken = [&] {
-    const auto name = scopes_.names.lower_bound(name_);
-    return name != scopes_.names.end() && name->substr(0, name_.size()) == name_;
-  };
-  while (is_taken()) name_ += '_';
-}
-
-// What it will have: its own, the probe, `redis`, and the markers of functions around it.
-std::size_t ProbeWriter::upvalues_of(std::size_t function) const {
-  const auto& outer = scopes_.functions[function].outer;
-  std::set<std::size_t> owners;
-  for (const auto local : outer) {
-    const auto owner = scopes_.locals[local].function;
-    if (plans_[owner].can_mark) owners.insert(owner);
-  }
-  return outer.size() + owners.size() + 1 + (mentions(function, "redis") ? 1 : 0);
-}
-
-bool ProbeWriter::choose_functions() {
-  for (std::size_t i = 0; i < plans_.size(); ++i) {
-    auto& plan = plans_[i];
-    const auto& function = scopes_.functions[i];
-    plan.can_mark = i > 0 && function.most_locals < kMostLocals;
-    plan.probed = plans_[function.parent].probed && upvalues_of(i) <= kMostUpvalues;
-    plan.can_mark = plan.can_mark && plan.probed;
-    const std::size_t ours = (mentions(i, "redis") ? 1U : 0U) + (mentions(i, "server") ? 1U : 0U);
-    if (i > 0 && ours > 0 && function.outer.size() + ours > kMostUpvalues) return false;
-  }
-  return true;
-}
-
-// Those of which a probe tells something.
-void ProbeWriter::choose_markers() {
-  for (const auto& statement : scopes_.statements) {
-    if (!begins_probe(statement)) continue;
-    for (const auto local : told_at(statement)) {
-      auto& plan = plans_[scopes_.locals[local].function];
-      plan.has_marker = plan.can_mark;
-    }
-  }
-}
-
-std::vector<std::size_t> ProbeWriter::told_at(const ScopedStatement& statement) const {
-  std::vector<std::size_t> told;
-  std::set<std::string_view> own;
-  for (const auto local : statement.locals) own.insert(scopes_.locals[local].name);
-  for (const auto local : scopes_.functions[statement.function].outer) {
-    if (!own.contains(scopes_.locals[local].name)) told.push_back(local);
-  }
-  std::sort(told.begin(), told.end());
-  told.insert(told.end(), statement.locals.begin(), statement.locals.end());
-  std::erase_if(told, [&](std::size_t local) { return scopes_.locals[local].is_hidden; });
-  return told;
-}
-
-// A part below 0 is told with the next.
-void ProbeWriter::append_calls(std::string& out, const Probe& probe, std::size_t function) {
-  std::vector<std::string> values;
-  for (const auto owner : probe.functions) values.push_back(marker(owner));
-  for (const auto local : probe.locals) values.emplace_back(scopes_.locals[local].name);
-  std::size_t next = 0;
-  do {
-    const auto end = std::min(next + ProbePart::kMostValues, values.size());
-    const char* more = end < values.size() ? "-" : "";
-    // Not 0: Lua 5.1 keeps one constant for 0 and -0, the one that comes first.
-    const auto place = ProbePart::place_of(function, next);
-    out += fmt::format("{}({}{},{}", name_, more, ++parts_,
-                       place == 0 ? "false" : fmt::to_string(place));
-    for (; next < end; ++next) out += ',' + values[next];
-    out += ");";
-  } while (next < values.size());
-}
-
-std::string ProbeWriter::probe_before(const ScopedStatement& statement) {
-  Probe probe{statement.line, told_at(statement), {}, statement.function};
-  for (const auto local : probe.locals) {
-    const auto owner = scopes_.locals[local].function;
-    if (plans_[owner].has_marker &&
-        std::find(probe.functions.begin(), probe.functions.end(), owner) == probe.functions.end()) {
-      probe.functions.push_back(owner);
-    }
-  }
-  std::string text;
-  append_calls(text, probe, statement.function);
-  script.probes.push_back(std::move(probe));
-  return text + '\n';
-}
-
-void ProbeWriter::insert_probes() {
-  for (const auto& statement : scopes_.statements) {
-    std::string text;
-    if (statement.begins_function && plans_[statement.function].has_marker) {
-      text = fmt::format("local {}={}();", marker(statement.function), name_);
-    }
-    if (begins_probe(statement)) text += probe_before(statement);
-    if (!text.empty()) insertions_.push_back({statement.offset, std::move(text)});
-  }
-}
-
-// Valkey's other name for `redis`: read where it is read, since it need not be there.
-void ProbeWriter::insert_aliases() {
-  for (const auto& read : scopes_.global_reads) {
-    if (read.name != "server") continue;
-    insertions_.push_back({read.offset, name_ + "("});
-    insertions_.push_back({read.offset + read.name.size(), ")"});
-  }
-}
-
-void ProbeWriter::insert_prefix() {
-  const bool has_shebang = source_.substr(0, 2) == "#!";
-  Insertion prefix{has_shebang ? scopes_.line_offsets[1] : 0, {}};
-  const bool names_probe = options_.probes || mentions(0, "server");
-  prefix.text =
-      fmt::format("local redis{}{}=loadstring({},\"@rl_shim\")({}", names_probe ? "," : "",
-                  names_probe ? name_ : "", quoted_shim(), options_.probes ? "true" : "false");
-  if (options_.now) {
-    const auto now = options_.now->count();
-    prefix.text += fmt::format(",\"{}\",\"{}\"", now / 1'000'000, now % 1'000'000);
-  }
-  prefix.text += ");";
-  if (options_.wrapped) {
-    prefix.text +=
-        scopes_.functions[0].uses_varargs ? "return (function(...)" : "return (function()";
-  }
-  // A CR behind the LF would belong to it.
-  const bool cr_follows = source_.substr(prefix.offset, 1) == "\r";
-  prefix.text += !options_.probes ? " " : cr_follows ? "\n " : "\n";
-  insertions_.push_back(std::move(prefix));
-}
-
-void ProbeWriter::write() {
-  std::stable_sort(insertions_.begin(), insertions_.end(),
-                   [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  script.lines = {0};
-  std::size_t position = 0;
-  auto insertion = insertions_.begin();
-  for (std::size_t line = 0; line < scopes_.line_offsets.size(); ++line) {
-    const bool is_last = line + 1 == scopes_.line_offsets.size();
-    const auto end = is_last ? source_.size() : scopes_.line_offsets[line + 1];
-    for (; insertion != insertions_.end() && (insertion->offset < end || is_last); ++insertion) {
-      script.text += source_.substr(position, insertion->offset - position);
-      script.text += insertion->text;
-      position = insertion->offset;
-      if (insertion->text.find('\n') != std::string::npos) script.lines.push_back(0);
-    }
-    script.text += source_.substr(position, end - position);
-    position = end;
-    script.lines.push_back(static_cast<int>(line + 1));
-  }
-  if (options_.wrapped) {
-    script.text += scopes_.functions[0].uses_varargs ? " \nend)(...)" : " \nend)()";
-    script.lines.push_back(0);
-  }
-}
-
-bool ProbeWriter::run() {
-  // In a function that takes "..." `arg` is a local.
-  if (options_.wrapped && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
-  choose_name();
-  if (!choose_functions()) return false;
-  insert_prefix();
-  if (options_.probes) {
-    choose_markers();
-    insert_probes();
-  }
-  insert_aliases();
-  // The main function returns at the line at which it did, not at that of our `end`.
-  if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
-    insertions_.push_back({scopes_.code_end, " return"});
-  }
-  write();
-  return true;
-}
-
 }  // namespace
 
 int ProbedScript::line_of(int line) const noexcept {
@@ -281,7 +272,7 @@ int ProbedScript::line_of(int line) const noexcept {
 
 std::size_t ProbedScript::function_around(int line) const noexcept {
   std::size_t innermost = 0;
-  // Each stands behind those around it.
+  // Each stands after those around it.
   for (std::size_t i = 1; i < functions.size(); ++i) {
     if (functions[i].first < line && line < functions[i].last) innermost = i;
   }
@@ -306,6 +297,265 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
     script.functions.push_back({function.first_line, function.last_line});
   }
   return std::move(script);
+}
+
+namespace {
+
+// The form of the lines is described in probe.lua.
+constexpr std::string_view kTag = "~rl:";
+constexpr int kDeepestValue = 200;
+
+struct NotOurs {};
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  throw NotOurs{};
+}
+
+template <typename Number>
+Number parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  // Beyond what a number can be does not come, but 5e-324 may be said to be.
+  if (error == std::errc::invalid_argument || end != text.data() + text.size()) throw NotOurs{};
+  return number;
+}
+
+std::string decode(std::string_view word) {
+  std::string bytes;
+  bytes.reserve(word.size());
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] != '%') {
+      bytes += word[i];
+      continue;
+    }
+    if (word.size() - i < 3) throw NotOurs{};
+    bytes += static_cast<char>(hex_digit(word[i + 1]) * 16 + hex_digit(word[i + 2]));
+    i += 2;
+  }
+  return bytes;
+}
+
+/// What is left of a line.
+class Rest {
+ public:
+  explicit Rest(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool empty() const { return text_.empty(); }
+  [[nodiscard]] char peek() const { return text_.empty() ? '\0' : text_.front(); }
+  bool accept(char c) {
+    if (peek() != c || text_.empty()) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) throw NotOurs{};
+  }
+  /// Up to the next of the signs by which things are parted.
+  std::string_view word() {
+    const auto word = text_.substr(0, text_.find_first_of(";=:{}~"));
+    text_.remove_prefix(word.size());
+    return word;
+  }
+  std::size_t index() { return parse_number<std::size_t>(word()); }
+
+  Value value(int depth = 0) {
+    using Kind = Value::Kind;
+    Value value;
+    if (depth > kDeepestValue) throw NotOurs{};
+    if (accept('{')) {
+      value.kind = Kind::kTable;
+      table(value, depth);
+      return value;
+    }
+    const auto text = word();
+    if (text.empty()) throw NotOurs{};
+    const auto rest = text.substr(1);
+    switch (text.front()) {
+      case 'n':
+        break;
+      case 't':
+      case 'f':
+        value.kind = Kind::kBoolean;
+        value.boolean = text.front() == 't';
+        break;
+      case 'd':
+        value.kind = Kind::kNumber;
+        value.number = parse_number<double>(rest);
+        break;
+      case 's':
+        value.kind = Kind::kString;
+        value.text = decode(rest);
+        break;
+      case 'o':
+        value.kind = Kind::kOpaque;
+        value.text = rest;
+        break;
+      case 'c':
+        value.kind = Kind::kCycle;
+        break;
+      default:
+        throw NotOurs{};
+    }
+    return value;
+  }
+
+ private:
+  void table(Value& table, int depth) {
+    double next = 1;
+    while (!accept('}')) {
+      if (accept('~')) {
+        index();
+        table.is_cut = true;
+      } else {
+        auto field = value(depth + 1);
+        Value key;
+        if (accept('=')) {
+          key = std::exchange(field, value(depth + 1));
+        } else {
+          key.kind = Value::Kind::kNumber;
+          key.number = next++;
+        }
+        table.fields.emplace_back(std::move(key), std::move(field));
+      }
+      expect(';');
+    }
+    settle_table(table);
+  }
+
+  std::string_view text_;
+};
+
+// A number as servers since 7.2 write it into a command (their fpconv): its fewest digits, with an
+// exponent where there would be many zeros.
+std::string server_digits(double number) {
+  std::array<char, 32> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::abs(number),
+                                 std::chars_format::scientific);
+  const std::string_view text(buffer.data(), static_cast<std::size_t>(end.ptr - buffer.data()));
+  const auto e = text.find('e');
+  std::string digits(text.substr(0, 1));
+  if (e > 2) digits += text.substr(2, e - 2);
+  const auto sign_at = e + (text.substr(e + 1, 1) == "+" ? 2 : 1);
+  const int exponent = parse_number<int>(text.substr(sign_at));
+  const int count = static_cast<int>(digits.size());
+  const int zeros = exponent - count + 1;
+  const std::string minus = number < 0 ? "-" : "";
+  if (zeros >= 0 && exponent < count + 7) {
+    return minus + digits + std::string(static_cast<std::size_t>(zeros), '0');
+  }
+  if (zeros < 0 && (zeros > -7 || std::abs(exponent) < 4)) {
+    if (exponent < 0) digits.insert(0, static_cast<std::size_t>(-exponent), '0');
+    return minus + digits.insert(static_cast<std::size_t>(std::max(exponent, 0)) + 1, ".");
+  }
+  if (count > 1) digits.insert(1, ".");
+  return minus + digits + 'e' + (exponent < 0 ? '-' : '+') + std::to_string(std::abs(exponent));
+}
+
+std::vector<std::string> read_words(Rest& rest) {
+  std::vector<std::string> words;
+  do {
+    const auto word = rest.word();
+    if (word.substr(0, 1) == "#") {
+      words.push_back(server_digits(parse_number<double>(decode(word.substr(1)))));
+    } else {
+      words.push_back(decode(word));
+    }
+  } while (rest.accept(';'));
+  return words;
+}
+
+void read_call(Rest& rest, ProbeReader::Line& line) {
+  rest.expect(';');
+  line.words = read_words(rest);
+  if (rest.accept('=')) line.answer = read_words(rest);
+  if (!rest.empty()) throw NotOurs{};
+}
+
+}  // namespace
+
+std::optional<Value> parse_told(std::string_view text) {
+  try {
+    Rest rest(text);
+    auto value = rest.value();
+    if (rest.empty()) return value;
+  } catch (const NotOurs&) {
+    // None, as it is told below.
+  }
+  return std::nullopt;
+}
+
+ProbeReader::ProbeReader(const ProbedScript& script) : script_(script) {
+  for (std::size_t i = 0; i < script.probes.size(); ++i) {
+    const auto& probe = script.probes[i];
+    std::size_t first = 0;
+    do {
+      parts_.push_back({i, first});
+      first += ProbePart::kMostValues;
+    } while (first < probe.functions.size() + probe.locals.size());
+  }
+}
+
+bool ProbeReader::read_values(std::string_view text, std::size_t& probe) {
+  Rest rest(text);
+  do {
+    const auto number = rest.index();
+    if (number == 0 || number > parts_.size()) return false;
+    const auto& part = parts_[number - 1];
+    probe = part.probe;
+    auto& values = last_[ProbePart::place_of(script_.probes[probe].function, part.first)];
+    while (rest.accept(';')) {
+      const auto index = rest.index();
+      rest.expect('=');
+      if (index == 0 || index > values.size()) return false;
+      values[index - 1] = rest.value();
+    }
+  } while (rest.accept(':'));
+  return rest.empty();
+}
+
+ProbeReading ProbeReader::reading_of(std::size_t index) {
+  const auto& probe = script_.probes[index];
+  const auto value = [&](std::size_t i) -> const Value& {
+    return last_[ProbePart::place_of(probe.function, i)][i % ProbePart::kMostValues];
+  };
+  const auto activation_of = [&](std::size_t function) -> std::int64_t {
+    for (std::size_t i = 0; i < probe.functions.size(); ++i) {
+      if (probe.functions[i] == function) return static_cast<std::int64_t>(value(i).number);
+    }
+    return 0;
+  };
+  ProbeReading reading{index, {}};
+  for (std::size_t i = 0; i < probe.locals.size(); ++i) {
+    const auto local = probe.locals[i];
+    reading.variables.push_back(
+        {local, activation_of(script_.locals[local].function), value(probe.functions.size() + i)});
+  }
+  return reading;
+}
+
+ProbeReader::Line ProbeReader::read(std::string_view text) {
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') {
+    text = text.substr(1, text.size() - 2);
+  }
+  Line line;
+  if (text.substr(0, kTag.size()) != kTag) return line;
+  text.remove_prefix(kTag.size());
+  try {
+    std::size_t probe = 0;
+    if (text.substr(0, 1) == "P" && read_values(text.substr(1), probe)) {
+      line.kind = Line::Kind::kProbe;
+      line.reading = reading_of(probe);
+    } else if (text.substr(0, 1) == "C") {
+      Rest rest(text.substr(1));
+      read_call(rest, line);
+      line.kind = Line::Kind::kCall;
+    }
+  } catch (const NotOurs&) {
+    return {};
+  }
+  return line;
 }
 
 }  // namespace rlctl::ldb

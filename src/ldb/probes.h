@@ -62,13 +62,13 @@ struct Probe {
 /// What the script does stays the same, but for its SHA1, its length, and where it says that errors
 /// come from, and that the debugger also stops where Lua would have left out the instruction: at
 /// each `break` and "local a". Its lines number differently: see line_of(). On its first line
-/// (behind "#!...", the second) stands nothing of the source where there are probes.
+/// (after "#!...", the second) stands nothing of the source where there are probes.
 struct ProbedScript {
   std::string text = {};  ///< to be sent instead of the source
   std::vector<Local> locals = {};
   std::vector<FunctionLines> functions = {};  ///< the main one first, with no lines
   std::vector<Probe> probes = {};
-  /// [n]: the line of the source that line n of the text holds; 0 where it is ours. [0] is unused.
+  /// [n]: the line of the source that line n of the text holds; 0 if it is ours. [0] is unused.
   std::vector<int> lines = {};
 
   /// The source's line for one of the text; 0 for one of ours, and for none.
@@ -76,7 +76,7 @@ struct ProbedScript {
   /// The innermost function of which a line of the source is neither the first nor the last one: on
   /// these stand things of the function around it, too.
   [[nodiscard]] std::size_t function_around(int line) const noexcept;
-  /// False where it is known that the main function is the only one.
+  /// False if it is known that the main function is the only one.
   [[nodiscard]] bool may_have_functions() const noexcept { return functions.size() != 1; }
 };
 
@@ -94,7 +94,7 @@ struct ProbeOptions {
 /// Left out are functions that would have more than the 60 upvalues that Lua takes. Where there
 /// are too many locals, which Lua knows, the text does not compile: see ProbeOptions::wrapped.
 ///
-/// None where the source is not Lua as far as we know it: then it is to be run as it is, and the
+/// None if the source is not Lua as far as we know it: then it is to be run as it is, and the
 /// server says what is wrong with it.
 [[nodiscard]] std::optional<ProbedScript> add_probes(std::string_view source,
                                                      const ProbeOptions& options = {});

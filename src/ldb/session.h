@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,7 +30,7 @@ enum class Mode {
   kSync,    ///< in the server itself, which does nothing else meanwhile
 };
 
-/// How a session came to its end.
+/// How a session ended.
 enum class Ending {
   kReturned,  ///< the script gave a reply, which may be an error reply that it returned
   kRefused,   ///< the server did not begin one
@@ -53,7 +54,7 @@ struct Message {
   /// "<redis> ...", "<reply> ...", without the stop's own. What a server calls <redict> or
   /// <command> is <redis> here.
   std::vector<std::string> items = {};
-  std::optional<Stop> stop = {};  ///< none where the script stands where it stood, or ended
+  std::optional<Stop> stop = {};  ///< none if the script stands where it stood, or ended
   bool ended = false;
 };
 
@@ -63,7 +64,7 @@ struct Message {
 ///
 ///     idle → enabled → stopped ⇄ running → ended
 ///
-/// One command at a time, each waited for: what comes behind a command in one write is lost. A
+/// One command at a time, each waited for: what comes after a command in one write is lost. A
 /// session that is destroyed before its end closes its connection: a forked script is ended, as by
 /// cut_off(), and one in the server itself runs on to its end without stops, as by let_go().
 class Session {
@@ -72,7 +73,7 @@ class Session {
     /// For a stop after start() and step(), and for what commands answer.
     std::chrono::microseconds step{std::chrono::seconds(5)};
     /// For a stop after run(), until which a server says by itself that there is none in sight: a
-    /// good deal more than the time after which it looks, which is 5 s where nobody set another.
+    /// good deal more than the time after which it looks, which is 5 s by default.
     std::chrono::microseconds run{std::chrono::seconds(30)};
   };
 
@@ -104,6 +105,9 @@ class Session {
   /// `limit` is for its answer; none: that of a step.
   [[nodiscard]] Message ask(const std::vector<std::string>& words,
                             std::optional<std::chrono::microseconds> limit = {});
+  /// Whether the server is Valkey 9 or later, which takes no long commands, and does not look at
+  /// the time while a script runs. True if the session ended while it was asked.
+  [[nodiscard]] bool is_valkey_9();
   /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
   /// and has another ending.
   void abort_script();
@@ -132,7 +136,6 @@ class Session {
   Message move(std::string_view command, std::chrono::microseconds limit);
   bool enable();
   Message begin();
-  bool takes_long_commands();
   Message take(const redis::Reply& reply, bool may_stop);
   void take_result();
   void end(Ending ending, std::string why = {});
@@ -141,7 +144,7 @@ class Session {
 
   void send_abort() noexcept;
 
-  std::unique_ptr<redis::Connection> connection_;  ///< none where it ended, or was moved
+  std::unique_ptr<redis::Connection> connection_;  ///< none if it ended, or was moved
   Mode mode_;
   Limits limits_;
   std::chrono::microseconds limit_{};  ///< of the wait there is
@@ -149,7 +152,7 @@ class Session {
   State state_ = State::kIdle;
   bool stopped_once_ = false;
   bool aborting_ = false;
-  std::optional<bool> takes_long_commands_;  ///< none: nobody asked
+  std::optional<bool> is_valkey_9_;  ///< none: not asked yet
   std::optional<Ending> ending_;
   std::optional<redis::Reply> reply_;
   std::string why_;
@@ -158,5 +161,26 @@ class Session {
 /// Whether a forked session can be trusted with a script: servers from 7.0 on throw parts of it
 /// away while it runs (madvise in the child) where its words are long: a page on average.
 [[nodiscard]] bool fits_forked(const Debuggee& debuggee, std::string_view text);
+
+/// What went wrong in a script, in the words a client gets, and where.
+struct ScriptError {
+  /// Without its place and the script's SHA1, control bytes escaped; the places left in it
+  /// ("user_script:3: ", of an error that was passed on) are the source's.
+  std::string message = {};
+  int line = 0;  ///< of the source; 0 if it is not known
+};
+
+struct ErrorPlaces {
+  /// The source's line for one of the text that ran; 0 for none.
+  std::function<int(int)> line_of = {};
+  int last_line = 0;  ///< where the script stopped last; of the source
+  std::string_view source = {};
+};
+
+/// Puts the source's lines where a text of the server's, or of a probe's, names those of the script
+/// that ran: "user_script:7: ..." of an error that the script caught. `lines` as of ProbedScript.
+[[nodiscard]] std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
+
+[[nodiscard]] ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);
 
 }  // namespace rlctl::ldb

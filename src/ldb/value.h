@@ -46,12 +46,12 @@ void append_text(std::string& out, const Value& value);
 /// Puts the fields of a table in their order, and says that it is approximate where it is.
 void settle_table(Value& table);
 
-/// Appends what Lua reads as this value, exactly; of a table a copy. False where there is no such
+/// Appends what Lua reads as this value, exactly; of a table a copy. False if there is no such
 /// text: of a function, a table that is cut, or one that holds such a thing. Then `out` is of no
 /// use.
 [[nodiscard]] bool append_literal(std::string& out, const Value& value);
 
-/// What a probe tells of a value: d1.5, {d1;sx=n;}. None where it is not in this form.
+/// What a probe tells of a value: d1.5, {d1;sx=n;}. None if it is not in this form.
 [[nodiscard]] std::optional<Value> parse_told(std::string_view text);
 
 /// What the debugger of a server prints of a value: quoted strings, numbers of six digits,

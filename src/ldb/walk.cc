@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "ldb/error_text.h"
+#include "ldb/locals.h"
+#include "ldb/lua_lexer.h"
 #include "ldb/session.h"
-#include "ldb/source_lines.h"
 #include "ldb/value.h"
 
 namespace rlctl::ldb {
-
 namespace {
 
 /// "redis.call('GET', ...) ... (2 more)": how many more is not to be trusted.
@@ -179,7 +179,7 @@ Walk::Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnRea
 Walk::Walk(const Debuggee& debuggee, std::string refusal)
     : debuggee_(debuggee), refusal_(std::move(refusal)) {}
 
-/// What is wanted of the debugger before the first line. False where the session ends over it.
+/// What is wanted of the debugger before the first line. False if the session ends over it.
 bool Walk::prepare() {
   (void)session_->ask({"maxlen", "0"});
   if (session_->ended()) return false;
@@ -380,7 +380,7 @@ ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
   const auto count = source_lines(debuggee.source).size();
   script->lines.clear();
   for (std::size_t i = 0; i <= count; ++i) script->lines.push_back(static_cast<int>(i));
-  // Where something is missing at the end, Lua names the line behind it, to Redis 6 one further on.
+  // Where something is missing at the end, Lua names the line after it, to Redis 6 one further on.
   script->lines.insert(script->lines.end(), 2, static_cast<int>(count));
   return *std::move(script);
 }
@@ -412,6 +412,119 @@ std::unique_ptr<Walk> begin_walk(const Debuggee& debuggee, Mode mode, const Conn
   auto script = plain(debuggee, options);
   if (!fits(script)) return std::make_unique<Walk>(debuggee, too_long(script.text));
   return begin(std::move(script));
+}
+
+namespace {
+
+using OnLine = std::function<void(const TracedLine&)>;
+
+/// One run of a script, with probes in it or without.
+class Run {
+ public:
+  Run(const TraceOptions& options, const OnLine& on_line) : options_(options), on_line_(on_line) {}
+
+  TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect) {
+    walk_ = begin_walk(debuggee, mode, connect, {.now = options_.now},
+                       [this](const ProbedScript& script, const ProbeReading& reading) {
+                         if (!watch_) watch_.emplace(script);
+                         add_changes(watch_->changes(reading));
+                       });
+    while (!walk_->ended()) {
+      if (!walk_->has_probes()) print_locals();
+      finish_line();
+      if (walk_->ended()) break;
+      if (result_.lines >= options_.max_steps) {
+        cut_off();
+        break;
+      }
+      begin_line();
+      (void)walk_->step();
+    }
+    finish_line();
+    auto outcome = walk_->result();
+    result_.ending = outcome.ending;
+    result_.reply = std::move(outcome.reply);
+    result_.text_lines = std::move(outcome.text_lines);
+    result_.message = std::move(outcome.message);
+    result_.error_line = outcome.error_line;
+    return std::move(result_);
+  }
+
+ private:
+  void print_locals() {
+    const auto frames = depth();
+    if (walk_->ended()) return;
+    const auto locals = walk_->session().ask({"print"});
+    if (walk_->ended()) return;
+    auto changes = printed_.changes(locals.items, frames, last_line_);
+    if (line_ && !changes.empty()) result_.exact = false;
+    add_changes(std::move(changes));
+  }
+
+  /// How many functions have been entered; 1 where there are so many that it would take long to
+  /// ask.
+  std::size_t depth() {
+    constexpr std::size_t kDeep = 100;
+    if (!walk_->script().may_have_functions() || is_deep_) return 1;
+    const auto depth = walk_->frames().size();
+    is_deep_ = depth > kDeep;
+    return is_deep_ ? 1 : depth;
+  }
+
+  void add_changes(std::vector<LocalChange> changes) {
+    changed_.insert(changed_.end(), std::make_move_iterator(changes.begin()),
+                    std::make_move_iterator(changes.end()));
+  }
+
+  /// Tells what the line did that was executed last.
+  void finish_line() {
+    auto calls = walk_->take_calls();
+    auto messages = walk_->take_messages();
+    auto changed = std::exchange(changed_, {});
+    if (!line_) return;
+    line_->calls = std::move(calls);
+    line_->messages = std::move(messages);
+    line_->changed = std::move(changed);
+    result_.calls += static_cast<std::int64_t>(line_->calls.size());
+    on_line_(*line_);
+    line_.reset();
+  }
+
+  void begin_line() {
+    ++result_.lines;
+    last_line_ = walk_->line();
+    ++result_.hits[last_line_];
+    line_.emplace();
+    line_->number = result_.lines;
+    line_->line = last_line_;
+  }
+
+  void cut_off() {
+    auto why = "it had executed " + std::to_string(result_.lines) + " lines";
+    if (options_.lets_go) {
+      walk_->session().let_go(std::move(why));
+    } else {
+      walk_->session().cut_off(std::move(why));
+    }
+  }
+
+  const TraceOptions& options_;
+  const OnLine& on_line_;
+  std::unique_ptr<Walk> walk_;
+  std::optional<LocalWatch> watch_;
+  PrintedLocals printed_;
+  bool is_deep_ = false;
+  std::vector<LocalChange> changed_;  ///< since the last line began
+  std::optional<TracedLine> line_;    ///< what is being executed
+  int last_line_ = 0;
+  TraceResult result_;
+};
+
+}  // namespace
+
+TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect,
+                  const TraceOptions& options, const OnLine& on_line) {
+  return Run(options, on_line).trace(debuggee, mode, connect);
 }
 
 }  // namespace rlctl::ldb

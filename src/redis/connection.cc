@@ -89,25 +89,181 @@ struct Connection::State {
     if (!reader) throw std::bad_alloc();
   }
 
-  void append(std::initializer_list<Arguments> parts);
-  void queue_setup(std::initializer_list<std::string_view> arguments);
-  bool send_some();
-  void flush();
-  bool receive_available();
-  std::optional<Reply> parse();
-  void take_setup_replies();
-  std::optional<Reply> take();
-  std::optional<Reply> try_read();
-  Reply read();
-  void settle();
+  /// One command, from its parts.
+  void append(std::initializer_list<Arguments> parts) {
+    argv.clear();
+    argv_sizes.clear();
+    for (const auto& part : parts) {
+      for (const auto argument : part) {
+        argv.push_back(argument.empty() ? "" : argument.data());
+        argv_sizes.push_back(argument.size());
+      }
+    }
+    char* command = nullptr;
+    const auto size = redisFormatCommandArgv(&command, static_cast<int>(argv.size()), argv.data(),
+                                             argv_sizes.data());
+    if (size < 0) throw std::bad_alloc();
+    const std::unique_ptr<char, FreeCommand> owned(command);
+    std::copy_n(command, size, output.room(static_cast<std::size_t>(size)));
+    output.commit(static_cast<std::size_t>(size));
+  }
+
+  void queue_setup(std::initializer_list<std::string_view> arguments) {
+    append({Arguments(arguments.begin(), arguments.size())});
+    setup.emplace_back(*arguments.begin());
+  }
+
+  bool send_some() {
+    try {
+      while (!output.empty()) {
+        const auto count = transport->write_some(output.view());
+        if (count == 0) return false;
+        output.take(count);
+        sent_unanswered = true;
+      }
+    } catch (const Error& error) {
+      // Why the server hung up may be in what it sent before: "max number of clients reached".
+      if (error.failure() != Failure::kUnreachable) throw;
+      broken = error;
+      output.clear();
+    }
+    return true;
+  }
+
+  // The server stops reading when its answers are not taken, so what it sends is taken in
+  // meanwhile.
+  void flush() {
+    while (!send_some()) {
+      try {
+        if (!receive_available()) transport->wait(deadline());
+      } catch (const Error& error) {
+        if (error.failure() != Failure::kUnreachable) throw;
+        broken = error;
+        output.clear();
+      }
+    }
+  }
+
+  // False if nothing was there.
+  bool receive_available() {
+    const auto count = transport->read_available(input.room(kChunk), kChunk);
+    input.commit(count);
+    return count > 0;
+  }
+
+  // The next reply of those that came, also to AUTH and SELECT.
+  std::optional<Reply> parse() {
+    for (;;) {
+      const std::size_t unparsed = reader->len - reader->pos;
+      void* reply = nullptr;
+      if (redisReaderGetReply(reader.get(), &reply) != REDIS_OK) {
+        throw not_resp(input.view_from_before(unparsed));
+      }
+      if (reply != nullptr) return Reply(static_cast<redisReply*>(reply));
+      if (input.empty()) return std::nullopt;
+      const auto bytes = input.view().substr(0, kChunk);
+      if (redisReaderFeed(reader.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+        throw std::bad_alloc();
+      }
+      input.take(bytes.size());
+    }
+  }
+
+  void take_setup_replies() {
+    while (!setup.empty()) {
+      const auto reply = parse();
+      if (!reply) return;
+      if (reply->is_error()) throw setup_failed(*reply);
+      setup.erase(setup.begin());
+    }
+    if (outstanding == 0 && output.empty()) sent_unanswered = false;
+  }
+
+  // The next reply of those that came to a command of the caller's.
+  std::optional<Reply> take() {
+    if (!setup.empty()) take_setup_replies();
+    if (!setup.empty()) return std::nullopt;
+    auto reply = parse();
+    if (reply) {
+      // Some commands have several replies (MONITOR, the script debugger).
+      if (outstanding > 0) --outstanding;
+      if (outstanding == 0) sent_unanswered = false;
+    }
+    return reply;
+  }
+
+  std::optional<Reply> try_read() {
+    for (;;) {
+      auto reply = take();
+      if (reply || !receive_available()) return reply;
+    }
+  }
+
+  Reply read() {
+    flush();
+    const Deadline until = deadline();
+    for (;;) {
+      if (auto reply = take()) return std::move(*reply);
+      if (!broken) {
+        receive(until);
+      } else if (!receive_available()) {
+        throw Error(*broken);
+      }
+    }
+  }
+
+  // Until AUTH and SELECT are answered.
+  void settle() {
+    flush();
+    const Deadline until = deadline();
+    for (take_setup_replies(); !setup.empty(); take_setup_replies()) receive(until);
+  }
+
   template <typename Call>
-  auto guarded(Call call);
+  // Runs one public call; what it throws says what may have happened, and is the connection's end.
+  auto guarded(Call call) {
+    if (failure) throw Error(*failure);
+    if (interrupted) throw Interrupted();
+    try {
+      return call();
+    } catch (const Interrupted&) {
+      interrupted = true;
+      throw;
+    } catch (const Error& error) {
+      failure = explain(error);
+    }
+    throw Error(*failure);
+  }
 
   [[nodiscard]] Deadline deadline() const { return deadline_after(timeout); }
   void receive(Deadline until) { input.commit(transport->read(input.room(kChunk), kChunk, until)); }
-  [[nodiscard]] Error explain(const Error& error) const;
-  [[nodiscard]] Error not_resp(std::string_view bytes) const;
-  [[nodiscard]] Error setup_failed(ReplyView reply) const;
+  [[nodiscard]] Error explain(const Error& error) const {
+    std::string message = error.what();
+    if (error.failure() == Failure::kTimeout) {
+      message =
+          fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
+    }
+    std::string hint = error.hint();
+    if (hint.empty() && sent_unanswered && outstanding > 0) hint = kMayHaveRun;
+    return {error.failure(), message, error.code(), std::move(hint)};
+  }
+
+  [[nodiscard]] Error not_resp(std::string_view bytes) const {
+    const std::string shown =
+        bytes.empty() ? escape(reader->errstr) : fmt::format("'{}'", escape(bytes, 40));
+    return {Failure::kProtocol,
+            fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
+            {},
+            "is it a Redis server, and without TLS?"};
+  }
+
+  [[nodiscard]] Error setup_failed(ReplyView reply) const {
+    const Error error = to_error(reply);
+    const bool others_ran = sent_unanswered && outstanding > 0 && setup.front() == "SELECT";
+    return {error.failure(),
+            fmt::format("{}: {}: {}", transport->name(), setup.front(), error.what()), error.code(),
+            others_ran ? kMayHaveRunElsewhere : ""};
+  }
 
   std::unique_ptr<Transport> transport;
   std::chrono::microseconds timeout;
@@ -126,179 +282,6 @@ struct Connection::State {
   std::optional<Error> failure;
   bool interrupted = false;
 };
-
-// Runs one public call; what it throws says what may have happened, and is the connection's end.
-template <typename Call>
-auto Connection::State::guarded(Call call) {
-  if (failure) throw Error(*failure);
-  if (interrupted) throw Interrupted();
-  try {
-    return call();
-  } catch (const Interrupted&) {
-    interrupted = true;
-    throw;
-  } catch (const Error& error) {
-    failure = explain(error);
-  }
-  throw Error(*failure);
-}
-
-Error Connection::State::explain(const Error& error) const {
-  std::string message = error.what();
-  if (error.failure() == Failure::kTimeout) {
-    message =
-        fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
-  }
-  std::string hint = error.hint();
-  if (hint.empty() && sent_unanswered && outstanding > 0) hint = kMayHaveRun;
-  return {error.failure(), message, error.code(), std::move(hint)};
-}
-
-Error Connection::State::not_resp(std::string_view bytes) const {
-  const std::string shown =
-      bytes.empty() ? escape(reader->errstr) : fmt::format("'{}'", escape(bytes, 40));
-  return {Failure::kProtocol,
-          fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
-          {},
-          "is it a Redis server, and without TLS?"};
-}
-
-Error Connection::State::setup_failed(ReplyView reply) const {
-  const Error error = to_error(reply);
-  const bool others_ran = sent_unanswered && outstanding > 0 && setup.front() == "SELECT";
-  return {error.failure(),
-          fmt::format("{}: {}: {}", transport->name(), setup.front(), error.what()), error.code(),
-          others_ran ? kMayHaveRunElsewhere : ""};
-}
-
-/// One command, from its parts.
-void Connection::State::append(std::initializer_list<Arguments> parts) {
-  argv.clear();
-  argv_sizes.clear();
-  for (const auto& part : parts) {
-    for (const auto argument : part) {
-      argv.push_back(argument.empty() ? "" : argument.data());
-      argv_sizes.push_back(argument.size());
-    }
-  }
-  char* command = nullptr;
-  const auto size = redisFormatCommandArgv(&command, static_cast<int>(argv.size()), argv.data(),
-                                           argv_sizes.data());
-  if (size < 0) throw std::bad_alloc();
-  const std::unique_ptr<char, FreeCommand> owned(command);
-  std::copy_n(command, size, output.room(static_cast<std::size_t>(size)));
-  output.commit(static_cast<std::size_t>(size));
-}
-
-void Connection::State::queue_setup(std::initializer_list<std::string_view> arguments) {
-  append({Arguments(arguments.begin(), arguments.size())});
-  setup.emplace_back(*arguments.begin());
-}
-
-bool Connection::State::send_some() {
-  try {
-    while (!output.empty()) {
-      const auto count = transport->write_some(output.view());
-      if (count == 0) return false;
-      output.take(count);
-      sent_unanswered = true;
-    }
-  } catch (const Error& error) {
-    // Why the server hung up may be in what it sent before: "max number of clients reached".
-    if (error.failure() != Failure::kUnreachable) throw;
-    broken = error;
-    output.clear();
-  }
-  return true;
-}
-
-// False if nothing was there.
-bool Connection::State::receive_available() {
-  const auto count = transport->read_available(input.room(kChunk), kChunk);
-  input.commit(count);
-  return count > 0;
-}
-
-// The server stops reading when its answers are not taken, so what it sends is taken in meanwhile.
-void Connection::State::flush() {
-  while (!send_some()) {
-    try {
-      if (!receive_available()) transport->wait(deadline());
-    } catch (const Error& error) {
-      if (error.failure() != Failure::kUnreachable) throw;
-      broken = error;
-      output.clear();
-    }
-  }
-}
-
-// The next reply of those that came, whosever it is.
-std::optional<Reply> Connection::State::parse() {
-  for (;;) {
-    const std::size_t unparsed = reader->len - reader->pos;
-    void* reply = nullptr;
-    if (redisReaderGetReply(reader.get(), &reply) != REDIS_OK) {
-      throw not_resp(input.view_from_before(unparsed));
-    }
-    if (reply != nullptr) return Reply(static_cast<redisReply*>(reply));
-    if (input.empty()) return std::nullopt;
-    const auto bytes = input.view().substr(0, kChunk);
-    if (redisReaderFeed(reader.get(), bytes.data(), bytes.size()) != REDIS_OK) {
-      throw std::bad_alloc();
-    }
-    input.take(bytes.size());
-  }
-}
-
-void Connection::State::take_setup_replies() {
-  while (!setup.empty()) {
-    const auto reply = parse();
-    if (!reply) return;
-    if (reply->is_error()) throw setup_failed(*reply);
-    setup.erase(setup.begin());
-  }
-  if (outstanding == 0 && output.empty()) sent_unanswered = false;
-}
-
-// The next reply of those that came to a command of the caller's.
-std::optional<Reply> Connection::State::take() {
-  if (!setup.empty()) take_setup_replies();
-  if (!setup.empty()) return std::nullopt;
-  auto reply = parse();
-  if (reply) {
-    // Some commands have several replies (MONITOR, the script debugger).
-    if (outstanding > 0) --outstanding;
-    if (outstanding == 0) sent_unanswered = false;
-  }
-  return reply;
-}
-
-std::optional<Reply> Connection::State::try_read() {
-  for (;;) {
-    auto reply = take();
-    if (reply || !receive_available()) return reply;
-  }
-}
-
-Reply Connection::State::read() {
-  flush();
-  const Deadline until = deadline();
-  for (;;) {
-    if (auto reply = take()) return std::move(*reply);
-    if (!broken) {
-      receive(until);
-    } else if (!receive_available()) {
-      throw Error(*broken);
-    }
-  }
-}
-
-// Until AUTH and SELECT are answered.
-void Connection::State::settle() {
-  flush();
-  const Deadline until = deadline();
-  for (take_setup_replies(); !setup.empty(); take_setup_replies()) receive(until);
-}
 
 Connection::Connection(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)
     : state_(std::make_unique<State>(std::move(transport), timeout)) {}

@@ -66,8 +66,8 @@ class Connection {
   /// For the waits from now on: as the constructor's.
   void set_timeout(std::chrono::microseconds timeout) noexcept;
 
-  /// Throws what read() throws when no reply comes within `timeout`: for who waits for many
-  /// connections at once, with poll(). The connection is of no more use.
+  /// Throws what read() throws when no reply comes within `timeout`: for a caller that waits for
+  /// many connections at once, with poll(). The connection is of no more use.
   [[noreturn]] void time_out(std::chrono::microseconds timeout);
 
   /// Commands appended whose replies have not been taken.

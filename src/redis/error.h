@@ -14,14 +14,14 @@ enum class Failure {
   kUnsupported,  ///< understood, but this build cannot do it (yet)
   kUnreachable,  ///< no connection, or it broke
   kTimeout,      ///< no connection or no answer within the time-out
-  kNotNow,       ///< the server says: later (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN)
-  kRefused,      ///< the server says: not you (NOAUTH, WRONGPASS, NOPERM, also inside a script)
-  kRejected,     ///< the server or the script says no (WRONGTYPE, READONLY, OOM, ERR ...)
-  kProtocol,     ///< what came back is not RESP
+  kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN)
+  kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
+  kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
+  kProtocol,  ///< what came back is not RESP
 };
 
 /// The one exception of this library. what() is one line for a person, lower case, without a
-/// password in it; code() is the server's first word ("WRONGTYPE"), empty where no server spoke.
+/// password in it; code() is the server's first word ("WRONGTYPE"), empty if no server spoke.
 class Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})
@@ -42,7 +42,7 @@ class Error : public std::runtime_error {
 };
 
 /// Hints of errors that leave it open what was done: of a connection that broke, or whose AUTH was
-/// refused, and of one whose SELECT was refused. Who has sent nothing but looks does not show them.
+/// refused, and of one whose SELECT was refused. A caller that only read does not show them.
 inline constexpr const char* kMayHaveRun = "what was sent may have been executed";
 inline constexpr const char* kMayHaveRunElsewhere =
     "what was sent after it may have been executed in database 0";

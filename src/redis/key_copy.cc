@@ -171,7 +171,7 @@ std::vector<std::string> types_of(Connection& connection, std::span<const std::s
   return types;
 }
 
-/// None where one is of another type by then, of which `types` tells.
+/// None if one is of another type by then, of which `types` tells.
 std::optional<Contents> try_to_read(Connection& from, std::span<const std::string> keys,
                                     std::vector<std::string>& types) {
   Transaction transaction(from);
@@ -271,7 +271,7 @@ std::vector<CopiedKey> copy_contents(Connection& from, Connection& to,
   return copied;
 }
 
-/// False where the target does not understand the payloads; then none of the keys is there.
+/// False if the target does not understand the payloads; then none of the keys is there.
 bool restore(Connection& to, std::span<const DumpedKey> dumps) {
   for (const auto& dump : dumps) {
     if (!dump.exists()) continue;

@@ -14,7 +14,7 @@ namespace rlctl::redis {
 struct DumpedKey {
   std::string key = {};
   std::string type = "none";  ///< TYPE's word; "none": there is no such key
-  std::string payload = {};   ///< what RESTORE takes; empty where there is no such key
+  std::string payload = {};   ///< what RESTORE takes; empty if there is no such key
   std::optional<std::chrono::milliseconds> ttl = {};  ///< none: it stays for ever, or is not there
 
   [[nodiscard]] bool exists() const noexcept { return type != "none"; }

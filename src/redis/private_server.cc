@@ -1,34 +1,266 @@
 #include "redis/private_server.h"
 
-#include "base/time.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <fstream>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "redis/server_binary.h"
 
 extern char** environ;
 
 namespace rlctl::redis {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kServerNames{"redis-server",    "valkey-server",
+                                                       "redis-check-rdb", "valkey-check-rdb",
+                                                       "redict-server",   "keydb-server"};
+constexpr std::chrono::seconds kVersionTakesAtMost{2};
+
+/// Calls visit(path, status) for each program of this name in PATH, while it returns false.
+template <typename Visit>
+bool find_in_path(std::string_view name, Visit visit) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "" : path;
+  while (!rest.empty()) {
+    const auto folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+    // An empty entry is the current folder, which is not a place for a server.
+    if (folder.empty()) continue;
+    const auto candidate = fmt::format("{}/{}", folder, name);
+    struct stat status {};
+    if (::access(candidate.c_str(), X_OK) == 0 && ::stat(candidate.c_str(), &status) == 0 &&
+        S_ISREG(status.st_mode) && visit(candidate, status)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// What RLCTL_REDIS_SERVER says.
+std::optional<std::string> chosen_binary() {
+  const char* chosen = std::getenv("RLCTL_REDIS_SERVER");
+  if (chosen == nullptr || *chosen == '\0') return std::nullopt;
+  std::string found = chosen;
+  bool is_known = true;
+  if (found.find('/') == found.npos) {
+    is_known = find_in_path(chosen, [&found](const std::string& path, const struct stat&) {
+      found = path;
+      return true;
+    });
+  }
+  if (is_known && ::access(found.c_str(), X_OK) == 0) return found;
+  throw Error(Failure::kUnreachable,
+              fmt::format("cannot start the server that RLCTL_REDIS_SERVER names: '{}': {}",
+                          escape(chosen, 200), is_known ? errno_text(errno) : "not found in PATH"));
+}
+
+/// All there are, in their order; what is one file under several names stands there once.
+std::vector<std::string> all_binaries() {
+  std::vector<std::string> found;
+  std::vector<std::pair<dev_t, ino_t>> seen;
+  for (const auto name : kServerNames) {
+    find_in_path(name, [&](const std::string& path, const struct stat& status) {
+      const std::pair file{status.st_dev, status.st_ino};
+      if (std::find(seen.begin(), seen.end(), file) != seen.end()) return false;
+      seen.push_back(file);
+      found.push_back(path);
+      return false;
+    });
+  }
+  return found;
+}
+
+enum class Likeness { kNotFound, kFamily, kMajor };
+
+Likeness likeness_of(const std::string& binary, const ServerVersion& like,
+                     const Interrupt* interrupt) {
+  const auto version = version_of_binary(binary, kVersionTakesAtMost, interrupt);
+  if (!version || version->family != like.family) return Likeness::kNotFound;
+  return version->major_number() == like.major_number() ? Likeness::kMajor : Likeness::kFamily;
+}
+
+const std::string& most_alike(const std::vector<std::string>& binaries, const ServerVersion& like,
+                              const Interrupt* interrupt) {
+  const auto* best = &binaries.front();
+  auto most = Likeness::kNotFound;
+  for (const auto& binary : binaries) {
+    const auto likeness = likeness_of(binary, like, interrupt);
+    if (likeness <= most) continue;
+    most = likeness;
+    best = &binary;
+    if (most == Likeness::kMajor) break;
+  }
+  return *best;
+}
+
+}  // namespace
+
+std::string find_server_binary(const std::optional<ServerVersion>& like,
+                               const Interrupt* interrupt) {
+  if (auto chosen = chosen_binary()) return *chosen;
+  const auto binaries = all_binaries();
+  if (binaries.empty()) {
+    throw Error(Failure::kUnreachable, "no redis-server in PATH to start a private one", {},
+                "it is in the packages redis-tools, redis-server (Debian, Ubuntu), redis, valkey "
+                "(Fedora, Arch, Alpine, Homebrew); RLCTL_REDIS_SERVER names one elsewhere");
+  }
+  if (!like || binaries.size() == 1) return binaries.front();
+  return most_alike(binaries, *like, interrupt);
+}
+
+namespace {
+
+constexpr std::string_view kPrefix = "rlctl-";
+constexpr std::size_t kRandomLetters = 6;
+constexpr const char* kLockName = "rlctl.lock";
+constexpr const char* kNewLockName = "rlctl.lock.new";
+constexpr std::chrono::seconds kMakingTakesAtMost{10};
+
+bool is_folder_name(std::string_view name) {
+  return name.size() == kPrefix.size() + kRandomLetters && name.starts_with(kPrefix) &&
+         std::all_of(name.begin() + kPrefix.size(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+// A lock file appears under its name only once it is locked, so that one that is found
+// unlocked has a dead owner.
+FileDescriptor make_lock(const fs::path& folder) {
+  const auto temporary = folder / kNewLockName;
+  FileDescriptor lock(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 ||
+      ::rename(temporary.c_str(), (folder / kLockName).c_str()) != 0) {
+    throw Error(Failure::kUnreachable,
+                fmt::format("cannot lock {}: {}", folder.string(), errno_text(errno)));
+  }
+  return lock;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// Without a lock it is being made right now, or was left so early that it is empty: it only
+// goes if it is old and empty, for it may be another folder that happens to have such a name.
+void sweep_unlocked(const fs::path& folder, const struct stat& status) {
+  const std::chrono::seconds age(std::time(nullptr) - status.st_mtime);
+  if (age <= kMakingTakesAtMost) return;
+  ::unlink((folder / kNewLockName).c_str());
+  ::rmdir(folder.c_str());
+}
+
+void sweep_folder(const fs::path& folder) {
+  struct stat status {};
+  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
+  if (status.st_uid != ::geteuid()) return;
+  const auto lock_path = folder / kLockName;
+  const FileDescriptor lock(::open(lock_path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!lock) {
+    if (errno == ENOENT) sweep_unlocked(folder, status);
+    return;
+  }
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
+  // Another sweeper may have been faster, and a new folder have got the name.
+  struct stat locked {};
+  struct stat named {};
+  if (::fstat(lock.get(), &locked) != 0 || ::lstat(lock_path.c_str(), &named) != 0) return;
+  std::error_code ignored;
+  if (same_file(locked, named)) fs::remove_all(folder, ignored);
+}
+
+// Sweeping is a courtesy: nothing that fails here is worth an error.
+void sweep(const fs::path& parent) {
+  std::error_code failed;
+  for (fs::directory_iterator it(parent, failed), end; !failed && it != end; it.increment(failed)) {
+    if (is_folder_name(it->path().filename().native())) sweep_folder(it->path());
+  }
+}
+
+fs::path make_folder(const fs::path& parent, std::string_view socket_name) {
+  std::string path = (parent / kPrefix).string() + std::string(kRandomLetters, 'X');
+  const auto socket_size = path.size() + 1 + socket_name.size();
+  constexpr auto kLongest = sizeof(sockaddr_un::sun_path) - 1;
+  if (socket_size > kLongest) {
+    throw Error(Failure::kUsage,
+                fmt::format("{} is too long for a unix socket in it: {} bytes, {} at most",
+                            parent.string(), socket_size, kLongest),
+                {}, "set TMPDIR to a folder with a shorter name");
+  }
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw Error(Failure::kUnreachable,
+                fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)),
+                {}, "private servers keep their folders in TMPDIR");
+  }
+  return path;
+}
+
+}  // namespace
+
+PrivateFolder::PrivateFolder(std::string_view socket_name) {
+  // Absolute, because the server changes into its own folder.
+  const auto parent = fs::absolute(temporary_folder());
+  sweep(parent);
+  path_ = make_folder(parent, socket_name);
+  try {
+    lock_ = make_lock(path_);
+  } catch (...) {
+    remove();
+    throw;
+  }
+}
+
+PrivateFolder::~PrivateFolder() {
+  remove();
+}
+
+PrivateFolder::PrivateFolder(PrivateFolder&& other) noexcept
+    : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+
+PrivateFolder& PrivateFolder::operator=(PrivateFolder&& other) noexcept {
+  if (this == &other) return *this;
+  remove();
+  path_ = std::exchange(other.path_, {});
+  lock_ = std::move(other.lock_);
+  return *this;
+}
+
+// The lock goes last, so that no other process sweeps what is still ours.
+void PrivateFolder::remove() noexcept {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  path_.clear();
+  lock_.reset();
+}
 
 namespace {
 
@@ -144,7 +376,7 @@ bool answers(const Url& url, const Interrupt* interrupt) {
   }
 }
 
-// Sets `pid` to -1 where it is gone and waited for.
+// Sets `pid` to -1 if it is gone and waited for.
 bool has_ended(pid_t& pid) {
   if (::waitpid(pid, nullptr, WNOHANG) != pid) return false;
   pid = -1;

@@ -10,10 +10,21 @@
 
 #include "base/file.h"
 #include "base/wait.h"
-#include "redis/server_version.h"
+#include "redis/server_info.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
+
+/// The binary of a server: $RLCTL_REDIS_SERVER if set, else one in a folder of PATH: redis-server,
+/// valkey-server, redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a
+/// server when its argv[0] says so), redict-server, keydb-server. The first one in this order, and
+/// of one name in that of PATH; but where `like` says what it should be, the first of the same
+/// family and major version, else the first of the same family, before the first of all. Binaries
+/// are run for that (with --version) only where there are several.
+///
+/// Throws Error(kUnreachable) if there is none, with the packages that have one.
+[[nodiscard]] std::string find_server_binary(const std::optional<ServerVersion>& like = {},
+                                             const Interrupt* interrupt = nullptr);
 
 /// A folder of mode 0700 under $TMPDIR (else /tmp) that goes with its owner. A lock in it says that
 /// the owner lives: what was left behind by processes that were killed is swept by the next one

@@ -167,7 +167,7 @@ std::string_view error_code(std::string_view error_text) {
 
 std::optional<int> script_line(std::string_view error_text) {
   constexpr std::string_view kScript = "user_script:", kPosition = "@user_script:";
-  // The error's own words, which may hold anything, stand before the position or behind all of it.
+  // The error's own words, which may hold anything, stand before the position or after all of it.
   auto at = error_text.rfind(kPosition);
   at = at == error_text.npos ? error_text.find(kScript) : at + 1;
   if (at == error_text.npos) return std::nullopt;

@@ -47,13 +47,13 @@ class Reply : public ReplyView {
 };
 
 /// The first word of an error reply ("WRONGTYPE"), or empty. Where a script failed, older servers
-/// put the inner error behind "ERR Error running script (call to f_...): @user_script:N: "; the
+/// put the inner error after "ERR Error running script (call to f_...): @user_script:N: "; the
 /// inner code is the one returned; so it is where EXEC itself was refused ("EXECABORT Transaction
 /// discarded because of: NOPERM ...").
 [[nodiscard]] std::string_view error_code(std::string_view error_text);
 
 /// The line of the script at which an error was raised, as the reply says it in the words of each
-/// version: "@user_script:12", "@user_script: 12", "user_script:12: ...". None where the script
+/// version: "@user_script:12", "@user_script: 12", "user_script:12: ...". None if the script
 /// returned the error, or where no script ran.
 [[nodiscard]] std::optional<int> script_line(std::string_view error_text);
 
@@ -62,7 +62,7 @@ class Reply : public ReplyView {
 [[nodiscard]] Failure classify_error(std::string_view error_text);
 
 /// The error reply as an exception: what() is the server's text without its code where that says
-/// nothing (ERR), without the script's SHA1 and line behind it, control bytes escaped.
+/// nothing (ERR), without the script's SHA1 and line after it, control bytes escaped.
 [[nodiscard]] Error to_error(ReplyView error_reply);
 
 }  // namespace rlctl::redis

@@ -64,7 +64,7 @@ class BlockedSignals {
 };
 
 // Runs `task` in a thread of its own; `done` is closed once its result is there. The thread owns
-// all that it uses, so that nobody has to wait for it.
+// all that it uses, so that no caller has to wait for it.
 void start(std::packaged_task<Answer()> task, FileDescriptor done) {
   const BlockedSignals blocked;
   std::thread([task = std::move(task), done = std::move(done)]() mutable {

@@ -107,7 +107,7 @@ FileDescriptor open_socket(int family) {
   return FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// The errno with which connecting failed, 0 where it did not. ETIMEDOUT past `deadline`.
+// The errno with which connecting failed, 0 if it did not. ETIMEDOUT past `deadline`.
 int connect_socket(int socket, const sockaddr* address, socklen_t length,
                    const Interrupt* interrupt, Deadline deadline) {
   if (::connect(socket, address, length) == 0) return 0;

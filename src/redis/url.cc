@@ -37,16 +37,6 @@ constexpr const char* kSchemesHint =
   throw Error(Failure::kUsage, what, {}, hint);
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(), [](char c) { return lower(c); });
-  return out;
-}
-
 // Every byte of `text`, or nothing.
 std::optional<int> parse_number(std::string_view text, int base = 10) {
   int value = 0;
@@ -235,7 +225,7 @@ std::string_view scheme_name(Scheme scheme) {
 
 Scheme take_scheme(std::string_view& text) {
   const auto colon = text.find(':');
-  const std::string name = lower(text.substr(0, colon));
+  const std::string name = lower_case(text.substr(0, colon));
   const auto* row = colon == std::string_view::npos ? nullptr : find_scheme(name);
   const bool slashes = colon != std::string_view::npos && text.substr(colon).starts_with("://");
   if (row == nullptr && slashes) {

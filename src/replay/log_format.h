@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "replay/line_reader.h"
+#include "replay/input.h"
 
 namespace rlctl::replay {
 
@@ -48,7 +48,7 @@ class LineParser {
 
   /// `line` is what `lines` gave last and is not blank; further lines are taken where it goes on in
   /// them. A request's time and cost are in the ranges of the script contract, its key not empty.
-  /// Throws InputError where no later line can be read either.
+  /// Throws InputError if no later line can be read either.
   [[nodiscard]] LineKind read(LineReader& lines, LineReader::Line& line, Entry& entry);
 
   /// A field that was asked for and that none of the lines had, in quotes; empty: none. Where a
@@ -71,10 +71,10 @@ class LineParser {
   std::string why_;
 };
 
-// The formats, for the table of log_formats(). Each has a file of its own.
+// The formats, for the table of log_formats().
 
 /// The common log format, `address ident user [time] "request" status bytes`, and the combined one,
-/// which has `"referer" "user agent"` behind it; also with `host:port` before the address, as
+/// which has `"referer" "user agent"` after it; also with `host:port` before the address, as
 /// Apache's vhost_combined. Only the address and the time need be there; where the key is something
 /// else, that too. The key is the address, or one of: user, method, path (of the request, without
 /// its query), referer, useragent, all as they stand in the log, escapes included.
@@ -83,7 +83,7 @@ class LineParser {
 /// Records as in RFC 4180, the first of them a header with the names of the fields; between fields
 /// the one of comma, semicolon, tab and bar that the header has most of. A field may stand in
 /// quotes, a quote in it doubled, and then hold separators and line ends. Where quotes do not end
-/// within 64 lines, the line in which they begin is bad, and reading goes on behind it. Throws
+/// within 64 lines, the line in which they begin is bad, and reading goes on after it. Throws
 /// InputError at a header without a time or a key.
 [[nodiscard]] std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
 
@@ -103,7 +103,7 @@ class LineParser {
 struct LogFormat {
   std::string_view name;     ///< as it is typed
   std::string_view summary;  ///< a few words for --help
-  /// Throws UsageError where it has no such fields.
+  /// Throws UsageError if it has no such fields.
   std::unique_ptr<LineParser> (*make_parser)(const FieldOptions& fields) = nullptr;
 };
 

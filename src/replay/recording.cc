@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "limiter/limit.h"
-#include "replay/byte_source.h"
-#include "replay/key_table.h"
-#include "replay/line_reader.h"
+#include "replay/input.h"
 #include "replay/spool.h"
 
 namespace rlctl::replay {
@@ -80,7 +78,7 @@ std::string describe(const BadLine& bad) {
   return fmt::format("{}:{}: {}: '{}'", bad.file, bad.line, bad.why, bad.text);
 }
 
-/// Of all files in bytes, 0 where one of them has none. That one is missing is said before the
+/// Of all files in bytes, 0 if one of them has none. A missing file is reported before the
 /// others are read.
 std::int64_t total_bytes(const std::vector<std::string>& files) {
   if (files.empty()) throw UsageError("no file to replay");
@@ -145,7 +143,7 @@ class RecordingReader {
     recording_.files_.push_back(std::move(file));
   }
 
-  /// Null where there is nothing to be read.
+  /// Null if there is nothing to be read.
   const LogFormat* format_of(LineReader& lines) const {
     const auto beginning = lines.ahead(kSampleLines, kSampleBytes);
     if (format_ != nullptr || is_all_blank(beginning)) return format_;
@@ -173,7 +171,7 @@ class RecordingReader {
                      "pass --format; --time-field and --key-field name the fields");
   }
 
-  /// What an object lacks to be a request; empty where the line is no object.
+  /// What an object lacks to be a request; empty if the line is not an object.
   [[nodiscard]] std::string why_no_json(std::string_view text) const {
     if (!text.starts_with('{')) return {};
     MemorySource source(text);

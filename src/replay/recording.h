@@ -29,7 +29,7 @@ struct LineCounts {
   bool operator==(const LineCounts&) const = default;
 };
 
-/// Texts are raw: whoever prints them escapes them.
+/// Texts are raw: the caller escapes them.
 struct BadLine {
   std::string file;  ///< as in messages: "standard input" for "-"
   std::int64_t line = 0;
@@ -43,7 +43,7 @@ struct RecordedFile {
   LineCounts counts = {};
 };
 
-/// How many bytes of the files have been read, and of how many; 0 where that is not known.
+/// How many bytes of the files have been read, and of how many; 0 if that is not known.
 using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 
 class KeyTable;
@@ -53,11 +53,10 @@ class Spool;
 /// the names of the keys are in memory.
 class Recording {
  public:
-  /// Reads all of the files, each once. Throws UsageError for a format or a field that
-  /// there is not; InputError for a file that cannot be read, in no format known, with a bad line
-  /// where they are strict, and where there is no request in any of them;
-  /// Interrupted on Ctrl-C, within 100 ms. `on_progress` is called some times a
-  /// second.
+  /// Reads all of the files, each once. Throws UsageError for an unknown format or field;
+  /// InputError for a file that cannot be read, in no format known, with a bad line where they are
+  /// strict, and where there is no request in any of them; Interrupted on Ctrl-C, within 100 ms.
+  /// `on_progress` is called some times a second.
   Recording(const ReplayOptions& options, const Interrupt& interrupt,
             const OnProgress& on_progress = {});
 

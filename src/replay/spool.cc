@@ -7,12 +7,63 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
+#include <stdexcept>
 #include <type_traits>
 
 #include "base/error.h"
 #include "base/text.h"
 
 namespace rlctl::replay {
+namespace {
+
+constexpr std::size_t kFirstPlaces = 1024;
+constexpr std::size_t kBlock = std::size_t{1} << 16;
+
+}  // namespace
+
+std::uint32_t KeyTable::number_of(std::string_view name) {
+  if (names_.size() * 2 >= places_.size()) grow();
+  const auto hash = std::hash<std::string_view>{}(name);
+  const auto mask = places_.size() - 1;
+  const auto part = static_cast<std::uint32_t>(hash >> 32);
+  for (auto at = hash & mask;; at = (at + 1) & mask) {
+    auto& place = places_[at];
+    if (place.number == kFree) {
+      if (names_.size() >= kFree) throw std::length_error("more than 4294967295 keys");
+      place = {part, static_cast<std::uint32_t>(names_.size())};
+      names_.push_back(keep(name));
+      return place.number;
+    }
+    if (place.hash == part && names_[place.number] == name) return place.number;
+  }
+}
+
+std::string_view KeyTable::keep(std::string_view name) {
+  if (name.size() > free_bytes_) {
+    const auto size = std::max(kBlock, name.size());
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
+    free_ = blocks_.back().get();
+    free_bytes_ = size;
+  }
+  const std::string_view kept(free_, name.size());
+  std::copy(name.begin(), name.end(), free_);
+  free_ += name.size();
+  free_bytes_ -= name.size();
+  return kept;
+}
+
+void KeyTable::grow() {
+  places_.assign(std::max(kFirstPlaces, 2 * places_.size()), {});
+  const auto mask = places_.size() - 1;
+  for (std::uint32_t number = 0; number < names_.size(); ++number) {
+    const auto hash = std::hash<std::string_view>{}(names_[number]);
+    auto at = hash & mask;
+    while (places_[at].number != kFree) at = (at + 1) & mask;
+    places_[at] = {static_cast<std::uint32_t>(hash >> 32), number};
+  }
+}
+
 namespace {
 
 static_assert(sizeof(Record) == 16 && std::is_trivially_copyable_v<Record>);
@@ -25,7 +76,7 @@ bool earlier(const Record& a, const Record& b) noexcept {
   return a.at_us < b.at_us;
 }
 
-/// Where, behind `begin`, the records end that come before another run's first, which is of this
+/// Where, after `begin`, the records end that come before another run's first, which is of this
 /// time. Looked for from the front: turns are short where runs are interleaved.
 const Record* end_of_turn(const Record* begin, const Record* end, std::int64_t at_us,
                           bool first_of_same_time) {
@@ -35,11 +86,6 @@ const Record* end_of_turn(const Record* begin, const Record* end, std::int64_t a
   std::ptrdiff_t size = 1;
   while (size < end - begin && in_turn(begin[size])) size *= 2;
   return std::partition_point(begin + size / 2, begin + std::min(size, end - begin), in_turn);
-}
-
-std::string temporary_folder() {
-  const char* chosen = std::getenv("TMPDIR");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
 }
 
 [[noreturn]] void fail(std::string_view what, const std::string& folder, int error) {
@@ -93,15 +139,8 @@ void Spool::flush(std::size_t count) {
 }
 
 void Spool::write(const Record* records, std::size_t count) {
-  const auto* bytes = reinterpret_cast<const char*>(records);
-  auto left = count * sizeof(Record);
-  while (left > 0) {
-    const auto written = ::write(file_.get(), bytes, left);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", folder_, errno);
-    bytes += written;
-    left -= static_cast<std::size_t>(written);
-  }
+  const std::string_view bytes(reinterpret_cast<const char*>(records), count * sizeof(Record));
+  if (!write_all(file_.get(), bytes)) fail("write", folder_, errno);
 }
 
 /// Without a name from the beginning, where the file system can do that.

@@ -3,13 +3,42 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/file.h"
 
 namespace rlctl::replay {
+
+/// Numbers for names, from 0 in the order in which they come. A known name is looked up without an
+/// allocation. Memory: the bytes of the names, and some 30 for each.
+class KeyTable {
+ public:
+  [[nodiscard]] std::uint32_t number_of(std::string_view name);
+  /// Valid as long as this.
+  [[nodiscard]] std::string_view name(std::uint32_t number) const { return names_.at(number); }
+  [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
+
+ private:
+  /// Where a name is looked for; part of its hash spares most comparisons.
+  struct Place {
+    std::uint32_t hash = 0;
+    std::uint32_t number = kFree;
+  };
+  static constexpr std::uint32_t kFree = 0xffffffff;
+
+  [[nodiscard]] std::string_view keep(std::string_view name);
+  void grow();
+
+  std::vector<Place> places_;  ///< a power of two of them, at most half taken
+  std::vector<std::string_view> names_;
+  std::vector<std::unique_ptr<char[]>> blocks_;  ///< with the bytes of the names
+  char* free_ = nullptr;                         ///< in the last block
+  std::size_t free_bytes_ = 0;
+};
 
 using std::chrono::microseconds;
 
@@ -33,7 +62,7 @@ class Spool {
 
   explicit Spool(std::size_t buffered = kBuffered);
 
-  /// Throws InputError where the file cannot be made or its disk is full.
+  /// Throws InputError if the file cannot be made or its disk is full.
   void add(const Record& record);
   /// After the last one. The same.
   void finish();
@@ -42,7 +71,7 @@ class Spool {
   /// Of all records; 0 without any.
   [[nodiscard]] microseconds first() const noexcept { return microseconds{first_us_}; }
   [[nodiscard]] microseconds last() const noexcept { return microseconds{last_us_}; }
-  /// How many runs there are in the file; 0 where everything is in memory.
+  /// How many runs there are in the file; 0 if everything is in memory.
   [[nodiscard]] std::size_t runs() const noexcept { return runs_.size(); }
 
  private:
@@ -73,7 +102,7 @@ class SpoolReader {
  public:
   explicit SpoolReader(const Spool& spool);
 
-  /// False at the end. Throws InputError where the file cannot be read.
+  /// False at the end. Throws InputError if the file cannot be read.
   [[nodiscard]] bool next(Record& record);
 
  private:

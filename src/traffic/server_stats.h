@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "redis/command_stats.h"
 #include "redis/connection.h"
+#include "redis/server_info.h"
 
 // What a server tells about the scripts that ran on it, and the keys that they left.
 

@@ -15,7 +15,7 @@ namespace {
 
 const Limit kTwo{2, 10s, {}};
 
-/// The most allowed within a window, by looking at every pair.
+/// The most allowed within a window, by comparing every pair.
 std::int64_t slow_worst(const Schedule& times, const Answers& answers, microseconds window) {
   std::int64_t most = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -30,7 +30,7 @@ std::int64_t slow_worst(const Schedule& times, const Answers& answers, microseco
 
 }  // namespace
 
-TEST_CASE("requests of one time that follow each other are one instant") {
+TEST_CASE("consecutive requests at the same time are one instant") {
   const auto instants = instants_of({1s, 1s, 2s, 1s});
   REQUIRE(instants.size() == 3);
   CHECK(instants[0].count == 2);
@@ -39,13 +39,13 @@ TEST_CASE("requests of one time that follow each other are one instant") {
   CHECK(instants_of({}).empty());
 }
 
-TEST_CASE("a clock steps back where a time is before the one before it") {
+TEST_CASE("the clock steps back if a time is before the previous one") {
   CHECK_FALSE(steps_back({}));
   CHECK_FALSE(steps_back({1s, 1s, 2s}));
   CHECK(steps_back({1s, 2s, 1s}));
 }
 
-TEST_CASE("the most within a window is counted as by looking at every pair") {
+TEST_CASE("the most allowed within a window equals that from comparing every pair") {
   std::mt19937 random(7);
   for (int round = 0; round < 500; ++round) {
     Schedule schedule;
@@ -59,26 +59,26 @@ TEST_CASE("the most within a window is counted as by looking at every pair") {
   }
 }
 
-TEST_CASE("a denial is wrong where an exact log of what was allowed has room") {
+TEST_CASE("a denial is wrong if an exact log of what was allowed has room") {
   const Answer allowed{.allowed = true}, denied{};
-  // Two count; at 10 s the first has left.
+  // Two count; at 10 s the first one has left.
   CHECK(score_of({0s, 1s, 9s}, {allowed, allowed, denied}, kTwo, 1).wrongly_denied.empty());
   CHECK(score_of({0s, 1s, 10s}, {allowed, allowed, denied}, kTwo, 1).wrongly_denied ==
         std::vector<std::size_t>{2});
-  // A cost of 2 fills the limit, one of 3 never fits.
+  // A cost of 2 fills the limit, and a cost of 3 never fits.
   CHECK(score_of({0s, 9s}, {allowed, denied}, kTwo, 2).wrongly_denied.empty());
   CHECK(score_of({0s}, {denied}, kTwo, 3).wrongly_denied.empty());
-  // By a clock that stepped back the first still counts.
+  // With a clock that stepped back the first one still counts.
   CHECK(score_of({0s, 0s, 10s, 5s}, {allowed, allowed, allowed, denied}, kTwo, 1)
             .wrongly_denied.empty());
 }
 
-TEST_CASE("by a clock that steps back time stands still") {
+TEST_CASE("when the clock steps back, time stands still") {
   const Answer allowed{.allowed = true};
   CHECK(score_of({20s, 0s, 20s}, {allowed, allowed, allowed}, kTwo, 1).worst == 3);
 }
 
-TEST_CASE("what is delayed counts when it may go on") {
+TEST_CASE("a delayed request counts at the time when it may proceed") {
   const Answers answers{{.allowed = true}, {.allowed = true, .delay = 10s}};
   CHECK(score_of({0s, 0s}, answers, kTwo, 1).worst == 1);
 }

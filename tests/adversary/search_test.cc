@@ -23,11 +23,11 @@ namespace {
 
 const Limit kFive{5, 60s, {}};
 constexpr std::int64_t kBudget = 50'000;
-/// 2050, a multiple of every window here: what lives until an instant lives longer than the test.
+/// 2050, a multiple of every window here: state that expires then outlives the test.
 constexpr microseconds kBase{2'524'608'000'000'000};
 
-/// A limiter script written for a test: KEYS[1], now in µs or ms, window in the same, limit. It
-/// replies 1 where it allows. The keys differ unless one is given.
+/// A limiter script written for a test: KEYS[1]; now in µs or ms, window in the same unit, limit.
+/// It replies 1 to allow. Keys differ unless one is given.
 class TestScript final : public rlctl::traffic::Script {
  public:
   explicit TestScript(std::string text, microseconds unit = 1us, std::string key = "")
@@ -81,7 +81,7 @@ SearchResult search_bundled(std::string_view name, const Limit& limit = kFive,
   return result;
 }
 
-/// Relative to the base, in words.
+/// The times relative to the base.
 std::string to_text(const Schedule& schedule) {
   std::string text;
   for (const auto& instant : instants_of(schedule)) {
@@ -91,11 +91,11 @@ std::string to_text(const Schedule& schedule) {
   return text;
 }
 
-/// A log that is right, as one writes it: in a sorted set, its parts to be exchanged for wrong
+/// A correct log in a sorted set, as it is commonly written, whose parts can be replaced by wrong
 /// ones.
 struct LogScript {
   std::string before = "";
-  std::string oldest = "now - window";  ///< what is no later has left
+  std::string oldest = "now - window";  ///< entries up to this time have left
   std::string member = "ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[1])";
   std::string ttl = "window / 1000";
 };
@@ -114,7 +114,7 @@ SearchResult search_log(const LogScript& log, microseconds unit = 1us) {
 
 }  // namespace
 
-TEST_CASE("fixed-window lets twice the limit pass around the edge of a window") {
+TEST_CASE("fixed-window allows twice the limit around the edge of a window") {
   const auto result = search_bundled("fixed-window");
   CHECK(result.most.score.worst == 10);
   CHECK(result.most.score.worst_span < 60s);
@@ -124,7 +124,7 @@ TEST_CASE("fixed-window lets twice the limit pass around the edge of a window") 
   CHECK_FALSE(result.most_stepping_back);
 }
 
-TEST_CASE("what each other bundled algorithm allows at most, whatever the clock does") {
+TEST_CASE("each other bundled algorithm has a maximum, whatever the clock does") {
   for (const auto& [name, most] :
        std::vector<std::pair<std::string, std::int64_t>>{{"sliding-window-log", 5},
                                                          {"sliding-window-zset", 5},
@@ -133,7 +133,7 @@ TEST_CASE("what each other bundled algorithm allows at most, whatever the clock 
                                                          {"gcra", 9},
                                                          {"leaky-bucket", 5}}) {
     const auto result = search_bundled(name);
-    const auto& algorithm_name = name;  // what CAPTURE takes
+    const auto& algorithm_name = name;  // CAPTURE cannot take a structured binding
     CAPTURE(algorithm_name);
     CAPTURE(to_text(result.most.schedule));
     CHECK(result.most.score.worst == most);
@@ -145,20 +145,20 @@ TEST_CASE("what each other bundled algorithm allows at most, whatever the clock 
   }
 }
 
-TEST_CASE("a log that is right is not accused") {
+TEST_CASE("a correct log is not accused") {
   const auto result = search_log({});
   CHECK(result.most.score.worst == 5);
   CHECK_FALSE(result.wrongly_denied);
 }
 
-TEST_CASE("a log that forgets a microsecond too early is found") {
+TEST_CASE("a log that drops entries a microsecond too early is found") {
   const auto result = search_log({.oldest = "now - window + 1"});
   CHECK(result.most.score.worst == 10);
   CHECK(result.most.score.worst_span == 60s - 1us);
   CHECK(result.most.schedule.size() == 10);
 }
 
-TEST_CASE("a log that forgets a microsecond too late denies what it should allow") {
+TEST_CASE("a log that drops entries a microsecond too late denies what it should allow") {
   const auto result = search_log({.oldest = "now - window - 1", .ttl = "window / 500"});
   CHECK(result.most.score.worst == 5);
   REQUIRE(result.wrongly_denied);
@@ -166,26 +166,26 @@ TEST_CASE("a log that forgets a microsecond too late denies what it should allow
   CHECK(to_text(result.wrongly_denied->schedule) == "5 at 0, 1 at 60000000");
 }
 
-TEST_CASE("a wrong unit is found, either way") {
+TEST_CASE("a wrong unit is found in either direction") {
   CHECK(search_log({.oldest = "now - window / 1000"}).most.score.worst > 5);
   CHECK(search_log({.oldest = "now - window * 2"}).wrongly_denied);
 }
 
-TEST_CASE("a TTL that is too short is found, although no time passes") {
+TEST_CASE("a TTL that is too short is found although no time passes") {
   const auto result = search_log({.ttl = "window / 2000"});
   CHECK(result.most.score.worst == 10);
   CHECK(to_text(result.most.schedule) == "5 at 0, 5 at 50000000");
 }
 
-TEST_CASE("times as members let those of one instant overwrite each other") {
+TEST_CASE("if times are the members, requests of one instant overwrite each other") {
   const auto result = search_log({.member = "ARGV[1]"}, 1ms);
-  // All of one ms are allowed, as many as come.
+  // All requests in one ms are allowed, however many.
   CHECK(result.most.score.worst == 28);
   CHECK(result.is_unbounded);
   CHECK(instants_of(result.most.schedule).size() == 1);
 }
 
-TEST_CASE("a window that begins anew when the clock steps back is found, and told apart") {
+TEST_CASE("a window that restarts when the clock steps back is found and distinguished") {
   TestScript script(R"(
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local number = tostring(math.floor(now / window))
@@ -204,7 +204,7 @@ return 1)");
   CHECK(*std::min_element(schedule.begin(), schedule.end()) >= kBase);
 }
 
-TEST_CASE("a log that counts before it forgets denies what it should allow") {
+TEST_CASE("a log that counts before it drops entries denies what it should allow") {
   TestScript script(R"(
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local count = redis.call('ZCARD', KEYS[1])
@@ -217,7 +217,7 @@ return 1)");
   CHECK(result.wrongly_denied->schedule.size() == 6);
 }
 
-TEST_CASE("a log that records what it denies never lets the one back in who keeps trying") {
+TEST_CASE("a log that records denials never readmits a client that keeps trying") {
   TestScript script(R"(
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - window))
@@ -230,7 +230,7 @@ return count < limit and 1 or 0)");
 }
 
 TEST_CASE(
-    "a window that begins with its first request, by a TTL, lets nearly twice the limit pass") {
+    "a window that starts with its first request and ends by a TTL allows nearly twice the limit") {
   TestScript script(R"(
 local window, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
 local count = redis.call('INCR', KEYS[1])
@@ -240,7 +240,7 @@ return count <= limit and 1 or 0)");
   CHECK(result.most.score.worst == 9);
 }
 
-TEST_CASE("state in keys that the script makes does not pass from one schedule to the next") {
+TEST_CASE("state in keys that the script makes does not carry over to the next schedule") {
   for (const std::string key : {"KEYS[1] .. ':' .. number", "'all:' .. number"}) {
     TestScript script(R"(
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -257,7 +257,7 @@ return count <= limit and 1 or 0)");
   }
 }
 
-TEST_CASE("nor does what is in a key that all requests name, for whose TTL time passes, too") {
+TEST_CASE("state in a key shared by all requests does not carry over either, and its TTL ages") {
   TestScript script(R"(
 local window, limit = tonumber(ARGV[2]), tonumber(ARGV[3])
 local count = redis.call('INCR', KEYS[1])
@@ -268,7 +268,9 @@ return count <= limit and 1 or 0)",
   CHECK(result.most.score.worst == 9);
 }
 
-TEST_CASE("where others have keys, too, a script that makes its own is refused, and theirs stay") {
+TEST_CASE(
+    "with other clients' keys present, a script that makes its own is refused and theirs are "
+    "kept") {
   const auto counts = [](const std::string& key) {
     return "local key = " + key + R"(
 local count = redis.call('INCR', key)
@@ -300,9 +302,9 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
         "test is given the same key for every schedule");
 }
 
-TEST_CASE("what does not come again by an empty database is not confirmed, nor answered any more") {
+TEST_CASE("a result that an empty database does not reproduce is not confirmed and not repeated") {
   TestServer server;
-  // Every fourth of all requests, whose count is gone when somebody looks.
+  // Allows every fourth of all requests and then deletes the count, so that nobody sees it.
   TestScript script(R"(
 if redis.call('INCR', 'all') < 4 then return 0 end
 redis.call('DEL', 'all')
@@ -317,7 +319,7 @@ return 1)");
   CHECK(trial.confirms(two[1], none));
 }
 
-TEST_CASE("what some ms of a TTL decide is not answered") {
+TEST_CASE("a decision that depends on a few ms of a TTL is not answered") {
   TestServer server;
   TestScript script(R"(
 if redis.call('SET', KEYS[1], 1, 'NX', 'PX', 1000) then return 1 end
@@ -331,7 +333,7 @@ return 0)");
   CHECK(trial.ask(pairs) == std::vector<Answers>{denied, {}, {}, {}, allowed});
 }
 
-TEST_CASE("times are multiples of the tick that a limiter can tell apart") {
+TEST_CASE("times are multiples of the tick that the limiter can distinguish") {
   TestScript script(text_of({.before = "now = now - now % 1000000", .ttl = "window / 500"}));
   CHECK(search_script(script).wrongly_denied);
   TestServer server;
@@ -341,12 +343,12 @@ TEST_CASE("times are multiples of the tick that a limiter can tell apart") {
   CHECK_FALSE(result.wrongly_denied);
 }
 
-TEST_CASE("instants that may be one are one") {
+TEST_CASE("instants that can be merged are merged") {
   const auto result = search_log({});
   CHECK(to_text(result.most.schedule) == "5 at 0");
 }
 
-TEST_CASE("a limiter that allows nothing is no match for a search") {
+TEST_CASE("a limiter that allows nothing is handled by the search") {
   TestScript script("return 0");
   const auto result = search_script(script, 5000);
   CHECK(result.most.score.worst == 0);
@@ -354,14 +356,14 @@ TEST_CASE("a limiter that allows nothing is no match for a search") {
   CHECK(result.wrongly_denied->schedule.size() == 1);
 }
 
-TEST_CASE("the same seed finds the same") {
+TEST_CASE("the same seed finds the same schedule") {
   const auto first = search_bundled("sliding-window-counter");
   const auto second = search_bundled("sliding-window-counter");
   CHECK(first.most.schedule == second.most.schedule);
   CHECK(first.asked == second.asked);
 }
 
-TEST_CASE("a model is asked as its script is") {
+TEST_CASE("a model is searched like its script") {
   for (const auto* name : {"fixed-window", "sliding-window-counter", "gcra"}) {
     ModelTrial trial({&algorithm(name), {kFive}}, 1);
     const Interrupt interrupt;
@@ -370,7 +372,7 @@ TEST_CASE("a model is asked as its script is") {
   }
 }
 
-TEST_CASE("a budget must be enough for the limit") {
+TEST_CASE("the budget must be large enough for the limit") {
   ModelTrial trial({&algorithm("gcra"), {{1000, 60s, {}}}}, 1);
   const Interrupt interrupt;
   CHECK_THROWS_AS(
@@ -379,7 +381,7 @@ TEST_CASE("a budget must be enough for the limit") {
       UsageError);
 }
 
-TEST_CASE("an interrupt ends a search with what was found by then") {
+TEST_CASE("an interrupt ends a search with what was found so far") {
   ModelTrial trial({&algorithm("fixed-window"), {kFive}}, 1);
   Interrupt interrupt;
   const auto result =

@@ -12,7 +12,7 @@ using std::chrono::minutes;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-TEST_CASE("duration text: a wait is rounded up, an age down") {
+TEST_CASE("duration text: a wait is rounded up, an age is rounded down") {
   CHECK(wait_text(microseconds{0}) == "0.000 s");
   CHECK(wait_text(microseconds{-5}) == "0.000 s");
   CHECK(wait_text(microseconds{1}) == "0.001 ms");
@@ -23,7 +23,7 @@ TEST_CASE("duration text: a wait is rounded up, an age down") {
   CHECK(age_text(microseconds{1}) == "0.001 ms");
 }
 
-TEST_CASE("duration text: from ten minutes on in hours, minutes and seconds") {
+TEST_CASE("duration text: ten minutes or more are shown in hours, minutes and seconds") {
   CHECK(wait_text(microseconds{599'999'000}) == "599.999 s");
   CHECK(wait_text(microseconds{599'999'001}) == "10m0s");
   CHECK(wait_text(seconds{601}) == "10m1s");
@@ -36,21 +36,21 @@ TEST_CASE("duration text: from ten minutes on in hours, minutes and seconds") {
   CHECK(age_text(days{3} + seconds{59}) == "3d0h0m");
 }
 
-TEST_CASE("duration text: an instant is before, now or to come") {
+TEST_CASE("duration text: an instant is in the past, now or in the future") {
   const seconds now{100};
   CHECK(when_text(microseconds{99'999'999}, now) == "0.001 ms ago");
   CHECK(when_text(now, now) == "now");
   CHECK(when_text(now + milliseconds{3'200}, now) == "in 3.200 s");
 }
 
-TEST_CASE("duration text: a TTL in tenths of a second") {
+TEST_CASE("duration text: a TTL is shown in tenths of a second") {
   CHECK(ttl_text(milliseconds{0}) == "0.0 s");
   CHECK(ttl_text(milliseconds{59'310}) == "59.3 s");
   CHECK(ttl_text(milliseconds{599'999}) == "599.9 s");
   CHECK(ttl_text(minutes{61}) == "1h1m0s");
 }
 
-TEST_CASE("duration text: a period in one unit, an instant without empty decimals") {
+TEST_CASE("duration text: a period is shown in one unit, an instant without trailing zeros") {
   CHECK(period_text(seconds{60}) == "60 s");
   CHECK(period_text(minutes{90}) == "90 min");
   CHECK(period_text(milliseconds{1'500}) == "1500 ms");
@@ -60,7 +60,7 @@ TEST_CASE("duration text: a period in one unit, an instant without empty decimal
   CHECK(instant_text(microseconds{1'795'155'123'100'000}) == "2026-11-20T06:12:03.100000Z");
 }
 
-TEST_CASE("duration text: how long something lasted, in four digits") {
+TEST_CASE("duration text: an elapsed time has four digits") {
   CHECK(span_text(microseconds{0}) == "0 us");
   CHECK(span_text(microseconds{999}) == "999 us");
   CHECK(span_text(microseconds{1'000}) == "1 ms");
@@ -72,7 +72,7 @@ TEST_CASE("duration text: how long something lasted, in four digits") {
   CHECK(span_text(days{2}) == "2d0h0m");
 }
 
-TEST_CASE("duration text: what was timed, in three digits") {
+TEST_CASE("duration text: a latency has three digits") {
   CHECK(latency_text(nanoseconds{0}) == "0.00 us");
   CHECK(latency_text(nanoseconds{9'994}) == "9.99 us");
   CHECK(latency_text(nanoseconds{9'996}) == "10.0 us");
@@ -84,7 +84,7 @@ TEST_CASE("duration text: what was timed, in three digits") {
   CHECK(latency_text(minutes{10}) == "600 s");
 }
 
-TEST_CASE("duration text: how far from an origin, and on which side") {
+TEST_CASE("duration text: an offset from an origin has a sign") {
   CHECK(offset_text(microseconds{0}) == "0");
   CHECK(offset_text(milliseconds{10}) == "+10 ms");
   CHECK(offset_text(milliseconds{-10}) == "-10 ms");

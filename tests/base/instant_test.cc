@@ -14,7 +14,7 @@ using std::chrono::microseconds;
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 
-TEST_CASE("a whole number is microseconds since 1970") {
+TEST_CASE("a whole number is read as microseconds since 1970") {
   CHECK(parse_instant("0") == 0us);
   CHECK(parse_instant("1700000000123456") == 1700000000123456us);
   CHECK(parse_instant("4000000000000000") == 4000000000000000us);
@@ -31,14 +31,14 @@ TEST_CASE("ISO 8601 is read in its zone") {
   CHECK(parse_instant("1970-01-01T01:00+01:00") == 0us);
 }
 
-TEST_CASE("seconds and their fraction may be left out") {
+TEST_CASE("seconds and their fraction are optional") {
   CHECK(parse_instant("2026-11-20T06:11Z") == 1795155060000000us);
   CHECK(parse_instant("2026-11-20T06:11:15Z") == 1795155075000000us);
   CHECK(parse_instant("2026-11-20T06:11:15.1Z") == 1795155075100000us);
   CHECK(parse_instant("2026-11-20T06:11:15.000001Z") == 1795155075000001us);
 }
 
-TEST_CASE("leap years are the calendar's") {
+TEST_CASE("leap years follow the calendar") {
   CHECK(parse_instant("2000-02-29T00:00Z") == 951782400000000us);
   CHECK(parse_instant("2024-02-29T00:00Z") == 1709164800000000us);
   CHECK(parse_instant("2024-03-01T00:00Z") - parse_instant("2024-02-28T00:00Z") == 48h);
@@ -46,7 +46,7 @@ TEST_CASE("leap years are the calendar's") {
   CHECK_THROWS_AS((void)parse_instant("2100-02-29T00:00Z"), UsageError);
 }
 
-TEST_CASE("what is not an instant is an error that says why") {
+TEST_CASE("an invalid instant is an error that gives the reason") {
   CHECK_THROWS_WITH_AS((void)parse_instant("2026-11-20T06:11:15"),
                        "'2026-11-20T06:11:15' has no zone; write whole microseconds since 1970, or "
                        "ISO 8601 with a zone such as 2026-11-20T06:11:15.155201Z",
@@ -91,7 +91,7 @@ TEST_CASE("what is not an instant is an error that says why") {
   }
 }
 
-TEST_CASE("instants end where the contract's do") {
+TEST_CASE("instants end at the contract's limit") {
   CHECK_THROWS_WITH_AS((void)parse_instant("4000000000000001"),
                        "'4000000000000001' is out of range; from 1970 to "
                        "2096-10-02T07:06:40.000000Z (4000000000000000 us) is accepted",
@@ -104,7 +104,7 @@ TEST_CASE("instants end where the contract's do") {
   CHECK_THROWS_AS((void)parse_instant("99999999999999999999"), UsageError);
 }
 
-TEST_CASE("an instant is written in UTC with six decimals and read back as the same") {
+TEST_CASE("an instant is written in UTC with six decimals and reads back unchanged") {
   CHECK(format_instant(1795155075155201us) == "2026-11-20T06:11:15.155201Z");
   CHECK(format_instant(0us) == "1970-01-01T00:00:00.000000Z");
   CHECK(format_instant(-1us) == "1969-12-31T23:59:59.999999Z");

@@ -43,7 +43,7 @@ TEST_CASE("a raised interrupt stays raised, with the first signal's number") {
   CHECK_THROWS_AS(interrupt.check(), Interrupted);
 }
 
-TEST_CASE("raising an interrupt leaves errno as it was, as a signal handler must") {
+TEST_CASE("raising an interrupt leaves errno unchanged, as a signal handler must") {
   Interrupt interrupt;
   errno = ENOENT;
   interrupt.raise(SIGINT);

@@ -30,7 +30,7 @@ std::ptrdiff_t files_in(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("output file: it is there once it is whole, and nothing else is left") {
+TEST_CASE("output file: the file appears once it is complete, and nothing else is left") {
   const support::TempFolder folder;
   const auto path = folder.path() / "report.csv";
   {
@@ -44,7 +44,7 @@ TEST_CASE("output file: it is there once it is whole, and nothing else is left")
   CHECK(files_in(folder.path()) == 1);
 }
 
-TEST_CASE("output file: what was there stays unless the new one is whole") {
+TEST_CASE("output file: the old file is kept unless the new one is complete") {
   const support::TempFolder folder;
   const auto path = folder.path() / "report.csv";
   put(path, "before");
@@ -63,7 +63,7 @@ TEST_CASE("output file: what was there stays unless the new one is whole") {
   CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("output file: a symbolic link stays one") {
+TEST_CASE("output file: a symbolic link stays a link") {
   const support::TempFolder folder;
   const auto target = folder.path() / "target", link = folder.path() / "link";
   put(target, "before");
@@ -75,14 +75,14 @@ TEST_CASE("output file: a symbolic link stays one") {
   CHECK(content(target) == "after");
 }
 
-TEST_CASE("output file: what is no regular file is written as it is") {
+TEST_CASE("output file: a file that is not a regular file is written in place") {
   OutputFile file("--svg", "/dev/null");
   file.write("anything");
   file.commit();
   CHECK(fs::is_character_file("/dev/null"));
 }
 
-TEST_CASE("output file: what cannot be written is said, with the option and the name") {
+TEST_CASE("output file: a file that cannot be written is reported with the option and the name") {
   const support::TempFolder folder;
   const auto missing = (folder.path() / "none" / "x.svg").string();
   CHECK_THROWS_WITH_AS(OutputFile("--svg", missing),

@@ -36,7 +36,7 @@ void write_to(const FileDescriptor& end, const std::string& bytes) {
   REQUIRE(::write(end.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
 }
 
-/// Whatever comes until `deadline`, or first.
+/// The descriptors that become ready before `deadline`.
 std::vector<Poller::Ready> wait(Poller& poller, rlctl::Deadline deadline) {
   for (;;) {
     const auto ready = poller.wait(deadline);
@@ -46,7 +46,7 @@ std::vector<Poller::Ready> wait(Poller& poller, rlctl::Deadline deadline) {
 
 }  // namespace
 
-TEST_CASE("who can be read is named, others are not") {
+TEST_CASE("the poller reports readable descriptors and no others") {
   const auto one = make_ends(), other = make_ends();
   Poller poller(nullptr);
   poller.add(one.near.get(), 11);
@@ -62,7 +62,7 @@ TEST_CASE("who can be read is named, others are not") {
   CHECK(poller.wait(Clock::now()).empty());
 }
 
-TEST_CASE("who hangs up can be read, too") {
+TEST_CASE("a descriptor is readable after its peer hangs up") {
   auto ends = make_ends();
   Poller poller(nullptr);
   poller.add(ends.near.get(), 1);
@@ -72,7 +72,7 @@ TEST_CASE("who hangs up can be read, too") {
   CHECK(ready[0].readable);
 }
 
-TEST_CASE("room to write is looked for only while it is wanted") {
+TEST_CASE("the poller reports writability only while it is requested") {
   const auto ends = make_ends();
   Poller poller(nullptr);
   poller.add(ends.near.get(), 1);
@@ -85,7 +85,7 @@ TEST_CASE("room to write is looked for only while it is wanted") {
   CHECK(poller.wait(Clock::now()).empty());
 }
 
-TEST_CASE("waiting ends at the deadline, be it within a millisecond or later") {
+TEST_CASE("waiting ends at the deadline, within a millisecond or later") {
   Poller poller(nullptr);
   for (const auto length : {300us, 1'000us, 5'400us}) {
     const auto deadline = Clock::now() + length;
@@ -94,7 +94,7 @@ TEST_CASE("waiting ends at the deadline, be it within a millisecond or later") {
   }
 }
 
-TEST_CASE("an interrupt ends the waiting once, so that what is on its way can be awaited") {
+TEST_CASE("an interrupt ends the wait only once, so that requests in flight can be awaited") {
   const auto ends = make_ends();
   Interrupt interrupt;
   Poller poller(&interrupt);
@@ -110,7 +110,7 @@ TEST_CASE("an interrupt ends the waiting once, so that what is on its way can be
   CHECK(wait(poller, kNoDeadline).size() == 1);
 }
 
-TEST_CASE("of more than fit each has its turn") {
+TEST_CASE("if more descriptors are ready than fit in one wait, each gets its turn") {
   std::vector<Ends> all;
   Poller poller(nullptr);
   constexpr std::size_t kCount = Poller::kAtOnce + 20;
@@ -126,7 +126,7 @@ TEST_CASE("of more than fit each has its turn") {
   CHECK(*std::min_element(seen.begin(), seen.end()) >= 1);
 }
 
-TEST_CASE("what cannot be waited for is refused") {
+TEST_CASE("a descriptor that cannot be polled is refused") {
   Poller poller(nullptr);
   CHECK_THROWS_AS(poller.add(-1, 0), std::system_error);
 }

@@ -12,21 +12,21 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("shell words: blanks separate words, however many") {
+TEST_CASE("shell words: any number of blanks separates words") {
   CHECK(shell_words("5 60 x") == Words{"5", "60", "x"});
   CHECK(shell_words("  5\t\n60  ") == Words{"5", "60"});
   CHECK(shell_words("") == Words{});
   CHECK(shell_words(" \t ") == Words{});
 }
 
-TEST_CASE("shell words: quotes keep blanks, and make empty words") {
+TEST_CASE("shell words: quotes keep blanks and make empty words") {
   CHECK(shell_words("'a b' \"c d\"") == Words{"a b", "c d"});
   CHECK(shell_words("'' \"\" x''") == Words{"", "", "x"});
   CHECK(shell_words("a'b c'd\"e f\"") == Words{"ab cde f"});
   CHECK(shell_words("'\"' \"'\"") == Words{"\"", "'"});
 }
 
-TEST_CASE("shell words: a backslash keeps what follows, as far as the quotes let it") {
+TEST_CASE("shell words: a backslash keeps the next character, according to the quotes around it") {
   CHECK(shell_words(R"(a\ b \' \\ \x)") == Words{"a b", "'", "\\", "x"});
   CHECK(shell_words(R"("\" \\ \$ \` \n \'")") == Words{R"(" \ $ ` \n \')"});
   CHECK(shell_words(R"('\n \')") == Words{R"(\n \)"});
@@ -38,7 +38,7 @@ TEST_CASE("shell words: nothing is expanded, and nothing ends a command") {
         Words{"$x", "~", "*", "#", ";", "|", "{key}", "`x`", "$(x)"});
 }
 
-TEST_CASE("shell words: what is not closed is refused") {
+TEST_CASE("shell words: an unclosed quote is refused") {
   const auto complaint = [](std::string_view text) -> std::string {
     try {
       static_cast<void>(shell_words(text));

@@ -11,21 +11,21 @@ constexpr std::array<std::string_view, 4> kNames{"--limit", "--burst", "--json",
 
 }  // namespace
 
-TEST_CASE("suggest: a swap of neighbours is one edit") {
+TEST_CASE("suggest: swapping two neighbours is one edit") {
   CHECK(edit_distance("chekc", "check") == 1);
   CHECK(edit_distance("check", "check") == 0);
   CHECK(edit_distance("", "abc") == 3);
   CHECK(edit_distance("kitten", "sitting") == 3);
 }
 
-TEST_CASE("suggest: what is near is meant") {
+TEST_CASE("suggest: a similar name is suggested") {
   CHECK(closest("--limti", kNames) == "--limit");
   CHECK(closest("--limits", kNames) == "--limit");
   CHECK(closest("--brust", kNames) == "--burst");
   CHECK(did_you_mean("--jsno", kNames) == "; did you mean '--json'?");
 }
 
-TEST_CASE("suggest: what is far is not, nor what is short") {
+TEST_CASE("suggest: a different or short name is not suggested") {
   CHECK(closest("--wait", kNames).empty());
   CHECK(closest("--ul", kNames).empty());
   CHECK(closest("--", kNames).empty());

@@ -28,19 +28,19 @@ std::string json(std::string_view raw) {
 
 }  // namespace
 
-TEST_CASE("escape: UTF-8 stays as it is") {
+TEST_CASE("escape: UTF-8 is left unchanged") {
   CHECK(text("zoë:日本:😀") == "zoë:日本:😀");
   CHECK(json("zoë:日本:😀") == "\"zoë:日本:😀\"");
 }
 
-TEST_CASE("escape: in text a value is one word that can be read back") {
+TEST_CASE("escape: in text a value is one word that can be parsed back") {
   CHECK(text("a b") == "a\\x20b");
   CHECK(text("a\nb\rc\td") == "a\\nb\\rc\\td");
   CHECK(text("a\\n") == "a\\\\n");
   CHECK(text(std::string_view("\0\x1b\x7f", 3)) == "\\x00\\x1b\\x7f");
 }
 
-TEST_CASE("escape: in messages blanks and backslashes stay, control bytes do not") {
+TEST_CASE("escape: in messages blanks and backslashes are kept, and control bytes are escaped") {
   CHECK(message("cost 'a b' \\ \x1b[31m\n") == "cost 'a b' \\ \\x1b[31m\\n");
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("escape: C1 control characters do not reach a terminal") {
   CHECK(text("\xc2\xa0") == "\xc2\xa0");
 }
 
-TEST_CASE("escape: JSON strings escape what JSON demands") {
+TEST_CASE("escape: JSON strings escape what JSON requires") {
   CHECK(json("\"\\\n\t\x01") == "\"\\\"\\\\\\n\\t\\u0001\"");
   CHECK(json("") == "\"\"");
 }

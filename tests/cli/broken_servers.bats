@@ -1,37 +1,37 @@
 load ../support/common
 
-# Whatever sits at the other end: one line, the right status, and an end.
+# Whatever is at the other end, rlctl prints one line, exits with the right status, and never hangs.
 
-# fails MESSAGE [OPTION…]: rlctl check ends with 3 and this one line.
+# fails MESSAGE [OPTION…]: rlctl check exits with status 3 and prints this one line.
 fails() {
   run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s "${@:2}"
   assert_output ''
   assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
 }
 
-@test "a server that never answers" {
+@test "a server that never answers is a time-out" {
   start_fake_server ''
   fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
   assert_equal "${#stderr_lines[@]}" 1
 }
 
-@test "a server that closes instead of answering" {
+@test "a server that closes the connection instead of answering is reported" {
   start_fake_server --close ''
   fails "unix://$socket closed the connection; the request may have been counted"
   assert_equal "${#stderr_lines[@]}" 1
 }
 
-@test "a server that closes in the middle of its reply" {
+@test "a server that closes the connection in the middle of its reply is reported" {
   start_fake_server --close '*6\r\n:1\r\n:4\r\n:0'
   fails "unix://$socket closed the connection; the request may have been counted"
 }
 
-@test "a server that falls silent in the middle of its reply" {
+@test "a server that stops in the middle of its reply is a time-out" {
   start_fake_server '*6\r\n:1\r\n:4\r\n:'
   fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
 }
 
-@test "a server that drips its reply is not waited for longer than the time-out" {
+@test "the time-out also ends the wait for a reply that arrives byte by byte" {
   start_perl_server '
     my $socket = $listener->accept;
     $socket->autoflush;
@@ -40,7 +40,7 @@ fails() {
   assert_output ''
 }
 
-@test "a server that is none of Redis" {
+@test "a server that is not Redis is reported" {
   start_fake_server --close 'HTTP/1.1 400 Bad Request\r\n\r\n'
   fails "unix://$socket: the answer is not RESP: 'HTTP/1.1 400 Bad Request\\r\\n\\r\\n'; the request may have been counted"
   assert_equal "${stderr_lines[1]}" '  hint: is it a Redis server, and without TLS?'
@@ -51,14 +51,14 @@ fails() {
   fails "unix://$socket: the answer is not RESP: '\\x1b[2J\\x00\\xff'; the request may have been counted"
 }
 
-@test "a reply of a length that cannot be" {
+@test "a reply of an impossible length is reported" {
   start_fake_server '*99999999999\r\n'
   run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
   assert_output ''
   assert_regex "${stderr_lines[0]}" "^rlctl: check: unix://$socket: the answer is not RESP: "
 }
 
-@test "a reply that no limiter gives is 5" {
+@test "a reply that no limiter gives exits with status 5" {
   local reply
   for reply in '+OK\r\n' ':1\r\n' '$-1\r\n' '*0\r\n' '*2\r\n:1\r\n:4\r\n' '*6\r\n:1\r\n:4\r\n:0\r\n:0\r\n:0\r\n$1\r\n0\r\n'; do
     start_fake_server "$reply"
@@ -69,20 +69,20 @@ fails() {
   done
 }
 
-@test "an error with control bytes in it is one clean line" {
+@test "an error with control bytes is printed as one clean line" {
   start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" 'rlctl: check: \x1b[31mred\tand\x01so on'
 }
 
-@test "a server that does not know the script even after loading it" {
+@test "a server that does not know the script even after loading it is reported" {
   start_fake_server '-NOSCRIPT No matching script\r\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
   assert_output ''
   assert_regex "${stderr_lines[0]}" '^rlctl: check: NOSCRIPT '
 }
 
-@test "the class of an error is its code's, whatever the sentence" {
+@test "the code of an error determines its class, whatever the message" {
   local code expected
   while read -r code expected; do
     start_fake_server "-$code some words\r\n"
@@ -111,21 +111,21 @@ SOMETHINGNEW 5
 TABLE
 }
 
-@test "a socket file without a server" {
+@test "a socket file without a server is reported" {
   start_fake_server ''
   stop_servers
   run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: connection refused"
 }
 
-@test "a file that is no socket" {
+@test "a file that is not a socket is reported" {
   touch "$BATS_TEST_TMPDIR/file"
   run -3 --separate-stderr rlctl -s "$BATS_TEST_TMPDIR/file" check k --limit 5/60s
   assert_equal "$stderr" \
     "rlctl: cannot connect to unix://$BATS_TEST_TMPDIR/file: connection refused"
 }
 
-@test "a server that accepts nobody" {
+@test "a server that does not accept connections is reported" {
   use_socket
   start_bound perl -MIO::Socket::UNIX -e '
     my $listener = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1);
@@ -136,7 +136,7 @@ TABLE
   assert_equal "$stderr" "rlctl: cannot connect to unix://$socket: no answer within 300ms"
 }
 
-@test "a host that no name server knows" {
+@test "a host that cannot be resolved is reported" {
   run -3 --separate-stderr rlctl -u redis://nobody.invalid check k --limit 5/60s
   assert_output ''
   assert_regex "$stderr" '^rlctl: cannot connect to redis://nobody\.invalid:6379: '

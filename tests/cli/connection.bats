@@ -2,7 +2,7 @@ load ../support/common
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
-# A TCP port that nobody uses.
+# A TCP port that no server uses.
 free_port() {
   perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport'
 }
@@ -12,9 +12,9 @@ allowed() {
   assert_output --regexp '^allowed key=k '
 }
 
-# --- which server -----------------------------------------------------------------------------------
+# --- the server -------------------------------------------------------------------------------------
 
-@test "global options may stand before and after the command" {
+@test "global options may precede or follow the command" {
   export RLCTL_URL=unix:///nowhere/at/all
   allowed -s "$socket" check k --limit 9/60s
   allowed check k --limit 9/60s -s "$socket"
@@ -28,13 +28,13 @@ allowed() {
   assert_equal "$(cli LLEN k)" 2
 }
 
-@test "--url goes before RLCTL_URL" {
+@test "--url overrides RLCTL_URL" {
   RLCTL_URL=unix:///nowhere/at/all allowed check k --limit 9/60s -u "unix://$socket"
   RLCTL_URL=unix://$socket run -3 rlctl check k --limit 9/60s -u unix:///nowhere/at/all
   RLCTL_URL=unix://$socket allowed check k --limit 9/60s
 }
 
-@test "--socket and --db go before what a URL says" {
+@test "--socket and --db override a URL" {
   allowed -u 'unix:///nowhere/at/all?db=3' -s "$socket" -n 4 check k --limit 9/60s
   assert_equal "$(cli -n 4 EXISTS k)" 1
   assert_equal "$(cli -n 3 EXISTS k)" 0
@@ -46,15 +46,15 @@ allowed() {
   assert_equal "$(cli EXISTS k)" 0
 }
 
-@test "a database that the server has not is its error" {
+@test "a missing database is an error of the server" {
   run -5 --separate-stderr rlctl -n 999 check k --limit 9/60s
   assert_output ''
   assert_equal "${stderr_lines[0]}" \
     "rlctl: unix://$socket?db=999: SELECT: DB index is out of range"
-  assert_equal "${#stderr_lines[@]}" 1 # nothing was asked, so nothing can have been counted
+  assert_equal "${#stderr_lines[@]}" 1 # nothing was requested, so nothing can have been counted
 }
 
-@test "a database that the server has not, and most have, is its error too" {
+@test "a database that this server lacks, but most servers have, is also an error of the server" {
   start_server --databases 2
   run -5 --separate-stderr rlctl -n 3 check k --limit 9/60s
   assert_output ''
@@ -64,7 +64,7 @@ allowed() {
     '  hint: what was sent after it may have been executed in database 0'
 }
 
-@test "a host and a port are found by URL and by options" {
+@test "a host and a port may be given by URL or by options" {
   local port
   port=$(free_port)
   start_server --port "$port" --bind 127.0.0.1
@@ -75,7 +75,7 @@ allowed() {
   assert_equal "$(cli LLEN k) $(cli -n 2 LLEN k)" '3 1'
 }
 
-@test "a server that is not there is named, with why" {
+@test "a missing server is named with the reason" {
   local port
   port=$(free_port)
   run -3 --separate-stderr rlctl -u "redis://127.0.0.1:$port" check k --limit 9/60s
@@ -87,13 +87,13 @@ allowed() {
     'rlctl: cannot connect to unix:///nowhere/at/all: no such file or directory'
 }
 
-@test "two servers named at once are refused" {
+@test "options that name two servers are refused" {
   run -2 rlctl -s "$socket" -p 7 check k --limit 9/60s
   assert_line --index 0 \
     'rlctl: check: --socket and --port exclude each other: they name two servers'
 }
 
-@test "bad URLs are refused, with what is wrong" {
+@test "bad URLs are refused with the reason" {
   local url message
   while IFS='|' read -r url message; do
     run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
@@ -116,7 +116,7 @@ TABLE
   assert_line --index 0 "rlctl: check: RLCTL_URL: unknown scheme in the URL: 'http'"
 }
 
-@test "what is not built says so" {
+@test "features that are not built in are refused" {
   local url
   while IFS='|' read -r url what; do
     run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
@@ -128,7 +128,7 @@ redis+cluster://h|redis+cluster://
 TABLE
   local options
   for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     run -2 --separate-stderr rlctl $options check k --limit 9/60s
     assert_equal "$stderr" "rlctl: check: ${options% *}: TLS is not built into this version"
   done
@@ -136,7 +136,7 @@ TABLE
 
 # --- time-outs --------------------------------------------------------------------------------------
 
-@test "--timeout bounds the wait for an answer" {
+@test "--timeout limits the wait for an answer" {
   start_fake_server ''
   run_with_timeout -3 --separate-stderr rlctl check k --limit 9/60s --timeout 300ms
   assert_output ''
@@ -144,7 +144,7 @@ TABLE
     "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
 }
 
-@test "without --timeout it is a second" {
+@test "the default of --timeout is a second" {
   start_fake_server ''
   RLCTL_CONFIG=/dev/null run_with_timeout -3 rlctl check k --limit 9/60s
   assert_output --partial 'within 1s; the request may have been counted'
@@ -152,7 +152,7 @@ TABLE
 
 # --- passwords --------------------------------------------------------------------------------------
 
-@test "-a is refused with what to use instead" {
+@test "-a is refused, and the alternatives are named" {
   run -2 --separate-stderr rlctl check k --limit 9/60s -a sekret
   assert_equal "${stderr_lines[0]}" \
     'rlctl: check: a password on the command line can be read by every user of this machine'
@@ -167,13 +167,13 @@ TABLE
   REDISCLI_AUTH='se/cret@' allowed check k --limit 9/60s
   allowed check k --limit 9/60s -u "unix://:se%2Fcret%40@$socket"
   RLCTL_URL=unix://:se%2Fcret%40@$socket allowed check k --limit 9/60s
-  # A user of its own, and the URL's password goes before the variable's.
+  # A user with its own password; that of the URL overrides the variable.
   REDISCLI_AUTH='se/cret@' cli ACL SETUSER ann on '>pw' '~*' '+@all'
   REDISCLI_AUTH=wrong allowed check k --limit 9/60s -u "unix://ann:pw@$socket"
   REDISCLI_AUTH=pw allowed check k --limit 9/60s --user ann
 }
 
-@test "the password of a URL cannot be seen in the process list" {
+@test "the password of a URL is not visible in the process list" {
   start_fake_server ''
   cmdline() { tr '\0' ' ' <"/proc/$pid/cmdline"; }
   local url pid
@@ -189,11 +189,11 @@ TABLE
   done
 }
 
-@test "the password of a URL stands in no output" {
+@test "the password of a URL is not in any output" {
   start_server --requirepass other
   local arguments
   while read -r arguments; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     run --separate-stderr rlctl $arguments <<<k
     ((status >= 2)) || fail "status $status of $arguments"
     [[ -n $output$stderr ]] || fail "no output of $arguments"
@@ -219,7 +219,7 @@ redis://ann:sekret@h
 ARGUMENTS
 }
 
-@test "the password of a URL stands in no output, whatever characters it has" {
+@test "the password of a URL is not in any output, whatever characters it has" {
   local url
   for url in "redis://ann:a'sekret@h:x" "redis://ann:a sekret@h:x" $'redis://a\nb:\tsekret@h:x' \
     "unix:ann:sekret@" "unix:a'sekret@"; do
@@ -253,7 +253,7 @@ ARGUMENTS
   done
 }
 
-@test "--askpass without a terminal says so" {
+@test "--askpass without a terminal is refused" {
   run -2 --separate-stderr setsid -w rlctl check k --limit 9/60s --askpass </dev/null
   assert_equal "${stderr_lines[0]}" \
     'rlctl: check: --askpass needs a terminal, and this process has none'
@@ -272,8 +272,8 @@ ARGUMENTS
 
 # --- one round trip ---------------------------------------------------------------------------------
 
-# start_recorder COMMANDS REPLY: answers only when so many commands have come, which were sent without an
-# answer.
+# start_recorder COMMANDS REPLY: a server that answers only after COMMANDS commands have arrived, which must
+# have been sent without waiting for an answer.
 start_recorder() {
   start_perl_server '
     my ($left, $reply, $record) = @ARGV;
@@ -298,7 +298,7 @@ start_recorder() {
   record=$BATS_TEST_TMPDIR/record
 }
 
-@test "AUTH, SELECT and EVALSHA travel in one round trip" {
+@test "AUTH, SELECT and EVALSHA are sent in one round trip" {
   start_recorder 3 '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check k --limit 9/60s
   assert_output 'allowed key=k limit=9/60s remaining=8 reset=60.000s'

@@ -25,12 +25,12 @@ TEST_CASE("problem: each failure has its exit status") {
   CHECK(describe(std::runtime_error("x")).code == "internal");
 }
 
-TEST_CASE("problem: the server's own code is the code") {
+TEST_CASE("problem: the server's own code is used as the code") {
   CHECK(describe(redis::Error(redis::Failure::kRejected, "x", "OOM")).code == "OOM");
   CHECK(describe(redis::Error(redis::Failure::kTimeout, "x")).code == "timeout");
 }
 
-TEST_CASE("problem: an input that cannot be read is no wrong usage") {
+TEST_CASE("problem: an unreadable input is not reported as wrong usage") {
   const Problem problem = describe(InputError("access.log:3: no time", "--format names it"));
   CHECK(problem.status == ExitStatus::kUsage);
   CHECK(problem.code == "input");
@@ -38,7 +38,7 @@ TEST_CASE("problem: an input that cannot be read is no wrong usage") {
         "rlctl: burst: access.log:3: no time\n  hint: --format names it\n");
 }
 
-TEST_CASE("problem: text has one line for what is wrong, one for the hint, one for help") {
+TEST_CASE("problem: text has one line each for the error, the hint and the help") {
   const Problem problem = describe(UsageError("no\nkey", "give one"));
   CHECK(render(problem, "check", false) ==
         "rlctl: check: no\\nkey\n  hint: give one\nTry 'rlctl check --help'.\n");
@@ -69,7 +69,7 @@ TEST_CASE("problem: no character ends a password, and unix: needs no slashes") {
   CHECK(in_quotes("redis://:a'b@h") == "'redis://****@h'");
 }
 
-TEST_CASE("problem: what an exception says is masked for every use") {
+TEST_CASE("problem: the message of an exception is masked for every use") {
   CHECK(describe(UsageError("what is 'redis://:a'b c@h'?")).message ==
         "what is 'redis://******@h'?");
 }

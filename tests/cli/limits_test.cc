@@ -14,7 +14,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// A configuration with policies that take no, one and two arguments.
+/// A configuration with policies that take zero, one and two arguments.
 class Policies {
  public:
   Policies() {
@@ -45,7 +45,7 @@ class Policies {
 
 }  // namespace
 
-TEST_CASE("limit options: a policy brings its algorithm, limits and burst") {
+TEST_CASE("limit options: a policy supplies its algorithm, limits and burst") {
   Policies policies;
   const auto two = policies.limiter("two");
   CHECK(two.algorithm == limiter::find_algorithm("gcra"));
@@ -55,7 +55,7 @@ TEST_CASE("limit options: a policy brings its algorithm, limits and burst") {
   CHECK(two.policy->name == "two");
 }
 
-TEST_CASE("limit options: where no limit is needed, there may be none") {
+TEST_CASE("limit options: if no limit is required, there may be none") {
   Policies policies;
   CHECK_FALSE(policies.optional_limiter({}));
   const auto given = policies.optional_limiter({.limits = {"5/60s"}});
@@ -67,7 +67,7 @@ TEST_CASE("limit options: where no limit is needed, there may be none") {
   CHECK(named->policy->name == "one");
 }
 
-TEST_CASE("limit options: a policy excludes the rest, which requires a limit") {
+TEST_CASE("limit options: a policy excludes the other options, which require a limit") {
   const auto refusal = [](const Words& arguments) -> std::string {
     LimitOptions target;
     Options options;
@@ -87,7 +87,7 @@ TEST_CASE("limit options: a policy excludes the rest, which requires a limit") {
         "--policy and --algorithm exclude each other: a policy has its own");
 }
 
-TEST_CASE("limit options: operands are keys, or what makes keys of a policy") {
+TEST_CASE("limit options: operands are keys, or the arguments of a policy") {
   Policies policies;
   CHECK(asked_keys(nullptr, Words{"a", "b"}) == Words{"a", "b"});
   CHECK(asked_keys(nullptr, Words{}).empty());
@@ -98,7 +98,7 @@ TEST_CASE("limit options: operands are keys, or what makes keys of a policy") {
   CHECK(policies.keys("two", {"a", "b", "c", "d"}) == Words{"two:a:b", "two:c:d"});
 }
 
-TEST_CASE("limit options: operands that are empty, or too few or many, are refused") {
+TEST_CASE("limit options: empty operands, too few and too many are refused") {
   Policies policies;
   CHECK_THROWS_WITH_AS((void)asked_keys(nullptr, Words{"a", ""}), "KEY is empty", UsageError);
   CHECK_THROWS_WITH_AS((void)policies.keys("one", {""}), "an argument of policy 'one' is empty",

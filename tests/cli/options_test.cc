@@ -43,7 +43,7 @@ struct Line {
 
 }  // namespace
 
-TEST_CASE("options: every spelling of a value") {
+TEST_CASE("options: every spelling of a value is accepted") {
   for (const Words& words : std::vector<Words>{
            {"-p", "1"}, {"-p1"}, {"--port", "1"}, {"--port=1"}, {"-qp1"}, {"-p2", "-p1"}}) {
     Line line;
@@ -94,14 +94,14 @@ TEST_CASE("options: the first mistake is named") {
   CHECK(Line().error({"--nope", "--json=yes"}) == "unknown option '--nope'");
 }
 
-TEST_CASE("options: the first operand is found before the rest is known") {
+TEST_CASE("options: the first operand is found before the other options are known") {
   Line line;
   CHECK(line.options.find_operand(Words{"-p", "1", "check", "--unknown"}) == 2);
   CHECK(line.options.find_operand(Words{"-q", "--", "check"}) == 2);
   CHECK(line.options.find_operand(Words{"-q"}) == 1);
 }
 
-TEST_CASE("options: rules of the rows") {
+TEST_CASE("options: the rules of the options are checked") {
   const auto refusal = [](const Words& arguments) -> std::string {
     Options options;
     std::optional<std::string> rate, clock, skip;
@@ -135,7 +135,7 @@ TEST_CASE("options: rules of the rows") {
         "--clock may be given only once, but 'b' follows 'a'");
 }
 
-TEST_CASE("options: the words that repeat a run") {
+TEST_CASE("options: the words that repeat a run are collected") {
   Options options;
   std::optional<std::string> port, rate, seed, quiet;
   std::vector<std::string> files;

@@ -1,13 +1,13 @@
 load ../support/common
 
-# With --now every figure is known beforehand.
+# With --now every number is known in advance.
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
 check() { rlctl check "$@" --now 1000000000; }
 
-# assert_json FILTER: what was printed is one line, one JSON value, of which the filter is true.
+# assert_json FILTER: the output is one line with one JSON value for which FILTER is true.
 assert_json() {
   assert_equal "${#lines[@]}" 1
   jq -es "length == 1 and (.[0] | $1)" <<<"$output" >/dev/null || fail "not $1: $output"
@@ -15,13 +15,13 @@ assert_json() {
 
 # --- text -------------------------------------------------------------------------------------------
 
-@test "allowed: key, limit, remaining and reset" {
+@test "an allowed result shows key, limit, remaining and reset" {
   run -0 check login:ann --limit 5/60s
   assert_output 'allowed key=login:ann limit=5/60s remaining=4 reset=60.000s'
 }
 
-@test "denied: retry_after too" {
-  # The sixth, 47.959 s after the first four and 0.690 s after the fifth.
+@test "a denied result also shows retry_after" {
+  # The sixth request, 47.959 s after the first four and 0.690 s after the fifth.
   run -0 rlctl check login:ann --limit 5/60s --cost 4 --now 1000000000
   run -0 rlctl check login:ann --limit 5/60s --now 1047269000
   run -1 rlctl check login:ann --limit 5/60s --now 1047959000
@@ -29,7 +29,7 @@ assert_json() {
     'denied key=login:ann limit=5/60s remaining=0 retry_after=12.041s reset=59.310s'
 }
 
-@test "what can never be allowed says never" {
+@test "if the cost can never be allowed, retry_after is never" {
   run -1 check k --limit 5/60s --cost 6
   assert_output 'denied key=k limit=5/60s remaining=5 retry_after=never reset=0.000s'
 }
@@ -45,7 +45,7 @@ assert_json() {
   assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.001s reset=0.001s'
 }
 
-@test "leaky-bucket shows its delay, and only where there is one" {
+@test "leaky-bucket shows its delay, but only if there is one" {
   run -0 check k --limit 5/s --algorithm leaky-bucket
   assert_output 'allowed key=k limit=5/1s remaining=5 reset=0.200s'
   run -0 check k --limit 5/s --algorithm leaky-bucket
@@ -54,7 +54,7 @@ assert_json() {
   assert_output 'denied key=k limit=5/1s remaining=4 retry_after=0.400s reset=0.400s'
 }
 
-@test "a limit is shown in one way, however it is spelled" {
+@test "a limit is shown in one form, however it was spelled" {
   local limit shown
   while read -r limit shown; do
     run -0 check "$limit" --limit "$limit"
@@ -82,7 +82,7 @@ assert_json() {
 TABLE
 }
 
-@test "several limits are one decision, and the key that denied is named" {
+@test "several limits give one decision, and the key that denied is named" {
   run -0 check k --limit 2/s --limit 3/1m
   assert_output 'allowed key=k limit=2/1s,3/60s remaining=1 reset=60.000s'
   run -0 check k --limit 2/s --limit 3/1m
@@ -93,11 +93,11 @@ TABLE
   run -1 rlctl check k --limit 2/s --limit 3/1m --now 1002000000
   assert_output \
     'denied key=k limit=2/1s,3/60s remaining=0 retry_after=58.000s reset=59.000s denied_by={k}:60s'
-  # A denial took nothing from the key that would have allowed.
+  # A denial takes nothing from the key that would have allowed it.
   assert_equal "$(cli LLEN '{k}:60s')" 3
 }
 
-@test "--quiet prints nothing; errors are still said" {
+@test "--quiet prints nothing except errors" {
   run -0 --separate-stderr check k --limit 1/60s -q
   assert_equal "$output$stderr" ''
   run -1 --separate-stderr check k --limit 1/60s --quiet
@@ -108,13 +108,13 @@ TABLE
 
 # --- JSON -------------------------------------------------------------------------------------------
 
-@test "JSON of what is allowed" {
+@test "JSON of an allowed request" {
   run -0 --separate-stderr check k --limit 5/60s --json
   assert_output '{"key":"k","algorithm":"sliding-window-log","allowed":true,"cost":1,"remaining":4,"retry_after_us":0,"reset_after_us":60000000,"delay_us":0,"limits":[{"key":"k","limit":5,"window_us":60000000,"burst":null}],"denied_by":null}'
   assert_equal "$stderr" ''
 }
 
-@test "JSON of what is denied" {
+@test "JSON of a denied request" {
   check k --limit 1/60s
   run -1 --separate-stderr check --json k --limit 1/60s
   assert_json '. == {key: "k", algorithm: "sliding-window-log", allowed: false, cost: 1,
@@ -123,19 +123,19 @@ TABLE
   assert_equal "$stderr" ''
 }
 
-@test "JSON of what can never be allowed: -1" {
+@test "JSON of a cost that can never be allowed has -1" {
   run -1 check k --limit 5/60s --cost 6 --json
   assert_json '.retry_after_us == -1 and .cost == 6 and .remaining == 5'
 }
 
-@test "JSON of a look: no retry_after" {
+@test "JSON of a peek has no retry_after" {
   run -0 check k --limit 5/60s --cost 5 --peek --json
   assert_json '.retry_after_us == null and .allowed and .cost == 5 and .denied_by == null'
   run -1 check k --limit 5/60s --cost 6 --peek --json
   assert_json '.retry_after_us == null and (.allowed | not) and .remaining == 5 and .denied_by == "k"'
 }
 
-@test "JSON of several limits: their keys, and which denied" {
+@test "JSON of several limits has their keys and the one that denied" {
   check k --limit 9/s --limit 1/1m
   run -1 check k --limit 9/s --limit 1/1m --json
   assert_json '.key == "k" and .denied_by == "{k}:60s" and .limits == [
@@ -143,7 +143,7 @@ TABLE
     {key: "{k}:60s", limit: 1, window_us: 60000000, burst: null}]'
 }
 
-@test "JSON of an algorithm with a burst has it, given or not" {
+@test "JSON of an algorithm with a burst includes it, given or not" {
   local algorithm
   for algorithm in token-bucket gcra leaky-bucket; do
     run -0 check "$algorithm" --limit 5/60s --algorithm "$algorithm" --json
@@ -153,13 +153,13 @@ TABLE
   done
 }
 
-@test "JSON of a delay" {
+@test "JSON of a delay includes it" {
   check k --limit 5/s --algorithm leaky-bucket --cost 2
   run -0 check k --limit 5/s --algorithm leaky-bucket --json
   assert_json '.delay_us == 400000 and .reset_after_us == 600000'
 }
 
-@test "no field of JSON ever changes its type" {
+@test "no JSON field ever changes its type" {
   local types='(map_values(type) | del(.retry_after_us, .denied_by)) == {key: "string",
     algorithm: "string", allowed: "boolean", cost: "number", remaining: "number",
     reset_after_us: "number", delay_us: "number", limits: "array"}'
@@ -173,20 +173,20 @@ TABLE
   assert_json "$types"
 }
 
-@test "large numbers stay whole" {
+@test "large numbers are exact" {
   run -0 rlctl check k --limit 1000M/100000000s --algorithm fixed-window --json --now 0
   assert_output --partial '"remaining":999999999,"retry_after_us":0,"reset_after_us":100000000000000,'
   assert_output --partial '"limit":1000000000,"window_us":100000000000000,'
 }
 
-@test "JSON escapes what JSON must, and a byte that is no UTF-8 is shown" {
+@test "JSON escapes what it must, and a byte that is not UTF-8 is shown" {
   run -0 check $'a"b\\c\td\n\x01é日' --limit 5/60s --json
   assert_json '.key == "a\"b\\c\td\n\u0001é日" and .limits[0].key == .key'
   run -0 check $'a\xffb' --limit 5/60s --json
   assert_json '.key == "a\\xffb"'
 }
 
-@test "an error with --json: nothing on stdout, one object on stderr" {
+@test "with --json an error prints nothing on stdout and one object on stderr" {
   run -3 --separate-stderr check k --limit 5/60s --json -u unix:///nowhere
   assert_output ''
   assert_equal "$stderr" \

@@ -6,7 +6,7 @@
 
 namespace rlctl::cli::replay_test {
 
-TEST_CASE("replay options: shares that may be denied") {
+TEST_CASE("replay options: the share of denied requests is parsed") {
   const auto text = [](const std::string& share) {
     return denied_share_text(parse_denied_share(share));
   };
@@ -22,7 +22,7 @@ TEST_CASE("replay options: shares that may be denied") {
   }
 }
 
-TEST_CASE("replay options: nothing without a file") {
+TEST_CASE("replay options: without a file there is no replay") {
   CHECK_FALSE(parse_replay({}, {"boundary"}));
   CHECK_THROWS_AS(static_cast<void>(parse_replay({.files = {""}}, {})), UsageError);
 }

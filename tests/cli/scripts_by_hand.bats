@@ -1,11 +1,11 @@
 load ../support/common
 
-# The scripts as anybody calls them, without rlctl: redis-cli --eval lua/NAME.lua KEY… , ARGUMENT…
+# The scripts called without rlctl: redis-cli --eval lua/NAME.lua KEY… , ARGUMENT…
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
-# replies NAME 'ARGUMENTS' NUMBER…: the reply is these six integers. An argument `-` is empty.
+# replies NAME 'ARGUMENTS' NUMBER…: the reply is these six integers. The argument `-` stands for an empty one.
 replies() {
   local name=$1 arguments i
   read -ra arguments <<<"$2"
@@ -16,14 +16,14 @@ replies() {
   assert_equal "$name $2: ${lines[*]}" "$name $2: ${*:3}"
 }
 
-@test "fixed-window" {
+@test "fixed-window replies with decisions" {
   replies fixed-window 'k , 2 60e6 - 1 61000000' 1 1 0 59000000 0 0
   replies fixed-window 'k , 2 60e6 - 1 119999999' 1 0 0 1 0 0
   replies fixed-window 'k , 2 60e6 - 1 119999999' 0 0 1 1 0 1
   replies fixed-window 'k , 2 60e6 - 1 120000000' 1 1 0 60000000 0 0
 }
 
-@test "sliding-window-log and sliding-window-zset" {
+@test "sliding-window-log and sliding-window-zset reply with decisions" {
   local name
   for name in sliding-window-log sliding-window-zset; do
     cli FLUSHALL
@@ -34,13 +34,13 @@ replies() {
   done
 }
 
-@test "sliding-window-counter" {
+@test "sliding-window-counter replies with decisions" {
   replies sliding-window-counter 'k , 2 60e6 - 2 60000000' 1 0 0 120000000 0 0
   replies sliding-window-counter 'k , 2 60e6 - 1 120000000' 0 0 30000000 60000000 0 1
   replies sliding-window-counter 'k , 2 60e6 - 1 150000000' 1 0 0 90000000 0 0
 }
 
-@test "token-bucket and gcra" {
+@test "token-bucket and gcra reply with decisions" {
   local name
   for name in token-bucket gcra; do
     cli FLUSHALL
@@ -50,14 +50,14 @@ replies() {
   done
 }
 
-@test "leaky-bucket" {
+@test "leaky-bucket replies with decisions" {
   replies leaky-bucket 'k , 2 60e6 1 1 1000000' 1 1 0 30000000 0 0
   replies leaky-bucket 'k , 2 60e6 1 1 1000000' 1 0 0 60000000 30000000 0
   replies leaky-bucket 'k , 2 60e6 1 1 1000000' 0 0 30000000 60000000 0 1
   replies leaky-bucket 'k , 2 60e6 1 1 31000000' 1 0 0 60000000 30000000 0
 }
 
-@test "concurrency: leases are taken, renewed, given back, and lapse" {
+@test "concurrency: leases are acquired, renewed, released, and expire" {
   replies concurrency 'k , 2 30e6 acquire a 1000000' 1 1 0 30000000 0 0
   replies concurrency 'k , 2 30e6 acquire b 2000000' 1 0 0 30000000 0 0
   replies concurrency 'k , 2 30e6 acquire c 3000000' 0 0 28000000 29000000 0 1
@@ -68,7 +68,7 @@ replies() {
   replies concurrency 'k , 2 30e6 acquire d 34000000' 1 0 0 30000000 0 0
 }
 
-@test "with nothing but a limit and a window the server's clock and a cost of 1 are taken" {
+@test "with only a limit and a window, a script uses the server's clock and a cost of 1" {
   local name
   for name in "$project"/lua/*.lua; do
     [[ $name != */concurrency.lua ]] || continue
@@ -77,7 +77,7 @@ replies() {
   done
 }
 
-@test "several keys are one decision" {
+@test "several keys give one decision" {
   run -0 cli --eval "$project/lua/sliding-window-log.lua" '{k}:1s' '{k}:60s' , 9 1e6 '' 1 60e6 '' 1 5
   assert_equal "${lines[*]}" '1 0 0 60000000 0 0'
   run -0 cli --eval "$project/lua/sliding-window-log.lua" '{k}:1s' '{k}:60s' , 9 1e6 '' 1 60e6 '' 1 5
@@ -85,7 +85,7 @@ replies() {
   assert_equal "$(cli LLEN '{k}:1s')" 1
 }
 
-@test "rlctl and the script by hand share one state" {
+@test "rlctl and a script called by hand share their state" {
   run -0 rlctl check k --limit 5/60s --now 1000000
   run -0 cli --eval "$project/lua/sliding-window-log.lua" k , 5 60000000 '' 1 1000000
   assert_equal "${lines[*]}" '1 3 0 60000000 0 0'

@@ -1,17 +1,17 @@
 load ../support/common
 
-# One server without a password, and what the servers of some tests do not like.
+# One server without a password; some tests start their own for the errors that they need.
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
-# fails STATUS MESSAGE ARGUMENT…: rlctl check ends so, with one line on stderr and none on stdout.
+# fails STATUS MESSAGE ARGUMENT…: rlctl check exits with STATUS, one line on stderr and none on stdout.
 fails() {
   fails_with_hint '' "$@"
   assert_equal "${#stderr_lines[@]}" 1
 }
 
-# fails_with_hint HINT STATUS MESSAGE ARGUMENT…: the same, and a line with this hint.
+# fails_with_hint HINT STATUS MESSAGE ARGUMENT…: the same, plus a line with this hint.
 fails_with_hint() {
   local hint=$1 expected=$2 message=$3
   shift 3
@@ -23,7 +23,7 @@ fails_with_hint() {
 
 # --- 0 and 1 ----------------------------------------------------------------------------------------
 
-@test "allowed is 0, denied is 1, and both are results on stdout" {
+@test "allowed exits with status 0 and denied with 1, and both print a result on stdout" {
   run -0 --separate-stderr rlctl check k --limit 1/60s
   assert_output --regexp '^allowed key=k '
   assert_equal "$stderr" ''
@@ -32,15 +32,15 @@ fails_with_hint() {
   assert_equal "$stderr" ''
 }
 
-# --- 3: not now -------------------------------------------------------------------------------------
+# --- 3: unavailable ---------------------------------------------------------------------------------
 
-@test "a server that is loading is 3, LOADING" {
+@test "a server that is loading exits with status 3 and LOADING" {
   start_server
   local dump=${socket%/*} i
   cli CONFIG SET rdbcompression no
   for i in {1..20}; do cli SETRANGE "big:$i" 2200000 x >/dev/null; done
   cli SAVE
-  # It answers between two keys, and takes ten seconds in all, if it is let.
+  # It answers between two keys, and would take ten seconds to load all of them.
   start_server --dir "$dump" --key-load-delay 500000
   fails 3 'LOADING ' k --limit 5/60s
   run -3 --separate-stderr rlctl check k --limit 5/60s --json
@@ -48,7 +48,7 @@ fails_with_hint() {
   assert_output LOADING
 }
 
-@test "a server that is busy with a script is 3, BUSY" {
+@test "a server that is busy with a script exits with status 3 and BUSY" {
   start_server --lua-time-limit 20
   redis-cli -s "$socket" EVAL 'while true do end' 0 >/dev/null 2>&1 3>&- 4>&- &
   is_busy() { [[ $(redis-cli -s "$socket" PING) == BUSY* ]]; }
@@ -59,7 +59,7 @@ fails_with_hint() {
   run -0 rlctl check k --limit 5/60s
 }
 
-@test "a server that is busy and does not say so yet is 3, after the time-out" {
+@test "a busy server that does not yet reply BUSY exits with status 3 after the time-out" {
   start_server --lua-time-limit 60000
   redis-cli -s "$socket" EVAL "redis.log(redis.LOG_WARNING, 'it begins') while true do end" 0 \
     >/dev/null 2>&1 3>&- 4>&- &
@@ -69,19 +69,19 @@ fails_with_hint() {
     "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
 }
 
-@test "a replica that has lost its master and serves no stale data is 3, MASTERDOWN" {
+@test "a replica that has lost its master and serves no stale data exits with status 3 and MASTERDOWN" {
   start_server --replicaof 127.0.0.1 1 --replica-serve-stale-data no
   fails 3 'MASTERDOWN ' k --limit 5/60s
 }
 
 # --- 4: refused -------------------------------------------------------------------------------------
 
-@test "no password where one is needed is 4, NOAUTH" {
+@test "a missing password exits with status 4 and NOAUTH" {
   start_server --requirepass secret
   fails 4 'NOAUTH Authentication required' k --limit 5/60s
 }
 
-@test "a wrong password is 4, WRONGPASS" {
+@test "a wrong password exits with status 4 and WRONGPASS" {
   start_server --requirepass secret
   REDISCLI_AUTH=wrong fails_with_hint 'what was sent may have been executed' 4 \
     "unix://$socket: AUTH: WRONGPASS " k --limit 5/60s
@@ -89,36 +89,36 @@ fails_with_hint() {
     'unix://.*: AUTH: WRONGPASS ' k --limit 5/60s --user nobody
 }
 
-# What follows AUTH is on its way already, and such a server runs it.
-@test "a password where none is needed is 4, and the hint is true" {
+# The commands after AUTH are already in flight, and such a server executes them.
+@test "an unnecessary password exits with status 4 and a true hint" {
   REDISCLI_AUTH=secret fails_with_hint 'what was sent may have been executed' 4 \
     "unix://$socket: AUTH: AUTH <password> called without any password" k --limit 5/60s
 }
 
-@test "a user who may not call EVALSHA is 4, NOPERM" {
+@test "a user who may not call EVALSHA exits with status 4 and NOPERM" {
   cli ACL SETUSER ann on '>pw' '~*' +get
   REDISCLI_AUTH=pw fails 4 'NOPERM .*evalsha' k --limit 5/60s --user ann
 }
 
-@test "a user who may not load the script is 4, NOPERM" {
+@test "a user who may not load the script exits with status 4 and NOPERM" {
   cli SCRIPT FLUSH
   cli ACL SETUSER ann reset on '>pw' '~*' +evalsha +time +llen +lindex +rpush +pexpire +pttl
   REDISCLI_AUTH=pw fails 4 'NOPERM .*script' k --limit 5/60s --user ann
 }
 
-@test "a user who may not touch the key is 4, NOPERM" {
+@test "a user who may not access the key exits with status 4 and NOPERM" {
   cli ACL SETUSER ann reset on '>pw' '~login:*' +@all
   REDISCLI_AUTH=pw fails 4 'NOPERM ' k --limit 5/60s --user ann
   REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 5/60s --user ann
 }
 
-@test "a user who may not call what the script calls is 4" {
+@test "a user who may not call the commands in the script exits with status 4" {
   cli ACL SETUSER ann reset on '>pw' '~*' +@all -rpush
   REDISCLI_AUTH=pw fails 4 '.*' k --limit 5/60s --user ann
   assert_equal "$(cli EXISTS k)" 0
 }
 
-@test "the rights that the manual asks for are enough" {
+@test "the permissions listed in the manual are sufficient" {
   cli SCRIPT FLUSH
   cli ACL SETUSER ann reset on '>pw' '~login:*' +evalsha '+script|load' +time +llen +lindex +lrange \
     +ltrim +rpush +pexpire +pttl
@@ -129,7 +129,7 @@ fails_with_hint() {
 
 # --- 5: rejected ------------------------------------------------------------------------------------
 
-@test "a key of another type is 5, with what it holds" {
+@test "a key of another type exits with status 5 and names its contents" {
   cli SET text v
   cli SADD set v
   cli ZADD zset 1 v
@@ -139,14 +139,14 @@ fails_with_hint() {
   assert_equal "$(cli GET text)" v
 }
 
-@test "of several keys the one of another type is named" {
+@test "among several keys the one of another type is named" {
   cli SET '{k}:60s' v
   fails_with_hint "rlctl inspect '{k}:60s' shows what it holds" 5 "'\{k}:60s' holds a string, but sliding-window-log keeps a list$" \
     k --limit 5/60s --limit 2/s
   assert_equal "$(cli EXISTS '{k}:1s')" 0
 }
 
-@test "another algorithm's state is 5, whichever the two are" {
+@test "another algorithm's state exits with status 5, for every pair of algorithms" {
   local mine other
   for mine in fixed-window sliding-window-counter token-bucket gcra leaky-bucket; do
     cli FLUSHALL
@@ -164,14 +164,14 @@ fails_with_hint() {
   done
 }
 
-@test "a list that is none of a log's is 5 and stays as it was" {
+@test "a list that is not a log exits with status 5 and is left unchanged" {
   cli RPUSH k one two
   fails_with_hint 'rlctl inspect k shows what it holds' 5 \
     "'k' must hold a list of microseconds, oldest first for sliding-window-log$" k --limit 5/60s
   assert_equal "$(cli LRANGE k 0 -1)" $'one\ntwo'
 }
 
-@test "with --json the server's code is the error's" {
+@test "with --json the error has the server's code" {
   cli SET k v
   run -5 --separate-stderr rlctl check k --limit 5/60s --json
   assert_output ''
@@ -179,14 +179,14 @@ fails_with_hint() {
     "{\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
 }
 
-@test "a replica is 5, READONLY; a look works there" {
+@test "a replica exits with status 5 and READONLY, but --peek works" {
   start_server --replicaof 127.0.0.1 1
   fails 5 'READONLY ' k --limit 5/60s
   run -0 rlctl check k --limit 5/60s --peek
   assert_output 'allowed key=k limit=5/60s remaining=5 reset=0.000s'
 }
 
-@test "a server that is full is 5, OOM; a look and a denial still work" {
+@test "a full server exits with status 5 and OOM, but --peek and denials work" {
   start_server
   run -0 rlctl check full --limit 1/60s
   cli CONFIG SET maxmemory 1
@@ -195,7 +195,7 @@ fails_with_hint() {
   run -0 rlctl check k --limit 5/60s --peek
 }
 
-@test "a server that cannot save is 5, MISCONF" {
+@test "a server that cannot save exits with status 5 and MISCONF" {
   mkdir "$BATS_TEST_TMPDIR/gone"
   start_server --dir "$BATS_TEST_TMPDIR/gone"
   cli CONFIG SET save '3600 1'
@@ -206,7 +206,7 @@ fails_with_hint() {
   fails 5 'MISCONF ' k --limit 5/60s
 }
 
-@test "a server without the replicas it wants is 5, NOREPLICAS" {
+@test "a server that lacks the required replicas exits with status 5 and NOREPLICAS" {
   start_server --min-replicas-to-write 1
   if cli INFO server | grep -q '^redis_version:6\.'; then
     skip 'Redis 6 lets scripts write without them'

@@ -1,10 +1,9 @@
 load ../support/common
 
-# What ends rlctl from outside: signals, readers that leave, full disks. Its private servers end
-# with it.
+# What ends rlctl from outside: signals, readers that exit, full disks. Its private servers end with it.
 
 setup() {
-  # Of this test's own, so that what lies in it afterwards is known; short, for a socket's path.
+  # Private to this test, so that its remaining contents are known, and short enough for a socket's path.
   export TMPDIR=$BATS_TEST_TMPDIR
 }
 
@@ -21,7 +20,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # --- signals ----------------------------------------------------------------------------------------
 
-@test "Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end a wait for an answer, by the signal" {
+@test "Ctrl-C, SIGTERM, SIGHUP and SIGQUIT end a wait for an answer by the signal" {
   ulimit -c 0
   start_fake_server ''
   local signal
@@ -32,7 +31,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
   done
 }
 
-@test "a shell sees 128+n" {
+@test "in a shell the status is 128+n" {
   start_fake_server ''
   run -143 bash -c 'rlctl check k --limit 5/60s & until [[ -s $socket.came ]]; do sleep 0.02; done
     kill -TERM "$!"; wait "$!"' 3>&-
@@ -43,12 +42,12 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
   start_server
   run -0 rlctl check k --limit 1/1h
   cli CONFIG RESETSTAT
-  # It was denied, and then nothing is left to do.
+  # It was denied, and then only sleeps.
   run -0 ends_by INT '(($(calls evalsha)))' rlctl check k --limit 1/1h --wait
   assert_output 'signal 2'
 }
 
-@test "Ctrl-C ends a batch that waits for input, and what is answered is out" {
+@test "Ctrl-C ends a batch that waits for input, and all answers have been printed" {
   start_server
   mkfifo "$BATS_TEST_TMPDIR/lines"
   exec {input}<>"$BATS_TEST_TMPDIR/lines"
@@ -60,7 +59,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/out")" 1
 }
 
-@test "--on-error takes no signal for an answer" {
+@test "--on-error does not turn a signal into an answer" {
   start_fake_server ''
   run -0 ends_by INT 'test -s "$socket.came"' rlctl check k --limit 5/60s --on-error allow
   assert_output 'signal 2'
@@ -83,14 +82,14 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 
 # --- private servers --------------------------------------------------------------------------------
 
-@test "a private server answers, and is gone with its folder afterwards" {
+@test "a private server answers, and afterwards it and its folder are gone" {
   run -0 rlctl -u private: check k --limit 5/60s
   assert_output 'allowed key=k limit=5/60s remaining=4 reset=60.000s'
   run -0 folders
   assert_output ''
 }
 
-@test "a private server is gone after an error, too" {
+@test "a private server is also gone after an error" {
   run -2 rlctl -u private: check --limit 5/60s --batch /nowhere
   run -5 rlctl -u private: -n 99 check k --limit 5/60s
   run -0 folders
@@ -118,7 +117,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
   done
 }
 
-# One program that does nothing, and one that listens and never answers.
+# One program that does nothing, and one that listens but never answers.
 make_mute_servers() {
   cat >"$BATS_TEST_TMPDIR/sleeps" <<'SCRIPT'
 #!/bin/sh
@@ -138,13 +137,13 @@ SCRIPT
   chmod +x "$BATS_TEST_TMPDIR"/{sleeps,listens}
 }
 
-@test "Ctrl-C and SIGTERM end the start of a private server that never answers" {
+@test "Ctrl-C and SIGTERM cancel the start of a private server that never answers" {
   make_mute_servers
   local server signal
   for server in sleeps listens; do
     for signal in INT:2 TERM:15; do
       rm -f "$TMPDIR/process"
-      # Of its own accord it would give up, with another status, where the server does not answer.
+      # On its own it would give up with another status if the server does not answer.
       RLCTL_REDIS_SERVER=$BATS_TEST_TMPDIR/$server run -0 ends_by "${signal%:*}" 'test -s "$TMPDIR/process"' \
         rlctl -u private: check k --limit 5/60s --on-error allow
       assert_output "signal ${signal#*:}"
@@ -157,7 +156,7 @@ SCRIPT
   done
 }
 
-@test "after kill -9 of rlctl no private server is left, and the next run sweeps its folder" {
+@test "after kill -9 of rlctl no private server is left, and the next run removes its folder" {
   mkfifo "$BATS_TEST_TMPDIR/lines"
   exec {input}<>"$BATS_TEST_TMPDIR/lines"
   echo k >&"$input"
@@ -177,7 +176,7 @@ SCRIPT
   assert_output ''
 }
 
-@test "a private server of another run that lives is not swept" {
+@test "a running private server of another run is not removed" {
   mkfifo "$BATS_TEST_TMPDIR/lines"
   exec {input}<>"$BATS_TEST_TMPDIR/lines"
   echo k >&"$input"
@@ -192,7 +191,7 @@ SCRIPT
   kill "$pid"
 }
 
-@test "what a private server needs and is not there is 3" {
+@test "a private server with a missing program or folder exits with status 3" {
   run -3 --separate-stderr env RLCTL_REDIS_SERVER=/nowhere/redis-server \
     rlctl -u private: check k --limit 5/60s
   assert_output ''
@@ -204,7 +203,7 @@ SCRIPT
 
 # --- output that cannot be written ------------------------------------------------------------------
 
-@test "a reader that leaves ends a batch by SIGPIPE, quietly" {
+@test "if its reader exits, a batch ends by SIGPIPE without a message" {
   start_server
   run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
     yes k | rlctl check --limit 1000/60s --batch | head -n 3 | wc -l
@@ -213,7 +212,7 @@ SCRIPT
   assert_equal "$stderr" ''
 }
 
-@test "a reader that left before the answer ends a single check by SIGPIPE" {
+@test "if its reader exited before the answer, a single check ends by SIGPIPE" {
   start_server
   run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
     mkfifo "$BATS_TEST_TMPDIR/gone"
@@ -222,13 +221,13 @@ SCRIPT
   assert_equal "$stderr" 141
 }
 
-@test "a full disk is 2, for results, JSON, batches and help" {
+@test "a full disk exits with status 2 for results, JSON, batches and help" {
   [[ -e /dev/full ]] || skip 'no /dev/full here'
   start_server
   local arguments
   for arguments in 'check k --limit 5/60s' 'check k --limit 5/60s --peek' 'check --limit 5/60s --batch' \
     'check --help' '--version'; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     run -2 --separate-stderr bash -c 'rlctl "$@" >/dev/full' - $arguments <<<k
     assert_regex "$stderr" \
       '^rlctl: (check: )?cannot write to standard output: no space left on device$'
@@ -238,19 +237,19 @@ SCRIPT
   assert_output output
 }
 
-@test "a closed stdout is 2; with --quiet nothing needs it" {
+@test "a closed stdout exits with status 2, unless --quiet makes it unnecessary" {
   start_server
   run -2 --separate-stderr bash -c 'rlctl check k --limit 5/60s >&-'
   assert_regex "$stderr" '^rlctl: check: cannot write to standard output: '
   run -0 bash -c 'rlctl check k --limit 5/60s -q >&-'
 }
 
-@test "a closed stderr changes no status" {
+@test "a closed stderr does not change the status" {
   run -3 bash -c 'rlctl check k --limit 5/60s 2>&-'
   run -2 bash -c 'rlctl chekc 2>&-'
 }
 
-@test "a closed stdin is no empty batch: 2" {
+@test "a closed stdin exits with status 2 and is not taken for an empty batch" {
   start_server
   run_with_timeout -2 bash -c 'rlctl check --limit 5/60s --batch <&-'
   assert_output --partial 'rlctl: check: cannot read standard input: '

@@ -1,8 +1,8 @@
 load ../support/common
 
-# No test in this file needs a server: what is wrong is said before anybody is asked.
+# No test in this file needs a server: wrong usage is reported before anything is sent.
 
-# wrong MESSAGE ARGUMENT…: refused with exactly this message, and where help is to be had.
+# wrong MESSAGE ARGUMENT…: the command is refused with exactly this message and a pointer to the help.
 wrong() {
   local message=$1
   shift
@@ -14,14 +14,14 @@ wrong() {
 
 hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 
-@test "a mistyped command is named, with the one that was meant" {
+@test "a mistyped command is refused with a suggestion" {
   wrong "unknown command 'chekc'; did you mean 'check'?" chekc
   wrong "unknown command 'chekc'; did you mean 'check'?" chekc k --limit 5/60s
   wrong "unknown command 'frobnicate'" frobnicate
   wrong "unknown command 'nope'" help nope
 }
 
-@test "a mistyped option is named, with the one that was meant" {
+@test "a mistyped option is refused with a suggestion" {
   wrong "check: unknown option '--limti'; did you mean '--limit'?" check --limti 3
   wrong "check: unknown option '-limit'; did you mean '--limit'?" check k -limit 5/60s
   wrong "check: unknown option '--frobnicate'" check k --limit 5/60s --frobnicate
@@ -33,7 +33,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   wrong "check: unknown option '--foo'" check --foo --bar k
 }
 
-@test "an option of a command that stands before it is explained" {
+@test "a command's option before the command is refused with a hint" {
   wrong "unknown option '--limit'" --limit 5/60s check k
   hint 'write the options of a command after it'
 }
@@ -47,7 +47,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   wrong "check: option '--quiet' takes no value" check k --limit 5/60s --quiet=3
 }
 
-@test "without a command the help stands on stderr" {
+@test "without a command the help is printed on stderr" {
   run -2 --separate-stderr rlctl
   assert_output ''
   assert_equal "${stderr_lines[0]}" 'Usage: rlctl [connection] COMMAND [options] [--] [KEY...]'
@@ -63,7 +63,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   hint 'is the variable set?'
 }
 
-@test "a second key is refused, as what it probably is" {
+@test "a second key is refused with a hint about its likely meaning" {
   wrong "check: one KEY is expected, but there are 2: the second is 'b'" check a b --limit 5/60s
   hint '--batch checks many keys; quote a key that contains blanks'
   wrong "check: one KEY is expected, but there are 2: the second is '5s'" \
@@ -83,8 +83,8 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   hint '--limit 5/60s allows 5 in any 60 seconds'
 }
 
-@test "each part of a limit is checked, and the limit is shown" {
-  # What is said of each stands in limit_test.cc.
+@test "each part of a limit is checked, and the error shows the limit" {
+  # limit_test.cc checks the complete messages.
   local limit
   for limit in 5/5q 5/fortnight 5/60 5 '' 5/ 5/0s 5/2000d 5/10m1h 0/60s 1000000001/s \
     99999999999999999999/s 0x5/60s -5/60s 1e3/60s; do
@@ -95,7 +95,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   done
 }
 
-@test "the same window twice is refused, however it is spelled" {
+@test "two limits with the same window are refused, however it is spelled" {
   wrong 'check: --limit: two limits have the same window, 60s; give each its own' \
     check k --limit 5/60s --limit 6/1m
 }
@@ -105,18 +105,18 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
 }
 
-@test "an unknown algorithm is refused, and all are listed" {
+@test "an unknown algorithm is refused, and the known ones are listed" {
   wrong "check: --algorithm: unknown algorithm 'gcar'; did you mean 'gcra'?" \
     check k --limit 5/60s --algorithm gcar
   hint 'it is one of fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra or leaky-bucket'
 }
 
-@test "concurrency, which has a contract of its own, is refused with where to read on" {
+@test "concurrency, which has its own contract, is refused with a pointer to the manual" {
   wrong 'check: --algorithm: concurrency gives leases to holders and takes them back instead of counting requests; rlctl-scripts(7) describes its script' \
     check k --limit 5/60s --algorithm concurrency
 }
 
-@test "a burst that the algorithm has not, or that is out of range, is refused" {
+@test "a burst that the algorithm does not support, or out of range, is refused" {
   wrong 'check: sliding-window-log has no burst; token-bucket, gcra and leaky-bucket have one' \
     check k --limit 5/60s --burst 3
   wrong 'check: burst must be from 1 to 1000000000, not 0' \
@@ -163,7 +163,7 @@ TABLE
     check k --limit 5/60s --now 4000000000000001
 }
 
-@test "a time-out and a time to wait need a unit, and some time" {
+@test "--timeout and --wait need a unit, and --timeout must not be zero" {
   wrong "check: --timeout: '1' has no unit after 1; use us, ms, s, m, h or d" \
     check k --limit 5/60s --timeout 1
   wrong "check: --timeout: '0s' leaves no time to answer" check k --limit 5/60s --timeout 0s
@@ -189,7 +189,7 @@ TABLE
     check k --limit 5/60s --batch=file
 }
 
-@test "wrong usage comes before a server that is not there" {
+@test "wrong usage is reported before a missing server" {
   wrong "check: --limit: '5' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min" \
     -u unix:///nowhere/at/all check k --limit 5
 }
@@ -212,7 +212,7 @@ TABLE
 
 # --- help -------------------------------------------------------------------------------------------
 
-@test "--help and help show the same, on stdout" {
+@test "--help and help print the same text on stdout" {
   run -0 --separate-stderr rlctl check --help
   assert_equal "$stderr" ''
   assert_line --index 0 'Usage: rlctl [connection] check --limit LIMIT [options] [--] KEY'
@@ -220,16 +220,16 @@ TABLE
   local form
   for form in 'help check' '--help check' 'check k --limit 5/60s --help' 'check -h --help' \
     'check --wait --now 5 --help'; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     run -0 rlctl $form
     assert_output "$help"
   done
 }
 
-@test "-h shows usage and options on one screen, and where the rest is" {
+@test "-h shows usage and options on one screen, and refers to the rest" {
   local form command
   for form in 'check -h' '-h check' 'check -qh'; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     run -0 --separate-stderr rlctl $form
     assert_line --index 0 'Usage: rlctl [connection] check --limit LIMIT [options] [--] KEY'
     assert_line --regexp '^  -q, --quiet '
@@ -247,7 +247,7 @@ TABLE
   refute_output --partial '--port'
 }
 
-@test "-h with a KEY is an error, not help with the status of an allowed request" {
+@test "-h with a KEY is an error, so that its status is not taken for an allowed request" {
   run -2 --separate-stderr rlctl check -q --limit 1/h -h myhost key
   assert_output ''
   assert_equal "${stderr_lines[0]}" \
@@ -256,13 +256,13 @@ TABLE
   assert_line Examples:
 }
 
-@test "an argument that looks like several short options is shown whole" {
+@test "an argument that looks like several short options is shown completely" {
   run -2 --separate-stderr rlctl check --limit 5/s -foo
   assert_equal "${stderr_lines[0]}" "rlctl: check: unknown option '-foo'"
   assert_equal "${stderr_lines[1]}" "  hint: write -- before a KEY that begins with '-'"
 }
 
-@test "seconds and milliseconds where microseconds belong are refused" {
+@test "--now refuses times in seconds and milliseconds" {
   local now
   for now in "$(date +%s)" "$(date +%s%3N)"; do
     run -2 --separate-stderr rlctl check k --limit 5/60s --now "$now"
@@ -272,7 +272,7 @@ TABLE
   run -0 rlctl -u private: check k --limit 5/60s --now 3600000000
 }
 
-@test "help help is help" {
+@test "help help prints the general help" {
   run -0 rlctl help help
   assert_line --partial 'Usage: rlctl'
 }
@@ -280,7 +280,7 @@ TABLE
 @test "help fits 80 columns and ends in examples" {
   local form
   for form in --help 'check --help'; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     run -0 rlctl $form
     refute_line --regexp '^.{81}'
     assert_line Examples:
@@ -288,7 +288,7 @@ TABLE
   done
 }
 
-@test "the help of check lists the algorithms, and marks the default" {
+@test "the help of check lists the algorithms and marks the default" {
   run -0 rlctl check --help
   assert_line Algorithms:
   run -0 sed -nE '/^Algorithms:/,/^$/s/^  ([a-z-]+) .*/\1/p' <<<"$output"
@@ -305,7 +305,7 @@ leaky-bucket'
   assert_output --partial 'see below (default: sliding-window-log)'
 }
 
-@test "the version is shown" {
+@test "--version prints the version" {
   local option
   for option in --version -V; do
     run -0 rlctl "$option"

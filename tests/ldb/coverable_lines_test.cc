@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "ldb/lua_bytecode.h"
 #include "support/debugged.h"
 #include "support/failure.h"
 #include "support/limiters.h"
@@ -28,7 +27,7 @@ Lines lines_of(std::string_view source) {
   return coverable_lines(server.connection(), source);
 }
 
-/// Where the server's debugger stops.
+/// The lines at which the server's debugger stops.
 std::set<int> stops_of(std::string_view source, const std::vector<std::string>& keys = {},
                        const std::vector<std::string>& arguments = {}) {
   TestServer server;
@@ -44,7 +43,7 @@ std::set<int> stops_of(std::string_view source, const std::vector<std::string>& 
 
 }  // namespace
 
-TEST_CASE("lines without code are not coverable, nor an end that is never reached") {
+TEST_CASE("lines without code are not coverable, nor is an end that is never reached") {
   CHECK(lines_of("-- a comment\n"
                  "\n"
                  "local function f(x)\n"
@@ -57,7 +56,8 @@ TEST_CASE("lines without code are not coverable, nor an end that is never reache
                  "return f(1)\n") == Lines{4, 5, 7, 9, 10});
 }
 
-TEST_CASE("what stands behind an endless loop or is a constant's other branch is not coverable") {
+TEST_CASE(
+    "code after an endless loop and the dead branch of a constant condition are not coverable") {
   CHECK(lines_of("local x = 1\n"
                  "while true do\n"
                  "  x = x + 1\n"
@@ -65,11 +65,11 @@ TEST_CASE("what stands behind an endless loop or is a constant's other branch is
                  "x = 2\n") == Lines{1, 3});
 }
 
-TEST_CASE("a first line for the server is a line, and none of code") {
+TEST_CASE("a #! line counts as a line but has no code") {
   CHECK(lines_of("#!lua name=x\nlocal a = 1\nreturn a") == Lines{2, 3});
 }
 
-TEST_CASE("of a probed script the lines are the source's, and declarations have a line") {
+TEST_CASE("the lines of a probed script are the source's, and declarations have a line") {
   const std::string source = "local a\n\nlocal b\nif a then\n  return 1\nend\nreturn 2\n";
   TestServer server;
   auto& connection = server.connection();
@@ -82,7 +82,7 @@ TEST_CASE("of a probed script the lines are the source's, and declarations have 
   }
 }
 
-TEST_CASE("a script that does not compile is refused in the server's words") {
+TEST_CASE("a script that does not compile is refused with the server's message") {
   TestServer server;
   const auto error =
       support::error_of([&] { (void)coverable_lines(server.connection(), "return\nlocal"); });
@@ -90,14 +90,14 @@ TEST_CASE("a script that does not compile is refused in the server's words") {
   CHECK(support::contains(error.what(), "user_script:2"));
 }
 
-TEST_CASE("what is no bytecode of Lua 5.1 is refused") {
+TEST_CASE("anything but Lua 5.1 bytecode is refused") {
   for (const std::string dump : {"", "\033LuaR", "\033LuaQ", "abcdefghijklmnopq"}) {
     const auto error = support::error_of([&] { (void)rlctl::ldb::parse_bytecode(dump); });
     CHECK(error.failure() == Failure::kProtocol);
   }
 }
 
-TEST_CASE("bytecode that is cut anywhere is refused") {
+TEST_CASE("truncated bytecode is refused") {
   TestServer server;
   const auto reply = server.call({"EVAL",
                                   "return string.dump(loadstring([[local t = {1, 'a', nil, true}\n"
@@ -113,7 +113,8 @@ TEST_CASE("bytecode that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("the debugger stops at each coverable line and at no other, where all is executed") {
+TEST_CASE(
+    "the debugger stops at exactly the coverable lines of a script that executes all its code") {
   const std::vector<std::string> sources{
       "local a = 1",
       "local a = 1\n\n-- b\n",
@@ -137,7 +138,7 @@ TEST_CASE("the debugger stops at each coverable line and at no other, where all 
   for (const auto& source : sources) {
     CAPTURE(source.substr(0, 200));
     auto stops = stops_of(source);
-    // Redis 6 also stops behind the last line.
+    // Redis 6 also stops after the last line.
     const auto last = 1 + std::count(source.begin(), source.end(), '\n');
     std::erase_if(stops, [&](int line) { return line > last; });
     const auto lines = lines_of(source);
@@ -145,7 +146,7 @@ TEST_CASE("the debugger stops at each coverable line and at no other, where all 
   }
 }
 
-TEST_CASE("the debugger stops at coverable lines only, whatever bundled script it is") {
+TEST_CASE("the debugger stops only at coverable lines in every bundled script") {
   for (const auto& entry : std::filesystem::directory_iterator(RLCTL_LUA_DIR)) {
     const auto source = rlctl::test::content_of(entry.path());
     CAPTURE(entry.path().string());

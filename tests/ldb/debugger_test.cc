@@ -43,7 +43,7 @@ std::string refusal_of(Call call) {
   return "nothing was refused";
 }
 
-/// A script in a debugger on a server of its own, which asks long scripts to stop soon.
+/// A script in a debugger on its own server, which soon interrupts long-running scripts.
 class Bench {
  public:
   explicit Bench(std::string source, Mode mode = Mode::kSync,
@@ -65,9 +65,9 @@ class Bench {
   [[nodiscard]] Connection connect() const { return Connection::open(server_->url(), 30s); }
   [[nodiscard]] explicit operator bool() const { return debugger.has_value(); }
   Debugger* operator->() { return &*debugger; }
-  /// How often it is asked whether the script is to stop until that is so.
+  /// The number of polls after which the user's request to stop is reported.
   void stop_after(std::int64_t polls) { polls_ = polls; }
-  /// "1 2.5", or what is wrong.
+  /// The values, as in "1 2.5", or the error.
   [[nodiscard]] std::string eval(const std::string& code) {
     return text_of(debugger->evaluate(code));
   }
@@ -113,7 +113,7 @@ const char* const kLoop =
 
 }  // namespace
 
-TEST_CASE("a debugger steps from line to line, and knows what each changed") {
+TEST_CASE("the debugger steps line by line and knows what each line changed") {
   for (const auto mode : {Mode::kSync, Mode::kForked}) {
     Bench bench(
         "local big = 1700000000123456\n"
@@ -148,7 +148,7 @@ TEST_CASE("a debugger steps from line to line, and knows what each changed") {
   }
 }
 
-TEST_CASE("it goes on to breakpoints, and to the end where there is none") {
+TEST_CASE("the debugger continues to the next breakpoint, or to the end if there is none") {
   Bench bench(kLoop);
   if (!bench) return;
   bench->add_breakpoint({.line = 5});
@@ -160,7 +160,7 @@ TEST_CASE("it goes on to breakpoints, and to the end where there is none") {
   CHECK(Bench::text_of(halt.changed) == "count=3 i=2");
   REQUIRE(halt.calls.size() == 1);
   CHECK(halt.calls[0].words == Texts{"INCR", "k"});
-  // Where the server does not stop what runs long, each line is looked at.
+  // If the server does not interrupt long-running scripts, the debugger stops at each line.
   CHECK(halt.calls[0].is_silent == !halt.calls[0].reply);
   CHECK(bench->remove_breakpoint(5));
   CHECK_FALSE(bench->remove_breakpoint(5));
@@ -169,7 +169,9 @@ TEST_CASE("it goes on to breakpoints, and to the end where there is none") {
   CHECK(bench->result().reply->integer() == 15);
 }
 
-TEST_CASE("a breakpoint is refused where nothing stops, with the nearest lines at which it does") {
+TEST_CASE(
+    "a breakpoint on a line without code is refused, and the nearest lines with code are "
+    "suggested") {
   Bench bench(kLoop);
   if (!bench) return;
   CHECK(
@@ -180,7 +182,9 @@ TEST_CASE("a breakpoint is refused where nothing stops, with the nearest lines a
   CHECK(bench->breakpoints().empty());
 }
 
-TEST_CASE("a condition decides whether a breakpoint holds; an error in it stops, and is told") {
+TEST_CASE(
+    "a breakpoint stops only if its condition is true; an error in the condition stops and is "
+    "reported") {
   Bench bench(kLoop);
   if (!bench) return;
   bench->add_breakpoint({.line = 4, .condition = "i == 3 and t.a[2] == 20"});
@@ -198,7 +202,7 @@ TEST_CASE("a condition decides whether a breakpoint holds; an error in it stops,
   CHECK(bench->breakpoints().at(4).condition == "t.b.c == 1");
 }
 
-TEST_CASE("a watch stops where its value changes, and knows the one before") {
+TEST_CASE("a watch stops when its value changes and keeps the previous value") {
   Bench bench(kLoop);
   if (!bench) return;
   CHECK(Bench::text_of(bench->add_watch("count")->last) == "nil");
@@ -224,7 +228,7 @@ TEST_CASE("a watch stops where its value changes, and knows the one before") {
   CHECK(bench->remove_watch(1));
   CHECK_FALSE(bench->remove_watch(1));
   CHECK_THROWS_AS((void)bench->add_watch("count +"), UsageError);
-  // Out of its sight it is as it was.
+  // While the variable is out of scope, the watch keeps its value.
   bench->clear_watches();
   (void)bench->add_watch("i");
   bench->add_breakpoint({.line = 8});
@@ -235,7 +239,7 @@ TEST_CASE("a watch stops where its value changes, and knows the one before") {
   CHECK(bench->go_on().why == Why::kEnded);
 }
 
-TEST_CASE("what a name means is printed, exactly, and what is in it") {
+TEST_CASE("printing a name shows its exact value and its contents") {
   Bench bench(
       "local x = 1\n"
       "local t = {a = {5, {b = 'c'}}, ['x y'] = 0.1 + 0.2, n = 1700000000123456}\n"
@@ -263,7 +267,7 @@ TEST_CASE("what a name means is printed, exactly, and what is in it") {
   CHECK(contains(bench.print("f()"), "'f' is a function that cannot be copied here"));
 }
 
-TEST_CASE("code is evaluated with the variables that it names, and has all its results") {
+TEST_CASE("evaluated code can use the variables it names, and all its results are returned") {
   Bench bench(
       "local n, s, inf, t = -1.5, 'a\\0\"\\n', 1/0, {1, 2, k = {true}}\n"
       "return n");
@@ -285,14 +289,14 @@ TEST_CASE("code is evaluated with the variables that it names, and has all its r
   CHECK(contains(bench.eval("setmetatable({}, 1)"), "bad argument"));
   const std::string long_text(3000, 'x');
   const auto answer = bench.eval("#'" + long_text + "'");
-  // Some servers take short commands only.
+  // Some servers accept only short commands.
   CAPTURE(answer);
   CHECK((answer == "3000" || contains(answer, "more than the debugger takes")));
   CHECK(bench->running());
   CHECK(bench->go_on().why == Why::kEnded);
 }
 
-TEST_CASE("an evaluation that does not end is cut off, and with it the session") {
+TEST_CASE("an evaluation that does not end is cut off, and the session with it") {
   Bench bench(kLoop, Mode::kSync, 500ms);
   if (!bench) return;
   const auto evaluation = bench->evaluate("while true do end");
@@ -303,7 +307,7 @@ TEST_CASE("an evaluation that does not end is cut off, and with it the session")
   CHECK(bench->result().error_line == 1);
 }
 
-TEST_CASE("what might not end is refused where the server cannot be killed") {
+TEST_CASE("an evaluation that might not end is refused if the server cannot be killed") {
   const auto server = start_server();
   if (!server) return;
   const Debuggee debuggee{.name = "a.lua", .source = "local a = 1\nreturn a"};
@@ -319,7 +323,7 @@ TEST_CASE("what might not end is refused where the server cannot be killed") {
   CHECK(debugger.running());
 }
 
-TEST_CASE("next steps over what is called, unless there is a breakpoint in it") {
+TEST_CASE("next steps over a call unless the called function contains a breakpoint") {
   Bench bench(
       "local function double(n)\n"  // 1
       "  local m = n * 2\n"         // 2
@@ -334,7 +338,7 @@ TEST_CASE("next steps over what is called, unless there is a breakpoint in it") 
     lines.push_back(bench->line());
     (void)bench->next();
   }
-  // Of a function's definition it is the `end` at which Lua stands.
+  // Lua's position after a function definition is its `end`.
   CHECK(lines.size() == 4);
   CHECK(lines.back() == 7);
   CHECK(lines[lines.size() - 2] == 6);
@@ -351,7 +355,7 @@ TEST_CASE("next steps over what is called, unless there is a breakpoint in it") 
   CHECK(frames[1].line == 5);
 }
 
-TEST_CASE("Redis is called by hand; what fails is told") {
+TEST_CASE("the user can call Redis commands by hand, and failures are reported") {
   Bench bench(kLoop);
   if (!bench) return;
   CHECK(bench->call({"SET", "made", "a b"}).reply == "\"+OK\"");
@@ -366,7 +370,7 @@ TEST_CASE("Redis is called by hand; what fails is told") {
   CHECK(bench->running());
 }
 
-TEST_CASE("what runs long is stopped by the user, and goes on") {
+TEST_CASE("the user can stop a long-running script and continue it") {
   Bench bench(
       "local n, go = 0, true\n"
       "while go do\n"
@@ -388,14 +392,13 @@ TEST_CASE("what runs long is stopped by the user, and goes on") {
   halt = bench->go_on();
   CHECK(halt.why == Why::kStopped);
   CHECK(bench->locals()[0].value.number > before);
-  // The same where it is looked at after each line.
+  // The same when the debugger stops at each line.
   (void)bench->add_watch("go");
   bench.stop_after(100);
   CHECK(bench->go_on().why == Why::kStopped);
 }
 
-TEST_CASE(
-    "a loop that stands on one line is stopped too, and shows what its variables are by then") {
+TEST_CASE("a loop on a single line can be stopped too, and shows its variables' current values") {
   constexpr auto kOneLine =
       "local n, t = 0, {1}\n"
       "while n >= 0 do n = n + 1 end\n"
@@ -407,14 +410,14 @@ TEST_CASE(
   REQUIRE(bench->locals().size() == 2);
   CHECK(bench->locals()[0].value.number > 0);
   CHECK(bench.print("t") == "{1}");
-  // The same step by step.
+  // The same when stepping.
   Bench other(kOneLine);
   for (int n = 0; n < 4; ++n) (void)other->step();
   CHECK(other->line() == 2);
   CHECK(other.print("n") == "3");
 }
 
-TEST_CASE("a script is stopped whatever its loop's number of instructions") {
+TEST_CASE("a script can be stopped whatever the number of instructions in its loop") {
   for (const std::string more : {"", " + 1", " + 1 + i", " + 1 + i - n", " + (i * 2 - n % 3)"}) {
     Bench bench("local n = 0\nfor i = 1, 2e9 do\n  n = n + i" + more + "\nend\nreturn n");
     if (!bench) return;
@@ -423,7 +426,7 @@ TEST_CASE("a script is stopped whatever its loop's number of instructions") {
   }
 }
 
-TEST_CASE("redis.breakpoint() stops") {
+TEST_CASE("redis.breakpoint() stops the script") {
   Bench bench("local a = 1\nredis.breakpoint()\na = 2\nreturn a");
   if (!bench) return;
   const auto halt = bench->go_on();
@@ -431,7 +434,7 @@ TEST_CASE("redis.breakpoint() stops") {
   CHECK(halt.line == 3);
 }
 
-TEST_CASE("it starts again, with its breakpoints and watches") {
+TEST_CASE("the debugger restarts the script and keeps its breakpoints and watches") {
   Bench bench(kLoop);
   if (!bench) return;
   bench->add_breakpoint({.line = 8});
@@ -443,18 +446,18 @@ TEST_CASE("it starts again, with its breakpoints and watches") {
   CHECK(halt.line == 1);
   CHECK(Bench::text_of(bench->watches()[0].last) == "\"k\"");
   CHECK(bench->go_on().line == 8);
-  // From the midst of it, too: what was left runs on to its end, where it is in the server.
+  // Restarting in the middle works too; in the server itself, the abandoned run finishes first.
   CHECK(bench->start().line == 1);
 }
 
-TEST_CASE("an abort ends it; one that the script catches cuts it off") {
+TEST_CASE("an abort ends the script; a script that catches the abort is cut off") {
   Bench bench(kLoop);
   if (!bench) return;
   CHECK(bench->abort_script().why == Why::kEnded);
   CHECK(bench->result().ending == Ending::kAborted);
 }
 
-TEST_CASE("errors of the script are its end, and have a line") {
+TEST_CASE("an error ends the script and has a line number") {
   Bench bench("local a = 1\nlocal t\nreturn t.x");
   if (!bench) return;
   CHECK(bench->go_on().why == Why::kEnded);
@@ -466,7 +469,7 @@ TEST_CASE("errors of the script are its end, and have a line") {
   CHECK(broken->result().error_line == 2);
 }
 
-TEST_CASE("a script with too many locals for probes is debugged, with what the server knows") {
+TEST_CASE("a script with too many locals for probes is debugged with what the server reports") {
   std::string source = "local function f()\n";
   for (int i = 0; i < 200; ++i)
     source += " local a" + std::to_string(i) + " = " + std::to_string(i) + "\n";
@@ -480,7 +483,7 @@ TEST_CASE("a script with too many locals for probes is debugged, with what the s
   CHECK(bench.eval("a198 + a199") == "397");
 }
 
-TEST_CASE("in a function, variables of those around it that it uses are seen") {
+TEST_CASE("a function's view includes the outer variables that it uses") {
   Bench bench(
       "local out = 5\n"
       "local function f(n)\n"
@@ -496,7 +499,7 @@ TEST_CASE("in a function, variables of those around it that it uses are seen") {
 
 namespace {
 
-// A function that is made in a loop, and called.
+// A function that is created in a loop and called.
 constexpr auto kMade =
     "local sum = 0\n"
     "for i = 1, 2 do\n"
@@ -510,7 +513,7 @@ constexpr auto kMade =
 
 }  // namespace
 
-TEST_CASE("where a function is made it is the one around it whose variables are seen") {
+TEST_CASE("at a function definition the enclosing function's variables are visible") {
   Bench bench(kMade);
   if (!bench) return;
   bench->add_breakpoint({.line = 6});
@@ -523,7 +526,7 @@ TEST_CASE("where a function is made it is the one around it whose variables are 
   }
 }
 
-TEST_CASE("at the end of a function it is its own variables that are seen") {
+TEST_CASE("at the end of a function its own variables are visible") {
   Bench bench(
       "local x = 1\n"
       "local function f(a)\n"
@@ -539,7 +542,7 @@ TEST_CASE("at the end of a function it is its own variables that are seen") {
   CHECK(bench.print("a") == "7");
 }
 
-TEST_CASE("a watch does not change where its variable is out of sight") {
+TEST_CASE("a watch does not change while its variable is out of scope") {
   Bench bench(kMade);
   if (!bench) return;
   (void)bench->add_watch("sum");
@@ -551,7 +554,7 @@ TEST_CASE("a watch does not change where its variable is out of sight") {
   CHECK(lines == Lines{2, 2, 2});
 }
 
-TEST_CASE("a watch of what is called like a variable elsewhere is looked at") {
+TEST_CASE("a watch on a name that is a local elsewhere is evaluated") {
   Bench bench(
       "local n = 0\n"
       "local function f() local redis = redis return redis.sha1hex('') end\n"
@@ -565,7 +568,8 @@ TEST_CASE("a watch of what is called like a variable elsewhere is looked at") {
   CHECK(halt.line == 5);
 }
 
-TEST_CASE("next does not stop in a coroutine that it resumes, and leaves one that it is in") {
+TEST_CASE(
+    "next does not stop in a coroutine that it resumes, and steps out of the one that it is in") {
   constexpr auto kCoroutine =
       "local co = coroutine.wrap(function(a)\n"
       "  local b = coroutine.yield(a + 1)\n"
@@ -585,7 +589,7 @@ TEST_CASE("next does not stop in a coroutine that it resumes, and leaves one tha
   CHECK(bench->next().line == 6);
 }
 
-TEST_CASE("next over a tail call comes back to the caller") {
+TEST_CASE("next over a tail call returns to the caller") {
   Bench bench(
       "local function g() \n"
       "  local a = 1\n"
@@ -602,14 +606,14 @@ TEST_CASE("next over a tail call comes back to the caller") {
   CHECK(bench->next().line == 9);
 }
 
-TEST_CASE("what never ends is removed, and named") {
+TEST_CASE("a watch that never ends is removed and named") {
   constexpr auto kEndless = "(function() while true do end end)()";
   Bench bench(kLoop, Mode::kSync, 500ms);
   if (!bench) return;
   CHECK(bench->add_watch(kEndless) == nullptr);
   CHECK(contains(bench->result().message, "to watch 1, which is removed"));
   CHECK(bench->watches().empty());
-  // The server it was on hangs for good.
+  // The server that it ran on hangs for good.
   Bench other(kLoop, Mode::kSync, 500ms);
   other->add_breakpoint({.line = 4, .condition = kEndless});
   CHECK(other->go_on().why == Why::kEnded);
@@ -619,7 +623,7 @@ TEST_CASE("what never ends is removed, and named") {
   CHECK(other->breakpoints().empty());
 }
 
-TEST_CASE("expressions are looked at also where no script runs") {
+TEST_CASE("expressions are checked even when no script is running") {
   Bench bench(kLoop);
   if (!bench) return;
   CHECK(bench->go_on().why == Why::kEnded);
@@ -629,7 +633,7 @@ TEST_CASE("expressions are looked at also where no script runs") {
   CHECK(bench->add_watch("i + 1") != nullptr);
 }
 
-TEST_CASE("a condition on a variable that is not there is said, and stops") {
+TEST_CASE("a condition on a variable that is not in scope stops, and the reason is reported") {
   Bench bench(kLoop);
   if (!bench) return;
   bench->add_breakpoint({.line = 2, .condition = "i == 99"});
@@ -638,7 +642,7 @@ TEST_CASE("a condition on a variable that is not there is said, and stops") {
   CHECK(contains(halt.condition_error, "'i' of line 3 cannot be seen here"));
 }
 
-TEST_CASE("variables of many bytes are copied, and what cannot be is said") {
+TEST_CASE("large variables are copied, and those that cannot be are reported") {
   Bench bench(
       "local body, odd = string.rep('x', 300000), string.rep('\\0', 100000)\n"
       "local all = string.rep('x', 2000000)\n"
@@ -661,7 +665,7 @@ TEST_CASE("variables of many bytes are copied, and what cannot be is said") {
   CHECK(contains(bench.print("self.self.x"), "not told: self.self is a table that holds itself"));
 }
 
-TEST_CASE("keys of tables in code are not variables") {
+TEST_CASE("table keys in evaluated code are not taken for variables") {
   Bench bench("local err = 1\nreturn err");
   if (!bench) return;
   (void)bench->step();
@@ -669,7 +673,7 @@ TEST_CASE("keys of tables in code are not variables") {
   CHECK(bench.eval("({err, err = 2})[1]") == "1");
 }
 
-TEST_CASE("the fields of what is before a dot") {
+TEST_CASE("completion lists the fields of the table before the dot") {
   Bench bench("local t = {ab = {cd = 1, ['x y'] = 2}, 5}\nlocal n = 1\nreturn t");
   if (!bench) return;
   (void)bench->step();
@@ -682,7 +686,7 @@ TEST_CASE("the fields of what is before a dot") {
   CHECK(bench->fields_of("t +").empty());
 }
 
-TEST_CASE("an abort that the script catches is no abort") {
+TEST_CASE("an abort that the script catches does not abort it") {
   Bench bench("local ok = pcall(function()\n  redis.call('PING')\nend)\nreturn {ok and 1 or 0}");
   if (!bench) return;
   bench->add_breakpoint({.line = 2});
@@ -691,7 +695,7 @@ TEST_CASE("an abort that the script catches is no abort") {
   CHECK(bench->result().ending == Ending::kReturned);
 }
 
-TEST_CASE("code sees the clock that the script has") {
+TEST_CASE("evaluated code sees the same clock as the script") {
   const auto server = start_server();
   if (!server) return;
   const Debuggee debuggee{
@@ -701,7 +705,7 @@ TEST_CASE("code sees the clock that the script has") {
       Debugger::Options{.now = std::chrono::microseconds(1700000000000042), .may_hang = true});
   (void)debugger.start();
   (void)debugger.step();
-  // To Valkey 9 one that asks for the time is so long that only the first value comes.
+  // The code that reads the clock is so long for Valkey 9 that only the first value is returned.
   const auto times =
       Bench::text_of(debugger.evaluate("redis.call('time')[1] == t[1], redis.pcall('TIME')[2]"));
   CHECK((times == "true \"42\"" || times == "true"));

@@ -27,7 +27,7 @@ std::string name_of(const LuaScopes& scopes, std::size_t local) {
   return std::string(found.name) + "@" + std::to_string(found.line);
 }
 
-/// "3: a@1 b@2" for each statement that begins a line: what its function's names mean there.
+/// "3: a@1 b@2" for each statement that begins a line: what the names in its function refer to.
 Strings statements_of(std::string_view source) {
   const auto found = scopes(source);
   Strings lines;
@@ -40,7 +40,7 @@ Strings statements_of(std::string_view source) {
   return lines;
 }
 
-/// Of each function but the main one: what it refers to.
+/// The outer variables that each function except the main one refers to.
 Strings upvalues_of(std::string_view source) {
   const auto found = scopes(source);
   Strings functions;
@@ -70,7 +70,7 @@ Strings texts_of(std::string_view source) {
 
 }  // namespace
 
-TEST_CASE("lines end as Lua counts them") {
+TEST_CASE("lines are counted as Lua counts them") {
   CHECK(lines_of_tokens("a\nb\rc\r\nd\n\re\n\nf\r\rg") == std::vector{1, 2, 3, 4, 5, 7, 9, 9});
   CHECK(lines_of_tokens("a --[[\n\r\n]] b --[==[ ]]\r]==] c") == std::vector{1, 3, 4, 4});
   CHECK(lines_of_tokens("'a\\\r\nb' c [[\n\n]] d \"\\\n\\\r\" e") ==
@@ -78,7 +78,7 @@ TEST_CASE("lines end as Lua counts them") {
   CHECK(lines_of_tokens("#!lua name='\r\nlocal") == std::vector{2, 2});
 }
 
-TEST_CASE("tokens are those of Lua") {
+TEST_CASE("tokens are the same as Lua's") {
   CHECK(texts_of("a.b..c...1..2 3e+4-0x1F .5 ==~=<=>=[[x]][=[]]]=][ 'a\\'b'--x") ==
         Strings{"a",  ".",  "b",  "..", "c",  "...",   "1..2",     "3e+4", "-",       "0x1F",
                 ".5", "==", "~=", "<=", ">=", "[[x]]", "[=[]]]=]", "[",    "'a\\'b'", ""});
@@ -89,7 +89,7 @@ TEST_CASE("tokens are those of Lua") {
   CHECK_FALSE(lex_lua("#!lua").has_value());
 }
 
-TEST_CASE("a local is visible from behind its statement to the end of its block") {
+TEST_CASE("a local is visible from after its statement to the end of its block") {
   CHECK(statements_of("local a = 1\n"
                       "local a, b = a, a\n"
                       "do\n"
@@ -108,14 +108,15 @@ TEST_CASE("each branch of an if is a block") {
         Strings{"1:", "2:", "3: a@2", "4: a@2", "5:", "6: b@5", "7: b@5", "8:", "9:", "10:"});
 }
 
-TEST_CASE("what a for declares is visible in its body alone") {
+TEST_CASE("a for variable is visible only in the loop body") {
   CHECK(statements_of("for i = 1, 2 do\n f(i)\nend\nfor k, v in next, t do\n local i\n f(i)\nend\n"
                       "while i do\n local i\n f()\nend\nf()") ==
         Strings{"1:", "2: i@1", "3: i@1", "4:", "5: k@4 v@4", "6: k@4 v@4 i@5", "7: k@4 v@4 i@5",
                 "8:", "9:", "10: i@9", "11: i@9", "12:"});
 }
 
-TEST_CASE("a block whose last statement has no instruction on its line is not added to") {
+TEST_CASE(
+    "the end of a block gets no statement if the last one in it has no instruction on its line") {
   const auto ends_of = [](const std::string& last) {
     const auto statements = statements_of("local a\nwhile x do\n" + last + "\nend\n");
     return statements.back().starts_with("4:");
@@ -138,12 +139,13 @@ TEST_CASE("a block whose last statement has no instruction on its line is not ad
         Strings{"3:", "4:", "5:"});
 }
 
-TEST_CASE("until sees the locals of its body") {
+TEST_CASE("until sees the locals of the loop body") {
   CHECK(upvalues_of("local a\nrepeat\n local a = 1\nuntil (function() return a end)()\n"
                     "return function() return a end") == Strings{" a@3", " a@1"});
 }
 
-TEST_CASE("a local function is visible in itself, and a local of a function value is not") {
+TEST_CASE(
+    "a local function is visible in its own body, and a local assigned a function value is not") {
   CHECK(upvalues_of("local function f() return f() end\n"
                     "local g = function() return g() end\n"
                     "local g\n"
@@ -158,7 +160,7 @@ TEST_CASE("parameters and self belong to their function") {
                                              "9: a@1"});
 }
 
-TEST_CASE("arg is declared in functions that take varargs, and nowhere else") {
+TEST_CASE("arg is declared only in functions that take varargs") {
   CHECK(upvalues_of("local arg = 1\n"
                     "local function f(...) return arg end\n"
                     "local function g() return arg end\n"
@@ -166,7 +168,7 @@ TEST_CASE("arg is declared in functions that take varargs, and nowhere else") {
         Strings{"", " arg@1", "", " arg@4"});
 }
 
-TEST_CASE("a function between refers to what one in it refers to") {
+TEST_CASE("a function also refers to the outer variables of the functions nested in it") {
   CHECK(upvalues_of("local a, b, c\n"
                     "local function f()\n"
                     "  local c\n"
@@ -174,13 +176,13 @@ TEST_CASE("a function between refers to what one in it refers to") {
                     "end\n") == Strings{" a@1", " a@1 c@3", " a@1 c@3"});
 }
 
-TEST_CASE("fields, keys of tables and methods are no variables") {
+TEST_CASE("fields, table keys and methods are not variables") {
   CHECK(upvalues_of("local a, b, c\n"
                     "return function() return x.a, x:b(), {c = 1, [a] = 2, b}, x['c'] end") ==
         Strings{" a@1 b@1"});
 }
 
-TEST_CASE("globals that are read are told from those that are written") {
+TEST_CASE("global reads are distinguished from global writes") {
   const auto found = scopes(
       "server.call()\nserver = 1\nx, server = server\n"
       "function server.f() end\nserver.y = 2\nlocal server = server\n"
@@ -192,13 +194,13 @@ TEST_CASE("globals that are read are told from those that are written") {
   CHECK(offsets == std::vector<std::size_t>{0, 37, 68, 96});
 }
 
-TEST_CASE("locals are counted as Lua does, with those that have no name") {
+TEST_CASE("locals are counted as in Lua, including the unnamed ones") {
   CHECK(scopes("local a, b\nfor i = 1, 2 do local c end").functions[0].most_locals == 7);
   CHECK(scopes("local function f(a, ...) for k, v in a do end end").functions[1].most_locals == 7);
   CHECK(scopes("do local a, b, c end local d").functions[0].most_locals == 3);
 }
 
-TEST_CASE("only the first statement of a line begins it, and none behind another token's end") {
+TEST_CASE("a statement begins its line only if no other token precedes it there") {
   CHECK(statements_of("local a; local b\n"
                       "; local c local d\n"
                       "f [[\n"
@@ -210,7 +212,7 @@ TEST_CASE("only the first statement of a line begins it, and none behind another
                 "8: a@1 b@1 c@2 d@2 e@4 h@6"});
 }
 
-TEST_CASE("every form of Lua is understood") {
+TEST_CASE("every syntactic form of Lua is accepted") {
   for (const auto* source : {"",
                              ";",
                              "-- x",
@@ -244,12 +246,12 @@ TEST_CASE("every form of Lua is understood") {
                              "x = ((((1))))",
                              "x = a.b.c(d)(e)[f].g:h(i)"}) {
     CAPTURE(source);
-    // Lua has no empty statement.
+    // Lua 5.1 has no empty statement.
     CHECK(find_scopes(source).has_value() == (std::string_view(source) != ";"));
   }
 }
 
-TEST_CASE("what is no Lua is given up") {
+TEST_CASE("text that is not valid Lua is rejected") {
   for (const auto* source : {"local",
                              "local 1",
                              "x",
@@ -304,7 +306,7 @@ TEST_CASE("what is no Lua is given up") {
   }
 }
 
-TEST_CASE("a source as deep as Lua takes is understood, and a deeper one given up") {
+TEST_CASE("a source nested as deeply as Lua allows is accepted, and a deeper one is rejected") {
   const auto nested = [](std::size_t depth) {
     return "x = " + std::string(depth, '(') + "1" + std::string(depth, ')');
   };

@@ -29,9 +29,9 @@ using rlctl::test::to_text;
 using rlctl::test::Told;
 using Strings = std::vector<std::string>;
 
-// Programs of every statement (but of none for which Lua has no instruction), which come to an end,
-// with few names that hide each other. They say by redis.debug() what their variables hold, which
-// is what probes must have told just before.
+// Random programs with every kind of statement (except those without an instruction in Lua). They
+// terminate, and use few names, so that these often shadow each other. They print their variables'
+// values with redis.debug(), and the probes must have reported the same values just before.
 class Program {
  public:
   explicit Program(Random& random) : random_(random) {}
@@ -52,7 +52,7 @@ class Program {
     bool begins_function = false;
   };
 
-  // Ends of lines of any sort; some statements share one.
+  // Line ends of every kind; some statements share a line.
   void line(const std::string& statement) {
     text_ += std::string(static_cast<std::size_t>(random_.uniform(0, 3)), ' ') + statement;
     const bool is_whole = !statement.ends_with("do") && !statement.ends_with("then") &&
@@ -128,7 +128,7 @@ class Program {
     scopes_.pop_back();
   }
 
-  // What every name in sight holds, on a line of its own.
+  // Prints the values of all visible names, on a line of its own.
   void say() {
     std::map<std::string, bool> names;
     for (const auto& name : values()) names[name] = true;
@@ -201,7 +201,7 @@ class Program {
     line("end");
   }
 
-  // Which may be called as long as there is fuel, so that they come to an end.
+  // The function may be called while there is fuel left, so that programs terminate.
   void function(int depth) {
     const auto name = random_.one_of(Strings{"f", "g", "h"});
     const bool is_local = random_.percent(60);
@@ -217,7 +217,7 @@ class Program {
     scopes_.pop_back();
     line("end");
     if (!is_local) scopes_.back().functions.push_back(name);
-    // Parameters that no one gave are nil, which is no number.
+    // Parameters without an argument are nil, which is not a number.
     text_ +=
         "do local inner = " + name + "; " + name + " = function(x) return inner(x, x) end end\n";
   }
@@ -227,7 +227,7 @@ class Program {
   std::vector<Scope> scopes_;
 };
 
-/// What a message says holds of what was told before it.
+/// Checks that each value that the program prints equals the one reported before it.
 void check_told(const ProbedScript& script, const Told& told) {
   std::map<std::string, std::string> values;
   for (const auto& variable : told.readings.back().variables) {
@@ -255,8 +255,8 @@ void check_program(TestServer& server, const std::string& source) {
   }
 }
 
-/// Without those at a `break`: a jump to one goes to where that would go, unless there is a probe
-/// before it.
+/// Without the stops at a `break`: a jump to one goes straight to its target, unless there is a
+/// probe before it.
 std::vector<int> comparable(std::vector<int> stops, const std::string& source) {
   const auto tokens = rlctl::ldb::lex_lua(source);
   REQUIRE(tokens.has_value());
@@ -268,8 +268,8 @@ std::vector<int> comparable(std::vector<int> stops, const std::string& source) {
   return stops;
 }
 
-/// The same stops; but every 100,000 instructions, of which probes have most, the debugger stops
-/// once more, wherever it is.
+/// The stops are the same, except that the debugger stops once more every 100,000 instructions,
+/// wherever it is, and most of those belong to probes.
 void check_stops(const Told& told, const Told& original, const std::string& source) {
   const auto stops = comparable(told.stops, source);
   const auto expected = comparable(original.stops, source);
@@ -282,7 +282,7 @@ void check_stops(const Told& told, const Told& original, const std::string& sour
   CHECK(stops.size() - expected.size() <= 1 + told.readings.size() / 200);
 }
 
-/// Steps of a program as it is and with probes.
+/// Compares the steps of a program with and without probes.
 void check_debugged(const std::string& source) {
   CAPTURE(source);
   const auto original = debug(rlctl::test::unprobed(source));
@@ -301,7 +301,7 @@ struct Call {
   Strings keys, arguments;
 };
 
-/// Calls of any script of the project, at times that only go on.
+/// Calls of a script of this project, at increasing times.
 std::vector<Call> calls_of(const std::string& name) {
   std::vector<Call> calls;
   for (int i = 0; i < 12; ++i) {
@@ -336,7 +336,7 @@ Strings replies_of(TestServer& server, std::string_view text, const std::vector<
 
 }  // namespace
 
-TEST_CASE("every script of the project does the same with probes") {
+TEST_CASE("every script of the project behaves the same with probes") {
   TestServer server;
   const std::filesystem::path root = std::filesystem::path(RLCTL_TESTS_DIR) / "..";
   int scripts = 0;
@@ -355,7 +355,7 @@ TEST_CASE("every script of the project does the same with probes") {
   CHECK(scripts > 15);
 }
 
-TEST_CASE("scripts that ask for the time answer as when they are given it") {
+TEST_CASE("scripts that read the server's clock reply as when they are given the time") {
   TestServer server;
   for (const auto& entry : std::filesystem::directory_iterator(RLCTL_LUA_DIR)) {
     if (entry.path().stem() == "concurrency") continue;
@@ -373,7 +373,7 @@ TEST_CASE("scripts that ask for the time answer as when they are given it") {
   }
 }
 
-TEST_CASE("random programs do the same with probes") {
+TEST_CASE("random programs behave the same with probes") {
   Random random;
   TestServer server;
   for (auto left = rlctl::test::operations(300); left > 0; --left) {
@@ -381,7 +381,9 @@ TEST_CASE("random programs do the same with probes") {
   }
 }
 
-TEST_CASE("in random programs probes tell what each name means, and the debugger stops as ever") {
+TEST_CASE(
+    "probes in random programs report each name's value, and the debugger stops as without "
+    "probes") {
   Random random;
   for (int i = 0; i < 40; ++i) check_debugged(Program(random).make());
 }

@@ -31,7 +31,7 @@ using Strings = std::vector<std::string>;
 
 constexpr std::chrono::microseconds kNow{1'700'000'000'123'456};
 
-/// "3: a=1 b#2=5": the line, and what is told before it; 2 is the activation.
+/// "3: a=1 b#2=5": the line, and the values reported before it; 2 is the activation.
 Strings lines_of(const ProbedScript& script, const Told& told) {
   Strings lines;
   for (const auto& reading : told.readings) {
@@ -51,7 +51,7 @@ Strings told_of(std::string_view source, const ProbeOptions& options = {}) {
   return lines_of(script, debug(script));
 }
 
-/// The value of the first local where the script ends.
+/// The value of the first local at the end of the script.
 Value last_value_of(std::string_view source) {
   const auto script = probed(source);
   const auto told = debug(script);
@@ -70,7 +70,7 @@ std::string run(std::string_view text) {
   return run(server, text);
 }
 
-/// What it replies on an empty server, as it is and probed in every way.
+/// The reply on an empty server, which must be the same with every kind of probe.
 std::string same_reply(std::string_view source) {
   TestServer server;
   const auto reply = run(server, source);
@@ -83,7 +83,7 @@ std::string same_reply(std::string_view source) {
   return reply;
 }
 
-/// The text's lines in which there is nothing of the source.
+/// The lines of the text that contain nothing of the source.
 std::vector<int> our_lines(const ProbedScript& script) {
   std::vector<int> lines;
   for (std::size_t i = 1; i < script.lines.size(); ++i) {
@@ -109,7 +109,7 @@ std::string locals(int count) {
   return repeated(count, [](int i) { return "local v" + std::to_string(i) + " = 1\n"; });
 }
 
-/// The lines that are no more than "local a".
+/// The lines that contain only a declaration such as "local a".
 std::vector<int> bare_declarations_of(const std::string& source) {
   std::istringstream lines(source);
   std::vector<int> found;
@@ -131,9 +131,9 @@ std::vector<int> without(std::vector<int> lines, const std::vector<int>& left_ou
 
 }  // namespace
 
-// --- what is told
+// --- what is reported
 
-TEST_CASE("a probe tells what each name means before its line, exactly") {
+TEST_CASE("a probe reports each name's exact value before its line") {
   CHECK(told_of("local a = 1700000000123456\n"
                 "local b, c = 0.1 + 0.2, 'x \"y\",\\\\\\n'\n"
                 "local a = {1, 2, n = {}}\n"
@@ -143,7 +143,7 @@ TEST_CASE("a probe tells what each name means before its line, exactly") {
                 R"(4: b=0.30000000000000004 c="x \"y\",\\\n" a={1, 2, n = {}})"});
 }
 
-TEST_CASE("only a statement that begins its line has a probe") {
+TEST_CASE("only a statement that begins its line gets a probe") {
   CHECK(told_of("local a = 1 local b = 2\n"
                 "if a then b = 3\n"
                 "b = 4 end\n"
@@ -152,7 +152,7 @@ TEST_CASE("only a statement that begins its line has a probe") {
                 "b\n") == Strings{"1:", "2: a=1 b=2", "3: a=1 b=3", "5: a=1 b=4"});
 }
 
-TEST_CASE("activations of a function are told apart") {
+TEST_CASE("activations of a function are distinguished") {
   CHECK(told_of("local function f(n)\n"
                 "  if n == 0 then return 0 end\n"
                 "  local r = f(n - 1)\n"
@@ -164,7 +164,9 @@ TEST_CASE("activations of a function are told apart") {
                 "4: f=function n#2=1 r#2=0", "4: f=function n#1=2 r#1=1"});
 }
 
-TEST_CASE("an outer local is told with its own function's activation, where it is referred to") {
+TEST_CASE(
+    "an outer local is reported with its own function's activation, in functions that refer to "
+    "it") {
   CHECK(told_of("local other = 0\n"
                 "local function counter(from)\n"
                 "  local unused\n"
@@ -181,7 +183,7 @@ TEST_CASE("an outer local is told with its own function's activation, where it i
                 "5: from#2=10", "6: from#2=11"});
 }
 
-TEST_CASE("coroutines that take turns are told apart") {
+TEST_CASE("interleaved coroutines are distinguished") {
   CHECK(told_of("local function f(x)\n"
                 "  coroutine.yield()\n"
                 "  x = x + 1\n"
@@ -204,7 +206,7 @@ TEST_CASE("a name that a function declares itself hides the outer one") {
                                          "4: x=1 y=1", "5: y=1 x#1=5"});
 }
 
-TEST_CASE("arg is not told, and hides an outer arg") {
+TEST_CASE("arg is not reported, and it hides an outer arg") {
   CHECK(told_of("local arg = 1\n"
                 "local function f(...)\n"
                 "  local a = arg\n"
@@ -214,7 +216,7 @@ TEST_CASE("arg is not told, and hides an outer arg") {
         Strings{"1:", "2: arg=1", "6: arg=1 f=function", "3:", "4: a#1={2, n = 1}"});
 }
 
-TEST_CASE("numbers that are none, infinite or minus nothing are told as they are") {
+TEST_CASE("NaN, infinities and negative zero are reported as they are") {
   CHECK(told_of("local a = 0\n"
                 "a = -a\n"
                 "a = 0\n"
@@ -232,7 +234,7 @@ TEST_CASE("numbers that are none, infinite or minus nothing are told as they are
                                        "11: a=false", "12: a=\"0\"", "13: a=\"\""});
 }
 
-TEST_CASE("strings of any bytes are told, and of a megabyte") {
+TEST_CASE("strings are reported whole, with any bytes and up to a megabyte") {
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
   const auto script = probed("local a = ARGV[1]\nreturn #a");
@@ -245,7 +247,7 @@ TEST_CASE("strings of any bytes are told, and of a megabyte") {
   CHECK(told.reply == std::to_string(megabyte.size()));
 }
 
-TEST_CASE("a table is told anew when anything in it has changed") {
+TEST_CASE("a table is reported again when anything in it has changed") {
   CHECK(told_of("local t = {}\n"
                 "t[1] = {x = 'a'}\n"
                 "t[1].x = nil\n"
@@ -257,7 +259,7 @@ TEST_CASE("a table is told anew when anything in it has changed") {
                                        "7: t={\"{\"}"});
 }
 
-TEST_CASE("a table with itself in it and a very deep one come to an end") {
+TEST_CASE("reporting a recursive table or a very deep one terminates") {
   CHECK(told_of("local t = {}\nt.a = {t}\nreturn 1").back() == "3: t={a = {{...}}}");
   CHECK(told_of("local t = {1}\nlocal u = {t, t}\nreturn 1").back() == "3: t={1} u={{1}, {1}}");
   auto value = last_value_of("local t = {}\nfor i = 1, 5000 do t = {t} end\nreturn 1");
@@ -272,7 +274,7 @@ TEST_CASE("a table with itself in it and a very deep one come to an end") {
   CHECK(value.kind == Value::Kind::kCycle);
 }
 
-TEST_CASE("of a very large table the first fields are told, and that there are more") {
+TEST_CASE("only the first fields of a very large table are reported, and the cut is marked") {
   const auto whole = last_value_of("local t = {}\nfor i = 1, 1000 do t[i] = i end\nreturn 1");
   CHECK(whole.fields.size() == 1000);
   CHECK_FALSE(whole.approximate);
@@ -286,7 +288,7 @@ TEST_CASE("of a very large table the first fields are told, and that there are m
   CHECK(long_ones.fields.size() == 11);
 }
 
-TEST_CASE("what has nothing to be seen is told by its type") {
+TEST_CASE("values without visible contents are reported by their type") {
   CHECK(told_of("local f = function() end\nlocal c = coroutine.create(f)\nreturn 1").back() ==
         "3: f=function c=thread");
 }
@@ -303,7 +305,7 @@ TEST_CASE("no metamethod runs") {
   CHECK(same_reply(source) == "1");
 }
 
-TEST_CASE("more values than one call takes are told together") {
+TEST_CASE("more values than fit in one call are reported together") {
   for (const int count : {28, 29, 30, 31, 59, 60, 61, 150, 197}) {
     CAPTURE(count);
     const auto source =
@@ -322,7 +324,7 @@ TEST_CASE("more values than one call takes are told together") {
   }
 }
 
-TEST_CASE("what a script says itself is no probe's") {
+TEST_CASE("messages from the script itself are not mistaken for a probe's") {
   const auto script = probed("local a = 1\nreturn a");
   ProbeReader of_script(script);
   for (const auto* text : {"",
@@ -364,7 +366,7 @@ TEST_CASE("what a script says itself is no probe's") {
 
 // --- calls
 
-TEST_CASE("calls are told with all their words, however many and of any bytes") {
+TEST_CASE("calls are reported with all their words, however many and whatever their bytes") {
   const auto source = "redis.call('RPUSH', KEYS[1], 'a b', '\"', '\\0\\255', '', 'x;y=z', 1, -2, " +
                       repeated(
                           20, [](int i) { return std::to_string(i); }, ", ") +
@@ -381,7 +383,7 @@ TEST_CASE("calls are told with all their words, however many and of any bytes") 
   CHECK_FALSE(told.calls[1].answer.has_value());
 }
 
-TEST_CASE("numbers among a call's words are told as the server writes them") {
+TEST_CASE("numbers in a call are reported as the server writes them") {
   const Strings numbers{"0.1",
                         "0.1 + 0.2",
                         "1e17",
@@ -421,7 +423,7 @@ TEST_CASE("numbers among a call's words are told as the server writes them") {
   }
 }
 
-TEST_CASE("numbers are written as servers since 7.2 do, whatever this one is") {
+TEST_CASE("numbers are written as servers since 7.2 write them, whatever the server's version") {
   const auto script = probed("return 1");
   ProbeReader reader(script);
   const std::vector<std::pair<std::string, std::string>> numbers{
@@ -442,7 +444,7 @@ TEST_CASE("numbers are written as servers since 7.2 do, whatever this one is") {
   }
 }
 
-TEST_CASE("what cannot be a command is not told, and refused as ever") {
+TEST_CASE("a call that is not a valid command is not reported, and is refused as usual") {
   for (const auto* call :
        {"redis.call()", "redis.call('SET', 'k', nil)", "redis.call('SET', {}, 'v')",
         "redis.call('SET', 'k', true)", "redis.pcall(nil)"}) {
@@ -455,7 +457,7 @@ TEST_CASE("what cannot be a command is not told, and refused as ever") {
   }
 }
 
-TEST_CASE("the clock stands where it is told to, and what it says is told") {
+TEST_CASE("the clock is fixed at the given time, and its readings are reported") {
   const std::string source =
       "local a, b = redis.call('TIME'), redis.pcall('time')\n"
       "return {a[1], a[2], b[1], b[2], #a, type(a[1])}";
@@ -473,14 +475,14 @@ TEST_CASE("the clock stands where it is told to, and what it says is told") {
   CHECK(run(probed("return redis.call('TIME', 1)", {.now = kNow}).text).starts_with("-"));
 }
 
-TEST_CASE("without a time to stand at the clock is the server's") {
+TEST_CASE("without a given time the clock is the server's") {
   const auto told = debug(probed("local a = redis.call('TIME')\nreturn tonumber(a[1])"));
   CHECK(std::stoll(told.reply) > 1'700'000'000);
   REQUIRE(told.calls.size() == 1);
   CHECK_FALSE(told.calls[0].answer.has_value());
 }
 
-TEST_CASE("what a script does with redis besides calls is done as ever") {
+TEST_CASE("the other functions of redis work as usual") {
   CHECK(same_reply("return redis.sha1hex('a')") == "'86f7e437faa5a7fce15d1ddcb9eaeaea377667b8'");
   CHECK(same_reply("return redis.error_reply('MINE x')").starts_with("-"));
   CHECK(same_reply("return redis.status_reply('FINE')") == "+FINE");
@@ -494,7 +496,8 @@ TEST_CASE("what a script does with redis besides calls is done as ever") {
         "'tablefunctiontable'");
 }
 
-TEST_CASE("Valkey's other name for redis is told too, and is missing where it is") {
+TEST_CASE(
+    "calls through Valkey's alias of redis are reported too, and it stays undefined where it was") {
   const std::string source =
       "local a = pcall(function() return server.call('TIME') end)\n"
       "if not a then return 'none' end\n"
@@ -512,9 +515,9 @@ TEST_CASE("Valkey's other name for redis is told too, and is missing where it is
   CHECK(same_reply("local server = {call = tostring} return server.call('x')") == "'x'");
 }
 
-// --- the text
+// --- the generated text
 
-TEST_CASE("the source's lines are found again in the text") {
+TEST_CASE("the lines of the text map back to the source's lines") {
   const auto script = probed("-- c\n\nlocal a = 1\n  return a -- d\n");
   CHECK(our_lines(script) == std::vector{1, 4, 6});
   CHECK(script.lines == std::vector{0, 0, 1, 2, 0, 3, 0, 4, 5});
@@ -525,7 +528,7 @@ TEST_CASE("the source's lines are found again in the text") {
   CHECK(script.text.ends_with("\n  __rl(2,false,a);\nreturn a -- d\n"));
 }
 
-TEST_CASE("without probes each line is where it was") {
+TEST_CASE("without probes the lines stay where they were") {
   const std::string source = "local a =\n1\n\nreturn a + {}\n";
   const auto script = probed(source, {.probes = false, .now = kNow});
   CHECK(script.lines == std::vector{0, 1, 2, 3, 4, 5});
@@ -535,7 +538,7 @@ TEST_CASE("without probes each line is where it was") {
   CHECK(probed(source, {.probes = false}).text == source);
 }
 
-TEST_CASE("a source of any line ends runs and is told") {
+TEST_CASE("a source with any kind of line end runs and is reported") {
   for (const std::string end : {"\n", "\r", "\r\n", "\n\r"}) {
     for (const std::string head : {"", "-- c", "--[[ c", "--[==["}) {
       auto source = head + end + (head.starts_with("--[") ? end + "]" + head.substr(3) : "");
@@ -553,7 +556,7 @@ TEST_CASE("a source of any line ends runs and is told") {
   }
 }
 
-TEST_CASE("an empty source and one of comments only have no probes, and run") {
+TEST_CASE("an empty source or one of comments only has no probes, and runs") {
   for (const std::string source :
        {"", "\n", "\r", "\r\n\r\n", "-- c", "--[[\n]]", "  ", " -- c\n"}) {
     CAPTURE(source);
@@ -566,7 +569,7 @@ TEST_CASE("an empty source and one of comments only have no probes, and run") {
   }
 }
 
-TEST_CASE("a first line for the server stays the first") {
+TEST_CASE("a #! line stays the first line") {
   const std::string source = "#!lua flags=no-writes\nlocal a = 1\nreturn a\n";
   const auto script = probed(source);
   CHECK(script.text.starts_with("#!lua flags=no-writes\nlocal redis"));
@@ -579,7 +582,7 @@ TEST_CASE("a first line for the server stays the first") {
   CHECK(debug(script).stops == debug(rlctl::test::unprobed(source)).stops);
 }
 
-TEST_CASE("our names are none of the source's") {
+TEST_CASE("generated names do not clash with names in the source") {
   CHECK(same_reply("local __rl, __rl1, __rl_ = 1, 2, 3\n"
                    "local function f(__rl2)\n"
                    "  return __rl + __rl1 + __rl_ + __rl2\n"
@@ -589,7 +592,7 @@ TEST_CASE("our names are none of the source's") {
         "3: __rl=1 t={__rl_ = 2}");
 }
 
-TEST_CASE("what is no Lua has no probes") {
+TEST_CASE("text that is not valid Lua gets no probes") {
   for (const auto* source : {"return +", "x = = 1", "local function end", "goto a", "f\n(g)()"}) {
     CHECK_FALSE(add_probes(source).has_value());
     CHECK_FALSE(add_probes(source, {.probes = false, .now = kNow}).has_value());
@@ -598,7 +601,7 @@ TEST_CASE("what is no Lua has no probes") {
 
 // --- limits
 
-TEST_CASE("a script of 200 locals runs when it is wrapped") {
+TEST_CASE("a script with 200 locals runs when it is wrapped") {
   const auto source = locals(199) + "local last = v1\nlast = last + 1\nreturn last\n";
   CHECK(run(source) == "2");
   CHECK(run(probed(source).text).find("more than 200 local variables") != std::string::npos);
@@ -608,11 +611,11 @@ TEST_CASE("a script of 200 locals runs when it is wrapped") {
   CHECK(told.reply == "2");
   CHECK(told.readings.back().variables.size() == 200);
   CHECK(lines_of(script, told).back().ends_with(" last=2"));
-  // Two less go without.
+  // With two fewer it runs without wrapping.
   CHECK(same_reply(locals(198) + "return v198") == "1");
 }
 
-TEST_CASE("a function of 200 locals has probes that do not know its activation") {
+TEST_CASE("a function with 200 locals has probes that do not know its activation") {
   for (const int count : {198, 199, 200}) {
     CAPTURE(count);
     const auto source = "local function f()\n" + locals(count) + "return v1\nend\nreturn f()\n";
@@ -623,7 +626,7 @@ TEST_CASE("a function of 200 locals has probes that do not know its activation")
   }
 }
 
-TEST_CASE("a function of as many upvalues as Lua takes runs, without probes where it must") {
+TEST_CASE("a function with the maximum number of upvalues runs, without probes if necessary") {
   const auto of_upvalues = [](int count) {
     const auto names = repeated(count, local_name, " + ");
     return locals(count) + "local function f()\n  local x = " + names +
@@ -638,13 +641,13 @@ TEST_CASE("a function of as many upvalues as Lua takes runs, without probes wher
                                          [](const auto& probe) { return probe.function == 1; });
     CHECK(in_function == (count <= 59));
   }
-  // And one whose upvalues are another function's, whose activation is one more.
+  // And one whose upvalues belong to another function, whose activation adds one more.
   for (const int count : {57, 58, 59, 60}) {
     CAPTURE(count);
     const auto source = "local function g()\n" + of_upvalues(count) + "end\nreturn g()";
     CHECK(same_reply(source) == std::to_string(count));
   }
-  // `redis` is one more too, since it is no global any longer.
+  // `redis` adds one more too, since it is no longer a global.
   const auto with_redis = [](int count) {
     return locals(count) + "local function f()\n  return " + repeated(count, local_name, " + ") +
            " + redis.call('INCR', 'k')\nend\nreturn f()\n";
@@ -656,8 +659,8 @@ TEST_CASE("a function of as many upvalues as Lua takes runs, without probes wher
   CHECK_FALSE(add_probes(with_redis(60)).has_value());
 }
 
-TEST_CASE("functions in functions share what upvalues there are") {
-  // The inner ones' upvalues are the outer ones' too.
+TEST_CASE("nested functions share the available upvalues") {
+  // The upvalues of the inner functions are the outer ones' too.
   std::string source = locals(60);
   source += "local function f()\n  local a = 1\n";
   source += "  local function g()\n    local b = " + repeated(30, local_name, " + ") +
@@ -670,18 +673,18 @@ TEST_CASE("functions in functions share what upvalues there are") {
   CHECK(same_reply(source) == "61");
 }
 
-TEST_CASE("wrapped, a script that takes varargs gets them") {
+TEST_CASE("a wrapped script that takes varargs receives them") {
   if (run("return select('#', ...)") != "0") return;  // before 7.0 there are none
   CHECK(same_reply("local a = ...\nreturn select('#', ...) .. tostring(a)") == "'0nil'");
   CHECK_FALSE(add_probes("return arg or ...", {.wrapped = true}).has_value());
   CHECK(add_probes("return arg or ...").has_value());
 }
 
-// --- nothing else is changed
+// --- nothing else changes
 
 namespace {
 
-/// Parted by lines of "====".
+/// Separated by lines of "====".
 constexpr std::string_view kScripts = R"lua(local a = 1; local b = 2;
 a = a + b;
 return a
@@ -847,7 +850,7 @@ Strings scripts_of_any_form() {
 
 }  // namespace
 
-TEST_CASE("a script of any form does the same with probes, and stops where it stopped") {
+TEST_CASE("a script of any form behaves the same with probes, and stops at the same lines") {
   for (const auto& source : scripts_of_any_form()) {
     CAPTURE(source);
     if (!add_probes(source)) {
@@ -859,7 +862,7 @@ TEST_CASE("a script of any form does the same with probes, and stops where it st
     CHECK(original.reply == reply);
     const auto told = debug(probed(source));
     CHECK(told.reply == reply);
-    // Where Lua has no instruction for a declaration without a value, it has one behind a probe.
+    // Lua has no instruction for a declaration without a value, but after a probe it has one.
     CHECK(without(told.stops, bare_declarations_of(source)) ==
           without(original.stops, bare_declarations_of(source)));
   }
@@ -876,7 +879,7 @@ TEST_CASE("a script of 100 KB runs with probes") {
   CHECK(debug(probed(source)).reply == reply);
 }
 
-TEST_CASE("recursion without an end ends as ever") {
+TEST_CASE("infinite recursion overflows the stack as usual") {
   const std::string source = "local function f(n)\n  return 1 + f(n + 1)\nend\nreturn f(1)";
   CHECK(run(source).find("stack overflow") != std::string::npos);
   CHECK(run(probed(source).text).find("stack overflow") != std::string::npos);
@@ -886,7 +889,7 @@ TEST_CASE("recursion without an end ends as ever") {
   CHECK(same_reply(caught) == "{'false' 1}");
 }
 
-TEST_CASE("a script that spoils the globals that it may still has its values told") {
+TEST_CASE("the probes of a script that overwrites globals still report its values") {
   CHECK(told_of("local type, next, pcall, tostring = 1, 2, 3, 4\n"
                 "local string, table, select, redis = 5, 6, 7, 8\n"
                 "return redis")

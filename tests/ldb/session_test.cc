@@ -44,7 +44,7 @@ using Items = std::vector<std::string>;
 namespace {
 
 constexpr Mode kModes[] = {Mode::kSync, Mode::kForked};
-/// Long enough for what is answered.
+/// Long enough for commands that do answer.
 constexpr Session::Limits kShort{.step = 2s, .run = 2s};
 
 Connection open(const Url& url) {
@@ -59,7 +59,7 @@ Message start(Session& session, const std::string& text, Debuggee debuggee = {})
   return session.start(debuggee, text);
 }
 
-/// Steps to the end; the lines of the stops, the first message's among them.
+/// Steps to the end; returns the lines of the stops, including the first message's.
 std::vector<int> lines_of(Session& session, Message message) {
   std::vector<int> lines;
   while (message.stop) {
@@ -75,7 +75,7 @@ std::string error_text(const Session& session) {
   return std::string(session.reply()->text());
 }
 
-/// Whose debugger does not look at the time, and takes short commands only.
+/// Valkey 9's debugger does not interrupt long-running scripts, and accepts only short commands.
 bool is_valkey_9(const PrivateServer& server) {
   return contains(std::string(open(server.url()).call({"INFO", "server"}).text()),
                   "valkey_version:9.");
@@ -89,7 +89,7 @@ Items children_of(pid_t pid) {
   return children;
 }
 
-/// Whether the server has no process any more, or will not have within some seconds.
+/// Whether the server's children have exited, or exit within a few seconds.
 bool is_left_alone(const PrivateServer& server) {
   for (int i = 0; i < 600; ++i) {
     if (children_of(server.pid()).empty()) return true;
@@ -100,7 +100,7 @@ bool is_left_alone(const PrivateServer& server) {
 
 }  // namespace
 
-TEST_CASE("a script is stepped through, from the first line to its reply") {
+TEST_CASE("a script is stepped through from the first line to its reply") {
   const auto server = start_server();
   if (!server) return;
   for (const auto mode : kModes) {
@@ -128,7 +128,7 @@ TEST_CASE("a script is stepped through, from the first line to its reply") {
   }
 }
 
-TEST_CASE("what a forked session writes is thrown away, and nothing of it stays") {
+TEST_CASE("the writes of a forked session are discarded") {
   const auto server = start_server();
   if (!server) return;
   auto connection = open(server->url());
@@ -143,7 +143,7 @@ TEST_CASE("what a forked session writes is thrown away, and nothing of it stays"
   CHECK(is_left_alone(*server));
 }
 
-TEST_CASE("while a forked session stands the server serves; two of them do not mix") {
+TEST_CASE("the server keeps serving during a forked session, and two sessions do not interfere") {
   const auto server = start_server();
   if (!server) return;
   auto first = session_on(*server, Mode::kForked);
@@ -158,7 +158,7 @@ TEST_CASE("while a forked session stands the server serves; two of them do not m
   CHECK(first.reply()->text() == "first");
 }
 
-TEST_CASE("what a session in the server itself writes stays") {
+TEST_CASE("the writes of a session in the server itself are kept") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -166,7 +166,7 @@ TEST_CASE("what a session in the server itself writes stays") {
   CHECK(open(server->url()).call({"GET", "k"}).text() == "x");
 }
 
-TEST_CASE("a script that does not compile comes to no stop") {
+TEST_CASE("a script that does not compile never stops") {
   const auto server = start_server();
   if (!server) return;
   for (const auto mode : kModes) {
@@ -178,7 +178,8 @@ TEST_CASE("a script that does not compile comes to no stop") {
   }
 }
 
-TEST_CASE("a script that raises an error ends by it, one that returns an error returned") {
+TEST_CASE(
+    "a script that raises an error ends with that error; one that returns an error has returned") {
   const auto server = start_server();
   if (!server) return;
   for (const auto mode : kModes) {
@@ -198,7 +199,7 @@ TEST_CASE("a script that raises an error ends by it, one that returns an error r
   }
 }
 
-TEST_CASE("scripts without a line of code end without a word") {
+TEST_CASE("a script without a line of code ends without a stop") {
   const auto server = start_server();
   if (!server) return;
   for (const char* text : {"", " ", "\n\n\n", "\t\r\n", "-- nothing", "-- a\n-- b\n"}) {
@@ -210,7 +211,7 @@ TEST_CASE("scripts without a line of code end without a word") {
   }
 }
 
-TEST_CASE("an aborted script ends there") {
+TEST_CASE("an aborted script ends at once") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -222,7 +223,7 @@ TEST_CASE("an aborted script ends there") {
   CHECK(open(server->url()).call({"EXISTS", "k"}).integer() == 0);
 }
 
-TEST_CASE("a script that catches its abort has another ending") {
+TEST_CASE("a script that catches its abort ends in another way") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -250,7 +251,7 @@ TEST_CASE("a script that catches its abort and never ends is cut off") {
         (valkey_9 ? "no stop within 2s" : "the script caught its abort and went on"));
 }
 
-TEST_CASE("breakpoints and redis.breakpoint() stop a script that runs") {
+TEST_CASE("breakpoints and redis.breakpoint() stop a running script") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -262,7 +263,7 @@ TEST_CASE("breakpoints and redis.breakpoint() stop a script that runs") {
   CHECK(session.reply()->integer() == 3);
 }
 
-TEST_CASE("an endless loop that runs is stopped by the server") {
+TEST_CASE("the server stops an endless loop that is running") {
   const auto server = start_server({"--lua-time-limit", "100"});
   if (!server || is_valkey_9(*server)) return;
   for (const auto mode : kModes) {
@@ -280,7 +281,7 @@ TEST_CASE("an endless loop that runs is stopped by the server") {
   }
 }
 
-TEST_CASE("a forked session that is left at a stop of an endless loop leaves no process") {
+TEST_CASE("a forked session that is abandoned in an endless loop leaves no process") {
   const auto server = start_server({"--lua-time-limit", "100"});
   if (!server || is_valkey_9(*server)) return;
   {
@@ -291,7 +292,7 @@ TEST_CASE("a forked session that is left at a stop of an endless loop leaves no 
   CHECK(is_left_alone(*server));
 }
 
-TEST_CASE("what never ends within a command is cut off at its deadline") {
+TEST_CASE("a command that never ends is cut off at its deadline") {
   auto server = start_server();
   if (!server) return;
   Session session(open(server->url()), Mode::kSync, kShort);
@@ -312,7 +313,7 @@ TEST_CASE("a line that takes too long is cut off") {
   CHECK(session.why() == "no stop within 2s");
 }
 
-TEST_CASE("values are told whole, whatever bytes they have") {
+TEST_CASE("values are reported whole, whatever bytes they contain") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -331,7 +332,7 @@ TEST_CASE("values are told whole, whatever bytes they have") {
   CHECK(session.reply()->text() == std::string("a\0\r\n\xc8", 5));
 }
 
-TEST_CASE("what looks like a stop or an end in a script's data is neither") {
+TEST_CASE("data that looks like a stop or an end is not taken for one") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -349,7 +350,7 @@ TEST_CASE("what looks like a stop or an end in a script's data is neither") {
   CHECK(session.reply()->integer() == 1);
 }
 
-TEST_CASE("a command may answer nothing at all") {
+TEST_CASE("the answer to a command may be empty") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -359,7 +360,7 @@ TEST_CASE("a command may answer nothing at all") {
   CHECK_FALSE(message.ended);
 }
 
-TEST_CASE("what the server would end the session for is not sent") {
+TEST_CASE("a command for which the server would end the session is not sent") {
   const auto server = start_server();
   if (!server) return;
   const std::size_t longest = is_valkey_9(*server) ? 1000 : 1024;
@@ -378,7 +379,7 @@ TEST_CASE("what the server would end the session for is not sent") {
   CHECK(session.reply()->integer() == 1);
 }
 
-TEST_CASE("long code is cut at blanks and put together by the server") {
+TEST_CASE("long code is split at blanks and joined by the server") {
   const auto server = start_server();
   if (!server) return;
   const bool valkey_9 = is_valkey_9(*server);
@@ -402,9 +403,9 @@ TEST_CASE("long code is cut at blanks and put together by the server") {
   CHECK(contains(answer[0], std::string(expected.text())));
 }
 
-TEST_CASE("a script of any size runs in the server itself, and only small ones in a fork") {
+TEST_CASE("a script of any size runs in the server itself, but only a small one in a fork") {
   const Debuggee debuggee;
-  // EVAL and 0 are five bytes more.
+  // EVAL and 0 add five bytes.
   CHECK(fits_forked(debuggee, std::string(12'282, 'x')));
   CHECK_FALSE(fits_forked(debuggee, std::string(12'283, 'x')));
   CHECK(fits_forked({.arguments = {"a", "b"}}, std::string(12'283, 'x')));
@@ -421,7 +422,7 @@ TEST_CASE("a script of any size runs in the server itself, and only small ones i
   CHECK(session.reply()->integer() == 5);
 }
 
-TEST_CASE("who may not debug is refused with the server's words") {
+TEST_CASE("a user without the permission to debug is refused with the server's message") {
   const auto server = start_server();
   if (!server) return;
   REQUIRE(open(server->url())
@@ -441,7 +442,7 @@ TEST_CASE("who may not debug is refused with the server's words") {
   CHECK(error_of([&] { (void)start(other, "return 1"); }).failure() == Failure::kRefused);
 }
 
-TEST_CASE("a password and a database do not come in the way") {
+TEST_CASE("a session works with a password and a database") {
   const auto server = start_server({"--requirepass", "pw"});
   if (!server) return;
   Url url = server->url();
@@ -457,7 +458,7 @@ TEST_CASE("a password and a database do not come in the way") {
   CHECK(open(url).call({"GET", "k"}).text() == "x");
 }
 
-TEST_CASE("a cluster that is down refuses") {
+TEST_CASE("a cluster that is down refuses the script") {
   const auto server = start_server({"--cluster-enabled", "yes", "--port", "0"});
   if (!server) return;
   auto session = session_on(*server);
@@ -466,7 +467,7 @@ TEST_CASE("a cluster that is down refuses") {
   CHECK(contains(error_text(session), "slot not served"));
 }
 
-TEST_CASE("a server that is killed at a stop, or its child, is a connection lost") {
+TEST_CASE("the connection is lost if the server, or its child, is killed at a stop") {
   for (const auto mode : kModes) {
     auto server = start_server();
     if (!server) return;
@@ -483,7 +484,7 @@ TEST_CASE("a server that is killed at a stop, or its child, is a connection lost
   }
 }
 
-TEST_CASE("a session that was cut off is of no more use") {
+TEST_CASE("a session that was cut off cannot be used again") {
   const auto server = start_server();
   if (!server) return;
   auto session = session_on(*server);
@@ -507,7 +508,7 @@ constexpr const char* kEvalSent = "return 1\r\n$1\r\n0\r\n";
 constexpr const char* kStopSent =
     "*2\r\n+* Stopped at 1, stop reason = step over\r\n+-> 1   return 1\r\n";
 
-/// What a server is that answers `debug` to SCRIPT DEBUG, `eval` to EVAL and `step` to the rest.
+/// A server that answers `debug` to SCRIPT DEBUG, `eval` to EVAL and `step` to everything else.
 ScriptedServer::Talk answers(std::string debug, std::string eval = "", std::string step = "") {
   return [debug, eval, step](Peer& peer) {
     (void)peer.read_until(kDebugSent);
@@ -521,7 +522,7 @@ ScriptedServer::Talk answers(std::string debug, std::string eval = "", std::stri
   };
 }
 
-/// How a session with it ends that begins and steps once.
+/// The session after it has started a script and stepped once.
 Session session_with(const ScriptedServer& server, const Session::Limits& limits = {}) {
   Session session(open(server.url()), Mode::kSync, limits);
   if (start(session, "return 1").stop) (void)session.step();
@@ -530,7 +531,7 @@ Session session_with(const ScriptedServer& server, const Session::Limits& limits
 
 }  // namespace
 
-TEST_CASE("what a server says before a session is why it refused") {
+TEST_CASE("an error that the server reports before the session is the reason for the refusal") {
   const ScriptedServer unknown(answers("-ERR unknown command 'SCRIPT'\r\n"));
   const auto first = session_with(unknown);
   REQUIRE(first.ended());
@@ -557,7 +558,7 @@ TEST_CASE("what a server says before a session is why it refused") {
   CHECK(fourth.why() == "OOM no memory");
 }
 
-TEST_CASE("answers that are cut off or no answers are a connection lost") {
+TEST_CASE("a truncated or invalid answer ends the session as a lost connection") {
   const std::string stop = kStopSent;
   const std::pair<std::string, std::string> cases[] = {
       {"", ""},
@@ -586,7 +587,7 @@ TEST_CASE("answers that are cut off or no answers are a connection lost") {
   }
 }
 
-TEST_CASE("silence ends a session at its deadline") {
+TEST_CASE("a session without an answer ends at its deadline") {
   const auto silent = [](Peer& peer) { (void)peer.read_to_end(); };
   const ScriptedServer mute(silent);
   const auto first = session_with(mute, {.step = 300ms, .run = 300ms});

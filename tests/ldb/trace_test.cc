@@ -1,4 +1,4 @@
-#include "ldb/trace.h"
+#include "ldb/walk.h"
 
 #include <doctest/doctest.h>
 
@@ -53,7 +53,7 @@ void append_line(Strings& out, const TracedLine& line) {
   }
 }
 
-/// A server of its own, and what traces on it tell.
+/// A private server, and the output of traces on it.
 class Tracer {
  public:
   [[nodiscard]] Connection connect() const { return Connection::open(server_.url(), 30s); }
@@ -80,7 +80,7 @@ class Tracer {
   }
   Strings operator()(const std::string& source) { return (*this)(Debuggee{.source = source}); }
 
-  /// The same without what is not told of some kind, to be compared by eye.
+  /// The changes only, without the lines that have none of the kind, for easy comparison.
   Strings changes(const std::string& source) {
     auto lines = (*this)(source);
     std::erase_if(lines, [](const auto& line) { return line.find('=') == std::string::npos; });
@@ -100,7 +100,7 @@ std::optional<Tracer> tracer() {
   return std::make_optional<Tracer>();
 }
 
-/// So many locals that there is no room for the probes' own.
+/// So many locals that the probes' own do not fit.
 std::string many_locals(int count) {
   std::string source;
   for (int i = 0; i < count; ++i) source += "local a" + std::to_string(i) + " = 1\n";
@@ -109,7 +109,7 @@ std::string many_locals(int count) {
 
 }  // namespace
 
-TEST_CASE("each line is told with what it did") {
+TEST_CASE("each line is reported with what it did") {
   auto trace = tracer();
   if (!trace) return;
   CHECK((*trace)(Debuggee{.source = "local key = KEYS[1]\n"
@@ -131,7 +131,7 @@ TEST_CASE("each line is told with what it did") {
   CHECK(trace->result.hits == std::map<int, std::int64_t>{{1, 1}, {2, 1}, {3, 1}, {6, 1}});
 }
 
-TEST_CASE("numbers are exact, strings whole") {
+TEST_CASE("numbers are exact and strings are whole") {
   auto trace = tracer();
   if (!trace) return;
   CHECK(trace->changes("local a = 1700000000123456\n"
@@ -147,7 +147,7 @@ TEST_CASE("numbers are exact, strings whole") {
   CHECK(lines[0].size() == std::string("1 s=\"\"").size() + 1048576);
 }
 
-TEST_CASE("a variable that hides another is one of its own") {
+TEST_CASE("a variable that hides another is a separate variable") {
   auto trace = tracer();
   if (!trace) return;
   CHECK(trace->changes("local x = 1\n"
@@ -159,7 +159,7 @@ TEST_CASE("a variable that hides another is one of its own") {
                        "return x") == Strings{"1 x=1", "3 x=2", "4 x=3", "6 x=11"});
 }
 
-TEST_CASE("each round of a loop is told, and what its last line does at that line") {
+TEST_CASE("each iteration of a loop is reported, and the effects of its last line at that line") {
   auto trace = tracer();
   if (!trace) return;
   CHECK((*trace)("local n = 0\n"
@@ -173,7 +173,7 @@ TEST_CASE("each round of a loop is told, and what its last line does at that lin
   CHECK((*trace)("for i = 1, 3 do local a = i end\nreturn 1").size() == 5);
 }
 
-TEST_CASE("each line of a long run is counted once, though the debugger stops more often") {
+TEST_CASE("each line of a long run is counted once, although the debugger stops more often") {
   auto trace = tracer();
   if (!trace) return;
   (void)(*trace)(
@@ -187,7 +187,7 @@ TEST_CASE("each line of a long run is counted once, though the debugger stops mo
         std::map<int, std::int64_t>{{1, 1}, {2, 5001}, {3, 5000}, {4, 5000}, {6, 1}});
 }
 
-TEST_CASE("functions that call themselves have variables of their own each time") {
+TEST_CASE("recursive calls have separate variables") {
   auto trace = tracer();
   if (!trace) return;
   CHECK(trace->changes("local function f(n)\n"
@@ -203,7 +203,7 @@ TEST_CASE("functions that call themselves have variables of their own each time"
         Strings{"8 f=function", "9 n=1", "2 d=2", "4 n=0", "2 d=0", "7 r=0", "5 d=3", "7 r=3"});
 }
 
-TEST_CASE("coroutines and closures keep theirs") {
+TEST_CASE("coroutines and closures keep their own variables") {
   auto trace = tracer();
   if (!trace) return;
   CHECK(trace->changes("local n = 0\n"
@@ -219,7 +219,7 @@ TEST_CASE("coroutines and closures keep theirs") {
         Strings{"1 n=0", "2 co=function", "8 a=5", "3 n=5", "4 x=5", "9 b=6", "5 n=11", "6 y=11"});
 }
 
-TEST_CASE("a call that fails is one call with its error, caught or not") {
+TEST_CASE("a failed call is one call with its error, whether caught or not") {
   auto trace = tracer();
   if (!trace) return;
   const auto lines = (*trace)(
@@ -239,7 +239,7 @@ TEST_CASE("a call that fails is one call with its error, caught or not") {
   CHECK(trace->result.error_line == 4);
 }
 
-TEST_CASE("calls that are refused before they are executed are told") {
+TEST_CASE("calls that are refused before they are executed are reported") {
   auto trace = tracer();
   if (!trace) return;
   const auto lines = (*trace)("redis.pcall('GET')\nredis.pcall('NOSUCH', 'a')\nreturn 1");
@@ -249,7 +249,7 @@ TEST_CASE("calls that are refused before they are executed are told") {
   CHECK(trace->result.ending == Ending::kReturned);
 }
 
-TEST_CASE("an error that a script makes itself is no call's") {
+TEST_CASE("an error that a script creates itself is not attributed to a call") {
   auto trace = tracer();
   if (!trace) return;
   CHECK((*trace)("redis.call('SET', 'k', '-ERR no') local r = redis.error_reply('MY no')\n"
@@ -264,7 +264,7 @@ TEST_CASE("an error that a script makes itself is no call's") {
   CHECK(trace->result.reply->text() == "FINE");
 }
 
-TEST_CASE("commands have all their words, replies all their bytes") {
+TEST_CASE("commands are reported with all their words and replies with all their bytes") {
   auto trace = tracer();
   if (!trace) return;
   const auto lines = (*trace)(
@@ -278,7 +278,7 @@ TEST_CASE("commands have all their words, replies all their bytes") {
   CHECK(lines[7] == R"(4 LRANGE l 0 2 > ["1","2","3 4"])");
 }
 
-TEST_CASE("what a script tells the debugger itself is told") {
+TEST_CASE("messages that a script sends to the debugger are reported") {
   auto trace = tracer();
   if (!trace) return;
   const auto lines =
@@ -288,7 +288,7 @@ TEST_CASE("what a script tells the debugger itself is told") {
   CHECK(contains(lines[1], "5"));
 }
 
-TEST_CASE("errors are told in a client's words, with the source's line") {
+TEST_CASE("errors are reported as a client sees them, with the source's line") {
   struct Case {
     const char* source;
     const char* message;
@@ -321,7 +321,7 @@ TEST_CASE("errors are told in a client's words, with the source's line") {
   }
 }
 
-TEST_CASE("an error that is a table ends the script or, in many versions, the server") {
+TEST_CASE("an error that is a table ends the script or, in many versions, crashes the server") {
   auto trace = tracer();
   if (!trace) return;
   CHECK((*trace)("local a = 1\nerror({})\nreturn a").front() == "1");
@@ -330,7 +330,7 @@ TEST_CASE("an error that is a table ends the script or, in many versions, the se
   CHECK(trace->result.lines == 2);
 }
 
-TEST_CASE("a script that does not compile is told with its line") {
+TEST_CASE("a compile error is reported with its line") {
   auto trace = tracer();
   if (!trace) return;
   CHECK((*trace)("local a = 1\nlocal b = = 2\nreturn a").empty());
@@ -344,7 +344,7 @@ TEST_CASE("a script that does not compile is told with its line") {
   CHECK(trace->result.error_line == 1);
 }
 
-TEST_CASE("scripts without code, with any line end, on one line") {
+TEST_CASE("scripts without code, with any line end, or on one line are traced") {
   auto trace = tracer();
   if (!trace) return;
   for (const char* source : {"", "\n", " ", "\t\r\n"}) {
@@ -365,7 +365,7 @@ TEST_CASE("scripts without code, with any line end, on one line") {
         Strings{"1", "1 SET k 1 > \"+OK\"", "1 GET k > \"1\""});
 }
 
-TEST_CASE("a first line #! is a line") {
+TEST_CASE("a #! line counts as a line") {
   auto trace = tracer();
   if (!trace) return;
   const auto lines = (*trace)("#!lua\nlocal a = 1\nreturn a");
@@ -373,7 +373,7 @@ TEST_CASE("a first line #! is a line") {
   CHECK(lines == Strings{"2", "2 a=1", "3"});
 }
 
-TEST_CASE("the clock is what is asked for, and calls of it are told") {
+TEST_CASE("the clock is the requested one, and calls of TIME are reported") {
   auto trace = tracer();
   if (!trace) return;
   trace->options.now = 1'700'000'000'000'042us;
@@ -383,7 +383,7 @@ TEST_CASE("the clock is what is asked for, and calls of it are told") {
   CHECK(trace->result.calls == 1);
 }
 
-TEST_CASE("a script with as many locals as Lua takes is traced exactly") {
+TEST_CASE("a script with as many locals as Lua allows is traced exactly") {
   auto trace = tracer();
   if (!trace) return;
   const auto lines = (*trace)(many_locals(199) + "local z = 0.1 + 0.2\nreturn z");
@@ -393,10 +393,10 @@ TEST_CASE("a script with as many locals as Lua takes is traced exactly") {
   CHECK(lines[399] == "200 z=0.30000000000000004");
 }
 
-TEST_CASE("a script for which there are no probes is traced as the debugger prints") {
+TEST_CASE("a script that cannot have probes is traced with what the debugger prints") {
   auto trace = tracer();
   if (!trace) return;
-  // Its own upvalues are as many as Lua takes.
+  // It uses as many upvalues as Lua allows.
   std::string source = many_locals(60);
   source += "local function f(x)\nlocal s = x";
   for (int i = 0; i < 60; ++i) source += " + a" + std::to_string(i);
@@ -414,7 +414,8 @@ TEST_CASE("a script for which there are no probes is traced as the debugger prin
   CHECK(std::find(lines.begin(), lines.end(), "62 s=61") != lines.end());
 }
 
-TEST_CASE("a long script is traced in the server, and one that a fork would lose is refused") {
+TEST_CASE(
+    "a long script is traced in the server itself, and refused if it is too long for a fork") {
   auto trace = tracer();
   if (!trace) return;
   std::string source = "local n = 0\n";
@@ -428,14 +429,14 @@ TEST_CASE("a long script is traced in the server, and one that a fork would lose
   CHECK(trace->result.ending == Ending::kRefused);
   CHECK(contains(trace->result.message, "too long for a forked session"));
 
-  // Without probes it fits.
+  // Without probes it would fit.
   source = "local x = 0.1 + 0.2\nlocal y = x\n" + std::string(10'000, '\n') + "return 1";
   CHECK((*trace)({.source = source}, Mode::kForked) ==
         Strings{"1", "1 x=~0.3", "2", "2 y=~0.3", "10003"});
   CHECK_FALSE(trace->result.exact);
 }
 
-TEST_CASE("a forked trace leaves the server as it was") {
+TEST_CASE("a forked trace leaves the server unchanged") {
   auto trace = tracer();
   if (!trace) return;
   CHECK((*trace)({.source = "redis.call('SET', 'k', 'x')\nreturn redis.call('GET', 'k')"},
@@ -444,7 +445,7 @@ TEST_CASE("a forked trace leaves the server as it was") {
   CHECK(trace->connect().call({"DBSIZE"}).integer() == 0);
 }
 
-TEST_CASE("a script without an end is cut off, and nothing of it runs on") {
+TEST_CASE("an endless script is cut off, and none of it keeps running") {
   auto trace = tracer();
   if (!trace) return;
   trace->options.max_steps = 50;
@@ -461,7 +462,7 @@ TEST_CASE("a script without an end is cut off, and nothing of it runs on") {
   }
 }
 
-TEST_CASE("a script that is let go runs on to its end") {
+TEST_CASE("a script that is let go runs to its end") {
   auto trace = tracer();
   if (!trace) return;
   trace->options.max_steps = 2;
@@ -475,7 +476,7 @@ TEST_CASE("a script that is let go runs on to its end") {
   CHECK(trace->connect().call({"EXISTS", "l"}).integer() == 0);
 }
 
-TEST_CASE("a server that is gone in mid-session is a session lost, with its lines until then") {
+TEST_CASE("if the server dies during a session, the trace keeps the lines up to that point") {
   auto trace = tracer();
   if (!trace) return;
   Strings lines;
@@ -491,7 +492,8 @@ TEST_CASE("a server that is gone in mid-session is a session lost, with its line
   CHECK(lines.front() == "1");
 }
 
-TEST_CASE("who cannot connect is told so, and who may not debug is refused") {
+TEST_CASE(
+    "a failed connection is reported, and a user without the permission to debug is refused") {
   auto trace = tracer();
   if (!trace) return;
   REQUIRE(trace->reply_to({"ACL", "SETUSER", "bob", "on", ">pw", "~*", "+eval"}) == "OK");

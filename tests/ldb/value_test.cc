@@ -40,14 +40,14 @@ Value table(std::vector<std::pair<Value, Value>> fields) {
   return value;
 }
 
-/// What is printed, as Lua writes it.
+/// The parsed text, as Lua writes it.
 std::string read(std::string_view printed) {
   return text_of(parse_printed(printed));
 }
 
 }  // namespace
 
-TEST_CASE("numbers are written in the digits that it takes to read the same back") {
+TEST_CASE("numbers are written with the digits needed to read the same value back") {
   CHECK(text_of(number(1'700'000'000'123'456)) == "1700000000123456");
   CHECK(text_of(number(0.1 + 0.2)) == "0.30000000000000004");
   CHECK(text_of(number(-0.0)) == "-0");
@@ -55,7 +55,7 @@ TEST_CASE("numbers are written in the digits that it takes to read the same back
   CHECK(text_of(number(-std::numeric_limits<double>::infinity())) == "-inf");
 }
 
-TEST_CASE("a table's fields stand in one order, however they came") {
+TEST_CASE("a table's fields are in a fixed order, whatever order they came in") {
   CHECK(text_of(table({{string("b"), number(1)},
                        {number(4), number(4)},
                        {number(2), number(2)},
@@ -66,17 +66,17 @@ TEST_CASE("a table's fields stand in one order, however they came") {
         R"({1, 2, [-1] = "\n\"\\\001\255", [4] = 4, ["a b"] = {}, b = 1, [false] = 0})");
 }
 
-TEST_CASE("a keyword is no name of a field") {
+TEST_CASE("a keyword is not written as a bare field name") {
   CHECK(text_of(table({{string("end"), number(1)}})) == R"({["end"] = 1})");
 }
 
-TEST_CASE("numbers are the same where Lua tells no difference") {
+TEST_CASE("numbers that Lua cannot distinguish are equal") {
   CHECK(number(std::nan("1")) == number(-std::nan("2")));
   CHECK_FALSE(number(0) == number(-0.0));
   CHECK(table({{number(1), number(std::nan(""))}}) == table({{number(1), number(std::nan(""))}}));
 }
 
-TEST_CASE("what the debugger prints is read") {
+TEST_CASE("the debugger's output is parsed") {
   CHECK(read("nil") == "nil");
   CHECK(read("true") == "true");
   CHECK(read("false") == "false");
@@ -96,7 +96,7 @@ TEST_CASE("what the debugger prints is read") {
              "<max recursion level reached! Nested table?>}}") == "{a = {...}}");
 }
 
-TEST_CASE("what modules of Valkey print is read") {
+TEST_CASE("the output of Valkey's Lua modules is parsed") {
   CHECK(read("{1; 2; }") == "{1, 2}");
   CHECK(read("{[ok]=OK; }") == "{ok = OK}");
   CHECK(read("{[a]={b c; 5; }; [3]=x=y; }") == "{[3] = x=y, a = {b c, 5}}");
@@ -122,16 +122,16 @@ TEST_CASE("numbers that may have had more digits are approximate") {
   CHECK_FALSE(parse_printed("{1; 2}").approximate);
 }
 
-TEST_CASE("what was cut off is approximate") {
+TEST_CASE("a truncated value is approximate") {
   CHECK(read("\"abc ...") == "~\"abc\"");
   const auto cut = parse_printed("{1; {\"x\"; \"yz ...");
   CHECK(cut.approximate);
   CHECK(text_of(cut) == "{1, {\"x\", ~\"yz\", ...}, ...}");
-  // A string that ends so, and is whole.
+  // A complete string that ends in dots.
   CHECK_FALSE(parse_printed("\"abc ...\"").approximate);
 }
 
-TEST_CASE("what is in no known form is shown as it came") {
+TEST_CASE("text in an unknown format is shown as it is") {
   for (const auto* text : {"", "{", "{1", "\"", "\"\\q\"", "\"\\x4\"", "1 2", "{1}x", "nilx",
                            "function@0x1 y", "{[1=2}", "}", "thread"}) {
     CAPTURE(text);
@@ -143,7 +143,7 @@ TEST_CASE("what is in no known form is shown as it came") {
   CHECK(parse_printed(deep).kind == Kind::kRaw);
 }
 
-TEST_CASE("what this server's debugger prints is read") {
+TEST_CASE("the output of this server's debugger is parsed") {
   rlctl::test::TestServer server;
   auto& connection = server.connection();
   REQUIRE(server.call({"SCRIPT", "DEBUG", "SYNC"}).text() == "OK");
@@ -160,7 +160,7 @@ TEST_CASE("what this server's debugger prints is read") {
     const auto item = printed[i].text();
     texts.push_back(read(item.substr(item.find(" = ") + 3)));
   }
-  // Strings of Valkey 9 are not quoted.
+  // Valkey 9 does not quote strings.
   const bool quotes = texts[1] == "\"a\"";
   CHECK(texts == std::vector<std::string>{
                      "~1.5", quotes ? "\"a\"" : "a",

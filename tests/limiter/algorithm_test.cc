@@ -28,7 +28,7 @@ std::string refusal(std::string_view name, const Limit& limit, std::int64_t cost
 
 }  // namespace
 
-TEST_CASE("every algorithm has a row, and no name two") {
+TEST_CASE("every algorithm has a row, and all names are different") {
   CHECK(algorithm_names() ==
         "fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, "
         "token-bucket, gcra, leaky-bucket or concurrency");
@@ -43,13 +43,13 @@ TEST_CASE("every algorithm has a row, and no name two") {
   CHECK(find_algorithm("sliding-window") == nullptr);
 }
 
-TEST_CASE("a burst is refused where there is none") {
+TEST_CASE("a burst is refused for an algorithm without one") {
   CHECK(refusal("gcra", {5, 60s, 10}) == "accepted");
   CHECK(refusal("sliding-window-log", {5, 60s, 10}) ==
         "sliding-window-log has no burst; token-bucket, gcra and leaky-bucket have one");
 }
 
-TEST_CASE("what the scripts cannot count exactly is refused") {
+TEST_CASE("a limit that the scripts cannot count exactly is refused") {
   CHECK(refusal("gcra", {94'906'265, 1s, {}}) == "accepted");
   CHECK(
       refusal("gcra", {94'906'266, 1s, {}}) ==
@@ -65,7 +65,7 @@ TEST_CASE("what the scripts cannot count exactly is refused") {
         "burst must be from 1 to 1000000000, not 1000000001");
 }
 
-TEST_CASE("a cost out of range is refused, in a log with advice") {
+TEST_CASE("a cost out of range is refused, with advice for a log") {
   CHECK(refusal("fixed-window", {5, 60s, {}}, 1'000'000'000) == "accepted");
   CHECK(refusal("fixed-window", {5, 60s, {}}, 1'000'000'001) ==
         "cost 1000000001 is too large for fixed-window, which takes up to 1000000000");
@@ -74,14 +74,14 @@ TEST_CASE("a cost out of range is refused, in a log with advice") {
         "cost 10001 is too large for sliding-window-log, which takes up to 10000; gcra takes more");
 }
 
-TEST_CASE("a refund is refused where there is none") {
+TEST_CASE("a refund is refused for an algorithm without refunds") {
   CHECK(refusal("gcra", {5, 60s, {}}, -1) == "accepted");
   CHECK(refusal("leaky-bucket", {5, 60s, {}}, 0) == "accepted");
   CHECK(refusal("leaky-bucket", {5, 60s, {}}, -1) ==
         "leaky-bucket takes no refund: cost -1 must be 0 or more");
 }
 
-TEST_CASE("an algorithm with a contract of its own says so") {
+TEST_CASE("an algorithm with its own contract reports it") {
   CHECK(refusal("concurrency", {5, 60s, {}}) ==
         "concurrency gives leases to holders and takes them back instead of counting requests; "
         "rlctl-scripts(7) describes its script");

@@ -23,7 +23,7 @@ namespace {
 
 constexpr microseconds kNow{1'700'000'000'000'000};
 
-/// A server that answers from a list, and keeps what it was sent.
+/// A server that answers from a list and keeps what it receives.
 class CannedTransport final : public redis::Transport {
  public:
   CannedTransport(std::deque<std::string> replies, std::string& sent)
@@ -61,7 +61,7 @@ redis::Connection canned(std::deque<std::string> replies, std::string& sent) {
   return {std::make_unique<CannedTransport>(std::move(replies), sent), 1s};
 }
 
-/// The words of what was sent, without RESP around them; an empty one as ''.
+/// The words of a command, without RESP around them; an empty one as ''.
 std::string words(const std::string& resp) {
   std::string text;
   for (std::size_t at = 0; at < resp.size();) {
@@ -96,7 +96,7 @@ std::string error_of(const std::string& script) {
 
 }  // namespace
 
-TEST_CASE("a question leaves out what has its default") {
+TEST_CASE("a request omits arguments that have their default") {
   const std::string evalsha = " EVALSHA " + std::string(algorithm("gcra").sha1);
   CHECK(sent_for({{"k"}, {{5, 60s, {}}}, 1, {}}) == evalsha + " 1 k 5 60000000");
   CHECK(sent_for({{"k"}, {{5, 60s, 9}}, 1, {}}) == evalsha + " 1 k 5 60000000 9");
@@ -111,14 +111,14 @@ TEST_CASE("a question leaves out what has its default") {
         evalsha + " 1 '' 1000000000 100000000000000 1000000000 1000000000 0");
 }
 
-TEST_CASE("six integers are a decision") {
+TEST_CASE("six integers are parsed as a decision") {
   std::string sent;
   auto connection = canned({"*6\r\n:0\r\n:2\r\n:-1\r\n:7\r\n:0\r\n:3\r\n"}, sent);
   CHECK(Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}}) ==
         Decision{false, 2, kNever, 7us, 0us, 3});
 }
 
-TEST_CASE("anything else is no limiter's answer") {
+TEST_CASE("any other reply is not accepted as a limiter's answer") {
   const std::string no_limiter = "|the reply is not that of a limiter script: six integers";
   CHECK(error_of("return {1, 2, 3, 4, 5, 6}") == "accepted");
   CHECK(error_of("return {1, 2, 3, 4, 5}") == no_limiter);
@@ -131,7 +131,7 @@ TEST_CASE("anything else is no limiter's answer") {
   CHECK(error_of("return redis.error_reply('WRONGTYPE gcra: no')").starts_with("WRONGTYPE|"));
 }
 
-TEST_CASE("a script that the server does not have is loaded, and the question asked again") {
+TEST_CASE("a script that the server does not have is loaded, and the request is sent again") {
   std::string sent;
   auto connection = canned({kNoScript, kLoaded, kYes}, sent);
   const auto& gcra = algorithm("gcra");
@@ -140,7 +140,7 @@ TEST_CASE("a script that the server does not have is loaded, and the question as
   CHECK(words(sent) == question + " SCRIPT LOAD " + std::string(gcra.script) + question);
 }
 
-TEST_CASE("a script that is gone again after loading is an error") {
+TEST_CASE("a script that is missing again after loading is an error") {
   std::string sent;
   auto connection = canned({kNoScript, kLoaded, kNoScript}, sent);
   try {
@@ -151,7 +151,7 @@ TEST_CASE("a script that is gone again after loading is an error") {
   }
 }
 
-TEST_CASE("a script that may not be loaded is the loading's error") {
+TEST_CASE("if the script may not be loaded, the error of SCRIPT LOAD is reported") {
   std::string sent;
   auto connection =
       canned({kNoScript, "-NOPERM this user has no permissions to run 'script|load'\r\n"}, sent);
@@ -163,7 +163,7 @@ TEST_CASE("a script that may not be loaded is the loading's error") {
   }
 }
 
-TEST_CASE("a server that has just started, or forgot its scripts, answers all the same") {
+TEST_CASE("a server that has just started or has lost its scripts still answers") {
   TestServer server;
   for (const Algorithm& row : algorithms()) {
     if (row.make_model == nullptr) continue;

@@ -43,7 +43,7 @@ Decision ask(ConcurrencyModel& model, const Call& call) {
   return model.release(call.limit, call.id, call.now);
 }
 
-/// Random holders of a few places, made to hit the µs at which leases lapse.
+/// Random holders of a few leases, timed to hit the microseconds at which leases expire.
 std::vector<Call> make_calls(Random& random) {
   std::vector<Call> calls;
   ConcurrencyModel model;
@@ -123,7 +123,7 @@ std::string explain(TestServer& server, std::vector<Call> calls) {
   return text + "\n  model:  " + difference->expected + "\n  script: " + difference->actual;
 }
 
-/// What a call leaves behind, and how the script answered it.
+/// The state that a call leaves, and the script's reply.
 struct Answer {
   std::string error;
   std::string dump_before;
@@ -142,7 +142,8 @@ Answer eval(TestServer& server, const std::vector<std::string>& keys,
 
 }  // namespace
 
-TEST_CASE("concurrency: so many hold a lease at a time, and the next waits for one to lapse") {
+TEST_CASE(
+    "concurrency: at most the limit holds leases at a time, and the next waits until one expires") {
   ConcurrencyModel model;
   CHECK(model.acquire(2, 10s, "a", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
   CHECK(model.acquire(2, 10s, "b", kNow + 1s) == Decision{true, 0, 0us, 10s, 0us, 0});
@@ -152,17 +153,17 @@ TEST_CASE("concurrency: so many hold a lease at a time, and the next waits for o
   CHECK(model.acquire(2, 10s, "c", kNow + 10s) == Decision{true, 0, 0us, 10s, 0us, 0});
 }
 
-TEST_CASE("concurrency: whoever holds a lease renews it, also when all places are taken") {
+TEST_CASE("concurrency: a holder can renew its lease even when all leases are taken") {
   ConcurrencyModel model;
   CHECK(model.acquire(1, 10s, "a", kNow).allowed);
   CHECK(model.acquire(1, 10s, "a", kNow + 5s) == Decision{true, 0, 0us, 10s, 0us, 0});
   CHECK(model.renew(1, 10s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});
-  CHECK(model.renew(1, 1s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});  // never nearer
+  CHECK(model.renew(1, 1s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});  // never less
   CHECK(model.renew(1, 10s, "b", kNow + 8s) == Decision{false, 0, kNever, 10s, 0us, 1});
   CHECK(model.renew(1, 10s, "a", kNow + 18s) == Decision{false, 1, kNever, 0us, 0us, 1});
 }
 
-TEST_CASE("concurrency: a lease given back is a free place, and gone the second time") {
+TEST_CASE("concurrency: a released lease is free again, and releasing it twice fails") {
   ConcurrencyModel model;
   CHECK(model.acquire(2, 10s, "a", kNow).allowed);
   CHECK(model.acquire(2, 20s, "b", kNow).allowed);
@@ -172,13 +173,13 @@ TEST_CASE("concurrency: a lease given back is a free place, and gone the second 
   CHECK(model.empty());
 }
 
-TEST_CASE("concurrency: under a smaller limit enough leases must lapse first") {
+TEST_CASE("concurrency: after the limit is lowered, enough leases must expire first") {
   ConcurrencyModel model;
   for (int i = 1; i <= 4; ++i) CHECK(model.acquire(4, i * 1s, std::to_string(i), kNow).allowed);
   CHECK(model.acquire(2, 1s, "x", kNow) == Decision{false, 0, 3s, 4s, 0us, 1});
 }
 
-TEST_CASE("concurrency: a clock that steps back lets no one else in") {
+TEST_CASE("concurrency: a clock that steps back admits nobody else") {
   ConcurrencyModel model;
   CHECK(model.acquire(1, 10s, "a", kNow).allowed);
   CHECK(model.acquire(1, 10s, "b", kNow - 5s) == Decision{false, 0, 15s, 15s, 0us, 1});
@@ -196,7 +197,7 @@ TEST_CASE("concurrency: script and model agree on random holders") {
   }
 }
 
-TEST_CASE("concurrency: a wrong argument is named with its value, and nothing is written") {
+TEST_CASE("concurrency: a wrong argument is reported with its value, and nothing is written") {
   TestServer server;
   const std::vector<std::string> names{"limit", "lease", "action", "id", "now"};
   const std::vector<std::string> good{"2", "1e6", "acquire", "me", "1700000000000000"};
@@ -231,7 +232,7 @@ TEST_CASE("concurrency: a wrong argument is named with its value, and nothing is
   CHECK(eval(server, {"k", "l"}, good).error.starts_with("ERR concurrency: KEYS "));
 }
 
-TEST_CASE("concurrency: a key of another type or content is refused and stays as it was") {
+TEST_CASE("concurrency: a key of another type or content is refused and left unchanged") {
   TestServer server;
   const std::vector<std::vector<std::string>> foreign{
       {"SET", "k", "1"},

@@ -29,7 +29,7 @@ std::int64_t memory(TestServer& server, std::string_view field) {
 
 }  // namespace
 
-TEST_CASE("the contents of many keys come in their order, whatever their types") {
+TEST_CASE("the contents of many keys are returned in order, whatever their types") {
   TestServer server;
   std::vector<std::string> keys;
   std::vector<Content> expected;
@@ -61,7 +61,8 @@ TEST_CASE("the contents of many keys come in their order, whatever their types")
   CHECK(server.connection().outstanding() == 0);
 }
 
-TEST_CASE("of lists and sorted sets with large entries few are in a server's memory at a time") {
+TEST_CASE(
+    "only a few lists and sorted sets with large entries are in a server's memory at a time") {
   TestServer server;
   const std::string large(std::size_t{4} << 20, 'x');
   std::vector<std::string> keys;
@@ -73,7 +74,7 @@ TEST_CASE("of lists and sorted sets with large entries few are in a server's mem
       (void)server.call({"ZADD", keys.back(), "1", large});
     }
   }
-  (void)server.call({"CONFIG", "RESETSTAT"});  // which also forgets the peak
+  (void)server.call({"CONFIG", "RESETSTAT"});  // this also resets the peak
   const auto before = memory(server, "used_memory");
   const auto contents = read_contents(server.connection(), keys);
   CHECK(memory(server, "used_memory_peak") - before < 40 << 20);
@@ -83,7 +84,7 @@ TEST_CASE("of lists and sorted sets with large entries few are in a server's mem
   }
 }
 
-TEST_CASE("a key that changes its type while it is looked at is looked at again") {
+TEST_CASE("a key that changes its type while it is read is read again") {
   constexpr const char* kWrong = "-WRONGTYPE Operation against a key holding the wrong kind\r\n";
   ScriptedServer server([&](Peer& peer) {
     (void)peer.read_until("TYPE\r\n$1\r\nb\r\n");
@@ -105,7 +106,7 @@ TEST_CASE("a key that changes its type while it is looked at is looked at again"
   CHECK(read_contents(connection, keys) == expected);
 }
 
-TEST_CASE("a key that goes while it is looked at is none") {
+TEST_CASE("a key that disappears while it is read is reported as missing") {
   ScriptedServer server([&](Peer& peer) {
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+list\r\n");

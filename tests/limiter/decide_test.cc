@@ -22,7 +22,7 @@ Decision ask_both(Limiter& limiter, std::int64_t cost, microseconds now) {
 
 }  // namespace
 
-TEST_CASE("several keys are one decision: all record, or none") {
+TEST_CASE("several keys get one decision: either all record it or none does") {
   ModelLimiter model(algorithm("sliding-window-log"));
   CHECK(ask_both(model, 1, kNow) == Decision{true, 0, 0us, 60s, 0us, 0});
   CHECK(ask_both(model, 1, kNow) == Decision{false, 0, 1s, 60s, 0us, 1});
@@ -31,7 +31,7 @@ TEST_CASE("several keys are one decision: all record, or none") {
   CHECK(ask_both(model, 1, kNow + 2s) == Decision{false, 0, 58s, 59s, 0us, 2});
 }
 
-TEST_CASE("what denies longest decides when to come back, and never is for ever") {
+TEST_CASE("the key that denies longest determines retry_after, and never stays never") {
   ModelLimiter model(algorithm("sliding-window-log"));
   CHECK(ask_both(model, 2, kNow) == Decision{false, 1, kNever, 0us, 0us, 1});
   CHECK(ask_both(model, 3, kNow) == Decision{false, 1, kNever, 0us, 0us, 1});
@@ -41,7 +41,7 @@ TEST_CASE("what denies longest decides when to come back, and never is for ever"
   CHECK(ask_both(model, 1, kNow) == Decision{false, 0, 60s, 60s, 0us, 1});
 }
 
-TEST_CASE("a look and a refund are always allowed, each key on its own") {
+TEST_CASE("a look and a refund are always allowed, and each key handles them separately") {
   ModelLimiter model(algorithm("sliding-window-log"));
   CHECK(model.ask("second", kSecond, 1, kNow).allowed);
   CHECK(ask_both(model, 0, kNow) == Decision{true, 0, 0us, 1s, 0us, 0});
@@ -49,14 +49,14 @@ TEST_CASE("a look and a refund are always allowed, each key on its own") {
   CHECK_FALSE(model.exists("second"));
 }
 
-TEST_CASE("the delay over several queues is the longest") {
+TEST_CASE("the delay over several queues is the longest one") {
   ModelLimiter model(algorithm("leaky-bucket"));
   const Request both{{"a", "b"}, {{1, 1s, 5}, {1, 3s, 5}}, 1, kNow};
   CHECK(model.ask(both).delay == 0s);
   CHECK(model.ask(both).delay == 3s);
 }
 
-TEST_CASE("every model lets exactly its capacity pass at one instant") {
+TEST_CASE("every model allows exactly its capacity at one instant") {
   for (const Algorithm& row : algorithms()) {
     if (row.make_model == nullptr) continue;
     ModelLimiter model(row);
@@ -68,7 +68,7 @@ TEST_CASE("every model lets exactly its capacity pass at one instant") {
   }
 }
 
-TEST_CASE("every model keeps its promises of retry_after and reset_after") {
+TEST_CASE("every model keeps its promises about retry_after and reset_after") {
   Random random;
   for (const Algorithm& row : algorithms()) {
     if (row.make_model == nullptr) continue;
@@ -78,7 +78,7 @@ TEST_CASE("every model keeps its promises of retry_after and reset_after") {
   }
 }
 
-TEST_CASE("one key alone is decided as it is beside another in the same state") {
+TEST_CASE("a single key gets the same decision as next to another key in the same state") {
   Random random;
   for (const Algorithm& row : algorithms()) {
     if (row.make_model == nullptr) continue;

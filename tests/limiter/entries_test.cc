@@ -20,18 +20,18 @@ namespace {
 
 constexpr std::int64_t kFirst = 1'700'000'000'000'000;
 
-/// A server, the connection that reads, and another one that writes meanwhile.
+/// A server, a connection that reads, and one that writes at the same time.
 struct Servers {
   redis::PrivateServer server;
   redis::Connection reader = redis::Connection::open(server.url(), 60s);
   redis::Connection writer = redis::Connection::open(server.url(), 60s);
 
-  /// What another client does.
+  /// A command from another client.
   void write(std::initializer_list<std::string_view> command) {
     const auto reply = writer.call(command);
     REQUIRE_MESSAGE(!reply.is_error(), reply.text());
   }
-  /// `count` entries, `step` µs apart, oldest first.
+  /// Creates `count` entries, `step` µs apart, oldest first.
   void make(std::string_view type, std::int64_t count, std::int64_t step = 10) {
     const std::string script =
         type == "list" ? "for i = 0, ARGV[1] - 1 do redis.call('RPUSH', KEYS[1], "
@@ -43,7 +43,7 @@ struct Servers {
                                     std::to_string(kFirst), std::to_string(step)});
     REQUIRE_MESSAGE(!reply.is_error(), reply.text());
   }
-  /// What inspect() tells of all entries while `write` runs after so many pages.
+  /// What inspect() reports about all entries if `write` runs after this many pages.
   Inspection inspect_while(int pages, const std::function<void()>& write) {
     int page = 0;
     return inspect(reader, "k",
@@ -79,7 +79,7 @@ std::size_t resident_bytes() {
 
 }  // namespace
 
-TEST_CASE("a key that others append to while it is read: what there was is told, once") {
+TEST_CASE("while other clients append to a key, each earlier entry is reported exactly once") {
   Servers servers;
   for (const std::string type : {"list", "zset"}) {
     CAPTURE(type);
@@ -102,7 +102,7 @@ TEST_CASE("a key that others append to while it is read: what there was is told,
   }
 }
 
-TEST_CASE("a key of which the oldest are dropped while it is read: no entry is told twice") {
+TEST_CASE("while the oldest entries of a key are dropped, no entry is reported twice") {
   Servers servers;
   for (const std::string type : {"list", "zset"}) {
     CAPTURE(type);
@@ -122,18 +122,18 @@ TEST_CASE("a key of which the oldest are dropped while it is read: no entry is t
 }
 
 TEST_CASE(
-    "a key that is deleted while it is read: what was read before is told, and that it changed") {
+    "if a key is deleted while it is read, the entries read so far and the change are reported") {
   Servers servers;
   for (const std::string type : {"list", "zset"}) {
     CAPTURE(type);
     servers.make(type, 35'000);
     const auto seen = servers.inspect_while(1, [&] { servers.write({"DEL", "k"}); });
     CHECK(seen.changed_while_read);
-    CHECK(times_of(seen).size() == 21'000);  // a page was under way when it went
+    CHECK(times_of(seen).size() == 21'000);  // a page was in flight when the key disappeared
   }
 }
 
-TEST_CASE("a key that becomes something else while it is read is told as that") {
+TEST_CASE("a key that is replaced while it is read is reported as its new type") {
   Servers servers;
   for (const std::string type : {"list", "zset"}) {
     CAPTURE(type);
@@ -150,7 +150,7 @@ TEST_CASE("a key that becomes something else while it is read is told as that") 
   }
 }
 
-TEST_CASE("a key that changes its type whenever it is read is an error, not a hang") {
+TEST_CASE("a key that changes its type on every read is an error, not a hang") {
   Servers servers;
   servers.make("list", 35'000);
   const auto swap = [&](std::int64_t, std::int64_t) {
@@ -166,7 +166,7 @@ TEST_CASE("a key that changes its type whenever it is read is an error, not a ha
   }
 }
 
-TEST_CASE("searches on a key that is gone say so") {
+TEST_CASE("searching a deleted key reports that it is gone") {
   Servers servers;
   for (const std::string type : {"list", "zset"}) {
     CAPTURE(type);
@@ -188,7 +188,7 @@ TEST_CASE("searches on a key that is gone say so") {
   }
 }
 
-TEST_CASE("a window of a million entries is told in little memory") {
+TEST_CASE("a window of a million entries is reported in little memory") {
   Servers servers;
   for (const std::string type : {"list", "zset"}) {
     CAPTURE(type);
@@ -213,7 +213,7 @@ TEST_CASE("a window of a million entries is told in little memory") {
   }
 }
 
-TEST_CASE("a million of one instant are one line") {
+TEST_CASE("a million entries of one instant are one line") {
   Servers servers;
   servers.make("list", 1'000'000, 0);
   int reports = 0;

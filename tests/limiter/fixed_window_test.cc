@@ -18,7 +18,7 @@ constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the sta
 
 }  // namespace
 
-TEST_CASE("fixed-window: a window starts at a multiple of itself since 1970") {
+TEST_CASE("fixed-window: a window starts at a multiple of its length since 1970") {
   ModelLimiter model(fixed_window());
   const Limit limit{2, 60s, {}};
   CHECK(model.ask("k", limit, 1, kMinute + 59s) == Decision{true, 1, 0us, 1s, 0us, 0});
@@ -28,7 +28,7 @@ TEST_CASE("fixed-window: a window starts at a multiple of itself since 1970") {
   CHECK(model.ask("k", limit, 1, kMinute + 60s) == Decision{true, 1, 0us, 60s, 0us, 0});
 }
 
-TEST_CASE("fixed-window: twice the limit passes around the edge of a window") {
+TEST_CASE("fixed-window: twice the limit is allowed around the edge of a window") {
   ModelLimiter model(fixed_window());
   const Limit limit{1000, 60s, {}};
   std::int64_t allowed = 0;
@@ -43,7 +43,7 @@ TEST_CASE("fixed-window: twice the limit passes around the edge of a window") {
   CHECK(allowed == 2000);
 }
 
-TEST_CASE("fixed-window: a cost is counted whole or not at all") {
+TEST_CASE("fixed-window: a cost is counted completely or not at all") {
   ModelLimiter model(fixed_window());
   const Limit limit{5, 60s, {}};
   CHECK(model.ask("k", limit, 3, kMinute) == Decision{true, 2, 0us, 60s, 0us, 0});
@@ -52,14 +52,15 @@ TEST_CASE("fixed-window: a cost is counted whole or not at all") {
   CHECK(model.ask("k", limit, 0, kMinute) == Decision{true, 2, 0us, 60s, 0us, 0});
 }
 
-TEST_CASE("fixed-window: a clock that steps back stays in the window that was begun") {
+TEST_CASE("fixed-window: a clock that steps back stays in the window that has begun") {
   ModelLimiter model(fixed_window());
   const Limit limit{1, 60s, {}};
   CHECK(model.ask("k", limit, 1, kMinute).allowed);
   CHECK(model.ask("k", limit, 1, kMinute - 30s) == Decision{false, 0, 90s, 90s, 0us, 1});
 }
 
-TEST_CASE("fixed-window: a window that was begun is ended, whatever window is named meanwhile") {
+TEST_CASE(
+    "fixed-window: a window that has begun keeps its end, whatever window is passed meanwhile") {
   ModelLimiter model(fixed_window());
   CHECK(model.ask("k", {5, 60s, {}}, 3, kMinute).allowed);
   CHECK(model.ask("k", {5, 1s, {}}, 1, kMinute + 2s) == Decision{true, 1, 0us, 58s, 0us, 0});
@@ -67,8 +68,7 @@ TEST_CASE("fixed-window: a window that was begun is ended, whatever window is na
   CHECK(model.ask("k", {5, 1s, {}}, 1, kMinute + 60s) == Decision{true, 4, 0us, 1s, 0us, 0});
 }
 
-TEST_CASE(
-    "fixed-window: a refund counts down, not below nothing, and not in a window that is over") {
+TEST_CASE("fixed-window: a refund counts down to zero at most, and not in a window that is over") {
   ModelLimiter model(fixed_window());
   const Limit limit{3, 60s, {}};
   CHECK(model.ask("k", limit, 3, kMinute).allowed);

@@ -20,7 +20,7 @@ constexpr microseconds kNow{1'700'000'000'000'000};
 
 }  // namespace
 
-TEST_CASE("gcra: units come back one by one, evenly") {
+TEST_CASE("gcra: units return one by one, evenly") {
   ModelLimiter model(gcra());
   const Limit limit{3, 1s, {}};
   CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 2, 0us, 333'334us, 0us, 0});
@@ -31,7 +31,7 @@ TEST_CASE("gcra: units come back one by one, evenly") {
   CHECK(model.ask("k", limit, 1, kNow + 333'334us) == Decision{true, 0, 0us, 1s, 0us, 0});
 }
 
-TEST_CASE("gcra: thirds of a microsecond are kept, so that the rate is the one asked for") {
+TEST_CASE("gcra: thirds of a microsecond are kept, so that the rate is exact") {
   GcraModel model;
   const Limit limit{900'000, 1s, 2};
   std::int64_t allowed = 0;
@@ -43,7 +43,8 @@ TEST_CASE("gcra: thirds of a microsecond are kept, so that the rate is the one a
   CHECK(allowed == 90'001);  // 2 + 99,999 x 0.9
 }
 
-TEST_CASE("gcra: the burst is how much passes at once, the limit how fast it comes back") {
+TEST_CASE(
+    "gcra: the burst is the most that is allowed at once, the limit is the rate of recovery") {
   ModelLimiter model(gcra());
   const Limit limit{1, 1s, 3};
   CHECK(model.ask("k", limit, 3, kNow) == Decision{true, 0, 0us, 3s, 0us, 0});
@@ -51,14 +52,14 @@ TEST_CASE("gcra: the burst is how much passes at once, the limit how fast it com
   CHECK(model.ask("k", limit, 4, kNow + 1s) == Decision{false, 1, kNever, 2s, 0us, 1});
 }
 
-TEST_CASE("gcra: a clock that steps back does not open it") {
+TEST_CASE("gcra: a clock that steps back does not free any units") {
   ModelLimiter model(gcra());
   const Limit limit{1, 1s, {}};
   CHECK(model.ask("k", limit, 1, kNow).allowed);
   CHECK(model.ask("k", limit, 1, kNow - 10s) == Decision{false, 0, 11s, 11s, 0us, 1});
 }
 
-TEST_CASE("gcra: a refund gives back, and no more than was taken") {
+TEST_CASE("gcra: a refund returns units, but no more than were taken") {
   ModelLimiter model(gcra());
   const Limit limit{3, 1s, {}};
   CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
@@ -69,7 +70,7 @@ TEST_CASE("gcra: a refund gives back, and no more than was taken") {
   CHECK_FALSE(model.exists("k"));
 }
 
-TEST_CASE("gcra: under a new limit the time stays, its remainder rounded up") {
+TEST_CASE("gcra: under a new limit the time is kept and its remainder is rounded up") {
   ModelLimiter model(gcra());
   CHECK(model.ask("k", {3, 1s, {}}, 1, kNow).reset_after == 333'334us);  // 333,333 and 1/3
   CHECK(model.ask("k", {2, 1s, {}}, 1, kNow) ==
@@ -77,7 +78,7 @@ TEST_CASE("gcra: under a new limit the time stays, its remainder rounded up") {
   CHECK(model.ask("k", {1, 1s, 2}, 0, kNow) == Decision{true, 1, 0us, 833'334us, 0us, 0});
 }
 
-TEST_CASE("gcra: never more than the burst and what the rate brings, to the last unit") {
+TEST_CASE("gcra: never more than the burst plus what the rate adds, to the last unit") {
   Random random;
   ModelLimiter model(gcra());
   check_burst_and_rate(model, gcra(), random, 200, 0);

@@ -25,13 +25,13 @@ const StateForm& form_of(std::string_view name) {
                        [&](const StateForm& form) { return form.name == name; });
 }
 
-/// It is an inference: chance may look like a choice, to within a few ms.
+/// The window is inferred: a random value may look like a chosen one, to within a few ms.
 void check_most(int wrong, int tried, int one_in) {
   CHECK(tried > 50);
   CHECK_MESSAGE(wrong * one_in <= tried, wrong, " of ", tried);
 }
 
-/// A log as the scripts write it: what lies there, and when its TTL ends.
+/// A log as the scripts write it: its entries, and when its TTL ends.
 struct Log {
   microseconds window, margin;
   std::vector<microseconds> times = {};
@@ -53,7 +53,7 @@ struct Log {
 
 }  // namespace
 
-TEST_CASE("a window that people choose is found again, whenever one looks") {
+TEST_CASE("a commonly chosen window is inferred, whatever the time of the look") {
   Random random;
   int wrong = 0, tried = 0;
   for (const microseconds window : {1s, 5s, 10s, 15s, 30s, 60s, 300s, 600s, 1800s}) {
@@ -72,7 +72,7 @@ TEST_CASE("a window that people choose is found again, whenever one looks") {
   check_most(wrong, tried, 100);
 }
 
-TEST_CASE("a longer window is found, or not known: never another one") {
+TEST_CASE("a longer window is inferred or unknown, but never wrong") {
   Random random;
   int wrong = 0, tried = 0;
   for (const microseconds window : {3600s, 7200s, 86400s}) {
@@ -93,7 +93,7 @@ TEST_CASE("a longer window is found, or not known: never another one") {
 }
 
 TEST_CASE(
-    "a window by a caller's clock is found where the newest has set the TTL, else not known") {
+    "with a caller's clock the window is inferred if the newest entry set the TTL, else unknown") {
   Random random;
   int wrong = 0, tried = 0;
   for (const microseconds window : {1s, 5s, 60s, 300s}) {
@@ -113,7 +113,7 @@ TEST_CASE(
   check_most(wrong, tried, 8);
 }
 
-TEST_CASE("forms that say nothing by their TTL, and TTLs that are over") {
+TEST_CASE("leases and a TTL that is over yield no window, but a foreign sorted set does") {
   const EntryTimes entries{kStart, kStart};
   CHECK_FALSE(infer_window(form_of("concurrency"), entries, kStart, 60s));
   CHECK_FALSE(infer_window(form_of("sliding-window-log"), entries, kStart - 60s, 60s));

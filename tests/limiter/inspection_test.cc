@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kMost = 1'000'000'000;
 
-/// A copy that a script may be asked about without touching the key.
+/// A copy that can be passed to a script without touching the key.
 void copy(TestServer& server, const std::string& from, const std::string& to) {
   const auto payload = server.dump(from);
   server.call({"DEL", to});
@@ -39,11 +39,11 @@ Decision ask_copy(TestServer& server, const Algorithm& algorithm, const std::str
   return checker.check({.keys = {"copy"}, .limits = {limit}, .cost = cost, .now = now});
 }
 
-/// What counts, by what the script says would remain of a limit that is not reached; -1 where it
-/// cannot be asked.
+/// The units in use, from what the script says would remain under a limit that is not reached; -1
+/// if it cannot be asked.
 std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                             Limit limit, microseconds now, std::int64_t about) {
-  if (algorithm.name == "token-bucket") {  // more than its burst a bucket never holds
+  if (algorithm.name == "token-bucket") {  // a bucket never holds more than its burst
     const auto burst = limit.burst.value_or(limit.limit);
     return burst - ask_copy(server, algorithm, key, limit, 0, now).remaining;
   }
@@ -54,10 +54,10 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
                             static_cast<std::int64_t>(std::min(by_span, 1e9))});
     const std::int64_t all = *limit.burst + (algorithm.name == "leaky-bucket" ? 1 : 0);
     const auto remaining = ask_copy(server, algorithm, key, limit, 0, now).remaining;
-    return remaining > 0 ? all - remaining : -1;  // a queue that reaches beyond: not to be had
+    return remaining > 0 ? all - remaining : -1;  // the queue is too long to be measured
   }
-  // No limit is beyond that. A larger one than needed would not do: beside it the fraction of an
-  // estimate is lost.
+  // There is no larger limit. One larger than necessary would not help: the fraction of an estimate
+  // would be lost next to it.
   if (about + 5 > kMost) return -1;
   limit.limit = about + 5;
   return limit.limit - ask_copy(server, algorithm, key, limit, 0, now).remaining;
@@ -97,7 +97,7 @@ void check_equals_script(TestServer& server, const Algorithm& algorithm, const s
   if (seen.state.form->keeping != Keeping::kText) CHECK(in_bars == seen.used);
 }
 
-/// The instants at which something is about to change, and some others.
+/// An instant at which something is about to change, or some other one.
 microseconds make_instant(Random& random, const Request& request, const Decision& decision) {
   auto now = *request.now;
   const auto kind = random.uniform(1, 100);
@@ -112,7 +112,7 @@ microseconds make_instant(Random& random, const Request& request, const Decision
 
 }  // namespace
 
-TEST_CASE("used, remaining, next_free and reset_after are what the script answers") {
+TEST_CASE("used, remaining, next_free and reset_after agree with the script's answers") {
   TestServer server;
   Random random;
   for (const auto& algorithm : usual_algorithms()) {
@@ -135,7 +135,7 @@ TEST_CASE("used, remaining, next_free and reset_after are what the script answer
   }
 }
 
-TEST_CASE("a key's own limit is taken where none is asked about") {
+TEST_CASE("a key's own limit is used if none is given") {
   TestServer server;
   for (const auto& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
@@ -180,7 +180,7 @@ Decision call(TestServer& server, const std::string& key, const Call& call) {
 
 }  // namespace
 
-TEST_CASE("leases: free places and lapses are what the script answers") {
+TEST_CASE("leases: the free leases and expiries agree with the script's answers") {
   TestServer server;
   Random random;
   const auto& concurrency = algorithm("concurrency");
@@ -221,7 +221,7 @@ TEST_CASE("leases: free places and lapses are what the script answers") {
   }
 }
 
-TEST_CASE("the newest instants are listed, with how many came then") {
+TEST_CASE("the newest instants are listed with the number of entries at each") {
   TestServer server;
   for (const std::string name : {"sliding-window-log", "sliding-window-zset"}) {
     CAPTURE(name);
@@ -246,7 +246,7 @@ TEST_CASE("the newest instants are listed, with how many came then") {
   }
 }
 
-TEST_CASE("windows of many pages: the same figures as those of a model") {
+TEST_CASE("windows of many pages have the same figures as a model") {
   TestServer server;
   Random random;
   const Limit limit{.limit = 50'000, .window = 60s};
@@ -265,7 +265,7 @@ TEST_CASE("windows of many pages: the same figures as those of a model") {
       times.insert(times.end(), static_cast<std::size_t>(cost), now);
     }
     for (int i = 0; i < 50; ++i) {
-      // Windows and limits that lie within what is stored.
+      // Windows and limits within the range of what is stored.
       const auto span = (times.back() - times.front()).count();
       const Limit asked{.limit = random.log_uniform(1, 60'000),
                         .window = microseconds{random.uniform(1, 2 * span)}};
@@ -282,7 +282,7 @@ TEST_CASE("windows of many pages: the same figures as those of a model") {
       for (const auto unit : times) {
         const auto age = static_cast<double>((unit - (time - asked.window)).count());
         if (age <= 0) continue;
-        // A unit belongs to the bar whose end it does not come after.
+        // A unit belongs to the first bar that does not end before it.
         std::size_t bar = 0;
         while (bar < 49 && age > std::round(static_cast<double>(asked.window.count()) *
                                             static_cast<double>(bar + 1) / 50)) {
@@ -337,7 +337,7 @@ TEST_CASE("the window of a log is inferred from its TTL") {
   }
 }
 
-TEST_CASE("what other limiters keep is told of, as far as it says it") {
+TEST_CASE("the state of other limiters is reported as far as it is known") {
   TestServer server;
   const auto ms = [](int n) { return std::to_string(kNow.count() / 1000 + n); };
   for (const auto& n : {0, 0, 5, 2000}) server.call({"ZADD", "z", ms(n), ms(n)});
@@ -354,7 +354,7 @@ TEST_CASE("what other limiters keep is told of, as far as it says it") {
   CHECK(zset.reset_after == 59s);
   CHECK(zset.entries.size() == 3);
   CHECK(zset.entries[1].at == microseconds{(kNow.count() / 1000 + 5) * 1000});
-  // One that left the window a µs before it does.
+  // The first one leaves the window after exactly 60 s.
   const auto first = microseconds{kNow.count() / 1000 * 1000};
   CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
   CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s}).used == 2);
@@ -376,7 +376,7 @@ TEST_CASE("what other limiters keep is told of, as far as it says it") {
   CHECK_FALSE(stuck.reset_after);
 }
 
-TEST_CASE("what is no limiter's is told apart from nothing") {
+TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
   TestServer server;
   server.call({"HSET", "h", "f", "v"});
   server.call({"SADD", "s", "m"});
@@ -397,7 +397,7 @@ TEST_CASE("what is no limiter's is told apart from nothing") {
   CHECK_FALSE(nothing.is_limiter());
 }
 
-TEST_CASE("a TTL of ages is told as that, and is no negative number") {
+TEST_CASE("a very long TTL is reported as such, not as a negative number") {
   TestServer server;
   server.call({"SET", "k", "5"});
   server.call({"PEXPIRE", "k", "9000000000000000"});
@@ -406,14 +406,14 @@ TEST_CASE("a TTL of ages is told as that, and is no negative number") {
   CHECK(seen.reset_after.value() > std::chrono::years{280});
 }
 
-TEST_CASE("more units than there are numbers are told as many") {
+TEST_CASE("a number of units that does not fit is reported as the largest number") {
   TestServer server;
   server.call({"SET", "k", "leaky 1800000000000000 000000000 5 60000000 5"});
   const Limit limit{.limit = 1'000'000'000, .window = 1us, .burst = 1};
   CHECK(inspect(server.connection(), "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
 }
 
-TEST_CASE("a member among leases that is none is shown as it is") {
+TEST_CASE("a member among leases that is not a lease is shown as it is") {
   TestServer server;
   server.call({"ZADD", "k", "1", "lease:a", "2", "x", "3", "lease:b"});
   const auto seen = inspect(server.connection(), "k", {.now = 0us});
@@ -423,7 +423,7 @@ TEST_CASE("a member among leases that is none is shown as it is") {
   CHECK(seen.entries[2].holder == "b");
 }
 
-TEST_CASE("an entry that is no time is an error that shows it") {
+TEST_CASE("an entry that is not a time is an error that shows it") {
   TestServer server;
   const auto now = std::to_string(kNow.count());
   server.call({"RPUSH", "k", now, "job\n7", now});
@@ -439,7 +439,7 @@ TEST_CASE("an entry that is no time is an error that shows it") {
   CHECK_THROWS_AS(static_cast<void>(inspect(server.connection(), "k", {})), redis::Error);
 }
 
-TEST_CASE("a usual limit is for what does not say its own") {
+TEST_CASE("the default limit applies to state that does not include its own") {
   TestServer server;
   const Limit own{.limit = 7, .window = 60s};
   const Limit usual{.limit = 3, .window = 10s};
@@ -455,7 +455,7 @@ TEST_CASE("a usual limit is for what does not say its own") {
   CHECK_FALSE(look("l").window_is_inferred);
   CHECK(look("l").remaining == 2);
   CHECK(look("nothing").remaining == 3);
-  // What is asked counts before both.
+  // A given limit takes precedence over both.
   const Limit asked{.limit = 9, .window = 60s};
   CHECK(inspect(server.connection(), "g", {.limit = asked, .usual_limit = usual, .now = kNow})
             .limit == 9);

@@ -30,7 +30,7 @@ Names find_family(rlctl::redis::Connection& connection, const std::string& key,
 
 }  // namespace
 
-TEST_CASE("the window is read from the names that several limits give to their keys") {
+TEST_CASE("the window is parsed from the key names of several limits") {
   const std::vector<Limit> limits{{1, 1us, {}}, {1, 1500us, {}}, {1, 20ms, {}},
                                   {1, 1s, {}},  {1, 60s, {}},    {1, 90min, {}},
                                   {1, 24h, {}}, {1, 1001ms, {}}, {1, 100000000s, {}}};
@@ -43,7 +43,7 @@ TEST_CASE("the window is read from the names that several limits give to their k
   }
 }
 
-TEST_CASE("no window is read from a name that is written otherwise") {
+TEST_CASE("no window is parsed from a name in any other form") {
   for (const std::string name : {"login:alice:60s",
                                  "login:alice",
                                  "{login:alice}",
@@ -79,7 +79,7 @@ TEST_CASE("no window is read from a name that is written otherwise") {
   }
 }
 
-TEST_CASE("the family of a key are the limiters named after it, the shortest window first") {
+TEST_CASE("the family of a key are the limiters named after it, shortest window first") {
   TestServer server;
   for (const auto* name : {"{login:alice}:60s", "{login:alice}:1s", "{login:alice}:1500us",
                            "login:alice", "{login:bob}:1s", "{login:alice}:1m", "x{login:alice}:1s",
@@ -92,7 +92,7 @@ TEST_CASE("the family of a key are the limiters named after it, the shortest win
   CHECK(find_family(server.connection(), "login:eve").empty());
 }
 
-TEST_CASE("a key with a hash tag has its family under its own name") {
+TEST_CASE("the keys in the family of a key with a hash tag start with its own name") {
   TestServer server;
   for (const auto* name : {"a{tag}b:1s", "a{tag}b:2s", "{a{tag}b}:3s", "a{tag}c:1s"}) {
     ask(server, name);
@@ -100,7 +100,7 @@ TEST_CASE("a key with a hash tag has its family under its own name") {
   CHECK(find_family(server.connection(), "a{tag}b") == Names{"a{tag}b:1s", "a{tag}b:2s"});
 }
 
-TEST_CASE("what holds no limiter's state is not of the family, and stays as it is") {
+TEST_CASE("a key without a limiter's state is not in the family and is left unchanged") {
   TestServer server;
   ask(server, "{k}:1s", "sliding-window-log");
   (void)server.call({"SET", "{k}:2s", "17"});
@@ -111,7 +111,7 @@ TEST_CASE("what holds no limiter's state is not of the family, and stays as it i
   CHECK(server.dump("{k}:3s") + server.dump("{k}:2s") + server.dump("{k}:1s") == before);
 }
 
-TEST_CASE("a key's characters are no pattern") {
+TEST_CASE("special characters in a key are not treated as a pattern") {
   TestServer server;
   for (const auto& key : Names{"a*", "a?", "a[bc]", "a\\", "a\\*", std::string("a\0\n", 3)}) {
     CAPTURE(key);
@@ -124,7 +124,7 @@ TEST_CASE("a key's characters are no pattern") {
   }
 }
 
-TEST_CASE("keys that cannot have several limits have no family, and nothing is looked through") {
+TEST_CASE("keys that cannot have several limits have no family, and no scan is run") {
   TestServer server;
   ask(server, "{}:1s");
   ask(server, "{}}:1s");
@@ -134,7 +134,7 @@ TEST_CASE("keys that cannot have several limits have no family, and nothing is l
   CHECK(calls == 0);
 }
 
-TEST_CASE("the families of several keys are found in one scan, each at its place") {
+TEST_CASE("the families of several keys are found in one scan, in the order of the keys") {
   TestServer server;
   for (int i = 0; i < 3000; ++i) server.connection().append({"SET", std::to_string(i), "v"});
   for (int i = 0; i < 3000; ++i) (void)server.connection().read();

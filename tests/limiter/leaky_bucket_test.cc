@@ -20,7 +20,7 @@ constexpr microseconds kNow{1'700'000'000'000'000};
 
 }  // namespace
 
-TEST_CASE("leaky-bucket: the first goes at once, those behind it wait their turn") {
+TEST_CASE("leaky-bucket: the first request leaves at once, and those after it wait their turn") {
   ModelLimiter model(leaky_bucket());
   const Limit limit{3, 1s, 2};
   CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 2, 0us, 333'334us, 0us, 0});
@@ -31,7 +31,7 @@ TEST_CASE("leaky-bucket: the first goes at once, those behind it wait their turn
   CHECK(model.ask("k", limit, 1, kNow + 333'334us) == Decision{true, 0, 0us, 1s, 666'666us, 0});
 }
 
-TEST_CASE("leaky-bucket: a cost takes as many departures, the delay is that of the first") {
+TEST_CASE("leaky-bucket: a cost takes that many departures, and the delay is that of the first") {
   ModelLimiter model(leaky_bucket());
   const Limit limit{1, 1s, 3};
   CHECK(model.ask("k", limit, 2, kNow) == Decision{true, 2, 0us, 2s, 0us, 0});
@@ -40,20 +40,20 @@ TEST_CASE("leaky-bucket: a cost takes as many departures, the delay is that of t
   CHECK(model.ask("k", limit, 0, kNow) == Decision{true, 0, 0us, 4s, 0us, 0});
 }
 
-TEST_CASE("leaky-bucket: the queue takes the burst and the one that leaves at once") {
+TEST_CASE("leaky-bucket: the queue holds the burst plus the request that leaves at once") {
   ModelLimiter model(leaky_bucket());
   CHECK(model.ask("k", {1, 1s, 2}, 4, kNow) == Decision{false, 3, kNever, 0us, 0us, 1});
   CHECK(model.ask("k", {1, 1s, 2}, 3, kNow) == Decision{true, 0, 0us, 3s, 0us, 0});
 }
 
-TEST_CASE("leaky-bucket: a clock that steps back makes the wait longer") {
+TEST_CASE("leaky-bucket: a clock that steps back lengthens the wait") {
   ModelLimiter model(leaky_bucket());
   const Limit limit{1, 1s, 1};
   CHECK(model.ask("k", limit, 1, kNow).delay == 0us);
   CHECK(model.ask("k", limit, 1, kNow - 500ms) == Decision{false, 0, 500ms, 1500ms, 0us, 1});
 }
 
-TEST_CASE("leaky-bucket: a place in the queue cannot be given back") {
+TEST_CASE("leaky-bucket: a place in the queue cannot be refunded") {
   ModelLimiter model(leaky_bucket());
   CHECK_THROWS_AS(model.ask("k", {1, 1s, {}}, -1, kNow), UsageError);
 }

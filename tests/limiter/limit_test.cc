@@ -47,7 +47,7 @@ TEST_CASE("a limit is a count over a duration") {
   CHECK(parse_limit("1/1d2h3m4s5ms6us") == Limit{1, 26h + 3min + 4s + 5ms + 6us, {}});
 }
 
-TEST_CASE("a unit without a number is one of it") {
+TEST_CASE("a unit without a number means one") {
   CHECK(parse_limit("10/s") == Limit{10, 1s, {}});
   CHECK(parse_limit("100/min") == Limit{100, 1min, {}});
   CHECK(parse_limit("100/m") == Limit{100, 1min, {}});
@@ -58,7 +58,7 @@ TEST_CASE("a unit without a number is one of it") {
   CHECK(parse_limit("1/us") == Limit{1, 1us, {}});
 }
 
-TEST_CASE("units have a second spelling and a whole word") {
+TEST_CASE("units have a second spelling and a full name") {
   CHECK(parse_duration("2sec") == 2s);
   CHECK(parse_duration("2second") == 2s);
   CHECK(parse_duration("2min") == 2min);
@@ -66,7 +66,7 @@ TEST_CASE("units have a second spelling and a whole word") {
   CHECK(parse_duration("3day") == 72h);
 }
 
-TEST_CASE("k and M stand for a thousand and a million") {
+TEST_CASE("k means a thousand and M a million") {
   CHECK(parse_limit("1M/30d") == Limit{1'000'000, 30 * 24h, {}});
   CHECK(parse_limit("2k/s") == Limit{2'000, 1s, {}});
   CHECK(parse_limit("1000M/s") == Limit{1'000'000'000, 1s, {}});
@@ -77,7 +77,7 @@ TEST_CASE("k and M stand for a thousand and a million") {
   CHECK(error_of_limit("k/s") != "accepted");
 }
 
-TEST_CASE("digits are decimal, whatever stands in front of them") {
+TEST_CASE("digits are decimal, even after leading zeros") {
   CHECK(parse_limit("07/010s") == Limit{7, 10s, {}});
   CHECK(parse_limit("0000000000000000000000005/60s") == Limit{5, 60s, {}});
   for (const auto* text : {"0x10/60s", "1e3/60s", "-5/60s", "+5/60s", " 5/60s", "5 /60s", "5.0/60s",
@@ -88,7 +88,7 @@ TEST_CASE("digits are decimal, whatever stands in front of them") {
   }
 }
 
-TEST_CASE("an error names what was written and what is accepted") {
+TEST_CASE("an error shows what was given and what is accepted") {
   CHECK(error_of_limit("5/1.5h") == "'5/1.5h' has a fraction; use whole numbers: 1h30m, 500ms");
   CHECK(error_of_limit("5/5q") == "'5/5q' has unknown unit 'q'; use us, ms, s, m, h or d");
   CHECK(error_of_limit("5/q") == "'5/q' has unknown unit 'q'; use us, ms, s, m, h or d");
@@ -107,7 +107,7 @@ TEST_CASE("an error names what was written and what is accepted") {
         "'5/1m1m' has its units out of order; largest first, each once");
 }
 
-TEST_CASE("limit and window stay within the ranges of the contract") {
+TEST_CASE("limit and window must be within the contract's ranges") {
   CHECK(parse_limit("1000000000/s").limit == 1'000'000'000);
   CHECK(error_of_limit("1000000001/s") ==
         "'1000000001/s' has limit 1000000001; from 1 to 1000000000 is accepted");
@@ -126,7 +126,7 @@ TEST_CASE("limit and window stay within the ranges of the contract") {
   CHECK(error_of_limit("1/0s") == "'1/0s' has an empty window; from 1us to 100000000s is accepted");
 }
 
-TEST_CASE("a duration may be nothing, a limit's window may not") {
+TEST_CASE("a duration may be zero, but a limit's window may not") {
   CHECK(parse_duration("0s") == 0us);
   CHECK(error_of_duration("") == "'' has no duration; write it like 60s or 1h30m");
   CHECK(error_of_duration("60") == "'60' has no unit after 60; use us, ms, s, m, h or d");
@@ -134,8 +134,8 @@ TEST_CASE("a duration may be nothing, a limit's window may not") {
         "'min' has 'min' where a number belongs; use decimal digits and a unit: 60s, 1h30m");
 }
 
-TEST_CASE("a duration is written in the largest unit in which it is whole") {
-  CHECK(format_duration(60s) == "60s");  // as in the names of keys
+TEST_CASE("a duration is written in the largest unit that divides it") {
+  CHECK(format_duration(60s) == "60s");  // as in key names
   CHECK(format_duration(1s) == "1s");
   CHECK(format_duration(120s) == "2m");
   CHECK(format_duration(90min) == "90m");
@@ -147,7 +147,7 @@ TEST_CASE("a duration is written in the largest unit in which it is whole") {
   CHECK(format_duration(0us) == "0s");
 }
 
-TEST_CASE("what a limit is written as is read back as the same") {
+TEST_CASE("a formatted limit parses to the same limit") {
   CHECK(format_limit({5, 60s, {}}) == "5/60s");
   CHECK(format_limit({1000, 90min, {}}) == "1000/90m");
   CHECK(format_limit({1'000'000, 30 * 24h, {}}) == "1M/30d");
@@ -161,7 +161,7 @@ TEST_CASE("what a limit is written as is read back as the same") {
   }
 }
 
-TEST_CASE("a whole number has decimal digits and perhaps a minus sign") {
+TEST_CASE("a whole number consists of decimal digits with an optional minus sign") {
   CHECK(parse_whole("0", "cost") == 0);
   CHECK(parse_whole("-3", "cost") == -3);
   CHECK(parse_whole("007", "cost") == 7);

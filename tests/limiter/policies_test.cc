@@ -20,7 +20,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What is wrong with it, each with its line: "5: ...".
+/// The mistakes in the text, each with its line: "5: ...".
 Words mistakes_in(std::string_view text) {
   constexpr std::string_view kFile = "f.toml:";
   try {
@@ -37,14 +37,14 @@ Words mistakes_in(std::string_view text) {
   return {"accepted"};
 }
 
-/// The one mistake in it.
+/// The only mistake in the text.
 std::string mistake_in(std::string_view text) {
   const auto mistakes = mistakes_in(text);
   CHECK(mistakes.size() == 1);
   return mistakes.front();
 }
 
-/// A policy in which only `line` is not as it should be, on line 3.
+/// The mistake in a policy in which only `line`, on line 3, is wrong.
 std::string mistake_in_policy(std::string_view line) {
   const std::string key = line.starts_with("key") ? "" : "key = \"k:%s\"";
   const std::string limit = line.starts_with("limit") ? "" : "limit = \"5/60s\"";
@@ -65,9 +65,9 @@ std::string with_policies(const Words& keys, const std::string& limit = "\"5/60s
 
 }  // namespace
 
-// --- what a file may say ------------------------------------------------------------------------
+// --- valid files --------------------------------------------------------------------------------
 
-TEST_CASE("a configuration says all that it can say") {
+TEST_CASE("a configuration may use every setting") {
   const auto configuration = parse_configuration(R"(
 url = "redis://10.0.0.5/2"
 timeout = "250ms"
@@ -100,7 +100,7 @@ burst = 20
   CHECK(find_policy(configuration, "ap") == nullptr);
 }
 
-TEST_CASE("a configuration may say nothing") {
+TEST_CASE("a configuration may be empty") {
   for (const auto* text :
        {"", "\n", "# a comment", "\xEF\xBB\xBF# from Windows\r\n", "[policy]\n"}) {
     const auto configuration = parse_configuration(text, "f.toml");
@@ -110,7 +110,7 @@ TEST_CASE("a configuration may say nothing") {
   }
 }
 
-TEST_CASE("policies are in the order of the file, however they are written") {
+TEST_CASE("policies keep the order of the file, whatever their notation") {
   const auto names = [](std::string_view text) {
     std::string out;
     for (const auto& policy : parse_configuration(text, "f").policies) out += policy.name + " ";
@@ -123,7 +123,7 @@ TEST_CASE("policies are in the order of the file, however they are written") {
 
 // --- mistakes -----------------------------------------------------------------------------------
 
-TEST_CASE("a URL that no command could connect to is a mistake") {
+TEST_CASE("a URL that no command can connect to is a mistake") {
   CHECK(mistake_in("\nurl = 'rediss://h'") ==
         "2: url: rediss:// (TLS) is not built into this version");
   CHECK(mistake_in("url = 'redis+sentinel://a:1,b:2/master'") ==
@@ -132,7 +132,7 @@ TEST_CASE("a URL that no command could connect to is a mistake") {
         "1: url: redis+cluster:// is not built into this version");
 }
 
-TEST_CASE("a long value is cut in a message") {
+TEST_CASE("a long value is shortened in a message") {
   const std::string lots(1'000'000, 'x');
   const auto shown = std::string(40, 'x') + "...";
   CHECK(mistake_in(lots + " = 1") ==
@@ -156,7 +156,7 @@ TEST_CASE("a long value is cut in a message") {
       for (const auto& mistake : error.mistakes()) CHECK(mistake.size() < 500);
     }
   }
-  // Characters stay whole, and what may be a password is not half shown.
+  // Characters stay whole, and no part of a possible password is shown.
   CHECK(mistake_in("'" + std::string(39, 'x') + "éééé' = 1")
             .starts_with("1: unknown key '" + std::string(39, 'x') + "...'"));
   CHECK(mistake_in("'redis://u:secret" + lots + "@h' = 1").starts_with("1: unknown key '...'"));
@@ -164,7 +164,7 @@ TEST_CASE("a long value is cut in a message") {
         std::string::npos);
 }
 
-TEST_CASE("an unknown word is named with its line and the one that was meant") {
+TEST_CASE("an unknown name is reported with its line and a suggestion") {
   CHECK(mistake_in("\n\nulr = 'private:'\n") == "3: unknown key 'ulr'; did you mean 'url'?");
   CHECK(mistake_in("[polcy.x]\n") == "1: unknown table 'polcy'; did you mean 'policy'?");
   CHECK(mistake_in("[login]\n") == "1: unknown table 'login'; write [policy.login]");
@@ -174,7 +174,7 @@ TEST_CASE("an unknown word is named with its line and the one that was meant") {
         "4: unknown key 'window' in [policy.\"a b\"]; it is one of key, algorithm, limit or burst");
 }
 
-TEST_CASE("a value of the wrong type is shown with what is expected") {
+TEST_CASE("a value of the wrong type is shown with the expected type") {
   CHECK(mistake_in("url = 5") == "1: url must be a string, not 5");
   CHECK(mistake_in("timeout = 1.5") == "1: timeout must be a string, not 1.5");
   CHECK(mistake_in("timeout = true") == "1: timeout must be a string, not true");
@@ -194,7 +194,7 @@ TEST_CASE("a value of the wrong type is shown with what is expected") {
         "3: policy 'p': limit must be a string such as \"5/60s\", or a list of them, not 5");
 }
 
-TEST_CASE("values are checked as those of the command line") {
+TEST_CASE("values are checked like those on the command line") {
   CHECK(mistake_in("url = 'redis://h:99999'") ==
         "1: url: bad port in the URL: '99999'; the port is 1 to 65535");
   CHECK(mistake_in("timeout = '1'") ==
@@ -225,7 +225,7 @@ TEST_CASE("values are checked as those of the command line") {
       "limit or a smaller burst");
 }
 
-TEST_CASE("a template knows %s and %% alone") {
+TEST_CASE("a template accepts only %s and %%") {
   for (const auto* key : {"k:%d", "100%", "%", "%%%", "%S", "% s", "%\xC3\xA9"}) {
     CHECK(mistake_in_policy(std::string("key = '") + key + "'") ==
           std::string("3: policy 'p': key: '") + key +
@@ -234,7 +234,7 @@ TEST_CASE("a template knows %s and %% alone") {
   CHECK(mistake_in_policy("key = ''") == "3: policy 'p': key: '' is empty");
 }
 
-TEST_CASE("a key that cannot carry several limits is refused") {
+TEST_CASE("a key that cannot have several limits is refused") {
   CHECK(mistake_in("[policy.p]\nkey = '}%s'\nlimit = ['1/s', '5/60s']\n") ==
         "2: policy 'p': key: key '}%s' cannot carry several limits, since no hash tag can be made "
         "of it; write a tag into it, such as '{tag}}%s'");
@@ -248,7 +248,7 @@ TEST_CASE("a policy needs a name, a key and a limit") {
   CHECK(mistake_in("[policy.'']\nkey = 'k'\nlimit = '1/s'") == "1: the name of a policy is empty");
 }
 
-TEST_CASE("all mistakes are found, in the order of the file") {
+TEST_CASE("all mistakes are reported, in the order of the file") {
   const std::string no_limit = "is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min";
   CHECK(mistakes_in(R"([policy.z]
 key = 5
@@ -266,8 +266,8 @@ limt = "1/s"
              "7: unknown table 'other'; write [policy.other]"});
 }
 
-TEST_CASE("what is not TOML is named with its line") {
-  // The words behind the place are the parser's.
+TEST_CASE("invalid TOML is reported with its line") {
+  // The text after the position is the parser's.
   CHECK(mistake_in("a = 1\nurl = \"x\n").starts_with("2: bad TOML in string: "));
   CHECK(mistake_in("[policy.p]\nkey = 'k'\nlimit = '1/s'\n[policy.p]\n")
             .starts_with("4: bad TOML in table header: "));
@@ -278,7 +278,7 @@ TEST_CASE("what is not TOML is named with its line") {
   CHECK(mistake_in(std::string_view("\n\0", 2)).starts_with("2: bad TOML"));
 }
 
-TEST_CASE("what breaks an assertion of the parser has its line too") {
+TEST_CASE("input that trips an assertion in the parser is reported with its line too") {
   for (const std::string text : {"[.a]", "[=", "[ = ]", "[[[a]]]", "[#"}) {
     CHECK(mistake_in(text) == "1: bad TOML: unexpected character");
     CHECK(mistake_in("\nurl = '''\n[='''\n" + text + "\n\n[=]\n") ==
@@ -286,7 +286,7 @@ TEST_CASE("what breaks an assertion of the parser has its line too") {
   }
 }
 
-TEST_CASE("letters outside of strings are mistakes, whatever the alphabet") {
+TEST_CASE("letters outside strings are mistakes in any alphabet") {
   CHECK(mistake_in("\n\u00e9 = 1").starts_with("2: bad TOML in root table: "));
   CHECK(mistake_in("a.\u0436 = 1").starts_with("1: bad TOML in key: "));
   CHECK(mistake_in("url = \u201cprivate:\u201d").starts_with("1: bad TOML in value: "));
@@ -295,7 +295,7 @@ TEST_CASE("letters outside of strings are mistakes, whatever the alphabet") {
   CHECK(mistakes_in("# \u00e9 \u0436 \u3000\ntimeout = '1s' # \u201c") == Words{"accepted"});
 }
 
-TEST_CASE("levels without end are refused, and nothing overflows") {
+TEST_CASE("excessive nesting is refused without a stack overflow") {
   const auto repeated = [](std::string_view text, int times) {
     std::string out;
     for (int i = 0; i < times; ++i) out += text;
@@ -305,7 +305,7 @@ TEST_CASE("levels without end are refused, and nothing overflows") {
   CHECK(mistake_in("a = " + repeated("[", 100'000)).starts_with("1: bad TOML in value: exceeded"));
   CHECK(
       mistake_in("a = " + repeated("{a=", 100'000)).starts_with("1: bad TOML in value: exceeded"));
-  // As deep as it goes without being refused.
+  // The deepest nesting that is accepted.
   const auto dots = repeated(".a", 999);
   CHECK_FALSE(
       mistakes_in("[a" + dots + "]\n" + repeated("a" + dots + " = [ {\n", 7) + "a" + dots + " = 1")
@@ -314,7 +314,7 @@ TEST_CASE("levels without end are refused, and nothing overflows") {
 
 // --- templates ----------------------------------------------------------------------------------
 
-TEST_CASE("a template is filled with as many arguments as it has %s") {
+TEST_CASE("a template takes as many arguments as it has %s") {
   const auto key = [](const std::string& text, const Words& arguments) {
     const auto policy = policy_with_key(text);
     CHECK(argument_count(policy) == arguments.size());
@@ -333,7 +333,7 @@ TEST_CASE("a template is filled with as many arguments as it has %s") {
   CHECK(key("b:%s", {std::string("\0\xFF", 2)}) == std::string("b:\0\xFF", 4));
 }
 
-TEST_CASE("a key fits a template where each %s can be at least a byte of it") {
+TEST_CASE("a key matches a template if each %s can match at least one byte") {
   const auto fit = [](const char* text, std::string_view key) {
     return fits(policy_with_key(text), key);
   };
@@ -360,7 +360,7 @@ TEST_CASE("a key fits a template where each %s can be at least a byte of it") {
   CHECK_FALSE(fit("%%", "%%"));
 }
 
-TEST_CASE("a key belongs to the policy that says most of it, or to the first") {
+TEST_CASE("a key belongs to the policy with the most literal text, or else to the first") {
   const auto configuration = parse_configuration(
       with_policies({"%s", "login:%s", "%s:alice", "login:%s:x", "lo%s:x", "%s:%s", "%s:bob"}),
       "f.toml");
@@ -370,7 +370,7 @@ TEST_CASE("a key belongs to the policy that says most of it, or to the first") {
   };
   CHECK(name("x") == "p0");
   CHECK(name("login:bob") == "p1");
-  CHECK(name("login:alice") == "p1");  // 6 bytes, as p2, and before it
+  CHECK(name("login:alice") == "p1");  // 6 bytes, like p2, and earlier
   CHECK(name("x:alice") == "p2");
   CHECK(name("login:a:x") == "p3");
   CHECK(name("lot:x") == "p4");
@@ -379,7 +379,8 @@ TEST_CASE("a key belongs to the policy that says most of it, or to the first") {
   CHECK(policy_for(Configuration{}, "x") == nullptr);
 }
 
-TEST_CASE("the keys of several limits belong to the policy of the key they were made of") {
+TEST_CASE(
+    "the keys of several limits belong to the policy of the key that they were derived from") {
   const auto configuration = parse_configuration(
       with_policies({"login:%s", "user:{%s}", "%s"}, "['10/s', '100/60s', '5/1500ms']") +
           "[policy.one]\nkey = 'one:%s'\nlimit = '5/60s'\n",
@@ -398,17 +399,17 @@ TEST_CASE("the keys of several limits belong to the policy of the key they were 
   CHECK(found("{login:alice}:1500ms") == "p0 login:alice 2");
   CHECK(found("user:{a}:60s") == "p1 user:{a} 1");
   CHECK(found("user:{a}") == "p1 user:{a} -");
-  // Not made by redis_keys(): no such window, or a key that would have got braces.
+  // Not made by redis_keys(): there is no such window, or the key would have been given braces.
   CHECK(found("{login:alice}:2s") == "p2 {login:alice}:2s -");
   CHECK(found("login:alice:60s") == "p0 login:alice:60s -");
-  // An argument with a tag of its own keeps it.
+  // An argument with its own tag keeps it.
   CHECK(found("login:{a}:60s") == "p0 login:{a} 1");
   CHECK(found("{x}:60s") == "p2 x 1");
   CHECK(found("one:x") == "one one:x 0");
   CHECK(found("{one:x}:60s") == "p2 one:x 1");
 }
 
-TEST_CASE("a key that cannot carry several limits belongs to no policy that has them") {
+TEST_CASE("a key that cannot have several limits does not belong to a policy with several") {
   const auto configuration = parse_configuration(
       with_policies({"%s"}, "['5/60s', '9/2m']") + "[policy.one]\nkey = '%s'\nlimit = '5/60s'\n",
       "f.toml");
@@ -425,7 +426,7 @@ TEST_CASE("a key that cannot carry several limits belongs to no policy that has 
   CHECK(can_carry_several_limits("}{x}"));
 }
 
-TEST_CASE("what redis_keys() adds to a key is the policy's own") {
+TEST_CASE("the suffix that redis_keys() adds belongs to the policy") {
   const auto configuration =
       parse_configuration(with_policies({"%slogin%s:60s"}) +
                               "[policy.made]\nkey = 'login:%s'\nlimit = ['1/s', '5/60s']\n",
@@ -434,7 +435,7 @@ TEST_CASE("what redis_keys() adds to a key is the policy's own") {
   CHECK(policy_for(configuration, "{login:alice:60s")->name == "p0");
 }
 
-TEST_CASE("base_keys() undoes redis_keys()") {
+TEST_CASE("base_keys() is the inverse of redis_keys()") {
   const std::vector<Limit> limits{{1, 1s, {}}, {1, 90s, {}}, {1, 1500us, {}}};
   for (const std::string_view key :
        {"k", "a}b", "a{", "{a}", "x{a}", "{{a}", "a b", "{}{a}", "{a}{b}", "%"}) {
@@ -453,7 +454,7 @@ TEST_CASE("base_keys() undoes redis_keys()") {
   CHECK(base_keys("{}:1s", limits[0]).empty());
 }
 
-// --- anything at all ----------------------------------------------------------------------------
+// --- arbitrary input ----------------------------------------------------------------------------
 
 namespace {
 
@@ -470,7 +471,7 @@ limit = ["10/s", """100/min""",
 burst = 0x14
 )";
 
-/// Where it can be used, what it says can be; else the mistakes say where they are.
+/// An accepted file must be usable; otherwise every mistake must have a line.
 void require_sound(const std::string& text) {
   CAPTURE(text);
   try {
@@ -497,7 +498,7 @@ void require_sound(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("whatever stands in a file, it is read or its mistakes have lines") {
+TEST_CASE("any file is either accepted or its mistakes have lines") {
   require_sound(std::string(kGood));
   CHECK_FALSE(parse_configuration(kGood, "f").policies.empty());
   rlctl::test::Random random;

@@ -19,7 +19,7 @@ const std::vector<Limit> kTwo{{1, 1s, {}}, {5, 60s, {}}};
 
 using Keys = std::vector<std::string>;
 
-/// CRC16-CCITT (XMODEM), bit by bit, as the Redis Cluster specification has it.
+/// CRC16-CCITT (XMODEM), bit by bit, as in the Redis Cluster specification.
 std::uint32_t crc16(std::string_view bytes) {
   std::uint32_t crc = 0;
   for (const char c : bytes) {
@@ -32,8 +32,8 @@ std::uint32_t crc16(std::string_view bytes) {
   return crc;
 }
 
-/// The specification's own words: hash what is between the first { and the first } to its right,
-/// if there is something between them.
+/// As the specification says: hash what is between the first { and the first } to its right, if
+/// there is anything between them.
 std::uint32_t cluster_slot(std::string_view key) {
   const auto open = key.find('{');
   if (open == std::string_view::npos) return crc16(key) % 16384;
@@ -44,20 +44,20 @@ std::uint32_t cluster_slot(std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("the slot of the test is that of Redis Cluster") {
+TEST_CASE("this test computes the same slots as Redis Cluster") {
   CHECK(crc16("123456789") == 0x31c3);
   CHECK(cluster_slot("foo") == 12182);
   CHECK(cluster_slot("{foo}bar") == 12182);
 }
 
-TEST_CASE("one limit lives under the key itself") {
+TEST_CASE("a single limit is stored under the key itself") {
   CHECK(redis_keys("login:alice", std::vector<Limit>{{5, 60s, {}}}) == Keys{"login:alice"});
   CHECK(redis_keys("{}", std::vector<Limit>{{5, 60s, {}}}) == Keys{"{}"});
   CHECK(redis_keys("", std::vector<Limit>{{5, 60s, {}}}) == Keys{""});
   CHECK(redis_keys("}", std::vector<Limit>{{5, 60s, {}}}) == Keys{"}"});
 }
 
-TEST_CASE("several limits get a key for each window, under one hash tag") {
+TEST_CASE("several limits have one key per window, all under one hash tag") {
   CHECK(redis_keys("login:alice", kTwo) == Keys{"{login:alice}:1s", "{login:alice}:60s"});
 }
 
@@ -67,18 +67,18 @@ TEST_CASE("a key that has a hash tag keeps it") {
   CHECK(redis_keys("{{a}", kTwo) == Keys{"{{a}:1s", "{{a}:60s"});
 }
 
-TEST_CASE("the suffix is whole seconds, else milliseconds, else microseconds") {
+TEST_CASE("the suffix is in whole seconds, else milliseconds, else microseconds") {
   const std::vector<Limit> limits{{1, 1min, {}}, {1, 24h, {}}, {1, 1500ms, {}}, {1, 1500us, {}}};
   CHECK(redis_keys("k", limits) == Keys{"{k}:60s", "{k}:86400s", "{k}:1500ms", "{k}:1500us"});
 }
 
-TEST_CASE("the same window twice is an error") {
+TEST_CASE("giving the same window twice is an error") {
   const std::vector<Limit> twice{{1, 60s, {}}, {5, 1s, {}}, {9, 1min, {}}};
   CHECK_THROWS_WITH_AS((void)redis_keys("k", twice),
                        "two limits have the same window, 60s; give each its own", UsageError);
 }
 
-TEST_CASE("the keys of one key share a slot, wherever it has braces") {
+TEST_CASE("all keys made from one key share a slot, wherever it has braces") {
   for (const auto* key :
        {"a",  "a}b", "a{",  "a{b", "a{}",   "a{}b",  "{}",    "{}a", "{}{a}", "{{}}", "{{",
         "{a", "{a}", "a}}", "a}{", "a}{b}", "a{b}c", "{{a}}", " ",   "a b\n", "{ }"}) {
@@ -90,14 +90,14 @@ TEST_CASE("the keys of one key share a slot, wherever it has braces") {
   }
 }
 
-TEST_CASE("the keys of a tagged key are in the slot of the key") {
+TEST_CASE("the keys made from a tagged key are in that key's slot") {
   for (const auto* key : {"{a}", "a{b}c", "{{a}}", "a}{b}"}) {
     CAPTURE(key);
     CHECK(cluster_slot(redis_keys(key, kTwo)[0]) == cluster_slot(key));
   }
 }
 
-TEST_CASE("a key of which no hash tag can be made takes one limit only") {
+TEST_CASE("a key that cannot get a hash tag can have only one limit") {
   CHECK_THROWS_WITH_AS((void)redis_keys("}x", kTwo),
                        "key '}x' cannot carry several limits, since no hash tag can be made of it; "
                        "write a tag into it, such as '{tag}}x'",

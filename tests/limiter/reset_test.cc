@@ -25,7 +25,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// What a test saw of an outcome: "removed gcra", "left hash no-limiter-state".
+/// The outcomes as a test sees them: "removed gcra", "left hash no-limiter-state".
 using Outcomes = std::vector<std::pair<std::string, std::string>>;
 
 std::string describe(const ResetOutcome& outcome) {
@@ -46,7 +46,7 @@ const StateForm* find_form(std::string_view name) {
   return nullptr;
 }
 
-/// A server, the connection that resets and one of somebody else.
+/// A server, the connection that resets keys, and one of another client.
 class Arena {
  public:
   explicit Arena(redis::PrivateServer& server)
@@ -57,7 +57,7 @@ class Arena {
   Reply call(std::initializer_list<std::string_view> arguments) { return other_.call(arguments); }
   std::string dump(std::string_view key) { return std::string(call({"DUMP", key}).text()); }
 
-  /// Makes a limiter's state.
+  /// Creates a limiter's state.
   void ask(const std::string& key, std::string_view algorithm) {
     if (algorithm == "concurrency") {
       (void)other_.call(
@@ -80,7 +80,7 @@ class Arena {
     return outcomes;
   }
 
-  /// The error of a reset, and what was reported before.
+  /// The error of a reset, and the outcomes reported before it.
   struct Failed {
     std::string code;
     redis::Failure failure = {};
@@ -108,7 +108,7 @@ class Arena {
   Connection other_;
 };
 
-/// Does something once, between a look and the removal.
+/// Runs an action once, between a look and the removal.
 ResetOptions after_first_look(const std::function<void()>& action) {
   auto first = std::make_shared<bool>(true);
   return {.on_looked = [=] {
@@ -118,7 +118,7 @@ ResetOptions after_first_look(const std::function<void()>& action) {
 
 }  // namespace
 
-TEST_CASE("the state of every algorithm is removed, and reported by its name") {
+TEST_CASE("the state of every algorithm is removed and reported with the algorithm's name") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -133,7 +133,7 @@ TEST_CASE("the state of every algorithm is removed, and reported by its name") {
   CHECK(arena.call({"DBSIZE"}).integer() == 0);
 }
 
-TEST_CASE("what is no limiter's state is left byte for byte, and its TTL too") {
+TEST_CASE("a key that is not a limiter's is left byte for byte, with its TTL") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -178,7 +178,7 @@ TEST_CASE("what is no limiter's state is left byte for byte, and its TTL too") {
 }
 
 TEST_CASE(
-    "outcomes come in the order asked, whatever they are, for more keys than are done at once") {
+    "all kinds of outcomes are reported in the order of the keys, even for more than one batch") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -196,7 +196,7 @@ TEST_CASE(
   CHECK(arena.call({"DBSIZE"}).integer() == 334);
 }
 
-TEST_CASE("a dry run reports the same and writes nothing, not even where it must not") {
+TEST_CASE("a dry run reports the same and writes nothing, even where writing is forbidden") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -213,10 +213,10 @@ TEST_CASE("a dry run reports the same and writes nothing, not even where it must
   CHECK(arena.dump("a") + arena.dump("b") + arena.dump("c") == before);
 }
 
-// --- others that write at the same time
+// --- concurrent writers
 // -------------------------------------------------------------
 
-TEST_CASE("a key that becomes something else between look and removal is not lost") {
+TEST_CASE("a key that is replaced between the look and the removal is not lost") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -235,7 +235,7 @@ TEST_CASE("a key that becomes something else between look and removal is not los
   CHECK(arena.call({"DBSIZE"}).integer() == 1);
 }
 
-TEST_CASE("a key that somebody saw is left where it is something else now, also with force") {
+TEST_CASE("a key seen earlier is left if it has been replaced since, even with force") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -261,7 +261,7 @@ TEST_CASE("a key that somebody saw is left where it is something else now, also 
   }
 }
 
-TEST_CASE("a key that somebody saw may change after the second look, too") {
+TEST_CASE("a key seen earlier may also change after the second look") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -273,7 +273,7 @@ TEST_CASE("a key that somebody saw may change after the second look, too") {
   CHECK(arena.call({"GET", "k"}).text() == "5");
 }
 
-TEST_CASE("a key that goes between look and removal was not removed by us") {
+TEST_CASE("a key that disappears between the look and the removal is not reported as removed") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -282,7 +282,7 @@ TEST_CASE("a key that goes between look and removal was not removed by us") {
   CHECK(arena.reset({"k"}, options) == Outcomes{{"k", "none"}});
 }
 
-TEST_CASE("a key that is written between look and removal is looked at again, and removed") {
+TEST_CASE("a key that is written between the look and the removal is looked at again and removed") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -298,7 +298,7 @@ TEST_CASE("a key that is written between look and removal is looked at again, an
   CHECK(arena.call({"DBSIZE"}).integer() == 0);
 }
 
-TEST_CASE("a key that is always written is left as changing, and costs its neighbours nothing") {
+TEST_CASE("a constantly written key is reported as changing and does not delay its neighbours") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -319,13 +319,13 @@ TEST_CASE("a key that is always written is left as changing, and costs its neigh
     CHECK(outcome == (key == "123" ? "left gcra changing" : "removed gcra"));
   }
   CHECK(arena.call({"DBSIZE"}).integer() == 1);
-  // Two groups; eight times in two, of 200 keys down to one; that one five times, the first of
-  // which was the last of these.
+  // Two groups; one of 200 keys is halved eight times, down to one key, which is tried five times,
+  // the first of which is the last halving.
   CHECK(looks <= 1 + 2 * 8 + 5 + 1);
   CHECK(looks >= 5);
 }
 
-TEST_CASE("a key beside them that is written and is no limiter's holds up no removal for long") {
+TEST_CASE("a busy key that is not a limiter's does not delay the removal of others for long") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -341,7 +341,7 @@ TEST_CASE("a key beside them that is written and is no limiter's holds up no rem
   CHECK(looks == 2);
 }
 
-TEST_CASE("a key that runs out between look and removal is none") {
+TEST_CASE("a key that expires between the look and the removal is reported as missing") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -358,7 +358,7 @@ std::string wide_key(int i) {
   return (i % 100 == 0 ? "limiter:" : i % 10 == 1 ? "hash:" : "text:") + std::to_string(i);
 }
 
-/// 100,000 keys, of which every hundredth is a limiter's.
+/// Creates 100,000 keys, of which every hundredth is a limiter's.
 void fill(Connection& connection, int count) {
   for (int i = 0; i < count; ++i) {
     const auto key = wide_key(i);
@@ -376,7 +376,7 @@ void fill(Connection& connection, int count) {
 
 }  // namespace
 
-TEST_CASE("of 100,000 keys exactly the limiters go, while others write to everything") {
+TEST_CASE("exactly the limiters among 100,000 keys are removed while others write to all of them") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -388,7 +388,7 @@ TEST_CASE("of 100,000 keys exactly the limiters go, while others write to everyt
     for (unsigned i = 0; !stop; i = i * 7919U + 13U) {
       const auto key = wide_key(static_cast<int>(i % kKeys));
       const auto limiter = "limiter:" + std::to_string(i % 1000 * 100);
-      // Written as a limiter is, but what was removed does not come back.
+      // Writes to it like a limiter, but without recreating it once it is removed.
       connection.append({"RPUSHX", limiter, "1700000000123458"});
       if (key.starts_with('h')) connection.append({"HSET", key, "g", "new"});
       if (key.starts_with('t')) connection.append({"SETRANGE", key, "0", "V"});
@@ -425,10 +425,10 @@ TEST_CASE("of 100,000 keys exactly the limiters go, while others write to everyt
   CHECK(wrong == 0);
 }
 
-// --- what the server refuses
+// --- errors of the server
 // ------------------------------------------------------------------------
 
-TEST_CASE("the error of a refused command is its own, not EXECABORT, and nothing is removed") {
+TEST_CASE("a refused command reports its own error, not EXECABORT, and nothing is removed") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -448,7 +448,7 @@ TEST_CASE("the error of a refused command is its own, not EXECABORT, and nothing
   }
 }
 
-TEST_CASE("a replica says that it is one, and keeps the key") {
+TEST_CASE("a replica reports that it is one and keeps the key") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -462,7 +462,8 @@ TEST_CASE("a replica says that it is one, and keeps the key") {
   CHECK(arena.call({"EXISTS", "k"}).integer() == 1);
 }
 
-TEST_CASE("what was removed before an error is reported, and what was sent is in doubt") {
+TEST_CASE(
+    "keys removed before an error are reported, and those in flight are reported as unknown") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);
@@ -485,7 +486,7 @@ TEST_CASE("what was removed before an error is reported, and what was sent is in
   CHECK(done + failed.in_doubt.size() < keys.size());
 }
 
-TEST_CASE("keys may be any bytes, and long") {
+TEST_CASE("keys may be long and contain any bytes") {
   auto server = support::start_server();
   if (!server) return;
   Arena arena(*server);

@@ -1,4 +1,4 @@
-// What every script refuses, in which words, and that nothing is touched: rlctl-scripts(7).
+// What every script refuses, with which message, and without touching anything: rlctl-scripts(7).
 
 #include <doctest/doctest.h>
 
@@ -22,14 +22,14 @@ using rlctl::redis::Reply;
 
 namespace {
 
-/// Names in the order of ARGV, for one key.
+/// The names of the arguments for one key, in the order of ARGV.
 const Strings kArguments{"limit", "window", "burst", "cost", "now"};
 
 Strings good_arguments() {
   return {"5", "60000000", "", "1", std::to_string(kNow.count())};
 }
 
-/// Values that no argument takes.
+/// Values that are invalid for every argument.
 const Strings kNoNumbers{"abc", "5x",   "5 5",   "1.5", "-0.5", "nan",  "-nan",
                          "inf", "-inf", "1e400", "0x",  "--1",  "five", "9007199254740993.5"};
 
@@ -73,7 +73,7 @@ void check_refused(TestServer& server, const Refusal& refusal) {
   CHECK(after.dumps == before.dumps);
 }
 
-/// With nothing under the key, and with something.
+/// Checks the refusal both with and without state under the key.
 void check_refused_always(TestServer& server, const Algorithm& algorithm, const Strings& arguments,
                           const Strings& named) {
   check_refused(server, {algorithm, {"nothing"}, arguments, named});
@@ -88,7 +88,7 @@ void use_key(TestServer& server, const Algorithm& algorithm) {
 
 }  // namespace
 
-TEST_CASE("a wrong argument is named with its value, and nothing is written") {
+TEST_CASE("a wrong argument is reported with its value, and nothing is written") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     use_key(server, algorithm);
@@ -103,7 +103,7 @@ TEST_CASE("a wrong argument is named with its value, and nothing is written") {
   }
 }
 
-TEST_CASE("a wrong argument of the second key is named too, and no key is written") {
+TEST_CASE("a wrong argument of the second key is reported too, and no key is written") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     use_key(server, algorithm);
@@ -121,7 +121,7 @@ TEST_CASE("a wrong argument of the second key is named too, and no key is writte
   }
 }
 
-TEST_CASE("a burst where there is none is refused") {
+TEST_CASE("a script without a burst refuses one") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     if (algorithm.has_burst) continue;
@@ -166,7 +166,7 @@ TEST_CASE("a cost too large for a log is refused with advice") {
   }
 }
 
-TEST_CASE("too few or too many arguments, and no key or one twice, are refused") {
+TEST_CASE("too few or too many arguments, no key and a repeated key are refused") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     use_key(server, algorithm);
@@ -189,7 +189,8 @@ TEST_CASE("too few or too many arguments, and no key or one twice, are refused")
   }
 }
 
-TEST_CASE("arguments are whole numbers as Lua reads them, and defaults are left out or empty") {
+TEST_CASE(
+    "arguments are whole numbers in Lua's syntax, and may be empty or omitted for their defaults") {
   TestServer server;
   const auto at = std::to_string(kNow.count());
   for (const Algorithm& algorithm : usual_algorithms()) {
@@ -214,12 +215,12 @@ TEST_CASE("arguments are whole numbers as Lua reads them, and defaults are left 
   }
 }
 
-// --- Keys that hold something else
+// --- Keys with other contents
 // ----------------------------------------------------------------
 
 namespace {
 
-/// Commands that put something under the key `k` which no algorithm wrote.
+/// Commands that store something under the key `k` that no algorithm wrote.
 const std::vector<Strings> kForeign{
     {"SET", "k", ""},
     {"SET", "k", "0"},
@@ -268,7 +269,7 @@ void check_foreign_is_refused_at_any_cost(TestServer& server, const Algorithm& a
     auto arguments = good_arguments();
     arguments[3] = cost;
     check_foreign_is_refused(server, algorithm, {"k"}, arguments, "KEYS[1]");
-    // As the second key: the first, which allows, must not be written.
+    // As the second key: the first, which allows, must not be written either.
     arguments.insert(arguments.begin(), {"5", "60000000", ""});
     check_foreign_is_refused(server, algorithm, {"first", "k"}, arguments, "KEYS[2]");
   }
@@ -276,7 +277,7 @@ void check_foreign_is_refused_at_any_cost(TestServer& server, const Algorithm& a
 
 }  // namespace
 
-TEST_CASE("a key of another type or content is refused and stays as it was") {
+TEST_CASE("a key of another type or content is refused and left unchanged") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
@@ -291,7 +292,7 @@ TEST_CASE("a key of another type or content is refused and stays as it was") {
   }
 }
 
-TEST_CASE("another algorithm's state is refused and stays as it was") {
+TEST_CASE("another algorithm's state is refused and left unchanged") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     for (const Algorithm& other : algorithms()) {
@@ -309,7 +310,7 @@ TEST_CASE("another algorithm's state is refused and stays as it was") {
   }
 }
 
-TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
+TEST_CASE("a truncated or extended state is refused and left unchanged") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     if (type_of_state(algorithm) != "string") continue;
@@ -320,7 +321,7 @@ TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
     CAPTURE(state);
     Strings damaged{state + "x", state + " ", " " + state, state + state,
                     state + std::string(1, 0)};
-    // Its last number has as many digits as it needs: with some fewer it is another number.
+    // Its last number has no fixed length: with some digits fewer it is just another number.
     const std::size_t last_number = state.rfind(' ') + 1;
     for (std::size_t size = 1; size < state.size(); ++size) {
       if (size <= last_number) damaged.push_back(state.substr(0, size));
@@ -334,8 +335,8 @@ TEST_CASE("a state that was cut or lengthened is refused and stays as it was") {
   }
 }
 
-// Lua reads all of these as numbers, and comparisons with some of them open or close a limiter.
-TEST_CASE("a state with a number that none of its numbers can be is refused, or decides nothing") {
+// Lua parses all of these as numbers, and comparing some of them would open or close a limiter.
+TEST_CASE("a state with an impossible number is refused, or the number has no effect") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     if (type_of_state(algorithm) != "string") continue;
@@ -367,9 +368,9 @@ TEST_CASE("a state with a number that none of its numbers can be is refused, or 
   }
 }
 
-// limit, window and burst are kept for readers; where the algorithm itself has no use for one, it
-// does not look at it.
-TEST_CASE("a state that was scribbled on is refused, or what was scribbled on decides nothing") {
+// limit, window and burst are stored for readers; an algorithm that does not need one of them does
+// not check it.
+TEST_CASE("a corrupted state is refused, or the corrupted part has no effect") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     if (type_of_state(algorithm) != "string") continue;

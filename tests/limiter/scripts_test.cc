@@ -1,5 +1,5 @@
-// What the contract, rlctl-scripts(7), says of every script alike. What one algorithm alone does is
-// in its own file.
+// What the contract, rlctl-scripts(7), promises for every script. What is specific to one algorithm
+// is in that algorithm's file.
 
 #include <doctest/doctest.h>
 
@@ -42,7 +42,7 @@ std::filesystem::path lua_file(const Algorithm& algorithm) {
 
 }  // namespace
 
-TEST_CASE("what is embedded is the files of lua/, byte for byte, under their SHA1") {
+TEST_CASE("the embedded scripts are the files in lua/, byte for byte, under their SHA1") {
   TestServer server;
   std::set<std::string> rows;
   for (const Algorithm& algorithm : algorithms()) {
@@ -59,7 +59,7 @@ TEST_CASE("what is embedded is the files of lua/, byte for byte, under their SHA
   CHECK(files == rows);
 }
 
-TEST_CASE("the lines that read and check arguments are the same in every script") {
+TEST_CASE("the code that reads and checks arguments is the same in every script") {
   const auto block = [](const Algorithm& algorithm) {
     const auto begin = algorithm.script.find("\n-- [arguments]");
     const auto end = algorithm.script.find("-- [/arguments]");
@@ -75,7 +75,7 @@ TEST_CASE("the lines that read and check arguments are the same in every script"
   }
 }
 
-TEST_CASE("every script lets exactly its capacity pass at one instant") {
+TEST_CASE("every script allows exactly its capacity at one instant") {
   for (const Algorithm& algorithm : usual_algorithms()) {
     TestServer server;
     ScriptLimiter script(server, algorithm);
@@ -87,7 +87,7 @@ TEST_CASE("every script lets exactly its capacity pass at one instant") {
   }
 }
 
-TEST_CASE("every script keeps its promise of retry_after") {
+TEST_CASE("every script keeps its promise about retry_after") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
     TestServer server;
@@ -96,7 +96,7 @@ TEST_CASE("every script keeps its promise of retry_after") {
   }
 }
 
-TEST_CASE("every script keeps its promise of reset_after") {
+TEST_CASE("every script keeps its promise about reset_after") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
     TestServer server;
@@ -107,7 +107,7 @@ TEST_CASE("every script keeps its promise of reset_after") {
 
 namespace {
 
-/// `margin_ms`: what the TTL must be above reset_after.
+/// `margin_ms`: how far the TTL must exceed reset_after.
 void check_ttls(TestServer& server, ScriptLimiter& script, const Request& request,
                 std::int64_t margin_ms) {
   const Elapsed elapsed;
@@ -123,7 +123,7 @@ void check_ttls(TestServer& server, ScriptLimiter& script, const Request& reques
     CAPTURE(before.ttls_ms[i]);
     CAPTURE(after.ttls_ms[i]);
     const bool gone = after.dumps[i].empty();
-    REQUIRE((gone || after.ttls_ms[i] >= 0));  // never without
+    REQUIRE((gone || after.ttls_ms[i] >= 0));  // never without a TTL
     if (!gone) REQUIRE(after.ttls_ms[i] >= before.ttls_ms[i] - slack);
     if (!decision.allowed || request.cost == 0) {
       REQUIRE(after.dumps[i] == before.dumps[i]);
@@ -144,8 +144,8 @@ microseconds today() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// By the server's clock what is kept for a ms may be gone between two questions: only limits that
-/// take longer, and windows whose edge is not likely to come while the test runs.
+/// By the server's clock, state that is kept for one ms may be gone before the next call: use only
+/// limits that last longer, and windows whose edge is unlikely to fall within the test.
 void use_servers_clock(Request& request) {
   request.now.reset();
   for (Limit& limit : request.limits) {
@@ -179,8 +179,8 @@ void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
 
 }  // namespace
 
-// A rate so fast that both calls fall into one second of the key's own time.
-TEST_CASE("what the server's clock began, a caller's clock keeps for an hour more") {
+// The rate is so high that both calls fall within one second of the key's own time.
+TEST_CASE("state from the server's clock is kept an hour longer for a caller's clock") {
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
     for (const Limit limit : {Limit{600, 1s, {}}, Limit{9'000, 60s, {}}, Limit{5, 3600s, {}}}) {
@@ -199,7 +199,7 @@ TEST_CASE("what the server's clock began, a caller's clock keeps for an hour mor
   }
 }
 
-TEST_CASE("a TTL covers reset_after and is never shortened; a denial and a look change nothing") {
+TEST_CASE("a TTL covers reset_after and is never shortened, and denials and looks change nothing") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
     for (const auto clock : {Clock::kCallers, Clock::kServers, Clock::kBoth}) {
@@ -208,7 +208,7 @@ TEST_CASE("a TTL covers reset_after and is never shortened; a denial and a look 
   }
 }
 
-TEST_CASE("state outlives a window on a clock a thousand times slower than the server's") {
+TEST_CASE("state outlives its window on a clock a thousand times slower than the server's") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
@@ -229,7 +229,7 @@ TEST_CASE("state outlives a window on a clock a thousand times slower than the s
   }
 }
 
-TEST_CASE("a short window does not cut short what a long one keeps") {
+TEST_CASE("a short window does not shorten the life of a long one's state") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
@@ -244,7 +244,7 @@ TEST_CASE("a short window does not cut short what a long one keeps") {
   }
 }
 
-TEST_CASE("without a time the server's clock decides") {
+TEST_CASE("without a time, a script decides by the server's clock") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
@@ -259,7 +259,7 @@ TEST_CASE("without a time the server's clock decides") {
     const Decision denied = script.ask(request);
     CHECK_FALSE(denied.allowed);
     CHECK(denied.retry_after > 0us);
-    // The state is that of today: asked for by the caller's clock, a second later, it still denies.
+    // The state is today's: with the caller's clock a second later it still denies.
     request.now = today() + 1s;
     const Decision later = script.ask(request);
     CHECK_FALSE(later.allowed);
@@ -267,7 +267,7 @@ TEST_CASE("without a time the server's clock decides") {
   }
 }
 
-TEST_CASE("a look runs where nothing may be written") {
+TEST_CASE("a look and a denial run under EVAL_RO") {
   TestServer server;
   if (contains(server.call({"EVAL_RO", "return 1", "0"}).text(), "unknown command")) {
     MESSAGE("skipped: this server has no EVAL_RO");

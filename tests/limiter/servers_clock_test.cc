@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// When a script that was asked without `now` decided is known to within this, and so are the times
-/// in its replies. Windows are so long that nothing else depends on it.
+/// The time of a decision by the server's clock is known to within this, and so are the times in
+/// its reply. Windows are so long that nothing else depends on it.
 constexpr microseconds kSlack = 60s;
 constexpr microseconds kShortestWindow = 1'000'000s;
 
@@ -29,7 +29,7 @@ microseconds time_of(TestServer& server) {
                       std::stoll(std::string(reply[1].text()))};
 }
 
-/// The same request with windows of twelve days and more, some by the server's clock.
+/// The same request with windows of at least twelve days, sometimes by the server's clock.
 Request by_servers_clock(Request request, Random& random, microseconds today) {
   for (Limit& limit : request.limits) {
     limit.window = std::max(limit.window, kShortestWindow);
@@ -72,7 +72,7 @@ void check_traffic(const Algorithm& algorithm, Random& random, std::int64_t requ
 
 }  // namespace
 
-TEST_CASE("by the server's clock, and by both in turn, scripts and models agree") {
+TEST_CASE("scripts and models agree by the server's clock, and with both clocks in turn") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);

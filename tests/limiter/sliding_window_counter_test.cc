@@ -18,7 +18,7 @@ constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the sta
 
 }  // namespace
 
-TEST_CASE("sliding-window-counter: the window before counts for as much as still overlaps") {
+TEST_CASE("sliding-window-counter: the previous window counts in proportion to its overlap") {
   ModelLimiter model(counter());
   const Limit limit{10, 60s, {}};
   CHECK(model.ask("k", limit, 10, kMinute + 30s) == Decision{true, 0, 0us, 90s, 0us, 0});
@@ -29,7 +29,7 @@ TEST_CASE("sliding-window-counter: the window before counts for as much as still
   CHECK(model.ask("k", limit, 0, kMinute + 180s) == Decision{true, 10, 0us, 0us, 0us, 0});
 }
 
-TEST_CASE("sliding-window-counter: where this window is full, room comes with the next one") {
+TEST_CASE("sliding-window-counter: if the current window is full, room comes with the next one") {
   ModelLimiter model(counter());
   const Limit limit{4, 60s, {}};
   CHECK(model.ask("k", limit, 4, kMinute + 10s).allowed);
@@ -38,29 +38,29 @@ TEST_CASE("sliding-window-counter: where this window is full, room comes with th
   CHECK(model.ask("k", limit, 5, kMinute + 10s) == Decision{false, 0, kNever, 110s, 0us, 1});
 }
 
-TEST_CASE("sliding-window-counter: almost twice the limit can pass in one span") {
+TEST_CASE("sliding-window-counter: almost twice the limit can be allowed in one window's length") {
   ModelLimiter model(counter());
   const Limit limit{100, 60s, {}};
-  // All at the end of one window; the estimate spreads them over it.
+  // All at the end of one window; the estimate spreads them over the whole window.
   CHECK(model.ask("k", limit, 100, kMinute + 59'999'999us).allowed);
   CHECK(model.ask("k", limit, 98, kMinute + 119s).allowed);
 }
 
-TEST_CASE("sliding-window-counter: a clock that steps back stays in the window that was begun") {
+TEST_CASE("sliding-window-counter: a clock that steps back stays in the window that has begun") {
   ModelLimiter model(counter());
   const Limit limit{1, 60s, {}};
   CHECK(model.ask("k", limit, 1, kMinute).allowed);
   CHECK(model.ask("k", limit, 1, kMinute - 30s) == Decision{false, 0, 150s, 150s, 0us, 1});
 }
 
-TEST_CASE("sliding-window-counter: windows that count are ended, whatever window is named") {
+TEST_CASE("sliding-window-counter: windows that count keep their ends, whatever window is passed") {
   ModelLimiter model(counter());
   CHECK(model.ask("k", {10, 60s, {}}, 6, kMinute).allowed);
   CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 90s) == Decision{true, 6, 0us, 90s, 0us, 0});
   CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 180s) == Decision{true, 9, 0us, 2s, 0us, 0});
 }
 
-TEST_CASE("sliding-window-counter: a refund counts down in this window only") {
+TEST_CASE("sliding-window-counter: a refund counts down in the current window only") {
   ModelLimiter model(counter());
   const Limit limit{10, 60s, {}};
   CHECK(model.ask("k", limit, 6, kMinute).allowed);

@@ -11,7 +11,7 @@ TEST_CASE("sliding-window-log: an exact log, case by case") {
   check_log_by_hand(algorithm("sliding-window-log"));
 }
 
-TEST_CASE("sliding-window-log: no window holds more than the limit, and nothing else is denied") {
+TEST_CASE("sliding-window-log: no window exceeds the limit, and nothing is denied without need") {
   check_log_is_exact(algorithm("sliding-window-log"));
 }
 

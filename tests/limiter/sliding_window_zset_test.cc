@@ -15,7 +15,7 @@ TEST_CASE("sliding-window-zset: an exact log, case by case") {
   check_log_by_hand(algorithm("sliding-window-zset"));
 }
 
-TEST_CASE("sliding-window-zset: no window holds more than the limit, and nothing else is denied") {
+TEST_CASE("sliding-window-zset: no window exceeds the limit, and nothing is denied without need") {
   check_log_is_exact(algorithm("sliding-window-zset"));
 }
 
@@ -23,8 +23,7 @@ TEST_CASE("sliding-window-zset: script and model agree on random traffic") {
   check_script_against_model(algorithm("sliding-window-zset"), 100'000);
 }
 
-TEST_CASE(
-    "sliding-window-zset: the sequence goes on within one microsecond, and begins anew after") {
+TEST_CASE("sliding-window-zset: the sequence continues within one microsecond and then restarts") {
   TestServer server;
   ScriptLimiter script(server, algorithm("sliding-window-zset"));
   const Limit limit{9, 1s, {}};
@@ -40,11 +39,11 @@ TEST_CASE(
   ask(2, 1'000);
   ask(1, 1'000);
   CHECK(members() == "1000:0000000000 1000:0000000001 1000:0000000002 ");
-  // A refund takes the oldest: a count of what is there would repeat a number.
+  // A refund removes the oldest: numbering by the count of entries would repeat a number.
   ask(-2, 1'000);
   ask(1, 1'000);
   CHECK(members() == "1000:0000000002 1000:0000000003 ");
-  // A clock that stepped back writes at the newest unit's time.
+  // A clock that has stepped back writes at the newest unit's time.
   ask(1, 900);
   ask(2, 1'001);
   CHECK(members() ==

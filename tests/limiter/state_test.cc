@@ -37,7 +37,7 @@ Content zset(Content::Edge first, Content::Edge last) {
 
 }  // namespace
 
-TEST_CASE("every algorithm has a form of its own, and two forms are foreign") {
+TEST_CASE("every algorithm has its own form, and two forms are foreign") {
   std::set<std::string_view> names;
   for (const auto& form : state_forms()) {
     CHECK(names.insert(form.name).second);
@@ -48,7 +48,7 @@ TEST_CASE("every algorithm has a form of its own, and two forms are foreign") {
   CHECK(names.size() == algorithms().size() + 2);
 }
 
-TEST_CASE("whatever a script stores is decoded as its own, with the limit it was told") {
+TEST_CASE("the state of every script is decoded as its own, with the limit that it was given") {
   TestServer server;
   Random random;
   for (const auto& algorithm : usual_algorithms()) {
@@ -78,7 +78,7 @@ TEST_CASE("whatever a script stores is decoded as its own, with the limit it was
   }
 }
 
-TEST_CASE("texts are read to the last byte") {
+TEST_CASE("strings are parsed to the last byte") {
   CHECK(name_of(text("fixed 1700000000000000 0000000003 5 60000000")) == "fixed-window");
   CHECK(name_of(text("fixed~1700000000000000 0000000003 5 60000000")) == "fixed-window");
   CHECK(name_of(text("counter 1700000000000000 0000000003 0000000004 5 60000000")) ==
@@ -134,7 +134,7 @@ TEST_CASE("texts are read to the last byte") {
   CHECK(decode(text("17")).counts == std::vector<Count>{{.units = 17}});
 }
 
-TEST_CASE("a longer text than any limiter's is nobody's, even where it begins like one") {
+TEST_CASE("a string longer than any limiter's is not a limiter's, even if it starts like one") {
   TestServer server;
   server.call({"SET", "k", std::string(300, '7')});
   server.call({"SET", "l", "gcra 1700000000000000 000000004 5 60000000 5" + std::string(200, ' ')});
@@ -145,14 +145,14 @@ TEST_CASE("a longer text than any limiter's is nobody's, even where it begins li
   }
 }
 
-TEST_CASE("lists and sorted sets are told by both ends") {
+TEST_CASE("lists and sorted sets are recognized by both ends") {
   CHECK(name_of(list("1700000000000000", "1700000000000000")) == "sliding-window-log");
   auto log = list("1700000000000000", "1700000000000001");
-  CHECK_FALSE(decode(log).certain);  // no TTL: no script leaves it so
+  CHECK_FALSE(decode(log).certain);  // no TTL: no script leaves it like this
   log.expires = true;
   CHECK(decode(log).certain);
   for (const auto* number : {"356938035643809", "100009876543210", "5500000000000004"}) {
-    auto names = list(number, number);  // of devices, people, cards
+    auto names = list(number, number);  // IDs of devices, people, cards
     names.expires = true;
     CHECK_FALSE(decode(names).certain);
   }
@@ -176,7 +176,7 @@ TEST_CASE("lists and sorted sets are told by both ends") {
   leases.expires = true;
   CHECK(decode(leases).certain);
   leases.first = {"lease:17", "1200"};
-  CHECK_FALSE(decode(leases).certain);  // prices, say
+  CHECK_FALSE(decode(leases).certain);  // prices, for example
   CHECK_FALSE(decode(zset(ms, ms)).certain);
   CHECK(name_of(zset(unit, lease)).empty());
   CHECK(name_of(zset(lease, unit)).empty());
@@ -193,7 +193,7 @@ TEST_CASE("lists and sorted sets are told by both ends") {
   CHECK(name_of({.type = "stream"}).empty());
 }
 
-TEST_CASE("no content makes the decoder stumble") {
+TEST_CASE("the decoder accepts any content") {
   Random random;
   const std::vector<std::string> seeds{
       "fixed 1700000000000000 0000000003 5 60000000",
@@ -219,7 +219,7 @@ TEST_CASE("no content makes the decoder stumble") {
       const auto state = decode(content);
       if (state.form == nullptr) continue;
       ++known;
-      // What is decoded can be asked: no limit is out of range, no frame without a window.
+      // Decoded state can be queried: no limit is out of range, and no frame lacks a window.
       if (state.model) {
         const auto look = state.model->look(*state.limit, 1, 1'700'000'000s);
         CHECK(look.remaining >= 0);

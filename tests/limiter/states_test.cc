@@ -12,15 +12,15 @@
 namespace rlctl::test::states_test {
 namespace {
 
-/// A tests/states/*.state file: what an algorithm once stored, and what it must answer about it.
-/// tests/states/record writes them.
+/// A tests/states/*.state file: state that an algorithm once stored, and the answers that it must
+/// give. tests/states/record writes them.
 struct State {
   struct Question {
     std::vector<std::string> arguments;
     std::string reply;
   };
   std::string algorithm;
-  std::vector<std::vector<std::string>> calls;  ///< that made it; none where it was made by hand
+  std::vector<std::vector<std::string>> calls;  ///< those that made it; none if it was made by hand
   std::string dump;
   std::vector<std::string> content;
   std::vector<Question> questions;
@@ -87,7 +87,7 @@ std::vector<std::filesystem::path> state_files() {
 
 }  // namespace
 
-TEST_CASE("every state that was ever stored is read as it was meant") {
+TEST_CASE("every state that was ever stored is still read with its meaning") {
   TestServer server;
   std::set<std::string> recorded;
   for (const auto& file : state_files()) {
@@ -111,8 +111,8 @@ TEST_CASE("every state that was ever stored is read as it was meant") {
   }
 }
 
-// rlctl-scripts(7) describes these bytes. A new form needs a new file beside the old one.
-TEST_CASE("what is stored today is what was recorded, byte for byte") {
+// rlctl-scripts(7) describes these bytes. A new form needs a new file next to the old one.
+TEST_CASE("the scripts store exactly the recorded bytes") {
   TestServer server;
   std::set<std::string> made;
   for (const auto& file : state_files()) {
@@ -130,7 +130,7 @@ TEST_CASE("what is stored today is what was recorded, byte for byte") {
   CHECK(made.size() == limiter::algorithms().size());
 }
 
-TEST_CASE("no algorithm takes another's state for its own") {
+TEST_CASE("no algorithm mistakes another's state for its own") {
   TestServer server;
   for (const auto& file : state_files()) {
     const State state = read_state(file);

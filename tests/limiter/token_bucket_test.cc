@@ -18,7 +18,7 @@ constexpr microseconds kNow{1'700'000'000'000'000};
 
 }  // namespace
 
-TEST_CASE("token-bucket: a bucket begins full and fills at the rate of the limit") {
+TEST_CASE("token-bucket: a bucket starts full and fills at the rate of the limit") {
   ModelLimiter model(token_bucket());
   const Limit limit{2, 1s, 4};
   CHECK(model.ask("k", limit, 3, kNow) == Decision{true, 1, 0us, 1500ms, 0us, 0});
@@ -28,13 +28,13 @@ TEST_CASE("token-bucket: a bucket begins full and fills at the rate of the limit
   CHECK(model.ask("k", limit, 0, kNow + 10s) == Decision{true, 4, 0us, 0us, 0us, 0});
 }
 
-TEST_CASE("token-bucket: what never fits is told so") {
+TEST_CASE("token-bucket: a cost that can never be allowed is reported as such") {
   ModelLimiter model(token_bucket());
   CHECK(model.ask("k", {5, 1s, 2}, 3, kNow) == Decision{false, 2, kNever, 0us, 0us, 1});
   CHECK_FALSE(model.exists("k"));
 }
 
-TEST_CASE("token-bucket: a clock that steps back brings no tokens and takes none") {
+TEST_CASE("token-bucket: a clock that steps back neither adds nor removes tokens") {
   ModelLimiter model(token_bucket());
   const Limit limit{2, 1s, {}};
   CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 1, 0us, 500ms, 0us, 0});
@@ -44,7 +44,7 @@ TEST_CASE("token-bucket: a clock that steps back brings no tokens and takes none
   CHECK(model.ask("k", limit, 1, kNow + 500ms).allowed);
 }
 
-TEST_CASE("token-bucket: a refund fills it, and no further than full") {
+TEST_CASE("token-bucket: a refund fills the bucket, but not beyond its capacity") {
   ModelLimiter model(token_bucket());
   const Limit limit{3, 3s, {}};
   CHECK(model.ask("k", limit, 3, kNow).allowed);
@@ -53,14 +53,14 @@ TEST_CASE("token-bucket: a refund fills it, and no further than full") {
   CHECK_FALSE(model.exists("k"));
 }
 
-TEST_CASE("token-bucket: under changed arguments it keeps its tokens") {
+TEST_CASE("token-bucket: a bucket keeps its tokens when the arguments change") {
   ModelLimiter model(token_bucket());
   CHECK(model.ask("k", {10, 1s, {}}, 4, kNow).remaining == 6);
   CHECK(model.ask("k", {10, 1s, 100}, 0, kNow).remaining == 6);
   CHECK(model.ask("k", {1, 1s, 3}, 0, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
 }
 
-TEST_CASE("token-bucket: never more than the burst and what the rate brings") {
+TEST_CASE("token-bucket: never more than the burst plus what the rate adds") {
   Random random;
   ModelLimiter model(token_bucket());
   check_burst_and_rate(model, token_bucket(), random, 200, 1e-9);

@@ -1,15 +1,15 @@
 load ../support/common
 
-# Every line of every bundled script is reached by the calls below, as `rlctl debug --coverage` counts
-# it, or listed with its reason. Each call is led through the debugger on a copy of the keys, and then
-# executed, so that the next one finds what it left.
+# The calls below execute every line of every bundled script, as counted by `rlctl debug --coverage`, except
+# the lines listed with a reason. Each call first runs in the debugger on a copy of the keys, and is then
+# executed, so that the next call finds its state.
 
 setup_file() { start_server; }
 
 t=1795155075000000 # a caller's clock
 window=60000000
 
-# use NAME: which script is asked from now on.
+# use NAME: selects the script for the following calls.
 use() {
   script=$project/lua/$1.lua
   reports=$BATS_TEST_TMPDIR/$1
@@ -35,13 +35,13 @@ ask() {
   redis-cli -s "$socket" EVALSHA "$sha1" "${#names[@]}" "${names[@]}" "$@" >/dev/null
 }
 
-# unreached: the numbers of the lines that no call has reached, with their text.
+# unreached: the numbers and text of the lines that no call has reached.
 unreached() {
   cat "$reports"/*.info | awk -F '[:,]' '/^DA:/ { hits[$2] += $3 } END { for (line in hits) if (!hits[line]) print line }' |
     sort -n | while read -r line; do sed -n "${line}{s/^ *//;p}" "$script"; done
 }
 
-# What every limiter's script does with its arguments.
+# How every limiter's script handles its arguments.
 arguments() {
   ask ''
   ask k 5 $window '' 1 $t more
@@ -56,8 +56,8 @@ arguments() {
   cli FLUSHALL >/dev/null
 }
 
-# What every limiter does with keys: one and several, allowed, denied, looked at, refunded, in order
-# and with a clock that steps back, with other limits than before, and of another type.
+# How every limiter handles keys: one and several, allowed, denied, looked at, refunded, in order and with a
+# clock that steps back, with limits other than before, and of another type.
 decisions() {
   local i
   for i in 1 2 3 4 5 6; do ask k 5 $window '' 1 $((t + i)); done
@@ -90,19 +90,19 @@ decisions() {
   ask text 5 $window
 }
 
-# covers [LINES]: all lines are reached but these.
+# covers [LINES]: all lines except these are reached.
 covers() {
   run unreached
   assert_output "${1-}"
 }
 
-# The lines that read and check arguments are the same in every script, though most have no burst.
+# The code that reads and checks arguments is the same in every script, although most have no burst.
 without_burst="return redis.error_reply('ERR ' .. NAME .. ': burst must be such that limit * burst <= 2^53 ' ..
 'and burst * window / limit <= 4e15, not ' ..
 string.format(\"'%d'\", burst))"
 
 too_much_burst() { ask k 1000000000 $window 1000000000; }
-# What the server's clock wrote lives too short for a caller's, which may be slower.
+# State written by the server's clock has too short a TTL for a caller's clock, which may be slower.
 two_clocks() {
   ask two 5 $window
   ask two 5 $window '' 1 $t
@@ -145,13 +145,13 @@ two_clocks() {
   arguments
   decisions
   two_clocks
-  # Sums that are rounded: the time of the next free unit, and how many are left.
+  # Rounded sums: the time of the next free unit, and the number of units left.
   local start=1700000000000000
   cli SET rounded "$(printf 'counter~%016d %010d %010d %d %d' $start 97 51 99 99698904308559)" >/dev/null
   ask rounded 99 99698904308559 '' 1 $((start + 47596214461413))
   cli SET left "$(printf 'counter~%016d %010d %010d %d %d' $start 3 0 536870912 100000000)" >/dev/null
   ask left 536870912 100000000 '' 1 $((start + 33333332))
-  # No sum is known to be rounded so that more seem to be left than are.
+  # No known sum is rounded in such a way that more units seem to be left than there are.
   covers "$without_burst
 left = left - 1"
 }

@@ -1,15 +1,14 @@
 load ../support/common
 
-# The tutorial of `rlctl debug`: what it shows is what comes out.
+# The tutorial of `rlctl debug` shows its true output.
 
 setup() {
   cp "$project"/examples/debugging/* "$BATS_TEST_TMPDIR"
   cd "$BATS_TEST_TMPDIR" || return
 }
 
-# shown_session COMMAND <SHOWN: runs the command with what SHOWN has behind "debug> " and prints what
-# came, with these lines in their places: before each a command is given that none is, whose answer
-# marks the place.
+# shown_session COMMAND <SHOWN: runs COMMAND with the commands that follow "debug> " in SHOWN, and prints the
+# output with these lines in their places. An invalid command before each one marks its place.
 shown_session() {
   local typed line
   mapfile -t typed < <(sed -n 's/^debug> //p')
@@ -18,7 +17,7 @@ shown_session() {
     return
   fi
   for line in "${typed[@]}"; do printf '%%\n%s\n' "$line"; done >commands
-  # It says at the end that there were such.
+  # At the end it reports that there were invalid commands.
   eval "$1" <commands 2>&1 | grep -v 'of the commands could not be done' | while IFS= read -r line; do
     if [[ $line == "!   unknown command '%'"* ]]; then
       line="debug> ${typed[0]}"
@@ -28,7 +27,7 @@ shown_session() {
   done
 }
 
-# blocks_come_out <SHOWN: commands behind "$ ", each with what it shows.
+# blocks_come_out <SHOWN: runs the commands that follow "$ " and compares each output with the one shown.
 blocks_come_out() {
   awk '/^\$ / { n++ } { print >(sprintf("%02d", n) ".block") }'
   local block command
@@ -39,17 +38,17 @@ blocks_come_out() {
   done
 }
 
-@test "what the README of examples/debugging shows is what comes out" {
+@test "the output in the README of examples/debugging is correct" {
   awk '/^```console$/ { on = 1; next } /^```/ { on = 0 } on' README.md >shown
   blocks_come_out <shown
   assert [ -s 06.block ]
 }
 
-# The section of the manual.
+# The TUTORIAL section of the manual.
 tutorial() { awk '/^# TUTORIAL/ { on = 1; next } /^# / { on = 0 } on' "$project/man/rlctl-debug.1.scd"; }
 
-@test "the commands of the manual's tutorial, one after the other, show what it says" {
-  # A block that begins with a command is run; what stands in the other ones came of the last one.
+@test "the commands of the manual's tutorial, run in order, print the output shown" {
+  # A block that begins with a command is run; the other blocks are output of the last command.
   tutorial | awk '/^```$/ { open = !open; n += open; next } open { gsub(/\\\\/, "\\"); print >(sprintf("%02d", n) ".block") }'
   local block came='' command=''
   for block in [0-9][0-9].block; do
@@ -59,7 +58,7 @@ tutorial() { awk '/^# TUTORIAL/ { on = 1; next } /^# / { on = 0 } on' "$project/
       came=$(bash -euo pipefail "$block" 2>&1 </dev/null)
     else
       if grep -q '^debug> ' "$block"; then came=$(shown_session "$command" <"$block"); fi
-      # Nothing of the block is missing.
+      # No line of the block is missing.
       run -1 grep -vFx "$came" "$block"
       refute_output
     fi

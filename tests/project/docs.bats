@@ -3,26 +3,26 @@ load ../support/common
 setup_file() { start_server; }
 setup() { cd "$project" || return; }
 
-# blocks LANGUAGE FILE: what stands in the fenced blocks of this language.
+# blocks LANGUAGE FILE: the contents of the fenced blocks in this language.
 blocks() { awk -v fence="\`\`\`$1" '$0 == fence { on = 1; next } /^```/ { on = 0 } on' "$2"; }
 
-# The tests are running already.
+# The tests are already running.
 without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/null|'; }
 
-@test "every command of the README can be run as it stands there" {
+@test "every command in the README can be run as it is" {
   blocks sh README.md | without_the_tests >"$BATS_TEST_TMPDIR/commands"
   run -0 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
   assert_line --regexp '^  fixed-window +2000 +2000 '
 }
 
-@test "every command of CONTRIBUTING can be run as it stands there" {
+@test "every command in CONTRIBUTING can be run as it is" {
   blocks sh CONTRIBUTING.md | without_the_tests >"$BATS_TEST_TMPDIR/commands"
   run -0 timeout 300 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
   assert_line --partial 'fixed-window.lua:21'
   assert_line --regexp '^= [{]1, 4, 0, '
 }
 
-# examples FILE: the blocks of a page's section EXAMPLES, each in a file NUMBER.sh here.
+# examples FILE: writes each block of a page's section EXAMPLES to a file NUMBER.sh here.
 examples() {
   awk -v folder="$BATS_TEST_TMPDIR" '
     /^# / { inside = $0 == "# EXAMPLES" }
@@ -30,10 +30,10 @@ examples() {
     inside && open { gsub(/\\\\/, "\\"); print >file }' "$1"
 }
 
-@test "every example in the manual can be run as it stands there" {
+@test "every example in the manual can be run as it is" {
   local page example
-  # In a folder with what they name, where what they write may stay. Not with build/, which whatever
-  # builds from here would take for another project's, and remove.
+  # In a folder with the files that they name, where their output may stay. The folder has no build/, because
+  # a build started here would take it for another project's and remove it.
   mkdir "$BATS_TEST_TMPDIR/scratch"
   cp -r lua examples "$BATS_TEST_TMPDIR/scratch"
   cd "$BATS_TEST_TMPDIR/scratch"
@@ -48,16 +48,16 @@ examples() {
   done
 }
 
-# Times, and the columns that they take, differ from run to run; bytes from server to server.
+# Times, and the width of their columns, differ from run to run; sizes differ from server to server.
 without_times() {
   sed -E 's/[0-9]+\.[0-9]{3}s/N.NNNs/g; s/[0-9]+\.[0-9]+ m?s/N.N s/g; s/[0-9]+ bytes/N bytes/
     s/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/; s/ +/ /g'
 }
 
-@test "what the README shows as output is what comes out" {
+@test "the output shown in the README is correct" {
   cli FLUSHALL
   blocks console README.md >"$BATS_TEST_TMPDIR/shown"
-  # A command begins with $ and goes on after >.
+  # A command begins with $ and continues after >.
   local line command='' commands=()
   while IFS= read -r line; do
     case $line in
@@ -72,7 +72,7 @@ without_times() {
   run -0 diff <(without_times <"$BATS_TEST_TMPDIR/shown") <(without_times <"$BATS_TEST_TMPDIR/came")
 }
 
-@test "the README is shorter than 150 lines, and what it links to is there" {
+@test "the README is shorter than 150 lines, and the targets of its links exist" {
   (($(wc -l <README.md) < 150))
   local link
   for link in $(grep -hoE '\]\([^)#]+\)' README.md CONTRIBUTING.md | tr -d '])('); do
@@ -80,14 +80,14 @@ without_times() {
   done
 }
 
-@test "the picture of the README is what rlctl burst --svg draws" {
+@test "the chart in the README is the one that rlctl burst --svg draws" {
   grep -qF '](examples/burst.svg)' README.md
   rlctl burst -q --svg "$BATS_TEST_TMPDIR/burst.svg"
   cmp examples/burst.svg "$BATS_TEST_TMPDIR/burst.svg" ||
     fail "draw it again: rlctl burst -q --svg examples/burst.svg"
 }
 
-@test "every script has its row in the README and its section in rlctl-scripts(7)" {
+@test "every script has a row in the README and a section in rlctl-scripts(7)" {
   local script name
   for script in lua/*.lua; do
     name=$(basename "$script" .lua)
@@ -100,11 +100,11 @@ without_times() {
 
 commands() { rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
 
-# Long options that begin a line of help, and those that a page of the manual explains.
+# Long options that begin a line of the help, and those explained in a page of the manual.
 options_in_help() { rlctl "$@" --help | sed -nE 's/^ +(-[A-Za-z], *)?(--[a-z][a-z-]+).*/\2/p' | sort -u; }
 options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-]+' | sort -u; }
 
-# page COMMAND: its page of the manual; one that has to do with a file may stand in section 5.
+# page COMMAND: the command's page of the manual; for a command about a file it may be in section 5.
 page() {
   local pages=(man/"rlctl-$1".[15].scd)
   [[ -e ${pages[0]} ]] || fail "$1 has no page in the manual"
@@ -124,7 +124,7 @@ page() {
   done
 }
 
-# A command's help lists its own options, and names that of rlctl for the others.
+# A command's help lists its own options and refers to rlctl for the others.
 @test "every option in the manual is in --help" {
   local command option
   for option in $(options_in_page man/rlctl.1.scd); do
@@ -149,8 +149,8 @@ page() {
 
 # --- formatted pages ---------------------------------------------------------------------------------
 
-# format_page FILE: the page as man shows it on a terminal of 80 columns, two of which are a margin. sed
-# removes the overstriking that makes bold and underlined text.
+# format_page FILE: prints the page as man shows it on a terminal of 80 columns, two of which are a margin.
+# sed removes the overstriking that makes bold and underlined text.
 format_page() { mandoc -T utf8 -O width=78 "$1" | sed $'s/.\b//g'; }
 
 # Formats every page as NAME.SECTION and as NAME.SECTION.txt in $BATS_TEST_TMPDIR.
@@ -179,7 +179,7 @@ format_pages() {
   run -1 grep -nE '[[:alnum:]][-‐]$' "$BATS_TEST_TMPDIR"/*.txt
 }
 
-@test "the test for hyphenated words finds one that is split" {
+@test "the test for hyphenated words finds a split one" {
   local page=$BATS_TEST_TMPDIR/page.7
   {
     printf '.TH page 7\n.SH NAME\npage \\- a test\n.SH DESCRIPTION\n'

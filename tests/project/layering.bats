@@ -2,7 +2,7 @@ load ../support/common
 
 check() { "$project/tests/project/layering" "$@"; }
 
-# A small project that keeps every rule, to be spoilt.
+# Creates a small project that keeps every rule, for the tests to break.
 setup() {
   tree=$BATS_TEST_TMPDIR/tree
   mkdir -p "$tree"/{cli,src/redis,src/limiter,tests}
@@ -14,7 +14,7 @@ setup() {
   printf '#include "limiter/alone.h"\nint main() { printf("x"); }\n' >cli/main.cc
 }
 
-# spoil FILE LINE…: the line is added, and found, by its number and with these words.
+# spoil FILE LINE…: appends the line and checks that it is found, with its number and these words.
 spoil() {
   local file=$1 text=$2 words=$3
   printf '%s\n' "$text" >>"$file"
@@ -23,7 +23,7 @@ spoil() {
   refute_line --index 1 --regexp '^(src|cli|tests)/'
 }
 
-@test "the project keeps its layers and its rules for files" {
+@test "the project keeps its layers and its file rules" {
   run check
   assert_output ''
 }
@@ -37,7 +37,7 @@ spoil() {
   spoil src/limiter/bad.cc '#include <hiredis/hiredis.h>' 'hiredis is for'
 }
 
-@test "toml++ where no policies are read is found" {
+@test "toml++ outside the code that reads policies is found" {
   spoil cli/main.cc '#include <toml++/toml.h>' 'toml++ is for'
 }
 
@@ -53,7 +53,7 @@ spoil() {
   spoil src/limiter/bad.cc '#include <zlib.h>' 'zlib is for'
 }
 
-@test "printing in src is found, whatever does it" {
+@test "printing in src is found, whatever the function" {
   local line
   for line in '#include <iostream>' 'std::cout << 1;' 'printf("x");' 'std::fprintf(file, "x");' \
     'fmt::print("x");' 'puts("x");' 'write(STDOUT_FILENO, "x", 1);'; do
@@ -63,13 +63,13 @@ spoil() {
   done
 }
 
-@test "formatting into a buffer, and a comment, are not printing" {
+@test "formatting into a buffer and comments do not count as printing" {
   # shellcheck disable=SC2028 # text of a C++ file
   echo 'int g(char* b) { return snprintf(b, 1, "x"); }  // not printf("x")' >>src/redis/good.cc
   run -0 check "$tree"
 }
 
-@test "leaving the process in src is found" {
+@test "exiting the process in src is found" {
   spoil src/redis/good.cc 'void g() { std::exit(1); }' 'only cli exits'
 }
 
@@ -77,11 +77,11 @@ spoil() {
   spoil src/redis/good.cc 'int main() {}' 'only cli has a main'
 }
 
-@test "an include against the arrows is found" {
+@test "an include against the layers is found" {
   spoil src/redis/good.cc '#include "limiter/alone.h"' 'src/redis must not include limiter'
 }
 
-@test "the tests included from the program are found" {
+@test "an include of the tests from the program is found" {
   spoil cli/main.cc '#include "tests/support/helper.h"' 'cli must not include tests'
 }
 
@@ -103,7 +103,7 @@ spoil() {
   assert_line --index 0 'src/redis/good.cc:1: the first include must be its own header, redis/good.h'
 }
 
-@test "a name in another style is found" {
+@test "a file name in another style is found" {
   touch src/redis/Bad.cc cli/bad-name.cc src/limiter/bad.cpp
   run -1 check "$tree"
   assert_line 'src/redis/Bad.cc:1: the name is not snake_case.cc or .h'
@@ -111,7 +111,7 @@ spoil() {
   assert_line 'src/limiter/bad.cpp:1: the name is not snake_case.cc or .h'
 }
 
-@test "a folder outside the project is found wherever it is named" {
+@test "a path outside the project is found wherever it is named" {
   local root=/work
   echo "see $root/notes" >README.md
   run -1 check "$tree"

@@ -1,12 +1,12 @@
 load ../support/common
 
-# The flawed limiters of examples/pitfalls: what each of them says of itself, "$ COMMAND" and behind
-# it "> what a line of its output holds", with the blanks of its columns as one.
+# The flawed limiters of examples/pitfalls: their comments have "$ COMMAND" lines, each followed by "> TEXT"
+# with the text of a line of its output, with runs of blanks reduced to one.
 
 pitfalls=$project/examples/pitfalls
 setup() { cd "$pitfalls" || return; }
 
-# commands FILE: into files of this test's folder, N.sh and what it is to print, N.expected.
+# commands FILE: writes the commands to N.sh in this test's folder, and their expected output to N.expected.
 commands() {
   sed -nE 's/^(--|#) ( {4,}|[$>] )/\2/p' "$1" | awk -v folder="$BATS_TEST_TMPDIR" '
     /^\$ / { file = folder "/" ++n ".sh"; print substr($0, 3) >file; next }
@@ -14,7 +14,7 @@ commands() {
     { print >file }'
 }
 
-# shows FILE: what the file says of its commands is true.
+# shows FILE: the commands in the file print what the file says.
 shows() {
   local file=$1 command line shown=0
   rm -f "$BATS_TEST_TMPDIR"/*.sh "$BATS_TEST_TMPDIR"/*.expected
@@ -30,25 +30,25 @@ shows() {
   ((shown)) || fail "$file has no such command"
 }
 
-# block TEXT: of the README, the first block of commands behind the line that holds this.
+# block TEXT: prints the first block of commands in the README after the line that contains TEXT.
 block() {
   awk -v begin="$1" '
     index($0, begin) { on = 1 } on && /^```$/ { exit } inside; on && /^```sh$/ { inside = 1 }' README.md
 }
 
-@test "each script lets pass what it says, and its counterpart keeps the limit" {
+@test "each script allows what it says, and its counterpart keeps the limit" {
   local file
   for file in *.lua; do shows "$file"; done
 }
 
-@test "each sequence of commands goes wrong as it says, and its counterpart does not" {
+@test "each sequence of commands fails as it says, and its counterpart does not" {
   local file
   for file in *.sh; do
     if [[ $file != server.sh ]]; then shows "$file"; fi
   done
 }
 
-@test "the README has the commands of each, to be pasted" {
+@test "the README has the commands of each file, ready to paste" {
   local file
   for file in *.lua *.sh; do
     [[ $file != server.sh ]] || continue
@@ -58,13 +58,13 @@ block() {
   done
 }
 
-@test "what the README gives to try one's own runs, and finds what is wrong" {
+@test "the README's commands for testing a script run and find its flaw" {
   run -0 bash -euo pipefail <(block '## To try your own')
   assert_line --regexp '^times-as-members\.lua +15 +10 +5 +10 +2\.00×'
   assert_line --partial 'no bound was found'
 }
 
-@test "the README tells the story of each in three sentences, and there is none without" {
+@test "the README describes each file in three sentences" {
   local file sentences
   for file in *.lua *.sh; do
     [[ $file != server.sh ]] || continue

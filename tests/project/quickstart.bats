@@ -7,7 +7,7 @@ setup() {
   cd "$BATS_TEST_TMPDIR"
 }
 
-# copy_with COMMAND…: a copy of quickstart here that builds nothing and whose rlctl is this script.
+# copy_with COMMAND…: makes a copy of quickstart here that builds nothing and uses this script as rlctl.
 copy_with() {
   mkdir -p cmake build/release/cli
   cp "$project/quickstart" .
@@ -16,20 +16,20 @@ copy_with() {
   chmod +x build/release/cli/rlctl
 }
 
-# What of a quickstart is left: its folder, its server.
+# What a quickstart has left behind: its folder, its server.
 left_behind() {
   find "$TMPDIR" -mindepth 1
   pgrep -af "redis-server.*$TMPDIR" || true
 }
 
-# The table of `rlctl burst`, and its picture.
+# The table of `rlctl burst` and its chart.
 assert_shows_the_burst() {
   assert_line --regexp '^  fixed-window +2000 +2000 +0 '
   assert_line --regexp '^  sliding-window-log +2000 +1000 +1000 '
   assert_line --regexp '^   +1000 [├+].* limit$'
 }
 
-@test "quickstart shows five of seven allowed, what is used, a reset, then 2000 and 1000" {
+@test "quickstart shows five of seven allowed, the usage, a reset, then 2000 and 1000" {
   run -0 "$project/quickstart"
   assert_equal "$(grep -c '^  allowed key=login:ann' <<<"$output")" 6 # the sixth after the reset
   assert_line --regexp '^  used       5 of 5 +next free in '
@@ -39,18 +39,18 @@ assert_shows_the_burst() {
   assert_equal "$(left_behind)" ''
 }
 
-@test "quickstart works again, at once, from another folder and with no environment to speak of" {
+@test "quickstart works again without a build, from another folder and with a minimal environment" {
   cd /
   local before
   before=$(stat -c '%i %Y' "$project/build/release/cli/rlctl")
   run -0 env -i PATH=/usr/bin:/bin HOME="$HOME" TMPDIR="$TMPDIR" "$project/quickstart" </dev/null
   assert_shows_the_burst
-  # It has not been built again.
+  # It was not rebuilt.
   assert_equal "$(stat -c '%i %Y' "$project/build/release/cli/rlctl")" "$before"
   assert_equal "$(left_behind)" ''
 }
 
-@test "quickstart works through a link to it, and in a folder whose name has a space" {
+@test "quickstart works through a symbolic link and in a folder with a space in its name" {
   cd "$BATS_TEST_TMPDIR"
   mkdir 'a folder'
   ln -s "$project" 'a folder/a project'
@@ -58,7 +58,7 @@ assert_shows_the_burst() {
   assert_shows_the_burst
 }
 
-@test "quickstart calls no apt-get where everything is there" {
+@test "quickstart does not call apt-get if everything is installed" {
   mkdir bin
   printf '#!/bin/sh\necho "apt-get $*" >>"%s/called"\nexit 1\n' "$TMPDIR" >bin/apt-get
   chmod +x bin/apt-get
@@ -66,8 +66,8 @@ assert_shows_the_burst() {
   [[ ! -e $TMPDIR/called ]]
 }
 
-@test "quickstart names what is needed where there is no apt-get" {
-  # A PATH with everything but apt-get and ninja.
+@test "without apt-get, quickstart names the missing packages" {
+  # A PATH with everything except apt-get and ninja.
   mkdir bin
   local tool
   for tool in /usr/bin/* /bin/*; do ln -sf "$tool" bin/; done
@@ -77,7 +77,7 @@ assert_shows_the_burst() {
   refute_output --partial 'libfmt-dev'
 }
 
-@test "quickstart prints no colour to a pipe, and colour to a terminal unless NO_COLOR is set" {
+@test "quickstart prints no colour in a pipe, and colour on a terminal unless NO_COLOR is set" {
   needs_terminal
   run -0 "$project/quickstart"
   refute_output --partial $'\e'
@@ -92,7 +92,7 @@ assert_shows_the_burst() {
   local signal quickstart ended
   for signal in INT TERM HUP; do
     rm -f out
-    # In a group of its own, as a terminal has it, and with SIGINT as it was before the shell.
+    # In its own process group, as on a terminal, and with the default SIGINT.
     perl -e 'setpgrp; $SIG{INT} = "DEFAULT"; exec @ARGV' ./quickstart >out 2>&1 3>&- &
     quickstart=$!
     wait_until grep -q 'rlctl check' out
@@ -104,7 +104,7 @@ assert_shows_the_burst() {
   done
 }
 
-@test "a quickstart that is killed with -9 leaves no server" {
+@test "a quickstart that is killed with kill -9 leaves no server" {
   command -v setpriv >/dev/null || skip "no setpriv(1)"
   copy_with exec sleep 60
   ./quickstart >out 2>&1 3>&- &
@@ -114,14 +114,14 @@ assert_shows_the_burst() {
   wait_until eval '! pgrep -f "redis-server.*$TMPDIR" >/dev/null'
 }
 
-@test "quickstart fails, and says so, where five are not all that is allowed" {
+@test "quickstart fails with a message if not exactly five requests are allowed" {
   copy_with echo allowed
   run -1 ./quickstart
   assert_line 'quickstart: 7 of 7 were allowed, not 5'
   assert_equal "$(left_behind)" ''
 }
 
-@test "quickstart fails, and says so, where the burst is not 2000 and 1000" {
+@test "quickstart fails with a message if the burst is not 2000 and 1000" {
   # shellcheck disable=SC2016
   copy_with 'case $* in
       burst*) printf "%s 2000 2000 0\\n" fixed-window sliding-window-log; exit ;;
@@ -134,7 +134,7 @@ assert_shows_the_burst() {
   assert_line 'quickstart: sliding-window-log let 2000 pass, not 1000'
 }
 
-@test "quickstart fails, and says so, where there is no burst" {
+@test "quickstart fails with a message if rlctl burst fails" {
   # shellcheck disable=SC2016
   copy_with 'case $* in
       burst*) exit 3 ;;
@@ -147,7 +147,7 @@ assert_shows_the_burst() {
   assert_line 'quickstart: rlctl burst ended with status 3'
 }
 
-@test "quickstart fails, and says so, where the inspection or the reset does" {
+@test "quickstart fails with a message if the inspection or the reset fails" {
   # shellcheck disable=SC2016
   local answers='n=$(cat n 2>/dev/null || echo 0); echo $((n + 1)) >n
     if [ "$n" -lt 5 ]; then echo allowed; else echo denied; exit 1; fi'

@@ -38,14 +38,14 @@ constexpr auto kLong = 30s;
 constexpr auto kShort = 50ms;
 constexpr const char* kPing = "*1\r\n$4\r\nPING\r\n";
 
-// What both ends of a FakeTransport know.
+// The state shared by the two ends of a FakeTransport.
 struct Wire {
   std::string sent = {};
   std::deque<std::string> to_read = {};  // one for each read
   std::size_t room = std::string::npos;
 };
 
-// A server that is nothing but its answers. It takes `room` bytes for each time it was waited for.
+// A server that consists of its answers. It accepts `room` bytes after each wait.
 class FakeTransport final : public Transport {
  public:
   explicit FakeTransport(Wire& wire) : wire_(wire), room_(wire.room) {}
@@ -83,7 +83,7 @@ Connection over(Wire& wire) {
   return {std::make_unique<FakeTransport>(wire), kLong};
 }
 
-// The error of a PING to a server that does `talk`.
+// The error of a PING to a server that runs `talk`.
 Error ping_error(ScriptedServer::Talk talk, std::string* url = nullptr,
                  std::chrono::microseconds timeout = kLong) {
   ScriptedServer server(std::move(talk));
@@ -107,7 +107,7 @@ TEST_CASE("a command is written as an array of byte strings") {
         "*2\r\n$3\r\nGET\r\n$5\r\na\0b\r\n\r\n"s);
 }
 
-TEST_CASE("an empty command is refused, and the connection goes on") {
+TEST_CASE("an empty command is refused, and the connection stays usable") {
   Wire wire;
   auto connection = over(wire);
   CHECK(error_of([&] { connection.append({}); }).failure() == Failure::kUsage);
@@ -116,7 +116,7 @@ TEST_CASE("an empty command is refused, and the connection goes on") {
   CHECK(connection.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE("replies come in the order of their commands, in one round trip") {
+TEST_CASE("replies arrive in the order of their commands, in one round trip") {
   Wire wire;
   auto connection = over(wire);
   for (int i = 0; i < 3; ++i) connection.append({"PING"});
@@ -130,7 +130,7 @@ TEST_CASE("replies come in the order of their commands, in one round trip") {
   CHECK(connection.outstanding() == 0);
 }
 
-TEST_CASE("a reply may come in pieces of any size") {
+TEST_CASE("a reply may arrive in pieces of any size") {
   const std::string reply = "*2\r\n$5\r\nhe\r\no\r\n*1\r\n:-7\r\n";
   for (std::size_t size = 1; size <= reply.size(); ++size) {
     Wire wire;
@@ -145,7 +145,7 @@ TEST_CASE("a reply may come in pieces of any size") {
   }
 }
 
-TEST_CASE("a command goes out in pieces where the socket takes no more") {
+TEST_CASE("a command is sent in pieces when the socket is full") {
   Wire wire{.room = 5};
   auto connection = over(wire);
   connection.append({"PING"});
@@ -157,7 +157,7 @@ TEST_CASE("a command goes out in pieces where the socket takes no more") {
   CHECK(wire.sent == std::string(kPing) + kPing);
 }
 
-TEST_CASE("what comes while a long pipeline is sent is kept for later") {
+TEST_CASE("replies that arrive while a long pipeline is being sent are kept") {
   constexpr int kCommands = 20'000;
   Wire wire{.room = 100};
   auto connection = over(wire);
@@ -171,7 +171,7 @@ TEST_CASE("what comes while a long pipeline is sent is kept for later") {
   CHECK(in_order);
 }
 
-TEST_CASE("a look for a reply neither waits nor sends") {
+TEST_CASE("polling for a reply neither waits nor sends") {
   Wire wire;
   auto connection = over(wire);
   connection.append({"PING"});
@@ -186,7 +186,7 @@ TEST_CASE("a look for a reply neither waits nor sends") {
   CHECK_FALSE(connection.try_read().has_value());
 }
 
-TEST_CASE("one command may have several replies, as the script debugger's have") {
+TEST_CASE("one command may have several replies, as in the script debugger") {
   Wire wire;
   auto connection = over(wire);
   wire.to_read = {"+a\r\n+b\r\n"};
@@ -195,7 +195,7 @@ TEST_CASE("one command may have several replies, as the script debugger's have")
   CHECK(connection.outstanding() == 0);
 }
 
-TEST_CASE("an error reply is returned, not thrown, and the connection goes on") {
+TEST_CASE("an error reply is returned, not thrown, and the connection stays usable") {
   Wire wire;
   auto connection = over(wire);
   wire.to_read = {"-ERR no\r\n", "+PONG\r\n"};
@@ -204,7 +204,8 @@ TEST_CASE("an error reply is returned, not thrown, and the connection goes on") 
 }
 
 TEST_CASE(
-    "AUTH and SELECT travel in one write with the first command, and their replies never show") {
+    "AUTH and SELECT are sent in one write with the first command, and their replies are "
+    "consumed") {
   std::string came;
   ScriptedServer server([&](Peer& peer) {
     came = peer.read_until("PING\r\n");
@@ -222,7 +223,7 @@ TEST_CASE(
                     kPing);
 }
 
-TEST_CASE("a password without a user is sent alone") {
+TEST_CASE("a password without a user is sent without a user name") {
   std::string came;
   ScriptedServer server([&](Peer& peer) {
     came = peer.read_until("PING\r\n");
@@ -262,7 +263,7 @@ TEST_CASE("a failed AUTH is thrown by the next read, without the password") {
   CHECK(error.code() == "WRONGPASS");
   CHECK(message_of(error) ==
         display(server.url()) + ": AUTH: WRONGPASS invalid username-password pair");
-  // It stays failed: the reply to PING is never taken for another's.
+  // The connection stays failed: the reply to PING is never taken for another command's.
   CHECK(error_of([&] { (void)connection.try_read(); }).code() == "WRONGPASS");
 }
 
@@ -280,11 +281,11 @@ TEST_CASE("a failed SELECT warns that the commands after it ran in database 0") 
   CHECK(contains(error.hint(), "database 0"));
 }
 
-TEST_CASE("connecting times out, and the time is named") {
+TEST_CASE("connecting times out, and the error names the time-out") {
   const support::TempFolder folder;
   Url url = rlctl::redis::parse_url("unix://" + (folder.path() / "s").string());
   const auto listener = support::listen_at(url, 0);
-  // Nobody accepts: once the queue is full, the next one waits.
+  // No server accepts: once the queue is full, the next client waits.
   const auto first = Connection::open(url, kShort);
   const auto error = error_of([&] {
     const auto second = Connection::open(url, kShort);
@@ -295,7 +296,7 @@ TEST_CASE("connecting times out, and the time is named") {
   CHECK(error.hint().empty());
 }
 
-TEST_CASE("a server that never answers times out, and what was sent may have been executed") {
+TEST_CASE("a server that never answers times out, and the command may have been executed") {
   std::string url;
   const auto error = ping_error([](Peer& peer) { peer.read_to_end(); }, &url, kShort);
   CHECK(error.failure() == Failure::kTimeout);
@@ -303,7 +304,7 @@ TEST_CASE("a server that never answers times out, and what was sent may have bee
   CHECK(contains(error.hint(), "may have been executed"));
 }
 
-TEST_CASE("half a reply and then silence times out") {
+TEST_CASE("half a reply followed by silence times out") {
   const auto error = ping_error(
       [](Peer& peer) {
         peer.read_until("PING\r\n");
@@ -315,7 +316,7 @@ TEST_CASE("half a reply and then silence times out") {
   CHECK(contains(error.hint(), "may have been executed"));
 }
 
-TEST_CASE("who waits with a poll of his own can end it as reading would") {
+TEST_CASE("a caller with its own poll loop can report a time-out like a read") {
   Wire wire;
   auto connection = over(wire);
   connection.append({"PING"});
@@ -329,8 +330,8 @@ TEST_CASE("who waits with a poll of his own can end it as reading would") {
   CHECK(message_of(error_of([&] { static_cast<void>(connection.read()); })) == message_of(error));
 }
 
-TEST_CASE("the time-out bounds the whole reply, however steadily it trickles") {
-  // It trickles until the client is gone.
+TEST_CASE("the time-out applies to the whole reply, however steadily the bytes arrive") {
+  // The server writes until the client is gone.
   const auto error = ping_error(
       [](Peer& peer) {
         peer.read_until("PING\r\n");
@@ -341,7 +342,7 @@ TEST_CASE("the time-out bounds the whole reply, however steadily it trickles") {
   CHECK(error.failure() == Failure::kTimeout);
 }
 
-TEST_CASE("a server that hangs up in the middle of a reply is unreachable") {
+TEST_CASE("a server that closes the connection in the middle of a reply is unreachable") {
   std::string url;
   const auto error = ping_error(
       [](Peer& peer) {
@@ -354,7 +355,7 @@ TEST_CASE("a server that hangs up in the middle of a reply is unreachable") {
   CHECK(contains(error.hint(), "may have been executed"));
 }
 
-TEST_CASE("where nothing was sent, nothing may have been executed") {
+TEST_CASE("if nothing was sent, the error does not say that the command may have been executed") {
   ScriptedServer server([](Peer&) {});
   auto connection = Connection::open(server.url(), kLong);
   const auto error = error_of([&] { (void)connection.read(); });
@@ -362,17 +363,17 @@ TEST_CASE("where nothing was sent, nothing may have been executed") {
   CHECK(error.hint().empty());
 }
 
-TEST_CASE("what a server said before it hung up is still read") {
+TEST_CASE("a reply sent before the server closed the connection is still read") {
   ScriptedServer server([](Peer& peer) { peer.write("-ERR max number of clients reached\r\n"); });
   auto connection = Connection::open(server.url(), kLong);
-  // Until it has hung up, so that sending fails.
+  // Wait until the server has closed the connection, so that sending fails.
   pollfd hung_up{connection.fd(), 0, 0};
   CHECK(::poll(&hung_up, 1, 5000) == 1);
   CHECK(connection.call({"PING"}).text() == "ERR max number of clients reached");
   CHECK(error_of([&] { (void)connection.call({"PING"}); }).failure() == Failure::kUnreachable);
 }
 
-TEST_CASE("an answer that is not RESP is shown, short and escaped") {
+TEST_CASE("an answer that is not RESP is shown shortened and escaped") {
   std::string url;
   const auto http = ping_error(
       [](Peer& peer) {
@@ -393,9 +394,9 @@ TEST_CASE("an answer that is not RESP is shown, short and escaped") {
         "redis://fake: the answer is not RESP: '\\x15\\x03\\x01'");
 }
 
-TEST_CASE("a pipeline longer than all buffers does not lock up") {
+TEST_CASE("a pipeline larger than all buffers does not deadlock") {
   constexpr std::size_t kCommands = 200'000;
-  // It reads nothing while its answers are not taken, as Redis does not when they are many.
+  // The server reads nothing until its answers are read, like Redis with many pending answers.
   ScriptedServer server([](Peer& peer) {
     const std::string answer = "+" + std::string(std::string_view(kPing).size() * 4, 'x') + "\r\n";
     std::size_t commands = 0;
@@ -416,7 +417,7 @@ TEST_CASE("a pipeline longer than all buffers does not lock up") {
   CHECK(all);
 }
 
-TEST_CASE("a connection can be moved, with all that is under way") {
+TEST_CASE("a connection can be moved while a command is in flight") {
   Wire wire;
   auto first = over(wire);
   first.append({"PING"});

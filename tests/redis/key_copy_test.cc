@@ -32,7 +32,7 @@ namespace {
 
 const std::string kBinary("a\0b\r\n\xff c", 8);
 
-/// As a reader sees a value: nested, with the bytes as they are.
+/// The value as a reader sees it: nested, with its bytes unchanged.
 std::string text_of(ReplyView reply) {
   switch (reply.type()) {
     case ReplyType::kInteger:
@@ -53,7 +53,7 @@ std::string ask(Connection& connection, std::vector<std::string_view> command) {
   return text_of(connection.call(command));
 }
 
-/// Two servers, and connections to them.
+/// Two servers and a connection to each.
 struct Pair {
   PrivateServer source, target;
   Connection from = Connection::open(source.url(), 30s);
@@ -119,7 +119,7 @@ void require_types(const std::vector<CopiedKey>& copied) {
                                          {kBinary, "string"}});
 }
 
-/// What was called since CONFIG RESETSTAT, without what the tests call.
+/// The commands called since CONFIG RESETSTAT, except those that the tests call.
 std::string commands_called(Connection& connection) {
   std::string out;
   const auto info = connection.call({"INFO", "commandstats"});
@@ -137,7 +137,7 @@ std::string commands_called(Connection& connection) {
 
 }  // namespace
 
-TEST_CASE("keys of every type are copied with their TTLs, and what is not there stays so") {
+TEST_CASE("keys of every type are copied with their TTLs, and missing keys stay missing") {
   auto pair = start_pair();
   if (!pair) return;
   fill(pair->from);
@@ -145,7 +145,7 @@ TEST_CASE("keys of every type are copied with their TTLs, and what is not there 
   require_same(pair->from, pair->to);
 }
 
-TEST_CASE("where DUMP is not allowed they are copied by what is in them") {
+TEST_CASE("keys are copied by content if DUMP is not allowed") {
   auto pair = start_pair();
   if (!pair) return;
   fill(pair->from);
@@ -178,8 +178,7 @@ TEST_CASE("the source is only read") {
   for (std::size_t i = 0; i < kKeys.size(); ++i) CHECK(after[i].payload == before[i].payload);
 }
 
-TEST_CASE(
-    "a stream is copied as it is, and named where it would have to be copied by its content") {
+TEST_CASE("a stream is copied with DUMP, and named in the error if DUMP is not allowed") {
   auto pair = start_pair();
   if (!pair) return;
   REQUIRE_FALSE(pair->from.call({"XADD", "s\n1", "1-1", "f", "v"}).is_error());
@@ -193,7 +192,7 @@ TEST_CASE(
   CHECK(contains(error.hint(), "RLCTL_REDIS_SERVER"));
 }
 
-TEST_CASE("what the source's user may not read is the server's error") {
+TEST_CASE("the server's error is thrown if the source's user may not read") {
   auto pair = start_pair();
   if (!pair) return;
   fill(pair->from);
@@ -213,18 +212,18 @@ TEST_CASE("what the source's user may not read is the server's error") {
   CHECK(pair->to.call({"DBSIZE"}).integer() == 0);
 }
 
-TEST_CASE("a replica can be the source") {
+TEST_CASE("a replica can be the source of a copy") {
   auto pair = start_pair();
   if (!pair) return;
   fill(pair->from);
-  // One that has lost its primary still has the keys.
+  // A replica that has lost its primary still has the keys.
   REQUIRE(pair->from.call({"CONFIG", "SET", "replica-serve-stale-data", "yes"}).text() == "OK");
   REQUIRE(pair->from.call({"REPLICAOF", "127.0.0.1", "1"}).text() == "OK");
   require_types(copy_keys(pair->from, pair->to, kKeys));
   CHECK(pair->to.call({"GET", "text"}).text() == "1767225660000000");
 }
 
-TEST_CASE("large keys are copied, whole or by what is in them") {
+TEST_CASE("large keys are copied, both with DUMP and by content") {
   auto pair = start_pair();
   if (!pair) return;
   constexpr std::size_t kSize = 100'000'000;
@@ -250,14 +249,14 @@ TEST_CASE("large keys are copied, whole or by what is in them") {
   }
 }
 
-TEST_CASE("no keys are copied without a question") {
+TEST_CASE("copying an empty list of keys does nothing") {
   auto pair = start_pair();
   if (!pair) return;
   CHECK(copy_keys(pair->from, pair->to, {}).empty());
   CHECK(dump_keys(pair->from, {}).empty());
 }
 
-TEST_CASE("between servers of all versions") {
+TEST_CASE("keys are copied between servers of all versions") {
   const char* build = std::getenv("RLCTL_BUILD");
   if (std::getenv("RLCTL_TEST_SERVERS") == nullptr || build == nullptr) return;
   if (std::getenv("RLCTL_REDIS_SERVER") != nullptr) return;  // once is enough

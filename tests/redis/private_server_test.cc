@@ -68,7 +68,7 @@ void write_file(const fs::path& path, const std::string& text, fs::perms mode) {
   fs::permissions(path, mode);
 }
 
-// Starts a server in a child process, which is then killed; the server's socket and folder.
+// Starts a server in a child process, then kills the child; returns the server's URL.
 Url orphan() {
   std::array<int, 2> pipe{};
   REQUIRE(::pipe(pipe.data()) == 0);
@@ -117,7 +117,7 @@ TEST_CASE("a private server answers on a socket that only its user can reach") {
   CHECK(connection.call({"CONFIG", "GET", "appendonly"})[1].text() == "no");
 }
 
-TEST_CASE("a private server takes more options") {
+TEST_CASE("a private server accepts additional options") {
   auto server = start_server({"--maxmemory", "64mb", "--databases", "3"});
   if (!server) return;
   auto connection = Connection::open(server->url(), 30s);
@@ -165,7 +165,8 @@ TEST_CASE("a private server can be moved") {
 }
 
 TEST_CASE(
-    "a private server dies with its process, also by kill -9, and the next one sweeps its folder") {
+    "a private server dies with its process, even after kill -9, and the next one removes its "
+    "folder") {
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
   if (!start_server()) return;
@@ -179,7 +180,8 @@ TEST_CASE(
   CHECK(entries(folder.path()) == 1);
 }
 
-TEST_CASE("sweeping spares the living, what is being made, and what is not ours") {
+TEST_CASE(
+    "the sweep spares running servers, folders still being created and files of other programs") {
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
   const auto make = [&](const char* name) {
@@ -213,7 +215,7 @@ TEST_CASE("sweeping spares the living, what is being made, and what is not ours"
   CHECK_FALSE(there("rlctl-dead00"));
 }
 
-TEST_CASE("a server that does not start is quoted, and leaves no folder") {
+TEST_CASE("if a server does not start, its message is quoted and no folder is left") {
   if (!start_server()) return;
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
@@ -224,14 +226,15 @@ TEST_CASE("a server that does not start is quoted, and leaves no folder") {
   CHECK(entries(folder.path()) == 0);
 }
 
-TEST_CASE("a program that ends at once and says nothing is no server") {
+TEST_CASE("a program that exits at once without a message is not a server") {
   const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
   const auto error = error_of([] { const PrivateServer server; });
   CHECK(error.failure() == Failure::kUnreachable);
   CHECK(contains(error.what(), "did not start: it said nothing"));
 }
 
-TEST_CASE("an interrupt ends the start of a server that never answers, and nothing is left of it") {
+TEST_CASE(
+    "an interrupt cancels the start of a server that never answers, and leaves nothing behind") {
   const TempFolder bin;
   const TempFolder folder;
   const auto noted = bin.path() / "process";
@@ -257,7 +260,7 @@ TEST_CASE("an interrupt ends the start of a server that never answers, and nothi
   CHECK(entries(folder.path()) == 0);
 }
 
-TEST_CASE("where there is no server, the packages that have one are named") {
+TEST_CASE("if no server is installed, the error names the packages that have one") {
   const TempFolder empty;
   const ScopedVariable binary("RLCTL_REDIS_SERVER", std::nullopt);
   const ScopedVariable path("PATH", empty.path().string());
@@ -270,7 +273,7 @@ TEST_CASE("where there is no server, the packages that have one are named") {
   CHECK(contains(error_of([] { const PrivateServer server; }).what(), "'/no/such/server'"));
 }
 
-TEST_CASE("a server is found in PATH, under any of its names, and told that it is a server") {
+TEST_CASE("a server is found in PATH under any of its names, and started under a server's name") {
   const TempFolder bin;
   const ScopedVariable binary("RLCTL_REDIS_SERVER", std::nullopt);
   const ScopedVariable path("PATH", "/no/such/folder:" + bin.path().string());
@@ -283,7 +286,7 @@ TEST_CASE("a server is found in PATH, under any of its names, and told that it i
   }
 }
 
-TEST_CASE("a temporary folder whose name is too long for a socket is an error of usage") {
+TEST_CASE("a temporary folder whose name is too long for a socket is a usage error") {
   const TempFolder folder;
   const auto deep = folder.path() / std::string(100, 'd');
   fs::create_directory(deep);
@@ -296,7 +299,7 @@ TEST_CASE("a temporary folder whose name is too long for a socket is an error of
   CHECK(fs::is_empty(deep));
 }
 
-TEST_CASE("a temporary folder that is not there is named") {
+TEST_CASE("the error names a temporary folder that does not exist") {
   const ScopedVariable binary("RLCTL_REDIS_SERVER", "/bin/true");
   const ScopedVariable tmpdir("TMPDIR", "/no/such/folder");
   const auto error = error_of([] { const PrivateServer server; });

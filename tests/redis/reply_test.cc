@@ -24,7 +24,7 @@ using support::error_of;
 
 namespace {
 
-// What a connection makes of `bytes`.
+// The reply that a connection parses from `bytes`.
 Reply reply_from(std::string_view bytes) {
   support::ScriptedServer server([bytes](support::Peer& peer) {
     peer.read_until("PING\r\n");
@@ -46,7 +46,7 @@ constexpr std::string_view kOom = "OOM command not allowed when used memory > 'm
 
 }  // namespace
 
-TEST_CASE("each type of reply gives what it holds, and nothing of the others") {
+TEST_CASE("each type of reply has its own value and none of the others") {
   const auto text = reply_from("$5\r\nhe\r\no\r\n");
   CHECK(text.type() == ReplyType::kString);
   CHECK(text.text() == "he\r\no");
@@ -63,7 +63,7 @@ TEST_CASE("each type of reply gives what it holds, and nothing of the others") {
   CHECK(reply_from("$0\r\n\r\n").text().empty());
 }
 
-TEST_CASE("an array's elements can be looked at, and what is not there is an error") {
+TEST_CASE("an array's elements can be accessed, and an index out of range is an error") {
   const auto array = reply_from("*3\r\n:1\r\n*1\r\n$1\r\nx\r\n$-1\r\n");
   REQUIRE(array.size() == 3);
   CHECK(array[0].integer() == 1);
@@ -75,7 +75,7 @@ TEST_CASE("an array's elements can be looked at, and what is not there is an err
 
 // As Redis 6.0.16, 7.0.15, 8.0.2, 8.6.3, Valkey 8.0.1, 8.1.1, 9.1.2 and Redict 7.3.6 write them;
 // the SHA1s are those of the scripts that were run.
-TEST_CASE("an error reply is put into its class by its code, whatever the server") {
+TEST_CASE("an error reply is classified by its code, whatever the server") {
   const std::vector<ErrorText> cases{
       {kWrongType, "WRONGTYPE", Failure::kRejected, kWrongType},
       {"NOSCRIPT No matching script. Please use EVAL.", "NOSCRIPT", Failure::kRejected,
@@ -153,8 +153,7 @@ TEST_CASE("an error reply is put into its class by its code, whatever the server
   }
 }
 
-TEST_CASE(
-    "an error from inside a script is the inner error, wherever the server puts its position") {
+TEST_CASE("an error inside a script is the inner error, wherever the server puts its position") {
   const std::string call =
       "ERR Error running script (call to f_a94ea23bc16bbab0a3643fd91cb7769443713c02): ";
   const std::string sha1 = " script: a94ea23bc16bbab0a3643fd91cb7769443713c02, on @user_script:1.";
@@ -226,7 +225,7 @@ TEST_CASE("control bytes of an error reply are escaped") {
   CHECK(to_error(reply_from("-ERR a\x1b[31mb\tc\r\n")).what() == std::string("a\\x1b[31mb\\tc"));
 }
 
-TEST_CASE("the line of a script at which an error was raised, in the words of each version") {
+TEST_CASE("the line at which a script raised an error is found in the messages of every version") {
   using rlctl::redis::script_line;
   const std::string call = "(call to f_47e30a5d10d5694f99208f9adc4fe3bf2450edbd): ";
   CHECK(script_line("ERR user_script:12: boom script: 47e30a5d10d5694f99208f9adc4fe3bf2450edbd, on "

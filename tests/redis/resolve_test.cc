@@ -38,13 +38,13 @@ std::atomic<int> hanging = 0;
 
 int hang(const char*, const char* service, const addrinfo* wanted, addrinfo** list) {
   while (lookups_hang) std::this_thread::sleep_for(1ms);
-  // Nobody waits for these any more: they are the thread's to free.
+  // The caller no longer waits for these: the thread frees them.
   const int error = ::getaddrinfo("127.0.0.1", service, wanted, list);
   --hanging;
   return error;
 }
 
-// While it lives, hang() does; then the one lookup that was started ends.
+// While it exists, hang() blocks; then the one lookup that was started ends.
 class HangingLookup {
  public:
   HangingLookup() {
@@ -83,7 +83,7 @@ int look_at_signals(const char*, const char*, const addrinfo*, addrinfo**) {
 
 }  // namespace
 
-TEST_CASE("a numeric host is not looked up, and needs no time") {
+TEST_CASE("a numeric host is not looked up and takes no time") {
   for (const char* host : {"127.0.0.1", "::1"}) {
     const auto resolved = resolve(host, 6380, Clock::now(), nullptr, not_found);
     REQUIRE(resolved.has_value());
@@ -105,11 +105,11 @@ TEST_CASE("localhost is looked up") {
   CHECK(resolved->why.empty());
 }
 
-TEST_CASE("a lookup that fails says why") {
+TEST_CASE("a failed lookup reports the reason") {
   const auto unknown = resolve("name", 6379, in(30s), nullptr, not_found);
   REQUIRE(unknown.has_value());
   CHECK_FALSE(unknown->addresses);
-  // The words are the C library's: "Name or service not known", "Name does not resolve".
+  // The C library's wording: "Name or service not known", "Name does not resolve".
   CHECK(unknown->why.starts_with("n"));
   CHECK(unknown->why.substr(1) == std::string(::gai_strerror(EAI_NONAME)).substr(1));
 
@@ -119,7 +119,7 @@ TEST_CASE("a lookup that fails says why") {
   CHECK(broken->why == "cannot allocate memory");
 }
 
-TEST_CASE("a lookup that hangs ends with the deadline") {
+TEST_CASE("a lookup that hangs ends at the deadline") {
   const HangingLookup lookup;
   const auto started = Clock::now();
   CHECK_FALSE(resolve("name", 6379, in(50ms), nullptr, hang).has_value());
@@ -138,7 +138,7 @@ TEST_CASE("an interrupt ends a lookup that hangs") {
   later.join();
 }
 
-TEST_CASE("signals are not for the thread that looks up, and still are for the one that waits") {
+TEST_CASE("the lookup thread blocks signals, and the waiting thread still receives them") {
   REQUIRE_FALSE(is_blocked(SIGINT));
   (void)resolve("name", 6379, in(30s), nullptr, look_at_signals);
   CHECK(blocked_in_lookup);

@@ -28,7 +28,7 @@ void fill(Connection& connection, int count) {
 
 }  // namespace
 
-TEST_CASE("a scan finds every key, and says how far it is") {
+TEST_CASE("a scan finds every key and reports its progress") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = connect(*server);
@@ -41,7 +41,7 @@ TEST_CASE("a scan finds every key, and says how far it is") {
     for (auto& key : scan.next()) found.insert(std::move(key));
     CHECK(scan.share() >= share);
     share = scan.share();
-    // Keys lie evenly in the table.
+    // Keys are distributed evenly in the table.
     CHECK(static_cast<double>(found.size()) / kKeys == doctest::Approx(share).epsilon(0.2));
   }
   CHECK(found.size() == kKeys);
@@ -58,7 +58,7 @@ TEST_CASE("a scan of an empty database is done at once") {
   CHECK(scan.done());
 }
 
-TEST_CASE("a scan finds what matches the pattern, and an escaped pattern matches itself alone") {
+TEST_CASE("a scan finds what matches the pattern, and an escaped pattern matches only itself") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = connect(*server);
@@ -74,7 +74,7 @@ TEST_CASE("a scan finds what matches the pattern, and an escaped pattern matches
   CHECK(wild.next() == std::vector<std::string>{"a*b", "a?b", "a\\b", "axb"});
 }
 
-TEST_CASE("two scans on one connection go on where each was") {
+TEST_CASE("two scans on one connection continue independently") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = connect(*server);

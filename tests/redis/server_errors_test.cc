@@ -1,4 +1,4 @@
-// What real servers do when they refuse, as a Connection shows it.
+// Refusals of real servers, as a Connection reports them.
 
 #include <doctest/doctest.h>
 #include <sys/types.h>
@@ -51,7 +51,7 @@ Url as(const PrivateServer& server, const std::string& user, const std::string& 
 
 }  // namespace
 
-TEST_CASE("a server that wants a password refuses those who give none, or another") {
+TEST_CASE("a server with a password refuses clients that give none or a wrong one") {
   auto server = start_server({"--requirepass", "pw"});
   if (!server) return;
   const auto none = open(*server).call({"GET", "k"});
@@ -74,7 +74,7 @@ TEST_CASE("a server that wants a password refuses those who give none, or anothe
   }
 }
 
-TEST_CASE("a password for a server that wants none is refused") {
+TEST_CASE("a server without a password refuses a password") {
   auto server = start_server();
   if (!server) return;
   const auto error =
@@ -83,7 +83,7 @@ TEST_CASE("a password for a server that wants none is refused") {
   CHECK_FALSE(contains(error.what(), "geheim"));
 }
 
-TEST_CASE("what a user may not do is refused, in a script as outside") {
+TEST_CASE("a command that the user may not run is refused, both inside and outside a script") {
   auto server = start_server();
   if (!server) return;
   auto admin = open(*server);
@@ -99,7 +99,7 @@ TEST_CASE("what a user may not do is refused, in a script as outside") {
   }
 }
 
-TEST_CASE("SELECT chooses the database, and one that is not there stops everything") {
+TEST_CASE("SELECT chooses the database, and a missing database stops everything") {
   auto server = start_server();
   if (!server) return;
   Url url = server->url();
@@ -108,7 +108,7 @@ TEST_CASE("SELECT chooses the database, and one that is not there stops everythi
   CHECK(last.call({"SET", "k", "15"}).text() == "OK");
   CHECK(open(*server).call({"GET", "k"}).is_nil());
 
-  // Before anything else can be sent.
+  // Before anything else is sent.
   url.database = 16;
   const auto error = error_of([&] { (void)Connection::open(url, kTimeout); });
   CHECK(error.failure() == Failure::kRejected);
@@ -116,14 +116,14 @@ TEST_CASE("SELECT chooses the database, and one that is not there stops everythi
   CHECK(error.hint().empty());
 }
 
-TEST_CASE("an unknown script is told by its code") {
+TEST_CASE("an unknown script is recognized by its code") {
   auto server = start_server();
   if (!server) return;
   const auto reply = open(*server).call({"EVALSHA", std::string(40, '0'), "0"});
   CHECK(error_code(reply.text()) == "NOSCRIPT");
 }
 
-TEST_CASE("a script's own error and one of a command in it are rejections, told by their codes") {
+TEST_CASE("errors of a script and of a command in it are rejections, recognized by their codes") {
   auto server = start_server();
   if (!server) return;
   auto connection = open(*server);
@@ -144,7 +144,7 @@ TEST_CASE("a script's own error and one of a command in it are rejections, told 
   CHECK(message("error('no')", "ERR") == "user_script:1: no");
 }
 
-TEST_CASE("a server out of memory rejects what a script wants to write") {
+TEST_CASE("a server out of memory rejects a script's writes") {
   auto server = start_server({"--maxmemory", "1"});
   if (!server) return;
   const auto reply = open(*server).call({"EVAL", "return redis.call('SET', 'k', 'v')", "1", "k"});
@@ -153,15 +153,15 @@ TEST_CASE("a server out of memory rejects what a script wants to write") {
   CHECK_FALSE(contains(to_error(reply).what(), "script"));
 }
 
-TEST_CASE("a server busy with a script says: not now") {
-  // Its name before Redis 7, which knows it still.
+TEST_CASE("a server busy with a script replies BUSY") {
+  // The option's name before Redis 7; later versions still accept it.
   auto server = start_server({"--lua-time-limit", "1"});
   if (!server) return;
   auto looping = open(*server);
   looping.append({"EVAL", "while true do end", "0"});
   looping.flush();
   auto other = open(*server);
-  // The script may not have begun.
+  // The script may not have started yet.
   auto reply = other.call({"PING"});
   for (int i = 0; i < 100 && !reply.is_error(); ++i) reply = other.call({"PING"});
   CHECK(error_code(reply.text()) == "BUSY");
@@ -170,7 +170,7 @@ TEST_CASE("a server busy with a script says: not now") {
   CHECK(looping.read().is_error());
 }
 
-TEST_CASE("a server that is stopped times out, and goes on when it is not") {
+TEST_CASE("a stopped server times out, and works again after it is continued") {
   auto server = start_server();
   if (!server) return;
   auto connection = open(*server);

@@ -1,4 +1,4 @@
-#include "redis/server_version.h"
+#include "redis/server_info.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "redis/connection.h"
-#include "redis/server_binary.h"
+#include "redis/private_server.h"
 #include "support/failure.h"
 #include "support/server.h"
 #include "support/temp_folder.h"
@@ -36,7 +36,7 @@ void write_program(const fs::path& path, const std::string& text) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-/// A folder with a program that says that it is this version.
+/// A folder with a program that prints this version.
 fs::path folder_with(const TempFolder& root, const std::string& name, const std::string& binary,
                      const std::string& says) {
   const auto folder = root.path() / name;
@@ -47,7 +47,7 @@ fs::path folder_with(const TempFolder& root, const std::string& name, const std:
 
 }  // namespace
 
-TEST_CASE("INFO says what a server is, also where it gives itself out as a Redis") {
+TEST_CASE("INFO tells which server it is, even if it claims to be Redis") {
   CHECK(parse_info("# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
                    "gcc_version:12.2.0\r\n") == ServerVersion{"redis", "7.0.15"});
   CHECK(parse_info("# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\n"
@@ -62,7 +62,7 @@ TEST_CASE("INFO says what a server is, also where it gives itself out as a Redis
   CHECK_FALSE(parse_info(""));
 }
 
-TEST_CASE("the answer to --version says what a binary is") {
+TEST_CASE("the output of --version tells which server a binary is") {
   CHECK(parse_version_line("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0\n") ==
         ServerVersion{"redis", "7.0.15"});
   CHECK(parse_version_line("Valkey server v=9.1.2 sha=0") == ServerVersion{"valkey", "9.1.2"});
@@ -73,14 +73,14 @@ TEST_CASE("the answer to --version says what a binary is") {
   CHECK_FALSE(parse_version_line(""));
 }
 
-TEST_CASE("a version is shown as its makers write it") {
+TEST_CASE("a version is shown in its vendor's spelling") {
   CHECK(display({"redis", "7.0.15"}) == "Redis 7.0.15");
   CHECK(display({"keydb", "6.3.4"}) == "KeyDB 6.3.4");
   CHECK(ServerVersion{"redis", "10.2"}.major_number() == 10);
   CHECK(ServerVersion{"dragonfly", "df-v1"}.major_number() == -1);
 }
 
-TEST_CASE("a server and its binary say the same") {
+TEST_CASE("a server and its binary report the same version") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 30s);
@@ -90,7 +90,8 @@ TEST_CASE("a server and its binary say the same") {
   CHECK(version == version_of_binary(find_server_binary(), 30s));
 }
 
-TEST_CASE("who may not ask INFO is told by HELLO; who has to give a password is told that") {
+TEST_CASE(
+    "without permission for INFO the version comes from HELLO; a missing password is reported") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 30s);
@@ -105,7 +106,7 @@ TEST_CASE("who may not ask INFO is told by HELLO; who has to give a password is 
   CHECK(error.code() == "NOAUTH");
 }
 
-TEST_CASE("a binary that says nothing, or is none, has no version, and is not waited for") {
+TEST_CASE("a binary that prints nothing or is not a server has no version, and is not waited for") {
   const TempFolder folder;
   write_program(folder.path() / "mute", "exec sleep 60");
   write_program(folder.path() / "false", "exit 1");
@@ -116,7 +117,7 @@ TEST_CASE("a binary that says nothing, or is none, has no version, and is not wa
   CHECK(std::chrono::steady_clock::now() - began < 30s);
 }
 
-TEST_CASE("of several binaries the one is taken that is most like the server it stands for") {
+TEST_CASE("the binary most similar to the given server is chosen among several") {
   const TempFolder root;
   const auto old = folder_with(root, "old", "redis-server", "Redis server v=6.0.16");
   const auto young = folder_with(root, "young", "redis-server", "Redis server v=8.6.3");

@@ -50,7 +50,7 @@ std::string read_all(rlctl::redis::Transport& transport, std::size_t size) {
   return all;
 }
 
-// A port on which nobody listens: it was just given back.
+// A port on which no server is listening: it has just been released.
 Url unused_port() {
   Url url;
   (void)support::listen_at(url);
@@ -59,7 +59,7 @@ Url unused_port() {
 
 }  // namespace
 
-TEST_CASE("bytes travel both ways, by unix socket and by TCP") {
+TEST_CASE("bytes travel both ways, over a unix socket and over TCP") {
   for (const auto scheme : {Scheme::kUnix, Scheme::kTcp}) {
     ScriptedServer server([](Peer& peer) { peer.write("got " + peer.read_until("!")); }, scheme);
     const auto transport = connect(server.url(), in(30s));
@@ -68,8 +68,8 @@ TEST_CASE("bytes travel both ways, by unix socket and by TCP") {
   }
 }
 
-TEST_CASE("a name with several addresses is tried at each of them") {
-  // localhost is ::1 as well in most places, where this server does not listen.
+TEST_CASE("all addresses of a name are tried") {
+  // In most places localhost is also ::1, where this server does not listen.
   ScriptedServer server([](Peer& peer) { peer.write("x"); }, Scheme::kTcp);
   Url url = server.url();
   url.host = "localhost";
@@ -77,7 +77,7 @@ TEST_CASE("a name with several addresses is tried at each of them") {
   CHECK(read_all(*transport, 1) == "x");
 }
 
-TEST_CASE("connecting to where nobody listens says where and why") {
+TEST_CASE("connecting to an address without a server reports the address and the reason") {
   const Url url = unused_port();
   const auto refused = error_of([&] { (void)connect(url, in(30s)); });
   CHECK(refused.failure() == Failure::kUnreachable);
@@ -93,12 +93,12 @@ TEST_CASE("connecting to where nobody listens says where and why") {
   CHECK(support::contains(unknown.what(), "cannot connect to redis://a.invalid:6379: "));
 }
 
-TEST_CASE("connecting that is not answered ends with the deadline") {
+TEST_CASE("an unanswered connection attempt ends at the deadline") {
   for (const auto scheme : {Scheme::kUnix, Scheme::kTcp}) {
     const support::TempFolder folder;
     Url url{.scheme = scheme, .path = folder.path() / "s"};
     const auto listener = support::listen_at(url, 0);
-    // Nobody accepts: once the queue is full, the next one waits.
+    // No server accepts: once the queue is full, the next client waits.
     std::vector<std::unique_ptr<rlctl::redis::Transport>> queue;
     const auto error = error_of([&] {
       for (int i = 0; i < 8; ++i) queue.push_back(connect(url, in(50ms)));
@@ -108,14 +108,14 @@ TEST_CASE("connecting that is not answered ends with the deadline") {
   }
 }
 
-TEST_CASE("a path that no unix socket can have is an error of usage") {
+TEST_CASE("a path that is too long for a unix socket is a usage error") {
   const auto error =
       error_of([] { (void)connect(parse_url("unix:///" + std::string(107, 'x')), in(30s)); });
   CHECK(error.failure() == Failure::kUsage);
   CHECK(support::contains(error.what(), "at most 107 bytes, not 108"));
 }
 
-TEST_CASE("what is not built yet says so") {
+TEST_CASE("a scheme that is not supported yet is reported") {
   const auto message = [](const char* url) {
     const auto error = error_of([&] { (void)connect(parse_url(url), in(30s)); });
     CHECK(error.failure() == Failure::kUnsupported);
@@ -128,7 +128,7 @@ TEST_CASE("what is not built yet says so") {
         Failure::kUsage);
 }
 
-TEST_CASE("reading waits until its deadline, and a look never waits") {
+TEST_CASE("reading waits until its deadline, and polling never waits") {
   ScriptedServer server([](Peer& peer) { peer.read_to_end(); });
   const auto transport = connect(server.url(), in(30s));
   std::array<char, 8> buffer;
@@ -141,7 +141,8 @@ TEST_CASE("reading waits until its deadline, and a look never waits") {
   CHECK(Clock::now() - started < 30s);
 }
 
-TEST_CASE("a server that hangs up is unreachable, and writing to it kills nobody") {
+TEST_CASE(
+    "a server that closes the connection is unreachable, and writing to it raises no signal") {
   ScriptedServer server([](Peer& peer) { peer.write("bye"); });
   const auto transport = connect(server.url(), in(30s));
   CHECK(read_all(*transport, 3) == "bye");
@@ -156,7 +157,7 @@ TEST_CASE("a server that hangs up is unreachable, and writing to it kills nobody
   CHECK(writing.failure() == Failure::kUnreachable);
 }
 
-TEST_CASE("writing stops where the socket is full, and goes on once it is read") {
+TEST_CASE("writing stops when the socket is full, and continues after the peer has read") {
   ScriptedServer server([](Peer& peer) {
     peer.read_until("go");
     peer.read_to_end();

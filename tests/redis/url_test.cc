@@ -42,7 +42,7 @@ Url local(const std::string& path, int database = 0, const std::string& user = {
 
 }  // namespace
 
-TEST_CASE("a URL is read as redis-cli reads it") {
+TEST_CASE("a URL is parsed as redis-cli parses it") {
   const std::vector<Parsed> cases{
       {"redis://", tcp("127.0.0.1", 6379)},
       {"redis://example.org", tcp("example.org", 6379)},
@@ -86,7 +86,7 @@ TEST_CASE("a URL may name a unix socket") {
   }
 }
 
-TEST_CASE("the other schemes are told apart") {
+TEST_CASE("the other schemes are recognized") {
   CHECK(parse_url("rediss://h").scheme == Scheme::kTls);
   CHECK(parse_url("valkeys://h").scheme == Scheme::kTls);
   CHECK(parse_url("redis+sentinel://a:1,b:2/name/0").scheme == Scheme::kSentinel);
@@ -95,7 +95,7 @@ TEST_CASE("the other schemes are told apart") {
   CHECK(parse_url("private://").scheme == Scheme::kPrivate);
 }
 
-TEST_CASE("what is wrong with a URL is named") {
+TEST_CASE("an error about a URL names what is wrong") {
   struct Wrong {
     const char* text;
     const char* named;
@@ -146,7 +146,7 @@ TEST_CASE("what is wrong with a URL is named") {
   }
 }
 
-TEST_CASE("a URL without a scheme comes back with one in the hint") {
+TEST_CASE("for a URL without a scheme the hint shows one with a scheme") {
   CHECK(contains(error_of([] { (void)parse_url("localhost:6379"); }).hint(),
                  "redis://localhost:6379"));
   CHECK(contains(error_of([] { (void)parse_url("/run/r.sock"); }).hint(), "unix:///run/r.sock"));
@@ -177,7 +177,7 @@ TEST_CASE("a URL is shown with its port and without its password") {
   CHECK(display(parse_url("private:")) == "private:");
 }
 
-TEST_CASE("a URL that was shown is the same URL when read again") {
+TEST_CASE("a displayed URL parses to the same URL") {
   for (const char* text : {"redis://h:1/2", "redis://[fe80::1%25eth0]", "unix:///a%3Fb%20c?db=9",
                            "rediss://h", "private:"}) {
     CAPTURE(text);

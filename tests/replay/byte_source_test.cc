@@ -1,4 +1,4 @@
-#include "replay/byte_source.h"
+#include "replay/input.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::Logs;
 
-/// What gzip makes of a file with this content, by the command.
+/// The content compressed by the gzip command.
 std::string packed(const Logs& logs, const std::string& content) {
   const auto plain = logs.write("plain", content);
   REQUIRE(std::system(("gzip -c '" + plain + "' > '" + plain + ".packed'").c_str()) == 0);
@@ -56,7 +56,7 @@ std::string long_text() {
 
 }  // namespace
 
-TEST_CASE("a file is its bytes, however few") {
+TEST_CASE("a file yields its bytes, however few") {
   const Logs logs;
   for (const auto* content : {"", "a", "12345", "123456", "1234567"}) {
     CHECK(read_all(logs.write("log", content)) == content);
@@ -65,7 +65,7 @@ TEST_CASE("a file is its bytes, however few") {
   CHECK(read_all(logs.write("log", text)) == text);
 }
 
-TEST_CASE("gzip is told by its bytes and unpacked, whatever the name") {
+TEST_CASE("gzip is recognized by its bytes and unpacked, whatever the file's name") {
   const Logs logs;
   const auto text = long_text();
   const auto gz = packed(logs, text);
@@ -74,14 +74,14 @@ TEST_CASE("gzip is told by its bytes and unpacked, whatever the name") {
   CHECK(read_all(logs.write("empty", packed(logs, ""))).empty());
 }
 
-TEST_CASE("several gzip members are one content, zeros behind them are nothing") {
+TEST_CASE("several gzip members are one content, and zeros after them are ignored") {
   const Logs logs;
   const auto gz = packed(logs, "one\n") + packed(logs, "") + packed(logs, "two\n");
   CHECK(read_all(logs.write("log", gz)) == "one\ntwo\n");
   CHECK(read_all(logs.write("log", gz + std::string(200'000, '\0'))) == "one\ntwo\n");
 }
 
-TEST_CASE("gzip that is cut off is an error, wherever") {
+TEST_CASE("truncated gzip data is an error, wherever it ends") {
   const Logs logs;
   const auto gz = packed(logs, "one\ntwo\n");
   for (std::size_t size = 2; size < gz.size(); ++size) {
@@ -92,7 +92,7 @@ TEST_CASE("gzip that is cut off is an error, wherever") {
   }
 }
 
-TEST_CASE("gzip that is damaged, or followed by something else, is an error") {
+TEST_CASE("gzip data that is damaged or followed by something else is an error") {
   const Logs logs;
   auto gz = packed(logs, "one\ntwo\n");
   CHECK(error_of(logs, gz + "x") ==
@@ -103,7 +103,7 @@ TEST_CASE("gzip that is damaged, or followed by something else, is an error") {
   CHECK(error_of(logs, gz) == "log is damaged: its gzip data is wrong (incorrect data check)");
 }
 
-TEST_CASE("what other programs packed is refused, and how to unpack it said") {
+TEST_CASE("other compression formats are refused, with a hint how to unpack them") {
   const Logs logs;
   using namespace std::string_literals;
   CHECK(error_of(logs, "\x28\xb5\x2f\xfd....") ==
@@ -115,7 +115,7 @@ TEST_CASE("what other programs packed is refused, and how to unpack it said") {
   CHECK(error_of(logs, "PK\x03\x04....") == "log is compressed by zip; only gzip is supported");
 }
 
-TEST_CASE("what cannot be opened is an error that says why") {
+TEST_CASE("a file that cannot be opened is an error with the reason") {
   const Logs logs;
   const Interrupt interrupt;
   const auto missing = (logs.path() / "missing").string();
@@ -127,7 +127,7 @@ TEST_CASE("what cannot be opened is an error that says why") {
                        (folder + " is a folder, not a file").c_str(), InputError);
 }
 
-TEST_CASE("standard input is read, packed or not, as '-'") {
+TEST_CASE("'-' reads standard input, compressed or not") {
   const Logs logs;
   const int kept = ::dup(0);
   for (const auto& content : {std::string("one\ntwo\n"), packed(logs, "one\ntwo\n")}) {
@@ -142,7 +142,7 @@ TEST_CASE("standard input is read, packed or not, as '-'") {
   CHECK(input_name("-") == "standard input");
 }
 
-TEST_CASE("a pipe is read to its end, and Ctrl-C ends the waiting for it") {
+TEST_CASE("a pipe is read to its end, and Ctrl-C ends the wait for it") {
   const Logs logs;
   const auto pipe = (logs.path() / "pipe").string();
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using test::record;
 
-/// As it stands in the .expected files: the requests, what the lines were, the first bad one.
+/// The format of the .expected files: the requests, the line counts, and the first bad line.
 std::string rendered(const Recording& recording) {
   std::string out;
   for (const auto& came : test::all_of(recording)) {
@@ -50,7 +50,7 @@ fs::path expected_of(const fs::path& log) {
 
 }  // namespace
 
-TEST_CASE("each log of the corpus is recognised, and read as the file beside it says") {
+TEST_CASE("each log of the corpus is recognized and read as its .expected file says") {
   const auto all = logs();
   CHECK(all.size() == 13);
   for (const auto& log : all) {
@@ -59,7 +59,7 @@ TEST_CASE("each log of the corpus is recognised, and read as the file beside it 
   }
 }
 
-TEST_CASE("a log of the corpus is the same in the format that is named") {
+TEST_CASE("a log of the corpus is read the same if its format is named") {
   for (const auto& log : logs()) {
     CAPTURE(log.filename().string());
     const auto recognised = record({.files = {log.string()}});
@@ -68,9 +68,8 @@ TEST_CASE("a log of the corpus is the same in the format that is named") {
   }
 }
 
-TEST_CASE("where lines of a log end, whatever they hold, is where its bytes say") {
-  // The same content after so many bytes of other lines that it lies across the ends of what is
-  // read at once.
+TEST_CASE("logs are read the same wherever the read buffer ends") {
+  // The same content after so many bytes of other lines that it crosses the end of the read buffer.
   const auto content = test::content_of(fs::path(RLCTL_TESTS_DIR) / "replay/logs/combined.log");
   const auto alone = test::all_of(test::record_text(content));
   for (std::size_t before = 262'144 - 2'000; before < 262'144; before += 97) {
@@ -81,7 +80,7 @@ TEST_CASE("where lines of a log end, whatever they hold, is where its bytes say"
   }
 }
 
-TEST_CASE("a log of the corpus cut off anywhere is read to where it is cut off") {
+TEST_CASE("a truncated log of the corpus is read up to where it ends") {
   for (const auto& log : logs()) {
     const auto content = test::content_of(log);
     const auto whole = record({.files = {log.string()}});

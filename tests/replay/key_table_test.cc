@@ -1,4 +1,4 @@
-#include "replay/key_table.h"
+#include "replay/spool.h"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 
 namespace rlctl::replay::key_table_test {
 
-TEST_CASE("keys get numbers in the order in which they come, and keep them") {
+TEST_CASE("keys are numbered in order of appearance and keep their numbers") {
   KeyTable keys;
   CHECK(keys.number_of("b") == 0);
   CHECK(keys.number_of("a") == 1);
@@ -23,7 +23,7 @@ TEST_CASE("keys get numbers in the order in which they come, and keep them") {
   CHECK(keys.size() == 4);
 }
 
-TEST_CASE("names stay where they are while others come, of every size") {
+TEST_CASE("names of every size keep their addresses while others are added") {
   test::Random random;
   KeyTable keys;
   std::map<std::string, std::uint32_t> known;

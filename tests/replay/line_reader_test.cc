@@ -1,4 +1,4 @@
-#include "replay/line_reader.h"
+#include "replay/input.h"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-/// Gives its bytes a few at a time, as pipes do.
+/// Returns its bytes a few at a time, like a pipe.
 class Drops final : public ByteSource {
  public:
   Drops(std::string_view bytes, std::size_t most) : bytes_(bytes), most_(most) {}
@@ -44,7 +44,7 @@ Lines lines_of(std::string_view bytes, std::size_t at_a_time = 1'000'000) {
 
 }  // namespace
 
-TEST_CASE("lines end at newlines, a carriage return before them is not theirs") {
+TEST_CASE("lines end at newlines, without a carriage return before them") {
   CHECK(lines_of("").empty());
   CHECK(lines_of("\n") == Lines{""});
   CHECK(lines_of("a\nb\n") == Lines{"a", "b"});
@@ -54,7 +54,7 @@ TEST_CASE("lines end at newlines, a carriage return before them is not theirs") 
   CHECK(lines_of(std::string_view("a\0b\n\0", 5)) == Lines{{"a\0b", 3}, {"\0", 1}});
 }
 
-TEST_CASE("a byte order mark of UTF-8 is skipped, at the beginning only") {
+TEST_CASE("a UTF-8 byte order mark is skipped, at the beginning only") {
   CHECK(lines_of("\xef\xbb\xbf"
                  "a\n\xef\xbb\xbf"
                  "b\n") == Lines{"a",
@@ -64,7 +64,7 @@ TEST_CASE("a byte order mark of UTF-8 is skipped, at the beginning only") {
   CHECK(lines_of("\xef\xbb", 1) == Lines{"\xef\xbb"});
 }
 
-TEST_CASE("UTF-16 is refused, with a byte order mark or without") {
+TEST_CASE("UTF-16 is refused, with or without a byte order mark") {
   using namespace std::string_view_literals;
   for (const auto bytes : {"\xff\xfe"
                            "a\0"sv,
@@ -80,7 +80,7 @@ TEST_CASE("UTF-16 is refused, with a byte order mark or without") {
   CHECK(lines_of("\0\0\0\0\n"sv).size() == 1);
 }
 
-TEST_CASE("lines are the same however few bytes come at a time") {
+TEST_CASE("lines are the same however few bytes are read at a time") {
   test::Random random;
   for (int round = 0; round < 100; ++round) {
     std::string bytes;
@@ -95,7 +95,7 @@ TEST_CASE("lines are the same however few bytes come at a time") {
   }
 }
 
-TEST_CASE("a line of 16 MB is a line, a longer one is skipped and marked") {
+TEST_CASE("a line of 16 MB is accepted, and a longer one is skipped and marked") {
   const std::string longest(LineReader::kMaxLine, 'x');
   const auto bytes = "a\n" + longest + "\nb\n" + longest + longest + "x\nc\n" + longest + "x";
   for (const std::size_t at_a_time : {65'537U, 100'000'000U}) {
@@ -124,7 +124,7 @@ TEST_CASE("a line of 16 MB is a line, a longer one is skipped and marked") {
   }
 }
 
-TEST_CASE("a line can be made longer by those that follow, and shorter again") {
+TEST_CASE("a line can be extended by those that follow, and shortened again") {
   for (const std::size_t at_a_time : {1U, 3U, 1'000U}) {
     Drops source("one\r\ntwo\nthree\nfour", at_a_time);
     LineReader reader(source, "log");
@@ -153,7 +153,7 @@ TEST_CASE("a line can be made longer by those that follow, and shorter again") {
   }
 }
 
-TEST_CASE("what comes next can be looked at without taking it") {
+TEST_CASE("upcoming lines can be peeked at without consuming them") {
   for (const std::size_t at_a_time : {1U, 5U, 1'000U}) {
     Drops source("\n \none\n\ntwo\nthree", at_a_time);
     LineReader reader(source, "log");

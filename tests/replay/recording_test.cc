@@ -24,7 +24,7 @@ using test::record;
 using test::record_text;
 using AllCame = std::vector<Came>;
 
-/// What recording this says, the name of the file left out of it; and its hint.
+/// The message of a refused recording, without the file's name, and its hint.
 struct Refusal {
   std::string message, hint;
   bool of_input = false;  ///< not of the command line
@@ -58,14 +58,14 @@ std::string format_of(std::string_view content, const FieldOptions& fields = {})
 
 constexpr const char* kHint = "pass --format; --time-field and --key-field name the fields";
 
-/// A line of an access log with everything.
+/// A line of an access log with every field.
 constexpr std::string_view kLine =
     "192.0.2.1 - ann [10/Oct/2000:20:55:36 +0000] \"GET /a b?c=d e HTTP/1.1\" 200 2326 "
     "\"http://example.com/\" \"agent \\\"x\\\" y\"\n";
 
 }  // namespace
 
-TEST_CASE("formats are recognised by what can be read of their first lines") {
+TEST_CASE("formats are recognized by what can be read from their first lines") {
   CHECK(format_of(kLine) == "combined");
   CHECK(format_of("{\"ts\":1,\"ip\":\"a\"}") == "jsonl");
   CHECK(format_of("ts,ip\n1,a\n") == "csv");
@@ -83,7 +83,7 @@ TEST_CASE("formats are recognised by what can be read of their first lines") {
   CHECK(format_of("\n\n") == "none");
 }
 
-TEST_CASE("a log in no known format is an error that shows its first line and the formats") {
+TEST_CASE("a log in an unknown format is an error that shows its first line and the formats") {
   const auto said = refusal("\n\nJan  1 00:00:00 host sshd[1]: hello\n");
   CHECK(said.message ==
         "log:3: this is in none of the known formats (combined, jsonl, csv, epoch): "
@@ -95,8 +95,8 @@ TEST_CASE("a log in no known format is an error that shows its first line and th
             std::string(200, 'x') + "...'");
 }
 
-TEST_CASE("a format that is named is not guessed, and one that there is not is refused") {
-  // 20 lines of something else, which recognising looks at.
+TEST_CASE("a named format is not guessed, and an unknown format is refused") {
+  // 20 lines of something else, which is as far as the recognition looks.
   std::string log;
   for (int i = 0; i < 20; ++i) log += "banner\n";
   log += "1 a\n";
@@ -107,7 +107,7 @@ TEST_CASE("a format that is named is not guessed, and one that there is not is r
   CHECK(!said.of_input);
 }
 
-TEST_CASE("a log without a request is an error that says why") {
+TEST_CASE("a log without a request is an error with the reason") {
   CHECK(refusal("").message == "no request in log: it is empty");
   CHECK(refusal("\n \n").message == "no request in log: it is empty");
   CHECK(refusal("", {.format = "csv"}).message == "no request in log: it is empty");
@@ -120,7 +120,7 @@ TEST_CASE("a log without a request is an error that says why") {
   CHECK(said.hint == kHint);
 }
 
-TEST_CASE("bad lines are counted and the first is kept; when strict it is an error") {
+TEST_CASE("bad lines are counted and the first is kept; in strict mode it is an error") {
   const Logs logs;
   const auto good = logs.write("good", "1 a\n");
   const auto worse = logs.write("worse", "2 a\nrubbish\nmore rubbish\n3 a\n");
@@ -140,7 +140,7 @@ TEST_CASE("bad lines are counted and the first is kept; when strict it is an err
   CHECK(record({.files = {good}, .strict = true}).counts().requests == 1);
 }
 
-TEST_CASE("a recording knows its first and last instant, and how many keys there are") {
+TEST_CASE("a recording knows its first and last instant and its number of keys") {
   const auto recording = record_text("5 b\n3 a\n4 b\n");
   CHECK(recording.first() == std::chrono::seconds{3});
   CHECK(recording.last() == std::chrono::seconds{5});
@@ -148,7 +148,7 @@ TEST_CASE("a recording knows its first and last instant, and how many keys there
   CHECK(recording.traffic()->size() == 3);
 }
 
-TEST_CASE("of an access log other fields can be the key") {
+TEST_CASE("other fields of an access log can be the key") {
   const auto key = [](const char* field) {
     return all_of(record_text(kLine, with_key(field))).at(0).key;
   };
@@ -165,7 +165,7 @@ TEST_CASE("of an access log other fields can be the key") {
   CHECK(!said.of_input);
 }
 
-TEST_CASE("of an access log a field that a line lacks makes it bad") {
+TEST_CASE("a line of an access log without the chosen field is bad") {
   const std::string common = "192.0.2.1 - ann [10/Oct/2000:20:55:36 +0000] \"-\" 200 1\n";
   const auto why = [&](const char* field, const std::string& line) {
     const auto recording = record_text(std::string(kLine) + line, with_key(field));
@@ -179,7 +179,7 @@ TEST_CASE("of an access log a field that a line lacks makes it bad") {
   CHECK(why("user", "192.0.2.1 [10/Oct/2000:20:55:36 +0000]\n") == "it has no user");
 }
 
-TEST_CASE("the user of an access log is found in quotes, with blanks, and behind a host") {
+TEST_CASE("the user in an access log may be quoted, contain blanks, and follow a host") {
   const auto user = [](std::string head) {
     return all_of(record_text(head + " [10/Oct/2000:20:55:36 +0000]", with_key("user"))).at(0).key;
   };
@@ -189,7 +189,7 @@ TEST_CASE("the user of an access log is found in quotes, with blanks, and behind
   CHECK(user("example.com:80 192.0.2.1 - ann") == "ann");
 }
 
-TEST_CASE("fields that a format has not are refused") {
+TEST_CASE("a field that the format does not have is refused") {
   CHECK(refusal(kLine, {.fields = {.time = "t"}}).message ==
         "time field 't' cannot be chosen: a combined log has its time in one place");
   CHECK(refusal(kLine, {.fields = {.cost = "c"}}).message ==
@@ -209,7 +209,7 @@ TEST_CASE("fields that a format has not are refused") {
         "but ts, ip: '{\"ts\":1,\"ip\":\"a\"}'");
 }
 
-TEST_CASE("fields that are named are used, and only they") {
+TEST_CASE("named fields are used, and no others") {
   const std::string json =
       "{\"ts\":1,\"ip\":\"a\",\"cost\":9,\"t_ms\":5,\"r\":{\"who\":{\"id\":7}},\"n\":2}\n";
   CHECK(all_of(record_text(json)) == AllCame{{1'000'000, "a", 9}});
@@ -217,7 +217,7 @@ TEST_CASE("fields that are named are used, and only they") {
         AllCame{{5'000, "7", 2}});
   CHECK(all_of(record_text(json, {.fields = {.cost = ""}})) == AllCame{{1'000'000, "a", 1}});
   CHECK(refusal(json, with_key("IP")).message.find("it has no field 'IP'") != std::string::npos);
-  // A name with a dot in it, at the top.
+  // A name with a dot in it, at the top level.
   CHECK(all_of(record_text("{\"ts\":1,\"r.ip\":\"a\"}", with_key("r.ip"))) ==
         AllCame{{1'000'000, "a"}});
   const std::string csv = "ts,ip,cost,t_ms,n\n1,a,9,5,2\n";
@@ -227,7 +227,7 @@ TEST_CASE("fields that are named are used, and only they") {
   CHECK(all_of(record_text(csv, {.fields = {.cost = ""}})) == AllCame{{1'000'000, "a", 1}});
 }
 
-TEST_CASE("a field is settled by the first line in which a time and a key can be read") {
+TEST_CASE("the fields are fixed by the first line with a readable time and key") {
   const auto recording = record_text(
       "{\"ip\":\"z\"}\n{\"ts\":\"?\",\"user\":\"z\"}\n{\"time\":1,\"ip\":\"a\",\"user\":\"u\"}\n"
       "{\"ts\":2,\"ip\":\"b\"}\n{\"time\":3,\"user\":\"c\"}\n{\"TIME\":3,\"ip\":\"c\"}\n"
@@ -237,7 +237,7 @@ TEST_CASE("a field is settled by the first line in which a time and a key can be
   CHECK(recording.first_bad()->why == "it has no field for the time, but ip");
 }
 
-TEST_CASE("keys and costs have bounds, and lines beyond them are bad") {
+TEST_CASE("keys and costs have limits, and lines beyond them are bad") {
   const std::string longest(LineParser::kMaxKey, 'k');
   const auto recording = record_text("1 " + longest + " 1000000000\n2 " + longest + "k\n");
   CHECK(all_of(recording) == AllCame{{1'000'000, longest, 1'000'000'000}});
@@ -250,7 +250,7 @@ TEST_CASE("keys and costs have bounds, and lines beyond them are bad") {
   CHECK(record_text("ts,ip\n1,a\n1,\"\"\n").first_bad()->why == "its key is empty");
 }
 
-TEST_CASE("lines of 1 MB are lines, one of 17 MB is a bad one") {
+TEST_CASE("lines of 1 MB are accepted, and one of 17 MB is bad") {
   const std::string huge(1'000'000, 'x');
   std::string log;
   for (int i = 0; i < 8; ++i) {
@@ -264,7 +264,7 @@ TEST_CASE("lines of 1 MB are lines, one of 17 MB is a bad one") {
   CHECK(recording.first_bad()->text == std::string(200, 'x') + "...");
 }
 
-TEST_CASE("quotes in CSV that are never closed cost the one line in which they are opened") {
+TEST_CASE("an unclosed quote in CSV costs only the line in which it is opened") {
   std::string log = "ts,ip,note\n";
   for (int i = 0; i < 500; ++i) {
     log += std::to_string(i) + ",a," + (i == 7 || i == 480 ? "\"open" : "x") + "\n";
@@ -276,12 +276,12 @@ TEST_CASE("quotes in CSV that are never closed cost the one line in which they a
   CHECK(recording.first_bad()->text == "7,a,\"open");
 }
 
-TEST_CASE("the lines of a record that goes over several are counted, also at the end") {
+TEST_CASE("the lines of a multi-line record are counted, even at the end") {
   const auto recording = record_text("ts,ip,note\n1,a,\"x\ny\"\n2,b,\"x\n\ny\"");
   CHECK(recording.counts() == LineCounts{.lines = 6, .requests = 2, .other = 1});
 }
 
-TEST_CASE("several files, plain and packed, are one recording in the order of their times") {
+TEST_CASE("several files, plain and compressed, are one recording in order of time") {
   const Logs logs;
   const auto newer = logs.write("access.log", "5 a\n3 b\n");
   const auto older =
@@ -296,7 +296,7 @@ TEST_CASE("several files, plain and packed, are one recording in the order of th
   CHECK(recording.files().at(2).format->name == "jsonl");
 }
 
-TEST_CASE("requests of one time keep the order of the files and lines") {
+TEST_CASE("requests at the same time keep the order of the files and lines") {
   const Logs logs;
   const auto one = logs.write("one", "1 a\n2 b\n1 c\n");
   const auto two = logs.write("two", "1 d\n2 e\n1 a\n");
@@ -308,7 +308,8 @@ TEST_CASE("requests of one time keep the order of the files and lines") {
                                                          {2'000'000, "b"}});
 }
 
-TEST_CASE("files that are missing are named before anything is read, and standard input is one") {
+TEST_CASE(
+    "missing files are reported before anything is read, and standard input counts as a file") {
   const Logs logs;
   const auto pipe = logs.write("log", "1 a\n");
   const auto missing = (logs.path() / "missing").string();
@@ -321,7 +322,7 @@ TEST_CASE("files that are missing are named before anything is read, and standar
   CHECK_THROWS_WITH_AS((void)record({.files = {}}), "no file to replay", UsageError);
 }
 
-TEST_CASE("a traffic may outlive its recording, and several be read at a time") {
+TEST_CASE("traffic may outlive its recording, and several traffics can be read at a time") {
   std::unique_ptr<traffic::Traffic> one, two;
   {
     const auto recording = record_text("1 a\n2 b\n");
@@ -334,7 +335,7 @@ TEST_CASE("a traffic may outlive its recording, and several be read at a time") 
   CHECK(all_of(*one) == AllCame{{2'000'000, "b"}});
 }
 
-TEST_CASE("more than fits into the buffer comes back in order") {
+TEST_CASE("more records than fit in the buffer are returned in order") {
   test::Random random;
   std::vector<std::pair<std::int64_t, std::string>> expected;
   std::string log;
@@ -359,7 +360,7 @@ TEST_CASE("more than fits into the buffer comes back in order") {
   CHECK(!traffic->next(arrival));
 }
 
-TEST_CASE("progress is told, and Ctrl-C ends the reading") {
+TEST_CASE("progress is reported, and Ctrl-C ends the reading") {
   const Logs logs;
   std::string log;
   for (int i = 0; i < 300'000; ++i) log += std::to_string(i) + " a\n";
@@ -381,7 +382,7 @@ TEST_CASE("progress is told, and Ctrl-C ends the reading") {
   CHECK_THROWS_AS(read(), Interrupted);
 }
 
-TEST_CASE("the largest cost is known") {
+TEST_CASE("the recording knows its largest cost") {
   CHECK(record_text("1 a\n2 b 7\n3 a 3\n").max_cost() == 7);
   CHECK(record_text("1 a\n2 b\n").max_cost() == 1);
   CHECK(record_text("1 a 0\n2 b\n3 c 2000000000\n").max_cost() == 1);

@@ -17,7 +17,7 @@ namespace {
 using test::Random;
 using Records = std::vector<Record>;
 
-/// Each record's key is its number, so that every order but the right one is seen.
+/// Each record's key is its number, so that any wrong order is detected.
 Records with_times(const std::vector<std::int64_t>& times) {
   Records records;
   for (const auto time : times) {
@@ -49,7 +49,7 @@ Records sorted(Records records) {
 
 }  // namespace
 
-TEST_CASE("a spool gives its records in the order of their times, those of one time as they came") {
+TEST_CASE("a spool returns its records in order of time, and equal times in order of arrival") {
   Random random;
   for (int round = 0; round < 300; ++round) {
     const auto count = random.log_uniform(1, 3'000);
@@ -74,7 +74,7 @@ TEST_CASE("a spool gives its records in the order of their times, those of one t
   }
 }
 
-TEST_CASE("blocks of any order, as files that are given in any order, come back in order") {
+TEST_CASE("blocks in any order, like files given in any order, are returned sorted") {
   Random random;
   for (int round = 0; round < 50; ++round) {
     std::vector<std::int64_t> times;
@@ -90,7 +90,7 @@ TEST_CASE("blocks of any order, as files that are given in any order, come back 
   }
 }
 
-TEST_CASE("what is in order, and what is late by less than half a buffer, is one run") {
+TEST_CASE("records in order, or late by less than half a buffer, make a single run") {
   std::vector<std::int64_t> times;
   for (int i = 0; i < 10'000; ++i) times.push_back(i % 10 == 0 && i >= 40 ? i - 40 : i);
   Spool spool(100);
@@ -105,7 +105,7 @@ TEST_CASE("what is in order, and what is late by less than half a buffer, is one
   CHECK(read_back(backwards) == sorted(with_times(times)));
 }
 
-TEST_CASE("what fits into the buffer needs no file") {
+TEST_CASE("records that fit in the buffer need no file") {
   const support::ScopedVariable nowhere("TMPDIR", "/nonexistent");
   Spool spool(100);
   const auto records = with_times({3, 1, 2, 1});
@@ -119,7 +119,7 @@ TEST_CASE("what fits into the buffer needs no file") {
   CHECK(read_back(empty).empty());
 }
 
-TEST_CASE("readers of one spool do not disturb each other") {
+TEST_CASE("readers of one spool are independent of each other") {
   std::vector<std::int64_t> times;
   for (int i = 0; i < 1'000; ++i) times.push_back(i * 7 % 1'000);
   Spool spool(64);
@@ -136,7 +136,7 @@ TEST_CASE("readers of one spool do not disturb each other") {
   CHECK(record == expected[500]);
 }
 
-TEST_CASE("the file of a spool has no name, and a folder where none can be is named") {
+TEST_CASE("a spool's file has no name, and an unusable folder is named in the error") {
   const support::TempFolder folder;
   const support::ScopedVariable chosen("TMPDIR", folder.path().string());
   Spool spool(2);

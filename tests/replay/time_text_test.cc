@@ -20,7 +20,7 @@ constexpr microseconds kInstant{1795155075000000};  // 2026-11-20T06:11:15Z
 
 }  // namespace
 
-TEST_CASE("the time of an access log is read in its zone") {
+TEST_CASE("the time in an access log is read in its zone") {
   CHECK(read("20/Nov/2026:06:11:15 +0000") == kInstant);
   CHECK(read("20/Nov/2026:07:11:15 +0100") == kInstant);
   CHECK(read("19/Nov/2026:22:11:15 -0800") == kInstant);
@@ -32,7 +32,7 @@ TEST_CASE("the time of an access log is read in its zone") {
   CHECK(read("20/Nov/2026:06:11:60 +0000") == kInstant + 45s);
 }
 
-TEST_CASE("ISO 8601 is read as it is usually written") {
+TEST_CASE("ISO 8601 is read in its common spellings") {
   for (const auto* text :
        {"2026-11-20T06:11:15Z", "2026-11-20t06:11:15z", "2026-11-20 06:11:15",
         "2026-11-20 06:11:15 UTC", "2026-11-20 06:11:15 GMT", "2026-11-20T06:11:15+00:00",
@@ -49,12 +49,12 @@ TEST_CASE("ISO 8601 is read as it is usually written") {
   CHECK(read("20261120T0611Z") == kInstant - 15s);
 }
 
-TEST_CASE("the hour that comes twice in autumn is told by its zone") {
+TEST_CASE("the repeated hour in autumn is distinguished by its zone") {
   CHECK(*read("25/Oct/2026:02:30:00 +0100") - *read("25/Oct/2026:02:30:00 +0200") == 1h);
   CHECK(*read("2026-10-25T02:30:00+01:00") - *read("2026-10-25T02:30:00+02:00") == 1h);
 }
 
-TEST_CASE("leap days are the calendar's") {
+TEST_CASE("leap days follow the calendar") {
   CHECK(*read("01/Mar/2024:00:00:00 +0000") - *read("28/Feb/2024:00:00:00 +0000") == 48h);
   CHECK(*read("01/Mar/2000:00:00:00 +0000") - *read("28/Feb/2000:00:00:00 +0000") == 48h);
   CHECK(!read("29/Feb/2026:00:00:00 +0000"));
@@ -62,7 +62,7 @@ TEST_CASE("leap days are the calendar's") {
   CHECK(!read("2026-02-29T00:00:00Z"));
 }
 
-TEST_CASE("the size of a number says its unit") {
+TEST_CASE("the size of a number determines its unit") {
   CHECK(read("0") == 0us);
   CHECK(read("1795155075") == kInstant);
   CHECK(read("1795155075000") == kInstant);
@@ -88,7 +88,7 @@ TEST_CASE("a number may have an exponent") {
   CHECK(!read("1e9.5"));
 }
 
-TEST_CASE("the digits of a fraction are exact, however many they are") {
+TEST_CASE("the digits of a fraction are exact, however many there are") {
   CHECK(read("1795155075.000001") == kInstant + 1us);
   CHECK(read("1795155075.9999999999999999999999999") == kInstant + 999999us);
   CHECK(read("1795155075,5") == kInstant + 500ms);
@@ -98,7 +98,7 @@ TEST_CASE("the digits of a fraction are exact, however many they are") {
   CHECK(read("1795155075000000999.9") == kInstant);
 }
 
-TEST_CASE("a unit that is known is not guessed") {
+TEST_CASE("a known unit is not guessed") {
   CHECK(read("17", EpochUnit::kMicroseconds) == 17us);
   CHECK(read("17", EpochUnit::kMilliseconds) == 17ms);
   CHECK(read("17.25", EpochUnit::kMilliseconds) == 17250us);
@@ -110,7 +110,7 @@ TEST_CASE("a unit that is known is not guessed") {
   CHECK(epoch_unit_of("status") == EpochUnit::kByMagnitude);
 }
 
-TEST_CASE("what is out of all bounds stays out of them") {
+TEST_CASE("a time out of range stays out of range") {
   CHECK(read("99999999999999999999999999999999")->count() > 4'000'000'000'000'000);
   CHECK(read("9223372036854775807", EpochUnit::kMilliseconds) == microseconds::max());
   CHECK(read("-1")->count() < 0);
@@ -121,7 +121,7 @@ TEST_CASE("what is out of all bounds stays out of them") {
   CHECK(read("0000-01-01T00:00:00Z")->count() < 0);
 }
 
-TEST_CASE("what is no time is none") {
+TEST_CASE("text that is not a time is refused") {
   for (const auto* text : {"",
                            "-",
                            "+1",
@@ -175,7 +175,7 @@ TEST_CASE("what is no time is none") {
   }
 }
 
-TEST_CASE("a time is the same whatever was read before it") {
+TEST_CASE("a time is read the same whatever was read before it") {
   test::Random random;
   constexpr const char* kMonths[] = {"Jan", "Feb", "Feb", "Dec"};
   constexpr const char* kZones[] = {"+0000", "+0100", "-0100", "+0930", "+9900"};
@@ -194,7 +194,7 @@ TEST_CASE("a time is the same whatever was read before it") {
   }
 }
 
-TEST_CASE("an instant that rlctl wrote is read as the same") {
+TEST_CASE("an instant written by rlctl is read back unchanged") {
   test::Random random;
   for (int i = 0; i < 2'000; ++i) {
     const microseconds at{random.uniform(0, 4'000'000'000'000'000)};

@@ -1,65 +1,64 @@
-# For the tests in bats. A file of tests begins with
+# Helpers for the tests in bats. A test file begins with
 #
 #     load ../support/common
 #
-#     @test "a look takes nothing" {
+#     @test "--peek takes nothing" {
 #       start_server
 #       run -1 rlctl check k --limit 5/60s --peek --cost 6
 #       assert_output --partial 'remaining=5'
 #       assert_equal "$(cli EXISTS k)" 0
 #     }
 #
-# What it gives:
+# It provides:
 #
-#   rlctl             the binary of the build under test ($RLCTL_BUILD, default build/release), on PATH.
+#   rlctl             the binary of the build under test ($RLCTL_BUILD, default build/release), in PATH.
 #   start_server [OPTION…]
-#                     A Redis server of this test's own, with these options (--maxmemory 1mb). Sets
-#                     $socket, $server_pid, and $RLCTL_URL, by which rlctl finds it without being
-#                     told; more than one may be started, the newest is the one they name. In
-#                     setup_file it serves every test of the file. Killed by teardown or
-#                     teardown_file, pass or fail; a file that defines one of these itself calls
-#                     stop_servers in it.
+#                     Starts a Redis server for this test, with these options (--maxmemory 1mb). Sets
+#                     $socket, $server_pid, and $RLCTL_URL, so that rlctl connects to it by default.
+#                     More than one may be started; the variables name the newest. A server started
+#                     in setup_file serves every test of the file. teardown or teardown_file kills
+#                     it, pass or fail; a file that defines one of these must call stop_servers in
+#                     it.
 #   cli COMMAND…      redis-cli on $socket; fails on an error reply.
 #   start_perl_server CODE [ARGUMENT…]
-#                     A listener on a socket, $listener, and this code in Perl, which does with it what it
-#                     likes. Sets the same variables.
+#                     Runs this Perl code with a listening socket, $listener. Sets the same variables.
 #   start_fake_server [--close] REPLY
-#                     A listener on a socket that answers whatever comes with REPLY ('\r\n' and
-#                     '\0' are bytes; empty: it never answers), then holds or closes the
-#                     connection. Sets the same variables; what came is in the file $socket.came.
+#                     A listening socket that answers any input with REPLY ('\r\n' and '\0' are
+#                     bytes; if it is empty, it never answers), then holds or closes the connection.
+#                     Sets the same variables; the input is in the file $socket.came.
 #   run_with_timeout [OPTION OF run…] COMMAND…
-#                     `run`, and the status is 124 where the command did not end by itself.
+#                     `run`, with status 124 if the command did not end by itself.
 #   expect_status STATUS COMMAND…
-#                     Runs the command and fails with what it printed unless it ends in STATUS.
+#                     Runs the command and fails with its output unless it exits with STATUS.
 #   wait_until COMMAND…
 #                     Repeats the command until it succeeds; fails after half a minute.
-#   sleeps PID        The process is rlctl and waits for something.
-#   work PID          The time for which the process, and those under it, have computed, in hundredths
-#                     of a second: who has computed for long is past its beginning.
-#   calls COMMAND     How often the server at $socket was asked for it.
+#   sleeps PID        Whether the process is rlctl and waits for something.
+#   work PID          The CPU time of the process and its children, in hundredths of a second: a
+#                     process that has used much of it is past its start.
+#   calls COMMAND     How often the server at $socket has executed the command.
 #   ends_by SIGNAL READY COMMAND…
-#                     Runs the command with all signals at their defaults, sends it the signal as soon
-#                     as the shell command READY succeeds, and prints "signal N" or "exit N". READY may
-#                     ask about the process $command_pid.
-#   needs_terminal    Skips the test where script(1) has no terminal to give.
+#                     Runs the command with default signal handling, sends it the signal as soon as
+#                     the shell command READY succeeds, and prints "signal N" or "exit N". READY may
+#                     use the process ID $command_pid.
+#   needs_terminal    Skips the test if script(1) cannot open a terminal.
 #   at_terminal KEYS COMMAND
-#                     Runs the shell command at a terminal of its own; what the shell code KEYS prints is
-#                     typed. What the terminal shows is in the file $screen, also meanwhile, so that
-#                     KEYS can wait for it. The status is the command's, or 99 where what KEYS waited for
-#                     did not come.
+#                     Runs the shell command on its own terminal and types what the shell code KEYS
+#                     prints. The file $screen always has what the terminal has shown so far, so that
+#                     KEYS can wait for it. The status is the command's, or 99 if something that KEYS
+#                     waited for did not happen.
 #   assert_output, assert_line, assert_equal, refute_output, …
-#                     of bats-assert.
+#                     From bats-assert.
 #
-# No test depends on how fast the machine is: a test waits until something has happened, with wait_until,
-# and half a minute is how long anything may take. rlctl waits as long for a server that is slow, where
-# a test does not give it a --timeout or a configuration of its own.
+# No test depends on the speed of the machine: a test waits with wait_until until something has happened,
+# for up to half a minute. rlctl waits for a slow server just as long, unless a test gives it a --timeout
+# or its own configuration.
 #
-# A test that starts processes in the background waits for these by their ids: a plain `wait` would wait
-# for its server too. What is started in the background gets `3>&-`, or bats waits for it.
+# A test must wait for its background processes by ID: a plain `wait` would wait for its server too. Start
+# background processes with `3>&-`, or bats waits for them.
 #
-# The environment is clean: no RLCTL_*, REDISCLI_*, XDG_*, NO_COLOR from outside, HOME is a folder of
-# the run's own, $RLCTL_CONFIG names a configuration that has a long time-out and nothing else, and $RLCTL_URL names a socket that is not there until a server is started, so that no
-# test can reach port 6379 by forgetting something.
+# The environment is clean: RLCTL_*, REDISCLI_*, XDG_* and NO_COLOR are unset, HOME is a folder private to
+# the run, $RLCTL_CONFIG names a configuration that only has a long time-out, and $RLCTL_URL names a socket
+# that does not exist until a server is started, so that no test can reach port 6379 by mistake.
 
 bats_require_minimum_version 1.5.0
 bats_load_library bats-support
@@ -69,7 +68,7 @@ project=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 RLCTL_BUILD=${RLCTL_BUILD:-$project/build/release}
 servers=()
 
-# This file is read again for each test; what setup_file has set must stay.
+# This file is sourced again for each test; variables set by setup_file must be kept.
 if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   while read -r variable; do
     case $variable in
@@ -83,13 +82,13 @@ if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   export RLCTL_CONFIG=$BATS_RUN_TMPDIR/config.toml
   echo 'timeout = "30s"' >"$RLCTL_CONFIG"
   export LC_ALL=C.UTF-8 TZ=UTC
-  # script(1) runs it. Others, as dash, end by a Ctrl-C that was for the command they ran.
+  # script(1) runs this shell. Others, such as dash, end by a Ctrl-C that was meant for their command.
   export SHELL=$BASH
   mkdir -p "$HOME"
   PATH=$RLCTL_BUILD/cli:$PATH
 fi
 
-# The server's binary, and the name under which it is a server.
+# The path of the server's binary, and the name under which it runs as a server.
 server_binary() {
   local candidate
   for candidate in "${RLCTL_REDIS_SERVER:-}" redis-server valkey-server redis-check-rdb; do
@@ -99,11 +98,11 @@ server_binary() {
   return 1
 }
 
-# In the background, and killed with the process that started it.
+# Runs a command in the background; it is killed with the process that started it.
 start_bound() {
   local bound=()
   if command -v setpriv >/dev/null; then bound=(setpriv --pdeathsig KILL); fi
-  # 3 and 4 are bats's own: it waits until nobody holds them any more.
+  # 3 and 4 belong to bats, which waits until no process has them open.
   "${bound[@]}" "$@" </dev/null 3>&- 4>&- &
   server_pid=$!
   servers+=("$server_pid")
@@ -119,7 +118,7 @@ start_server() {
   local folder binary
   use_socket
   binary=$(server_binary)
-  # Debian's redis-check-rdb is the server when it is called by the server's name.
+  # Debian's redis-check-rdb runs as a server when called by the server's name.
   ln -s "$binary" "$folder/redis-server"
   start_bound "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" \
     --save '' --appendonly no "$@" >"$folder/log" 2>&1
@@ -139,7 +138,7 @@ wait_until_answered() {
   return 1
 }
 
-# The socket appears where it is looked for when it listens already.
+# The socket appears at its path only once it is listening.
 start_perl_server() {
   local folder
   use_socket
@@ -202,7 +201,7 @@ wait_until() {
   until "$@"; do
     if ((SECONDS >= deadline)); then
       echo "waited half a minute for: $*" >&2
-      # Nothing else is typed.
+      # Type nothing else.
       if [[ ${typing-} ]]; then touch "$typing.failed" && exit 1; fi
       return 1
     fi
@@ -214,13 +213,13 @@ needs_terminal() {
   script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
 }
 
-# Standard input stays open until the command has ended: its end would be typed as Ctrl-D.
+# Standard input stays open until the command has ended, because its end would be typed as Ctrl-D.
 at_terminal() {
   local ended typing=''
   ended=$(mktemp -u "$BATS_TEST_TMPDIR/ended.XXXXXX")
   screen=$BATS_TEST_TMPDIR/screen
   : >"$screen"
-  # It is read while it is written.
+  # The file is read while it is written.
   # shellcheck disable=SC2094
   {
     typing=$ended
@@ -253,7 +252,7 @@ calls() {
   echo "${count:-0}"
 }
 
-# For the shell commands of ends_by.
+# Used by the shell commands of ends_by.
 export -f sleeps work calls
 
 ends_by() {

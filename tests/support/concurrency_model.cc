@@ -34,7 +34,7 @@ Decision ConcurrencyModel::gone(std::int64_t limit, microseconds now) const {
   return decision;
 }
 
-/// When the live lease that is number `rank`, from 1, to lapse does so; there are as many.
+/// When the live lease with this rank, counted from 1 in order of expiry, expires; it must exist.
 ConcurrencyModel::microseconds ConcurrencyModel::lapse_by_rank(std::int64_t rank,
                                                                microseconds now) const {
   std::vector<microseconds> live;

@@ -10,20 +10,20 @@
 
 namespace rlctl::limiter {
 
-/// concurrency: at most `limit` holders at the same time, each with a lease that lapses unless it
-/// is renewed. The contract is its own, so it is no KeyModel. `remaining` is the number of free
-/// places.
+/// concurrency: at most `limit` holders at the same time, each with a lease that expires unless it
+/// is renewed. It has its own contract and is therefore not a KeyModel. `remaining` is the number
+/// of free leases.
 class ConcurrencyModel {
  public:
   using microseconds = std::chrono::microseconds;
 
-  /// A lease for `id`, or its renewal where it has one, also when all places are taken.
+  /// Acquires a lease for `id`, or renews the one it has, even if all leases are taken.
   Decision acquire(std::int64_t limit, microseconds lease, std::string_view id, microseconds now);
-  /// Later lapse of a lease that is held; never an earlier one. Denied for good where it is gone.
+  /// Extends a lease that is held, but never shortens it. Denied for good if the lease is gone.
   Decision renew(std::int64_t limit, microseconds lease, std::string_view id, microseconds now);
-  /// Gives the place back. Denied for good where the lease is gone.
+  /// Releases the lease. Denied for good if it is gone.
   Decision release(std::int64_t limit, std::string_view id, microseconds now);
-  /// True where the key would not exist in Redis.
+  /// True if the key would not exist in Redis.
   [[nodiscard]] bool empty() const { return lapses_.empty(); }
 
  private:
@@ -34,7 +34,7 @@ class ConcurrencyModel {
   Decision extend(std::int64_t limit, microseconds lease, std::string_view id, microseconds now);
   void drop_lapsed(microseconds now);
 
-  std::map<std::string, microseconds, std::less<>> lapses_;  // by holder; lapsed ones until a write
+  std::map<std::string, microseconds, std::less<>> lapses_;  // by holder; pruned by each write
 };
 
 }  // namespace rlctl::limiter

@@ -10,20 +10,20 @@
 
 namespace rlctl::test {
 
-// What the tests of the contract share, whatever part of it they are about.
+// Shared by all tests of the contract.
 
 inline constexpr microseconds kNow{1'700'000'000'123'457};
 inline constexpr std::int64_t kHourMs = 3'600'000;
 
 using Strings = std::vector<std::string>;
 
-/// Those that keep the usual contract.
+/// The algorithms with the usual contract.
 [[nodiscard]] std::vector<Algorithm> usual_algorithms();
 
 [[nodiscard]] bool contains(std::string_view text, std::string_view part);
 
-/// How long a block of calls took, in ms, rounded up: by so much may a TTL have run down, and one
-/// for the server's own rounding.
+/// How long a block of calls took, in ms, rounded up, plus one for the server's own rounding: a TTL
+/// may have run down by this much.
 class Elapsed {
  public:
   [[nodiscard]] std::int64_t ms() const {
@@ -35,7 +35,7 @@ class Elapsed {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// What is kept under some keys, and for how long.
+/// The contents and TTLs of some keys.
 struct Kept {
   Strings dumps;
   std::vector<std::int64_t> ttls_ms;

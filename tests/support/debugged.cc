@@ -41,7 +41,8 @@ void erase_while(std::string& text, std::size_t at, std::string_view letters) {
   text.erase(at, std::min(end, text.size()) - at);
 }
 
-/// Without where an error says that it comes from: "call to f_SHA1", "@user_script:12: ".
+/// Removes the part of an error that tells where it comes from: "call to f_SHA1", "@user_script:12:
+/// ".
 std::string without_places(std::string text) {
   constexpr std::string_view kCall = "call to f_";
   for (auto at = text.find(kCall); at != text.npos; at = text.find(kCall, at)) {

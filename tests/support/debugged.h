@@ -12,21 +12,20 @@
 
 namespace rlctl::test {
 
-/// Steps through a script in the debugger of the server to its end, and shows every item that the
-/// debugger says. The connection is of no more use. Returns what EVAL replies.
+/// Steps through a script in the server's debugger to its end and passes on every item that the
+/// debugger prints. The connection cannot be used afterwards. Returns the reply of EVAL.
 redis::Reply debug_script(redis::Connection& connection, std::string_view text,
                           const std::vector<std::string>& keys,
                           const std::vector<std::string>& arguments,
                           const std::function<void(std::string_view)>& on_item);
 
-/// The line of a stop, as the debugger says it; 0 where the item is none.
+/// The line of a stop that the debugger reports; 0 if the item is not a stop.
 [[nodiscard]] int stopped_at(std::string_view item);
 
-/// {1 'a' +OK nil}. Errors are without where they came from, of which a probed script says
-/// something else.
+/// {1 'a' +OK nil}. Errors do not include where they came from, which differs for a probed script.
 [[nodiscard]] std::string to_text(redis::ReplyView reply);
 
-/// What was told in the debugger, in its order.
+/// What the debugger reported, in order.
 struct Told {
   std::vector<ldb::ProbeReading> readings;
   std::vector<ldb::ProbeReader::Line> calls;
@@ -35,21 +34,21 @@ struct Told {
   std::string reply;
 };
 
-/// Runs it in a debugger on an empty server. `on_message` is called for each of the script's own
-/// messages, with what was told before it.
+/// Runs a script in a debugger on an empty server. Calls `on_message` for each of the script's own
+/// messages, with what was reported before it.
 [[nodiscard]] Told debug(const ldb::ProbedScript& script, const std::vector<std::string>& keys = {},
                          const std::vector<std::string>& arguments = {},
                          const std::function<void(const Told&)>& on_message = {});
 
-/// A script that is its source.
+/// A script whose text is its source.
 [[nodiscard]] ldb::ProbedScript unprobed(std::string_view source);
-/// Fails the test where add_probes() gives none.
+/// Fails the test if add_probes() returns nothing.
 [[nodiscard]] ldb::ProbedScript probed(std::string_view source,
                                        const ldb::ProbeOptions& options = {});
 
 }  // namespace rlctl::test
 
-/// Lists in doctest's messages.
+/// Prints lists in doctest's messages.
 template <typename Item>
 struct doctest::StringMaker<std::vector<Item>> {
   static String convert(const std::vector<Item>& items) {

@@ -8,7 +8,7 @@
 
 namespace support {
 
-/// The Error that `call` throws; a failed test where it throws none.
+/// The Error that `call` throws; fails the test if it throws none.
 template <typename Call>
 [[nodiscard]] rlctl::redis::Error error_of(Call call) {
   try {

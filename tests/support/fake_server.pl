@@ -12,7 +12,7 @@ $SIG{PIPE} = 'IGNORE';
 
 open my $record, '>', "$path.came" or die "$path.came: $!";
 $record->autoflush;
-# It appears where it is looked for when it listens already.
+# The socket appears at its path only once it is listening.
 my $listener = IO::Socket::UNIX->new(Local => "$path.new", Listen => 64) or die "$path: $!";
 rename "$path.new", $path or die "$path: $!";
 my $open = IO::Select->new($listener);

@@ -20,7 +20,8 @@ using limiter::Limit;
 using limiter::Request;
 using std::chrono::microseconds;
 
-/// Something that decides: what a property is stated about. Keys come into being when asked about.
+/// Something that decides, and about which properties are stated. A key exists once it has been
+/// used.
 class Limiter {
  public:
   virtual ~Limiter() = default;
@@ -31,13 +32,13 @@ class Limiter {
   }
 };
 
-/// An algorithm in C++.
+/// An algorithm's model in C++.
 class ModelLimiter final : public Limiter {
  public:
   explicit ModelLimiter(const Algorithm& algorithm) : algorithm_(algorithm) {}
   using Limiter::ask;
   Decision ask(const Request& request) override;
-  /// Whether Redis would have the key.
+  /// Whether the key would exist in Redis.
   [[nodiscard]] bool exists(const std::string& key) const;
 
  private:
@@ -46,7 +47,7 @@ class ModelLimiter final : public Limiter {
   std::vector<limiter::KeyAndLimit> asked_;
 };
 
-/// A server of the test's own, and a connection to it.
+/// A server for this test, and a connection to it.
 class TestServer {
  public:
   TestServer();
@@ -56,12 +57,12 @@ class TestServer {
     return connection_.call(arguments);
   }
   redis::Reply call(const std::vector<std::string>& arguments);
-  /// EVALSHA, or EVAL where the server does not have the script.
+  /// EVALSHA, or EVAL if the server does not have the script.
   redis::Reply eval(std::string_view script, const std::vector<std::string>& keys,
                     const std::vector<std::string>& arguments);
-  /// What identifies a key's content and type; empty if there is none.
+  /// Identifies a key's type and contents; empty if there is no key.
   std::string dump(std::string_view key);
-  /// In ms; −1 without, −2 where there is no such key.
+  /// In ms; -1 without a TTL, -2 without the key.
   std::int64_t pttl(std::string_view key);
 
  private:
@@ -81,12 +82,12 @@ class ScriptLimiter final : public Limiter {
   limiter::Checker checker_;
 };
 
-/// The row of an algorithm that there is.
+/// The row of an existing algorithm.
 const Algorithm& algorithm(std::string_view name);
 
 /// {1, 4, 0, 60000000, 0, 0}
 std::string to_text(const Decision& decision);
-/// The request as one types it: redis-cli --eval lua/NAME.lua KEYS , ARGUMENTS
+/// The request as typed by hand: redis-cli --eval lua/NAME.lua KEYS , ARGUMENTS
 std::string to_command(const Algorithm& algorithm, const Request& request);
 
 }  // namespace rlctl::test

@@ -1,6 +1,6 @@
 #pragma once
 
-// What most tests include; see base/precompiled.h.
+// The headers that most tests include; see base/precompiled.h.
 
 #include <doctest/doctest.h>
 

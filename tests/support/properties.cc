@@ -16,14 +16,14 @@ using namespace std::chrono_literals;
 
 constexpr microseconds kToday{1'700'000'000'123'457};
 
-/// One request that was answered: what a span is counted over.
+/// An answered request, to be counted over a span.
 struct Seen {
   microseconds at;
   std::int64_t cost = 1;
   bool allowed = false;
 };
 
-/// Steady time, no refunds, one key: traffic of which a reader can tell what must come out.
+/// Time only advances, no refunds, one key: traffic for which the correct result can be computed.
 std::vector<Seen> ask_in_order(Limiter& limiter, const std::string& key, const Limit& limit,
                                Random& random, int requests) {
   std::vector<Seen> traffic;
@@ -43,7 +43,7 @@ std::vector<Seen> ask_in_order(Limiter& limiter, const std::string& key, const L
   return traffic;
 }
 
-/// Units allowed before request `i`, at most so long before it, `span` itself excluded.
+/// Units allowed before request `i`, within `span` of it, exclusive.
 std::int64_t units_within(const std::vector<Seen>& traffic, std::size_t i, microseconds span) {
   std::int64_t units = 0;
   for (std::size_t j = i; j-- > 0;) {

@@ -7,32 +7,32 @@
 
 namespace rlctl::test {
 
-// What must be true of a limiter whatever it is made of: a script or its model. Each states one
-// sentence of rlctl-scripts(7) and fails the test where it does not hold.
+// Properties of any limiter, script or model. Each function checks one sentence of rlctl-scripts(7)
+// and fails the test if it is not true.
 
-/// How many of cost 1 pass at one instant through a limiter that was not used.
+/// How many requests of cost 1 an unused limiter allows at one instant.
 [[nodiscard]] std::int64_t capacity(const Algorithm& algorithm, const Limit& limit);
 
-/// From empty, exactly the capacity passes at one instant. Where that is more than `singly`, most
-/// of it is asked for in large costs.
+/// An unused limiter allows exactly its capacity at one instant. If that is more than `singly`,
+/// most of it is requested in large costs.
 void check_capacity_at_one_instant(Limiter& limiter, const Algorithm& algorithm, const Limit& limit,
                                    std::int64_t singly);
 
-/// A denied request is denied still one µs before retry_after, and allowed then; whatever the
+/// A denied request is still denied one µs before retry_after and allowed at it, whatever the
 /// arguments and clocks were before.
 void check_retry_after(Limiter& limiter, const Algorithm& algorithm, Random& random,
                        std::int64_t requests);
 
-/// After reset_after, and not one µs before, the keys answer as if they had never been used.
+/// After reset_after, but not one µs earlier, the keys answer as if they had never been used.
 void check_reset_after(Limiter& limiter, const Algorithm& algorithm, Random& random,
                        std::int64_t requests);
 
-/// Counted from the traffic itself: no span of one window holds more than the limit, and nothing
-/// was denied that would have kept to it.
+/// Counted from the traffic: no span of one window exceeds the limit, and nothing is denied that
+/// would have kept to it.
 void check_is_exact(Limiter& limiter, const Algorithm& algorithm, Random& random, int schedules);
 
-/// Counted from the traffic itself: between any two allowed requests never more than the burst and
-/// what the rate brings in that time. `slack` is for doubles, in units.
+/// Counted from the traffic: between any two allowed requests never more than the burst plus what
+/// the rate adds in that time. `slack` allows for doubles, in units.
 void check_burst_and_rate(Limiter& limiter, const Algorithm& algorithm, Random& random,
                           int schedules, double slack);
 

@@ -29,7 +29,7 @@ std::int64_t Random::uniform(std::int64_t least, std::int64_t most) {
 std::int64_t Random::log_uniform(std::int64_t least, std::int64_t most) {
   std::int64_t low = least;
   std::int64_t high = most;
-  // A random magnitude, then a number of it: all in integers, the same everywhere.
+  // A random magnitude, then a number of that magnitude: all in integers, and the same everywhere.
   std::int64_t magnitudes = 1;
   for (std::int64_t edge = least; edge <= most / 4; edge *= 4) ++magnitudes;
   for (auto skip = uniform(0, magnitudes - 1); skip > 0; --skip) low *= 4;

@@ -13,7 +13,7 @@
 
 namespace rlctl::test {
 
-/// A request as it comes back from a recording.
+/// A request as a recording returns it.
 struct Came {
   std::int64_t at_us = 0;
   std::string key;
@@ -39,7 +39,7 @@ inline std::vector<Came> all_of(const replay::Recording& recording) {
   return all_of(*recording.traffic());
 }
 
-/// Files to be recorded, in a folder of their own.
+/// Files to record, in their own folder.
 class Logs {
  public:
   std::string write(const std::string& name, std::string_view content) const {

@@ -37,7 +37,8 @@ std::int64_t make_window_us(Random& random) {
   return kind <= 98 ? random.log_uniform(1, kMaxWindowUs) : kMaxWindowUs;
 }
 
-/// The most the contract allows: limit x burst and burst x window / limit are bounded.
+/// The largest burst that the contract allows: limit x burst and burst x window / limit are
+/// bounded.
 std::int64_t largest_burst(const Limit& limit) {
   const auto by_span = static_cast<double>(kLatestUs) * static_cast<double>(limit.limit) /
                        static_cast<double>(limit.window.count());
@@ -60,7 +61,7 @@ std::int64_t capacity(const Limit& limit) {
   return limit.burst.value_or(limit.limit);
 }
 
-/// Makes one schedule, asking a model as it goes, so that edges can be aimed at.
+/// Makes one schedule and queries a model meanwhile, to aim at edges.
 class Maker {
  public:
   Maker(const Algorithm& algorithm, Random& random)
@@ -114,7 +115,7 @@ class Maker {
     }
   }
 
-  /// Mostly the first key alone, or all of them, in any order.
+  /// Usually only the first key, or all of them, in any order.
   Request choose_keys() {
     Request request;
     std::vector<std::size_t> order(keys_.size());
@@ -140,7 +141,7 @@ class Maker {
     if (kind > 90 && kind <= 92) cost = random_.log_uniform(1, kMaxNumber);
     if (refunding_ && kind > 92 && kind <= 98) cost = -random_.uniform(1, 3);
     if (refunding_ && kind > 98) cost = -random_.log_uniform(1, kMaxNumber);
-    // A log of thousands of units takes its time, and shows nothing that hundreds do not.
+    // A log of thousands of units is slow and reveals nothing that hundreds do not.
     const auto bound = algorithm_.max_cost < kMaxNumber && !random_.percent(1)
                            ? std::int64_t{1000}
                            : algorithm_.max_cost;
@@ -165,7 +166,7 @@ class Maker {
       step = last_.reset_after.count() + around;
     } else if (kind <= 80) {
       step = window + around;
-    } else if (kind <= 86) {  // the edge of a window that starts at a multiple of it
+    } else if (kind <= 86) {  // the edge of a window that starts at a multiple of its length
       step = window - now_us_ % window + around;
     } else if (kind <= 90) {
       step = random_.uniform(1, 5) * window + random_.uniform(0, window);
@@ -201,7 +202,7 @@ std::string existence(const std::vector<std::string>& keys, const std::vector<bo
   return text;
 }
 
-/// Variants of a request that are simpler to read.
+/// Simpler variants of a request.
 std::vector<Request> simpler(const Request& request) {
   std::vector<Request> variants;
   for (std::size_t i = 0; request.keys.size() > 1 && i < request.keys.size(); ++i) {

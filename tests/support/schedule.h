@@ -9,18 +9,18 @@
 
 namespace rlctl::test {
 
-/// Requests about a few keys, in the order in which they are made.
+/// Requests for a few keys, in the order in which they are made.
 using Schedule = std::vector<Request>;
 
-/// Random traffic on one to three keys, made to hit edges: the same instant again, clocks that step
-/// back, jumps over windows and to one µs around their ends and around what the last reply
-/// promised, costs about the limit, refunds, arguments that change.
+/// Random traffic on one to three keys, designed to hit edges: repeated instants, clocks that step
+/// back, jumps over windows and to within one µs of their ends and of the times promised by the
+/// last reply, costs near the limit, refunds, changing arguments.
 [[nodiscard]] Schedule make_schedule(const Algorithm& algorithm, Random& random);
-/// A limit within the contract's bounds, mostly a small one.
+/// A limit within the contract's bounds, usually a small one.
 [[nodiscard]] Limit make_limit(const Algorithm& algorithm, Random& random);
 
-/// Runs a schedule through script and model; the keys are new ones. Says where they first differ,
-/// in a reply or in which keys exist.
+/// Runs a schedule through script and model, on new keys, and reports where they first differ, in a
+/// reply or in which keys exist.
 class Differ {
  public:
   Differ(TestServer& server, const Algorithm& algorithm)
@@ -34,7 +34,7 @@ class Differ {
     std::string actual;
   };
   [[nodiscard]] std::optional<Difference> run(const Schedule& schedule);
-  /// The difference in its smallest form, as lines for a shell.
+  /// The smallest schedule with the difference, as lines for a shell.
   [[nodiscard]] std::string explain(Schedule schedule);
 
  private:
@@ -46,7 +46,7 @@ class Differ {
   int runs_ = 0;
 };
 
-/// At least so many requests through script and model; a difference fails the test and is
+/// Runs at least this many requests through script and model; a difference fails the test and is
 /// explained.
 void check_script_against_model(const Algorithm& algorithm, std::int64_t requests);
 

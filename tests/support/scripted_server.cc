@@ -87,7 +87,7 @@ ScriptedServer::ScriptedServer(Talk talk, Scheme scheme) {
 }
 
 ScriptedServer::~ScriptedServer() {
-  // A client that never came: accept() ends.
+  // If the client never came, accept() returns.
   ::shutdown(listener_.get(), SHUT_RDWR);
   thread_.join();
 }

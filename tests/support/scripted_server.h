@@ -11,16 +11,16 @@
 
 namespace support {
 
-/// One client's socket, as the server's side of a test sees it.
+/// A client's socket, on the server's side of a test.
 class Peer {
  public:
   explicit Peer(int socket) : socket_(socket) {}
 
-  /// Reads until what came ends in `end`, or the client is gone; everything that came.
+  /// Reads until the input ends in `end` or the client is gone; returns everything read.
   std::string read_until(std::string_view end);
-  /// Waits until the client hangs up; how many bytes came.
+  /// Waits until the client closes the connection; returns how many bytes arrived.
   std::size_t read_to_end();
-  /// Whether the client was there to take them.
+  /// False if the client was gone.
   bool write(std::string_view bytes);
   /// One send() for each byte.
   void write_bytewise(std::string_view bytes);
@@ -29,14 +29,14 @@ class Peer {
   int socket_;
 };
 
-/// A server that does to its first client what it is told, in a thread, and then hangs up. It
-/// listens on a unix socket in a folder of its own, or on a free port of 127.0.0.1.
+/// A server that runs a function for its first client, in a thread, and then closes the connection.
+/// It listens on a unix socket in its own folder, or on a free port of 127.0.0.1.
 class ScriptedServer {
  public:
   using Talk = std::function<void(Peer&)>;
 
   explicit ScriptedServer(Talk talk, rlctl::redis::Scheme scheme = rlctl::redis::Scheme::kUnix);
-  /// Waits for `talk` to end, so the client must be gone first where it waits for that.
+  /// Waits for `talk` to end, so the client must be gone before if `talk` waits for that.
   ~ScriptedServer();
 
   [[nodiscard]] const rlctl::redis::Url& url() const noexcept { return url_; }
@@ -48,7 +48,7 @@ class ScriptedServer {
   std::thread thread_;
 };
 
-/// Listens where `url` says and puts the port the system chose into it where that is 0.
+/// Listens at `url`; if its port is 0, stores the port that the system chose in it.
 [[nodiscard]] rlctl::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 16);
 
 }  // namespace support

@@ -11,7 +11,7 @@
 
 namespace support {
 
-/// A server of the test's own; none, with a word about it, where no server is installed.
+/// A server for this test, or none, with a message, if no server is installed.
 [[nodiscard]] inline std::optional<rlctl::redis::PrivateServer> start_server(
     std::vector<std::string> arguments = {}) {
   try {

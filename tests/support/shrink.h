@@ -6,7 +6,7 @@
 
 namespace rlctl::test {
 
-/// The fewest steps that still fail, found by leaving out ever smaller runs of them.
+/// The fewest steps that still fail, found by omitting ever smaller runs of them.
 template <typename Step, typename Fails>
 std::vector<Step> shrink(std::vector<Step> steps, const Fails& fails) {
   for (std::size_t run = steps.size(); run > 0; run /= 2) {

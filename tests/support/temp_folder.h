@@ -9,7 +9,7 @@
 
 namespace support {
 
-/// A folder of mode 0700 in /tmp (unix sockets need short paths), removed with all that is in it.
+/// A folder of mode 0700 in /tmp (unix sockets need short paths), removed with its contents.
 class TempFolder {
  public:
   TempFolder() {
@@ -30,7 +30,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-/// Sets an environment variable, or unsets it, for as long as it lives.
+/// Sets or unsets an environment variable for its own lifetime.
 class ScopedVariable {
  public:
   ScopedVariable(std::string name, const std::optional<std::string>& value)

@@ -37,7 +37,7 @@ Candidate candidate(const ForeignLimiter& limiter, const Limit& limit) {
   return {.limits = {limit}, .foreign = std::make_shared<ForeignLimiter>(limiter)};
 }
 
-/// A server, and runs of the traffic of a pattern on it.
+/// A server, and runs of a pattern's traffic on it.
 class Bench {
  public:
   Outcome run(const ForeignLimiter& asked, PatternRequest request = {.limit = kMinute},
@@ -54,7 +54,7 @@ class Bench {
     keys = script->keys();
     return outcome;
   }
-  /// Of the run that fails.
+  /// The error of a run that fails.
   Error error(const ForeignLimiter& asked, const PatternRequest& request = {.limit = kMinute}) {
     try {
       run(asked, request);
@@ -78,7 +78,7 @@ class Bench {
 
 }  // namespace
 
-TEST_CASE("foreign script: it is asked with its keys, prefixed, and its arguments, filled in") {
+TEST_CASE("foreign script: its keys are prefixed and its templates are filled in") {
   Bench bench;
   bench.run(limiter("redis.call('RPUSH', KEYS[1], KEYS[2], ARGV[1], ARGV[2]) return 1",
                     {"seen:{key}", "{{key}}:{window_index}"}, {"{id} {cost}", "{now_us}"}),
@@ -90,7 +90,7 @@ TEST_CASE("foreign script: it is asked with its keys, prefixed, and its argument
   CHECK(bench.keys == std::vector<std::string>{"p:seen:1", "p:{1}:29453760", "p:{1}:29453761"});
 }
 
-TEST_CASE("foreign script: it decides, and is measured as any other") {
+TEST_CASE("foreign script: it decides and is measured like any other") {
   Bench bench;
   const auto outcome =
       bench.run(limiter(R"(local n = redis.call('INCR', KEYS[1])
@@ -105,7 +105,7 @@ TEST_CASE("foreign script: it decides, and is measured as any other") {
   CHECK(none.measured.retry_error.compared == 0);
 }
 
-TEST_CASE("foreign script: one of rlctl's own, so asked, decides as it does") {
+TEST_CASE("foreign script: one of rlctl's own scripts decides the same as a foreign one") {
   Bench bench;
   const PatternRequest request{.limit = {7, 1s, {}}, .requests = 5000, .keys = 3, .cost = 2};
   for (const std::string name : {"sliding-window-log", "token-bucket"}) {
@@ -126,9 +126,9 @@ TEST_CASE("foreign script: one of rlctl's own, so asked, decides as it does") {
   }
 }
 
-TEST_CASE("foreign script: a wait in the reply is a promise, and may be broken") {
+TEST_CASE("foreign script: a wait in the reply is a promise that may be broken") {
   Bench bench;
-  // It says a second, and then goes on denying.
+  // It replies one second, and then keeps denying.
   const auto outcome = bench.run(limiter("return ARGV[1] % 60 < 50 and 1 or 0", {"{key}"},
                                          {"{now_s}"}, {AllowedWhen::kZero, 1s}),
                                  {.limit = {1, 10s, {}}, .rate = 1, .duration = 120s}, "steady");
@@ -136,7 +136,7 @@ TEST_CASE("foreign script: a wait in the reply is a promise, and may be broken")
   CHECK(outcome.measured.retry_error.broken >= 1);
 }
 
-TEST_CASE("foreign script: an error ends the run, with its line and with what was asked") {
+TEST_CASE("foreign script: an error ends the run and is reported with its line and the request") {
   Bench bench;
   const auto error =
       bench.error(limiter("local n = tonumber(ARGV[2])\n"
@@ -156,7 +156,7 @@ TEST_CASE("foreign script: an error ends the run, with its line and with what wa
   CHECK(bench.server.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE("foreign script: of many requests, the one that failed is named") {
+TEST_CASE("foreign script: the one failed request among many is named") {
   Bench bench;
   const auto error = bench.error(
       limiter("if ARGV[1] == '4711' then error('boom') end return 1", {"{key}"}, {"{id}", "{now}"}),
@@ -165,7 +165,7 @@ TEST_CASE("foreign script: of many requests, the one that failed is named") {
             .starts_with("my.lua:1: boom; request 4711 had KEYS 'p:1' and ARGV '4711' "));
 }
 
-TEST_CASE("foreign script: what it says itself of an error is all that is told") {
+TEST_CASE("foreign script: the message of its own error is reported alone") {
   Bench bench;
   const auto error =
       bench.error(limiter("return redis.error_reply('ERR bad limit')", {}, {"{now}"}));
@@ -173,14 +173,14 @@ TEST_CASE("foreign script: what it says itself of an error is all that is told")
         "my.lua: bad limit; request 1 had KEYS none and ARGV '1767225659.990000'");
 }
 
-TEST_CASE("foreign script: a reply that cannot be read is an error that shows it") {
+TEST_CASE("foreign script: an unreadable reply is an error that shows it") {
   Bench bench;
   const auto error = bench.error(limiter("return redis.status_reply('QUEUED')", {}, {"{now}"}));
   CHECK(error.failure() == Failure::kRejected);
   CHECK(std::string(error.what()).starts_with("my.lua replied 'QUEUED', but --allowed-when"));
 }
 
-TEST_CASE("foreign script: one that does not compile says where") {
+TEST_CASE("foreign script: a compile error is reported with its line") {
   Bench bench;
   const auto error = bench.error(limiter("local x = 1\nlocal y = = 2\n", {"{key}"}, {"{now}"}));
   CHECK(error.failure() == Failure::kRejected);
@@ -188,7 +188,7 @@ TEST_CASE("foreign script: one that does not compile says where") {
         "my.lua:2: Error compiling script (new function): unexpected symbol near '='");
 }
 
-TEST_CASE("foreign script: one that is not told the time is refused before anything is sent") {
+TEST_CASE("foreign script: a script without the time is refused before anything is sent") {
   Bench bench;
   const auto ttl = limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"});
   CHECK_THROWS_AS(bench.run(ttl), UsageError);
@@ -201,7 +201,7 @@ TEST_CASE("foreign script: one that is not told the time is refused before anyth
   }
 }
 
-TEST_CASE("foreign script: one that lives by its TTL does so by virtual time") {
+TEST_CASE("foreign script: a script that relies on a TTL runs in virtual time") {
   Bench bench;
   const auto first_request = limiter(R"(
 local count = redis.call('INCR', KEYS[1])
@@ -209,7 +209,7 @@ if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
 if count > 5 then return 0 end
 return 1)",
                                      {"{key}"}, {"{window_s}", "{now}"});
-  // 1 a second: 5 of each minute from the first one of it on.
+  // One per second: the first 5 of each minute, counted from its first one.
   const auto outcome = bench.run(
       first_request, {.limit = kMinute, .rate = 1, .duration = std::chrono::minutes{5}}, "steady");
   CHECK(outcome.measured.sent == 300);
@@ -218,7 +218,7 @@ return 1)",
   CHECK(bench.decisions[60].allowed);
 }
 
-TEST_CASE("foreign script: only for one that may set a TTL there is anything to do") {
+TEST_CASE("foreign script: TTLs are aged only for a script that may set one") {
   const auto hash_of = [](const std::string& source, const std::vector<std::string>& arguments) {
     const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
     const auto asked = candidate(limiter(source, {"{key}"}, arguments), kMinute);
@@ -229,7 +229,7 @@ TEST_CASE("foreign script: only for one that may set a TTL there is anything to 
   CHECK(hash_of("redis.call('SET', KEYS[1], 1, ARGV[2], 5) return 1", {"{now}", "px"}));
 }
 
-TEST_CASE("foreign script: one that calls TIME is noticed, also where it seldom does") {
+TEST_CASE("foreign script: a call of TIME is noticed, even a rare one") {
   Bench bench;
   const auto seldom = limiter("if ARGV[1] == '3000' then redis.call('time') end return 1",
                               {"{key}"}, {"{id}", "{now}"});
@@ -244,9 +244,9 @@ TEST_CASE("foreign script: one that calls TIME is noticed, also where it seldom 
   CHECK_THROWS_AS(bench.run(late, {.limit = {4000, 60s, {}}}), UsageError);
 }
 
-TEST_CASE("foreign script: one that only could call TIME is not suspected") {
+TEST_CASE("foreign script: a script that only could call TIME is not suspected") {
   Bench bench;
-  const auto& own = algorithm("gcra");  // asks where no time is given
+  const auto& own = algorithm("gcra");  // calls TIME only if no time is given
   CHECK(own.script.find("'TIME'") != own.script.npos);
   const auto told =
       limiter(std::string(own.script), {"{key}"}, {"{limit}", "{window_us}", "", "", "{now_us}"});
@@ -256,7 +256,7 @@ TEST_CASE("foreign script: one that only could call TIME is not suspected") {
   CHECK_THROWS_AS(bench.run(not_told), UsageError);
 }
 
-TEST_CASE("foreign script: others who run scripts that call TIME put it under no suspicion") {
+TEST_CASE("foreign script: other clients' scripts that call TIME do not make it suspect") {
   Bench bench;
   const auto source = "-- the time\nreturn 1";
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
@@ -271,7 +271,7 @@ TEST_CASE("foreign script: others who run scripts that call TIME put it under no
   CHECK(decision.allowed);
 }
 
-TEST_CASE("foreign script: a limit that its templates cannot tell, or a reading, is refused") {
+TEST_CASE("foreign script: a limit that does not fit its templates, or a bad reading, is refused") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto seconds =
       candidate(limiter("return 1", {"{key}"}, {"{window_s}", "{now}"}), {5, 1500ms, {}});
@@ -281,7 +281,7 @@ TEST_CASE("foreign script: a limit that its templates cannot tell, or a reading,
   CHECK_THROWS_AS(static_cast<void>(make_script(wait, *traffic, "p:")), UsageError);
 }
 
-TEST_CASE("foreign script: it has a name, and no model") {
+TEST_CASE("foreign script: it has a name but no model") {
   const auto foreign = candidate(limiter("return 1", {}, {"{now}"}), kMinute);
   CHECK(name_of(foreign) == "my.lua");
   CHECK(name_of({&algorithm("gcra"), {kMinute}}) == "gcra");

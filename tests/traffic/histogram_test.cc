@@ -31,7 +31,7 @@ std::vector<std::int64_t> random_durations(Random& random, std::int64_t count) {
   return durations;
 }
 
-/// 1, 2, 3 ns and so on: each has a bucket of its own.
+/// 1, 2, 3 ns and so on: each in a bucket of its own.
 Histogram first_numbers(std::int64_t count) {
   Histogram histogram;
   for (std::int64_t ns = 1; ns <= count; ++ns) histogram.add(nanoseconds{ns});
@@ -40,7 +40,7 @@ Histogram first_numbers(std::int64_t count) {
 
 }  // namespace
 
-TEST_CASE("percentiles are those of the sorted durations, too long by 1/1024 at most") {
+TEST_CASE("percentiles equal those of the sorted durations, or exceed them by 1/1024 at most") {
   Random random;
   for (int round = 0; round < 20; ++round) {
     auto durations = random_durations(random, random.log_uniform(20, 30'000));
@@ -61,7 +61,7 @@ TEST_CASE("percentiles are those of the sorted durations, too long by 1/1024 at 
   }
 }
 
-TEST_CASE("every magnitude has its buckets, and no duration falls out of its own") {
+TEST_CASE("every magnitude has buckets, and no duration falls outside its own") {
   for (std::int64_t power = 1; power < kHourNs; power *= 2) {
     for (const auto ns : {power - 1, power, power + 1, power + power / 2}) {
       CAPTURE(ns);
@@ -76,7 +76,7 @@ TEST_CASE("every magnitude has its buckets, and no duration falls out of its own
   }
 }
 
-TEST_CASE("shortest and longest, mean and deviation are exact") {
+TEST_CASE("minimum, maximum, mean and deviation are exact") {
   Random random;
   const auto durations = random_durations(random, 5000);
   const auto histogram = histogram_of(durations);
@@ -94,24 +94,24 @@ TEST_CASE("shortest and longest, mean and deviation are exact") {
         doctest::Approx(static_cast<double>(std::sqrt(squares / 5000))).epsilon(1e-9));
 }
 
-TEST_CASE("the deviation of long durations that are almost alike is not lost in their squares") {
+TEST_CASE("the deviation of long, almost equal durations does not lose its precision") {
   CHECK(histogram_of({kHourNs, kHourNs - 2}).stdev_ns() == 1);
   CHECK(histogram_of({kHourNs - 1, kHourNs - 1, kHourNs - 1}).stdev_ns() == 0);
 }
 
-TEST_CASE("a percentile is that of the rank rounded up, however its number is written") {
+TEST_CASE("a percentile's rank is rounded up, however its number is written") {
   CHECK(first_numbers(100).percentile(50) == 50ns);
   CHECK(first_numbers(101).percentile(50) == 51ns);
   CHECK(first_numbers(1000).percentile(99) == 990ns);
   CHECK(first_numbers(1000).percentile(0.1) == 1ns);
   CHECK(first_numbers(1000).percentile(0.101) == 2ns);
-  // Of 10,000 exactly 9,990: in doubles that would be a little more.
+  // Exactly 9,990 of 10,000: in doubles it would be slightly more.
   std::vector<std::int64_t> durations(9990, 7);
   durations.insert(durations.end(), 10, 9);
   CHECK(histogram_of(durations).percentile(99.9) == 7ns);
 }
 
-TEST_CASE("a percentile beyond which fewer than ten lie is not told") {
+TEST_CASE("a percentile with fewer than ten durations beyond it is not reported") {
   CHECK(first_numbers(20).percentile(50) == 10ns);
   CHECK_FALSE(first_numbers(19).percentile(50));
   CHECK(first_numbers(1000).percentile(99));
@@ -120,7 +120,7 @@ TEST_CASE("a percentile beyond which fewer than ten lie is not told") {
   CHECK_FALSE(first_numbers(9999).percentile(99.9));
 }
 
-TEST_CASE("of nothing there is nothing to tell") {
+TEST_CASE("an empty histogram has no percentiles and zero for everything else") {
   const Histogram none;
   CHECK(none.count() == 0);
   CHECK(none.min() == 0ns);
@@ -130,7 +130,7 @@ TEST_CASE("of nothing there is nothing to tell") {
   CHECK_FALSE(none.percentile(50));
 }
 
-TEST_CASE("what lies outside counts as what is nearest") {
+TEST_CASE("an out-of-range duration counts as the nearest one in range") {
   Histogram histogram;
   histogram.add(-5ns);
   CHECK(histogram.max() == 0ns);

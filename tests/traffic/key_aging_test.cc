@@ -21,8 +21,8 @@ namespace {
 
 constexpr microseconds kStart{1'767'225'600'000'000};
 
-/// Keys on a server, for which virtual time passes. What is done up to a question is one
-/// transaction, so that no real time passes in it, however busy the machine is.
+/// Keys on a server on which virtual time passes. Everything up to a question is one transaction,
+/// so that no real time passes in it, however busy the machine is.
 class Aged {
  public:
   void at(microseconds since_start, std::string_view key = "k") {
@@ -61,14 +61,14 @@ class Aged {
   std::size_t queued_ = 0;
 };
 
-/// Some ms less, since it was set a moment ago.
+/// A few ms less, because it was set a moment ago.
 bool is_about(std::int64_t ms, std::int64_t expected) {
   return ms > expected - 300 && ms <= expected;
 }
 
 }  // namespace
 
-TEST_CASE("what passes between two requests is taken from a key's TTL") {
+TEST_CASE("the time between two requests is subtracted from a key's TTL") {
   Aged keys;
   keys.at(0us);
   keys.set("60000");
@@ -81,7 +81,7 @@ TEST_CASE("what passes between two requests is taken from a key's TTL") {
   CHECK_FALSE(keys.is_there("ttls"));
 }
 
-TEST_CASE("no TTL becomes shorter by being looked at") {
+TEST_CASE("reading a TTL does not shorten it") {
   Aged keys;
   keys.at(0us);
   keys.set("1000");
@@ -91,7 +91,7 @@ TEST_CASE("no TTL becomes shorter by being looked at") {
   CHECK_FALSE(keys.is_there());
 }
 
-TEST_CASE("while nobody asks no time passes") {
+TEST_CASE("no time passes while there are no requests") {
   Aged keys;
   keys.at(0us);
   keys.set("100");
@@ -109,7 +109,7 @@ TEST_CASE("while nobody asks no time passes") {
   CHECK_FALSE(keys.is_there());
 }
 
-TEST_CASE("a TTL that is set anew counts from then, and one that is taken away no more") {
+TEST_CASE("a TTL that is set again counts from then, and one that is removed no longer counts") {
   Aged keys;
   keys.at(0us);
   keys.set("1000");
@@ -124,7 +124,7 @@ TEST_CASE("a TTL that is set anew counts from then, and one that is taken away n
   CHECK(keys.ttl() == -1);
 }
 
-TEST_CASE("of keys that were not named no time is taken, unless all count") {
+TEST_CASE("keys that were not named do not age, unless all keys count") {
   Aged keys;
   keys.at(0us, "k");
   keys.set("1000", "made");
@@ -141,7 +141,7 @@ TEST_CASE("of keys that were not named no time is taken, unless all count") {
   CHECK_FALSE(all.is_there("made"));
 }
 
-TEST_CASE("a key that is named twice is one") {
+TEST_CASE("a key that is named twice ages once") {
   Aged keys;
   KeyAging aging(keys.server.connection(), "ttls");
   const std::array<std::string_view, 2> twice{"k", "k"};
@@ -156,7 +156,7 @@ TEST_CASE("a key that is named twice is one") {
   CHECK(left <= 1'000'000);
 }
 
-TEST_CASE("what the server refuses is an error") {
+TEST_CASE("a command that the server refuses is an error") {
   Aged keys;
   static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "1000"}));
   keys.server.call({"SET", "ttls", "not a hash"});

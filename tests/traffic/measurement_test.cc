@@ -27,7 +27,7 @@ struct Decided {
 };
 using History = std::vector<Decided>;
 
-/// So many µs after the beginning.
+/// `us` µs after the beginning.
 Decided allow(int us, std::uint32_t key = 0, std::int64_t cost = 1) {
   return {{kBegin + microseconds{us}, key, cost}, {.allowed = true}};
 }
@@ -46,7 +46,7 @@ bool same(const RetryError& one, const RetryError& other) {
          one.too_early == other.too_early && one.too_late == other.too_late;
 }
 
-/// What one key was answered, in order.
+/// The answers for one key, in order.
 History of_key(const History& history, std::uint32_t key) {
   History its;
   std::copy_if(history.begin(), history.end(), std::back_inserter(its),
@@ -54,7 +54,7 @@ History of_key(const History& history, std::uint32_t key) {
   return its;
 }
 
-/// Each run of denials of a key, with the allowed request that ended it, if there is one.
+/// Each run of denials of a key, with the allowed request that ended it, if any.
 std::vector<History> runs_of_denials(const History& its) {
   std::vector<History> runs;
   bool denying = false;
@@ -66,7 +66,7 @@ std::vector<History> runs_of_denials(const History& its) {
   return runs;
 }
 
-/// Every promise of a run beside everything that came after it.
+/// Compares every promise of a run with everything that came after it.
 void compare_promises(const History& run, RetryError& error) {
   const auto cost = run.front().arrival.cost;
   bool broken = false, promised = false;
@@ -105,7 +105,7 @@ std::int64_t most_in_a_window(const History& its, microseconds window) {
   return most;
 }
 
-/// Random answers, so that promises are kept and broken; many requests at one instant.
+/// Random answers, with kept and broken promises and many requests at one instant.
 History random_history(Random& random, std::uint32_t keys) {
   History history;
   auto at = kBegin;
@@ -125,7 +125,7 @@ History random_history(Random& random, std::uint32_t keys) {
 
 }  // namespace
 
-TEST_CASE("a measurement is that of a slow look at everything") {
+TEST_CASE("a measurement equals that of a slow exhaustive count") {
   Random random;
   constexpr std::uint32_t kKeys = 4;
   const std::vector<Limit> limits{{5, 10us, {}}, {7, 100us, {}}};
@@ -163,35 +163,39 @@ TEST_CASE("a measurement is that of a slow look at everything") {
   }
 }
 
-TEST_CASE("a promise is kept by denials before it and an allowed request at it or after") {
+TEST_CASE(
+    "a promise is kept if requests before its instant are denied and one at or after it is "
+    "allowed") {
   CHECK(same(measure({deny(0, 10us), deny(9, 1us), allow(10)}).retry_error, {1, 0, 0us, 0us}));
   CHECK(same(measure({deny(0, 10us), allow(1000)}).retry_error, {1, 0, 0us, 0us}));
 }
 
-TEST_CASE("a promise is broken by a denial at its instant or after it") {
+TEST_CASE("a promise is broken by a denial at or after its instant") {
   CHECK(same(measure({deny(0, 10us), deny(10, 5us), allow(15)}).retry_error, {1, 1, 0us, 0us}));
   CHECK(same(measure({deny(0, 10us), deny(13, 5us), allow(18)}).retry_error, {1, 1, 3us, 0us}));
   CHECK(same(measure({deny(0, 10us), deny(13, 5us)}).retry_error, {1, 1, 3us, 0us}));
 }
 
-TEST_CASE("a promise is broken by a request that is allowed before it") {
+TEST_CASE("a promise is broken by a request that is allowed before its instant") {
   CHECK(same(measure({deny(0, 10us), allow(4)}).retry_error, {1, 1, 0us, 6us}));
   CHECK(same(measure({deny(0, 10us), deny(2, 20us), allow(12)}).retry_error, {1, 1, 0us, 10us}));
 }
 
-TEST_CASE("the comparison begins anew once a request has been allowed, and is of one key") {
+TEST_CASE("the comparison restarts after an allowed request and is per key") {
   CHECK(same(measure({deny(0, 10us), allow(10), deny(11, 10us), allow(21)}).retry_error,
              {2, 0, 0us, 0us}));
   CHECK(same(measure({deny(0, 10us, 0), allow(4, 1), allow(10, 0)}).retry_error, {1, 0, 0us, 0us}));
 }
 
-TEST_CASE("never is no instant, another cost is no comparison, and the end is no answer") {
+TEST_CASE(
+    "never is not an instant, other costs are not compared, and the end of traffic is not an "
+    "answer") {
   CHECK(same(measure({deny(0, kNever), allow(4)}).retry_error, {0, 0, 0us, 0us}));
   CHECK(same(measure({deny(0, 10us, 0, 3), allow(4, 0, 1)}).retry_error, {0, 0, 0us, 0us}));
   CHECK(same(measure({deny(0, 10us), deny(5, 5us)}).retry_error, {0, 0, 0us, 0us}));
 }
 
-TEST_CASE("the worst window is told with its limit, key and place") {
+TEST_CASE("the worst window is reported with its limit, key and position") {
   const auto worst = measure({allow(0, 0, 5), allow(3, 1, 5), allow(8, 1, 4), allow(60, 0, 5)},
                              {{5, 10us, {}}, {6, 100us, {}}})
                          .worst;
@@ -206,24 +210,24 @@ TEST_CASE("the worst window is told with its limit, key and place") {
   CHECK(of_long.worst.allowed == 10);
 }
 
-TEST_CASE("of equally bad windows that of the first limit and key is told") {
+TEST_CASE("among equally bad windows, that of the first limit and key is reported") {
   const auto worst = measure({allow(0, 2, 5), allow(3, 1, 5)}, {kLimit, {5, 20us, {}}}).worst;
   CHECK(worst.limit == 0);
   CHECK(worst.key == 1);
 }
 
-TEST_CASE("a key is shut out from a denial until it is allowed, or asked for the last time") {
+TEST_CASE("a key is shut out from a denial until it is allowed or makes its last request") {
   CHECK(measure({deny(0, 1us), allow(7)}).longest_shut_out == 7us);
   CHECK(measure({deny(0, 1us), allow(2), deny(10, 1us), deny(19, 1us)}).longest_shut_out == 9us);
   CHECK(measure({deny(0, 1us, 0), allow(50, 1), allow(60, 1)}).longest_shut_out == 0us);
 }
 
-TEST_CASE("the first denial is that of any key") {
+TEST_CASE("the first denial is the earliest of all keys") {
   CHECK(measure({allow(0), deny(3, 1us, 1), deny(4, 1us, 0)}).first_denial == kBegin + 3us);
   CHECK_FALSE(measure({allow(0)}).first_denial);
 }
 
-TEST_CASE("the keys denied most come first, of equals the lower number") {
+TEST_CASE("the keys denied most come first, and ties are ordered by number") {
   Measurement measurement({kLimit});
   for (const std::uint32_t key : {7U, 3U, 3U, 9U, 5U, 5U, 2U}) {
     const auto [arrival, decision] = deny(0, 1us, key);
@@ -250,7 +254,7 @@ TEST_CASE("a measurement of nothing is empty") {
   CHECK(measurement.most_denied(10).empty());
 }
 
-TEST_CASE("what is allowed with a delay counts when it may go on") {
+TEST_CASE("a delayed request counts at the time when it may proceed") {
   Measurement measurement({{5, 60s, {}}});
   for (const auto delay : {0s, 12s, 24s, 36s, 48s, 60s}) {
     measurement.add({.at = 1000s}, {.allowed = true, .delay = delay});
@@ -261,8 +265,9 @@ TEST_CASE("what is allowed with a delay counts when it may go on") {
   CHECK(worst.span == 48s);
 }
 
-TEST_CASE("the worst minute is the clock's in which most were denied, of equals the first") {
-  // The history begins at 22:13:20, so that the minute has begun 20 s before it.
+TEST_CASE(
+    "the worst minute is the clock minute with the most denials, and the first among equals") {
+  // The history begins at 22:13:20, 20 s into its minute.
   const auto second = [](int seconds) { return seconds * 1'000'000; };
   History history{allow(0), deny(second(1), 1us), deny(second(39), 1us)};
   const Minute first{kBegin - 20s, 3, 2};
@@ -275,13 +280,13 @@ TEST_CASE("the worst minute is the clock's in which most were denied, of equals 
   CHECK(measure(history).worst_minute == second_minute);
 }
 
-TEST_CASE("where nothing is denied no minute is the worst") {
+TEST_CASE("if nothing is denied there is no worst minute") {
   CHECK_FALSE(measure({allow(0), allow(90'000'000)}).worst_minute);
   CHECK_FALSE(measure({}).worst_minute);
 }
 
-TEST_CASE("what goes on out of order is counted when it does") {
-  // The first goes on last: no two are within a window of 2 s.
+TEST_CASE("requests that proceed out of order are counted at the time when they do") {
+  // The first proceeds last: no two are within a window of 2 s.
   Measurement measurement({{1, 2s, {}}});
   for (const auto& [at, delay] : std::vector<std::pair<microseconds, microseconds>>{
            {10s, 9s}, {11s, 0s}, {12s, 1s}, {13s, 2s}, {14s, 3s}}) {
@@ -291,7 +296,7 @@ TEST_CASE("what goes on out of order is counted when it does") {
   CHECK(worst.allowed == 1);
   CHECK(worst.from == 11s);
   CHECK(measurement.result().longest_delay == 9s);
-  // One more between two others is within a window of both.
+  // Another one between two others is within a window of both.
   measurement.add({.at = 15s}, {.allowed = true, .delay = 1s});
   CHECK(measurement.result().worst.allowed == 2);
 }

@@ -8,10 +8,10 @@ namespace traffic_numbered_queue_test {
 
 using rlctl::traffic::NumberedQueue;
 
-TEST_CASE("an entry keeps its number while others come and go") {
+TEST_CASE("an entry keeps its number while others are added and removed") {
   NumberedQueue<std::string> queue;
   std::uint64_t oldest = 0;
-  // It is longer and longer, so that it grows while its beginning lies in the middle of its memory.
+  // It gets longer and longer, so that it grows while it starts in the middle of its memory.
   for (std::uint64_t number = 0; number < 1000; ++number) {
     CHECK(queue.push(std::to_string(number)) == number);
     if (number % 3 == 0) {
@@ -25,7 +25,7 @@ TEST_CASE("an entry keeps its number while others come and go") {
   }
 }
 
-TEST_CASE("an empty queue begins again where it ended") {
+TEST_CASE("an empty queue continues its numbers") {
   NumberedQueue<int> queue;
   CHECK(queue.empty());
   CHECK(queue.push(7) == 0);

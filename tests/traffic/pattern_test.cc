@@ -26,7 +26,7 @@ std::unique_ptr<Traffic> traffic_of(std::string_view pattern, const PatternReque
   return make_traffic(*row, request);
 }
 
-/// All, or the first `most`.
+/// All arrivals, or the first `most`.
 std::vector<Arrival> arrivals(std::string_view pattern, const PatternRequest& request,
                               std::size_t most = 2'000'000) {
   const auto traffic = traffic_of(pattern, request);
@@ -36,7 +36,7 @@ std::vector<Arrival> arrivals(std::string_view pattern, const PatternRequest& re
   return all;
 }
 
-/// How many come in each of `count` bins of this width, from the beginning.
+/// The number of arrivals in each of `count` bins of this width, from the beginning.
 std::vector<std::int64_t> per_bin(const std::vector<Arrival>& all, microseconds width,
                                   std::size_t count) {
   std::vector<std::int64_t> bins(count);
@@ -52,8 +52,9 @@ std::vector<double> shares_of_keys(const std::vector<Arrival>& all, std::uint32_
   return shares;
 }
 
-/// A share that was counted lies within five standard deviations of what it should be: by chance
-/// it does not once in two million cases. (The seeds are fixed: it is always the same case.)
+/// A counted share must be within five standard deviations of the expected one: chance alone
+/// exceeds that less than once in two million cases. (The seeds are fixed: it is always the same
+/// case.)
 void check_share(double counted, double expected, std::size_t of) {
   const auto deviation = std::sqrt(expected * (1 - expected) / static_cast<double>(of));
   CAPTURE(counted);
@@ -72,7 +73,7 @@ std::string refusal(std::string_view pattern, const PatternRequest& request) {
 
 }  // namespace
 
-TEST_CASE("boundary: the limit evenly before the edge of a window, and evenly after it") {
+TEST_CASE("boundary: the limit arrives evenly before the edge of a window, and again after it") {
   const auto all = arrivals("boundary", {.limit = kMinute});
   REQUIRE(all.size() == 2000);
   for (int i = 0; i < 1000; ++i) {
@@ -82,7 +83,7 @@ TEST_CASE("boundary: the limit evenly before the edge of a window, and evenly af
   }
 }
 
-TEST_CASE("boundary: what is no whole number of microseconds is rounded down") {
+TEST_CASE("boundary: fractions of a microsecond are rounded down") {
   const auto all = arrivals("boundary", {.limit = {7, 60s, {}}});
   REQUIRE(all.size() == 14);
   for (int i = 0; i < 7; ++i) {
@@ -91,7 +92,7 @@ TEST_CASE("boundary: what is no whole number of microseconds is rounded down") {
   }
 }
 
-TEST_CASE("boundary: a short window is filled from its middle on") {
+TEST_CASE("boundary: a short window is filled from its middle") {
   const auto all = arrivals("boundary", {.limit = {2, 1ms, {}}});
   REQUIRE(all.size() == 4);
   CHECK(all[0].at == kDay + 500us);
@@ -100,7 +101,7 @@ TEST_CASE("boundary: a short window is filled from its middle on") {
   CHECK(all[3].at == kDay + 1250us);
 }
 
-TEST_CASE("boundary: costs just fill the limit") {
+TEST_CASE("boundary: the costs just fill the limit") {
   const auto count = [](std::int64_t limit, std::int64_t cost) {
     return arrivals("boundary", {.limit = {limit, 60s, {}}, .cost = cost}).size();
   };
@@ -111,7 +112,7 @@ TEST_CASE("boundary: costs just fill the limit") {
   CHECK(arrivals("boundary", {.limit = kMinute, .cost = 10}).back().cost == 10);
 }
 
-TEST_CASE("boundary: each key gets its limit, in turn, on each side of the edge") {
+TEST_CASE("boundary: the keys take turns and each gets its limit on each side of the edge") {
   const auto all = arrivals("boundary", {.limit = {10, 60s, {}}, .keys = 3});
   REQUIRE(all.size() == 60);
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].key == i % 3);
@@ -119,7 +120,7 @@ TEST_CASE("boundary: each key gets its limit, in turn, on each side of the edge"
   CHECK(all[30].at == kDay + 60s);
 }
 
-TEST_CASE("boundary: a number of requests is split in halves, the first has the odd one") {
+TEST_CASE("boundary: a number of requests is halved, and the first half gets the odd one") {
   const auto all = arrivals("boundary", {.limit = kMinute, .requests = 5});
   REQUIRE(all.size() == 5);
   CHECK(all[0].at == kDay + 60s - 10ms);
@@ -128,27 +129,27 @@ TEST_CASE("boundary: a number of requests is split in halves, the first has the 
   CHECK(arrivals("boundary", {.limit = kMinute, .requests = 1}).size() == 1);
 }
 
-TEST_CASE("steady: evenly, twice what the limit allows, for three windows") {
+TEST_CASE("steady: even arrivals at twice the limit for three windows") {
   const auto all = arrivals("steady", {.limit = kMinute});
   REQUIRE(all.size() == 6000);
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].at == kDay + i * 30ms);
 }
 
-TEST_CASE("steady: at the rate that was asked for, a whole number of microseconds apart") {
+TEST_CASE("steady: arrivals at the given rate, a whole number of microseconds apart") {
   const auto all = arrivals("steady", {.limit = kMinute, .rate = 400, .duration = 10s});
   REQUIRE(all.size() == 4000);
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i].at == kDay + i * 2500us);
   CHECK(arrivals("steady", {.limit = kMinute, .rate = 0.5, .duration = 10s}).size() == 5);
 }
 
-TEST_CASE("the rate is of all keys, and of costs: twice what is allowed to all of them") {
+TEST_CASE("the default rate is for all keys and counts costs: twice what is allowed to all keys") {
   CHECK(arrivals("steady", {.limit = kMinute, .keys = 3}).size() == 18'000);
   CHECK(arrivals("steady", {.limit = kMinute, .cost = 4}).size() == 1500);
   CHECK(arrivals("steady", {.limit = kMinute, .rate = 10, .keys = 3}).size() == 1800);
 }
 
-TEST_CASE("poisson: counts are as many as expected, and scatter as they must") {
-  // 20,000 bins of a mean of 10 each.
+TEST_CASE("poisson: counts have the expected mean and variance") {
+  // 20,000 bins with a mean of 10 each.
   const auto all = arrivals("poisson", {.limit = {10, 1s, {}}, .duration = 20'000s, .seed = 7});
   const auto bins = per_bin(all, 1s, 20'000);
   const auto bin_count = static_cast<double>(bins.size());
@@ -157,10 +158,10 @@ TEST_CASE("poisson: counts are as many as expected, and scatter as they must") {
     sum += static_cast<double>(count);
     squares += (static_cast<double>(count) - 10) * (static_cast<double>(count) - 10);
   }
-  // Of a Poisson distribution the variance is the mean, m, and that of a square is 2 m^2 + m.
+  // For a Poisson distribution the variance is the mean m, and that of the squares is 2 m^2 + m.
   CHECK(std::abs(sum / bin_count - 10) <= 5 * std::sqrt(10 / bin_count));
   CHECK(std::abs(squares / bin_count - 10) <= 5 * std::sqrt(210 / bin_count));
-  // A bin says nothing of the next: the covariance's variance is m^2.
+  // Bins are independent: the variance of the covariance is m^2.
   double together = 0;
   for (std::size_t i = 1; i < bins.size(); ++i) {
     together += static_cast<double>((bins[i] - 10) * (bins[i - 1] - 10));
@@ -168,14 +169,14 @@ TEST_CASE("poisson: counts are as many as expected, and scatter as they must") {
   CHECK(std::abs(together / bin_count) <= 5 * std::sqrt(100 / bin_count));
 }
 
-TEST_CASE("poisson: another seed is another traffic, the same seed the same") {
+TEST_CASE("poisson: the same seed makes the same traffic, and another seed other traffic") {
   const auto of_seed = [](std::uint64_t seed) {
     return arrivals("poisson", {.limit = kMinute, .keys = 50, .seed = seed});
   };
   CHECK(of_seed(1) == of_seed(1));
   const auto one = of_seed(1), other = of_seed(2);
   CHECK(std::abs(static_cast<double>(one.size()) - 3000 * 50) <= 5 * std::sqrt(3000 * 50));
-  // Nothing of one is in the other but what meets by chance: two at the same µs, 125 expected.
+  // The two share only arrivals that coincide by chance: at the same µs, 125 expected.
   std::vector<Arrival> both;
   std::set_intersection(one.begin(), one.end(), other.begin(), other.end(),
                         std::back_inserter(both),
@@ -183,17 +184,17 @@ TEST_CASE("poisson: another seed is another traffic, the same seed the same") {
   CHECK(both.size() < 125 + 5 * 12);
 }
 
-TEST_CASE("ramp: the number that has come grows with the square of the time") {
+TEST_CASE("ramp: the number of arrivals grows with the square of the time") {
   const auto all = arrivals("ramp", {.limit = kMinute});
   REQUIRE(all.size() == 3000);
   const auto bins = per_bin(all, 18s, 10);
   for (std::size_t i = 0; i < bins.size(); ++i) {
-    // (i+1)^2 - i^2 hundredths of all; halves are rounded.
+    // (i+1)^2 - i^2 hundredths of the total; halves are rounded.
     CHECK(std::abs(bins[i] - static_cast<std::int64_t>(30 * (2 * i + 1))) <= 1);
   }
 }
 
-TEST_CASE("ramp: the rate is that of its end") {
+TEST_CASE("ramp: the given rate is the final one") {
   const auto all = arrivals("ramp", {.limit = kMinute, .rate = 100, .duration = 100s});
   CHECK(all.size() == 5000);
   const auto last_second = std::count_if(
@@ -201,12 +202,12 @@ TEST_CASE("ramp: the rate is that of its end") {
   CHECK(std::abs(last_second - 100) <= 1);
 }
 
-TEST_CASE("spike: half the limit, and in the middle twice the limit in a twentieth of a window") {
+TEST_CASE("spike: half the limit, plus twice the limit in a twentieth of a window in the middle") {
   const auto all = arrivals("spike", {.limit = kMinute});
   CHECK(all.size() == 1500 + 2000);
   const auto bins = per_bin(all, 3s, 60);
   for (std::size_t i = 0; i < bins.size(); ++i) {
-    const bool near = i == 29 || i == 30;  // it begins at 88.5 s and ends at 91.5 s
+    const bool near = i == 29 || i == 30;  // the spike begins at 88.5 s and ends at 91.5 s
     CHECK(bins[i] == (near ? 25 + 1000 : 25));
   }
   const auto in_spike = std::count_if(all.begin(), all.end(), [](const Arrival& arrival) {
@@ -215,13 +216,13 @@ TEST_CASE("spike: half the limit, and in the middle twice the limit in a twentie
   CHECK(in_spike == 2000 + 25);
 }
 
-TEST_CASE("spike: as long as it lasts, the spike is in its middle") {
+TEST_CASE("spike: the spike is in the middle, whatever the duration") {
   const auto all = arrivals("spike", {.limit = kMinute, .rate = 1, .duration = 600s});
   const auto bins = per_bin(all, 60s, 10);
   CHECK(bins == std::vector<std::int64_t>{60, 60, 60, 60, 1060, 1060, 60, 60, 60, 60});
 }
 
-TEST_CASE("on-off: half a window at four times the rate, half a window of silence") {
+TEST_CASE("on-off: half a window at four times the rate, then half a window of silence") {
   const auto all = arrivals("on-off", {.limit = kMinute});
   const auto bins = per_bin(all, 30s, 6);
   CHECK(bins == std::vector<std::int64_t>{2000, 0, 2000, 0, 2000, 0});
@@ -229,12 +230,12 @@ TEST_CASE("on-off: half a window at four times the rate, half a window of silenc
   CHECK(all[2000].at == kDay + 60s);
 }
 
-TEST_CASE("keys come equally often unless told") {
+TEST_CASE("keys are equally frequent by default") {
   const auto all = arrivals("poisson", {.limit = kMinute, .requests = 200'000, .keys = 20});
   for (const auto share : shares_of_keys(all, 20)) check_share(share, 1.0 / 20, all.size());
 }
 
-TEST_CASE("skewed keys come as Zipf has it, with every pattern") {
+TEST_CASE("skewed keys follow Zipf's law in every pattern") {
   for (const double skew : {0.5, 1.0, 2.0}) {
     for (const Pattern& pattern : patterns()) {
       CAPTURE(std::string(pattern.name));
@@ -251,7 +252,7 @@ TEST_CASE("skewed keys come as Zipf has it, with every pattern") {
   }
 }
 
-TEST_CASE("a key is called by its number, from 1, and its name stays where it is") {
+TEST_CASE("a key's name is its number, from 1, and stays at the same address") {
   const auto traffic = traffic_of("steady", {.limit = kMinute, .keys = 100'000});
   const auto first = traffic->key_name(0);
   CHECK(traffic->key_name(99'999) == "100000");
@@ -259,7 +260,7 @@ TEST_CASE("a key is called by its number, from 1, and its name stays where it is
   CHECK(traffic->key_name(0).data() == first.data());
 }
 
-TEST_CASE("every pattern: times never go back, and the same request makes the same") {
+TEST_CASE("every pattern: times never decrease, and the same request makes the same traffic") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(std::string(pattern.name));
     for (const Limit& limit : {kMinute, Limit{3, 1s, {}}, Limit{7, 7us, {}}, Limit{5, 1us, {}},
@@ -284,7 +285,7 @@ TEST_CASE("every pattern begins at the next multiple of the window") {
   CHECK(first(kDay + 60s) == kDay + 60s);
 }
 
-TEST_CASE("starting_at: what is laid around an edge comes at the first that can still be had") {
+TEST_CASE("starting_at: a pattern around an edge uses the first edge that it can still reach") {
   const auto first = [](const Limit& limit, microseconds earliest) {
     const auto& boundary = *find_pattern("boundary");
     const auto traffic = make_traffic(boundary, starting_at(boundary, {.limit = limit}, earliest));
@@ -298,13 +299,13 @@ TEST_CASE("starting_at: what is laid around an edge comes at the first that can 
   CHECK(first(kMinute, before_edge) == before_edge);
   CHECK(first(kMinute, before_edge + 1us) == before_edge + 60s);
   CHECK(first(kMinute, kDay + 60s) == before_edge + 60s);
-  // Windows so short that the traffic is a whole one, and the first of all.
+  // Windows so short that the traffic spans a whole one, including the first.
   CHECK(first({5, 4ms, {}}, kDay + 3ms) == kDay + 6ms);
   CHECK(first({5, 1us, {}}, kDay + 3us) == kDay + 3us);
   CHECK(first(kMinute, 0us) == 60s - 10ms);
 }
 
-TEST_CASE("starting_at: what is laid around no edge begins at once, and is the same traffic") {
+TEST_CASE("starting_at: a pattern without an edge begins at once, with the same traffic") {
   const auto earliest = kDay + 12'345'678us;
   for (const Pattern& pattern : patterns()) {
     CAPTURE(std::string(pattern.name));
@@ -321,7 +322,8 @@ TEST_CASE("starting_at: what is laid around no edge begins at once, and is the s
   }
 }
 
-TEST_CASE("every pattern that takes a duration ends with it, and says about how many there are") {
+TEST_CASE(
+    "every pattern with a duration ends with it, and its estimate of the size is about right") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(std::string(pattern.name));
     PatternRequest request{.limit = kMinute};
@@ -335,7 +337,7 @@ TEST_CASE("every pattern that takes a duration ends with it, and says about how 
   }
 }
 
-TEST_CASE("every pattern ends with the number of requests") {
+TEST_CASE("every pattern ends after the given number of requests") {
   for (const Pattern& pattern : patterns()) {
     CAPTURE(std::string(pattern.name));
     for (const std::int64_t requests : {1, 2, 77, 1000}) {
@@ -346,7 +348,7 @@ TEST_CASE("every pattern ends with the number of requests") {
   }
 }
 
-TEST_CASE("what has no shape goes on until the requests have been made") {
+TEST_CASE("a pattern without a shape continues until all requests have been made") {
   for (const auto* pattern : {"steady", "poisson", "on-off"}) {
     CAPTURE(std::string(pattern));
     CHECK(arrivals(pattern, {.limit = {5, 1s, {}}, .requests = 10'000}).size() == 10'000);
@@ -354,7 +356,7 @@ TEST_CASE("what has no shape goes on until the requests have been made") {
   CHECK(arrivals("ramp", {.limit = {5, 1s, {}}, .requests = 10'000}).size() == 15);
 }
 
-TEST_CASE("limits of extreme sizes make traffic that can be had") {
+TEST_CASE("limits of extreme sizes still make valid traffic") {
   constexpr microseconds kLongest{100'000'000'000'000};
   for (const Pattern& pattern : patterns()) {
     CAPTURE(std::string(pattern.name));
@@ -375,13 +377,13 @@ TEST_CASE("limits of extreme sizes make traffic that can be had") {
   }
 }
 
-TEST_CASE("the table: the default first, each found by its name") {
+TEST_CASE("the table lists the default first, and each pattern is found by its name") {
   CHECK(patterns().front().name == "boundary");
   for (const Pattern& pattern : patterns()) CHECK(find_pattern(pattern.name) == &pattern);
   CHECK(find_pattern("Boundary") == nullptr);
 }
 
-TEST_CASE("what means nothing is refused, and why") {
+TEST_CASE("an option without a meaning is refused with the reason") {
   CHECK(refusal("boundary", {.limit = kMinute, .rate = 10}) ==
         "boundary takes no rate, which follows from the limit; steady and poisson take one");
   CHECK(refusal("boundary", {.limit = kMinute, .duration = 10s}) ==
@@ -405,7 +407,7 @@ TEST_CASE("what means nothing is refused, and why") {
   CHECK(refusal("steady", {.limit = kMinute, .rate = 1, .duration = 1s}).empty());
 }
 
-TEST_CASE("traffic beyond the times of the contract is refused") {
+TEST_CASE("traffic beyond the contract's time range is refused") {
   const std::string beyond = "the traffic would last beyond the year 2096";
   const auto starts_so = [&](std::string_view pattern, const PatternRequest& request) {
     return refusal(pattern, request).substr(0, beyond.size()) == beyond;

@@ -12,7 +12,7 @@ namespace traffic_random_test {
 using rlctl::traffic::natural_log;
 using rlctl::traffic::Random;
 
-TEST_CASE("the logarithm is right but for the last bits") {
+TEST_CASE("the logarithm is accurate to the last few bits") {
   rlctl::test::Random random;
   const auto check = [](double x) {
     CAPTURE(x);
@@ -26,7 +26,7 @@ TEST_CASE("the logarithm is right but for the last bits") {
   CHECK(natural_log(1) == 0);
 }
 
-TEST_CASE("a seed's numbers are the same on every machine") {
+TEST_CASE("a seed yields the same numbers on every machine") {
   Random random(1);
   CHECK(random.uniform() == 0x1.122deafddb434p-3);
   double sum = 0;

@@ -41,14 +41,15 @@ microseconds in(microseconds from_now) {
   return clock.since_1970(RealClock::now()) + from_now;
 }
 
-/// So many requests at so many a second, which begin a moment from now; to some of which something
-/// happens when they are made.
+/// A number of requests at a fixed rate, starting a moment from now. An incident may be attached to
+/// a request, and happens when it is made.
 class Stream final : public Traffic {
  public:
   Stream(std::int64_t count, microseconds distance, std::uint32_t keys = 1)
       : count_(count), distance_(distance), keys_(keys) {}
 
-  /// When request number `at` is made, a moment after the one before it was handed over.
+  /// The incident happens when request number `at` is made, a moment after the previous one was
+  /// handed over.
   Stream& on(std::int64_t at, std::function<void()> incident) {
     at_ = at;
     incident_ = std::move(incident);
@@ -88,7 +89,7 @@ struct Answer {
   Decision decision;
 };
 
-/// A server, connections to it, and what is said of a run on them.
+/// A server, connections to it, and what is reported about runs on them.
 class Rig {
  public:
   explicit Rig(std::size_t clients = 1) {
@@ -121,7 +122,7 @@ class Rig {
             .on_progress = on_progress};
   }
 
-  /// The server does nothing for a while, from now on.
+  /// The server stops for this long, starting now.
   void stop_for(std::chrono::milliseconds length) {
     ::kill(server.pid(), SIGSTOP);
     resumers_.emplace_back([pid = server.pid(), length] {
@@ -134,7 +135,7 @@ class Rig {
     auto other = Connection::open(server.url(), 60s);
     return other.call(arguments);
   }
-  /// Each connection answers what it is asked, and nothing that was sent before is done after it.
+  /// Checks that each connection answers, and that no earlier request is executed afterwards.
   void check_nothing_under_way() {
     for (auto& connection : connections) {
       CHECK(connection.outstanding() == 0);
@@ -163,7 +164,7 @@ bool in_order(const std::vector<Answer>& answers) {
   });
 }
 
-/// All of a stream was sent, in its order, and nothing before its time.
+/// Checks that all of a stream was sent, in order, and nothing before its time.
 void check_all_sent(const std::vector<Answer>& answers, const Stream& stream) {
   REQUIRE(static_cast<std::int64_t>(answers.size()) == stream.size());
   CHECK(in_order(answers));
@@ -176,13 +177,13 @@ void check_all_sent(const std::vector<Answer>& answers, const Stream& stream) {
   }
 }
 
-/// Asks for an outcome that is not to be had.
+/// The error of a run that must fail.
 template <typename Run>
 Error failure_of(Run run) {
   return error_of([&] { static_cast<void>(run()); });
 }
 
-/// At least so many were longer than that.
+/// Whether at least `count` durations were longer than `than`.
 bool longer(const Histogram& histogram, std::int64_t count, nanoseconds than) {
   const auto share = static_cast<double>(count) / static_cast<double>(histogram.count());
   const auto found = histogram.percentile(100 * (1 - share));
@@ -190,7 +191,7 @@ bool longer(const Histogram& histogram, std::int64_t count, nanoseconds than) {
   return *found >= than;
 }
 
-/// Counts the requests that are on their way.
+/// Counts the requests in flight.
 class CountingScript final : public Script {
  public:
   explicit CountingScript(Script& script) : script_(script) {}
@@ -213,8 +214,8 @@ class CountingScript final : public Script {
   std::int64_t most_ = 0;
 };
 
-/// What a run shows of a stop is hidden where the machine itself stops the one that is measured:
-/// then there is another attempt. `is_shown` runs once more and says whether that was to be seen.
+/// The machine itself may stop the process and so hide the effect of a stopped server: then the run
+/// is repeated. `is_shown` runs once and reports whether the effect was visible.
 bool is_shown_at_last(const std::function<bool()>& is_shown) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     if (is_shown()) return true;
@@ -222,8 +223,8 @@ bool is_shown_at_last(const std::function<bool()>& is_shown) {
   return false;
 }
 
-/// Keeps the server busy for so long. So long a command is read by itself: of those that it reads
-/// at once, the server answers none before it has executed all.
+/// Keeps the server busy for this long. The command is too long to be read together with another:
+/// the server executes all commands that it reads at once before it sends any reply.
 class SlowScript final : public Script {
  public:
   explicit SlowScript(microseconds length) : length_(std::to_string(length.count())) {}
@@ -258,7 +259,7 @@ class SlowScript final : public Script {
 
 // --- on schedule ---------------------------------------------------------------------------------
 
-TEST_CASE("every request is sent, in its order, none before its time") {
+TEST_CASE("every request is sent in order, and none before its time") {
   Rig rig;
   Stream stream(500, 400us, 3);
   const auto outcome = rig.on_schedule(stream);
@@ -269,7 +270,7 @@ TEST_CASE("every request is sent, in its order, none before its time") {
   CHECK(outcome.bytes_per_key > 0);
 }
 
-TEST_CASE("the times are those of all requests, and they add up") {
+TEST_CASE("the timings cover all requests and add up") {
   Rig rig;
   Stream stream(500, 400us);
   const auto timing = rig.on_schedule(stream).timing.value();
@@ -286,7 +287,7 @@ TEST_CASE("the times are those of all requests, and they add up") {
   CHECK(timing.sent_per_second >= timing.achieved_per_second);
 }
 
-TEST_CASE("the scripts decide at the times of sending as the models do, whatever the algorithm") {
+TEST_CASE("the scripts decide like the models at the times of sending, whatever the algorithm") {
   const Limit limit{20, 50ms, {}};
   for (const Algorithm& row : rlctl::limiter::algorithms()) {
     if (!rlctl::limiter::counts_requests(row)) continue;
@@ -310,20 +311,20 @@ TEST_CASE("the scripts decide at the times of sending as the models do, whatever
   }
 }
 
-TEST_CASE("requests take turns on several connections, and the limit holds for all of them") {
+TEST_CASE("requests take turns on several connections, and the limit applies to all together") {
   Rig rig(7);
   Stream stream(3000, 100us);
   const auto outcome = rig.on_schedule(stream);
   check_all_sent(rig.answers, stream);
   CHECK(outcome.measured.sent == 3000);
-  // Costs are 1 and 2, and a window's edge may lie in between.
+  // Costs are 1 and 2, and the edge of a window may fall in between.
   CHECK(outcome.measured.worst.allowed >= 999);
   const auto calls = rig.call({"INFO", "commandstats"});
   CHECK(contains(std::string(calls.text()), "cmdstat_evalsha:calls=3000,"));
   for (auto& connection : rig.connections) CHECK(connection.outstanding() == 0);
 }
 
-TEST_CASE("every connection is asked") {
+TEST_CASE("every connection is used") {
   Rig rig(4);
   Stream stream(4, 1ms);
   static_cast<void>(rig.on_schedule(stream));
@@ -331,16 +332,16 @@ TEST_CASE("every connection is asked") {
   CHECK(std::count(list.begin(), list.end(), '\n') == 4);
   std::size_t asked = 0, at = 0;
   for (; (at = list.find("cmd=evalsha", at)) != std::string::npos; ++at) ++asked;
-  CHECK(asked == 3);  // the first has asked for this list since
+  CHECK(asked == 3);  // the first one has since sent CLIENT LIST
 }
 
-TEST_CASE("the server's own time is told where nobody else calls scripts meanwhile") {
+TEST_CASE("the server's own time is reported if no other client calls scripts at the same time") {
   Rig rig;
   Stream stream(200, 100us);
   const auto outcome = rig.on_schedule(stream);
   const auto us_per_call = outcome.timing.value().server_us_per_call;
   CHECK(us_per_call > 0);
-  // Others' calls before the run do not count.
+  // Other clients' calls before the run do not count.
   Stream again(200, 100us);
   CHECK(rig.on_schedule(again).timing.value().server_us_per_call > 0);
   Stream disturbed(200, 100us);
@@ -348,7 +349,7 @@ TEST_CASE("the server's own time is told where nobody else calls scripts meanwhi
   CHECK_FALSE(rig.on_schedule(disturbed).timing.value().server_us_per_call);
 }
 
-TEST_CASE("who may call scripts alone can drive traffic, and is told what he may know") {
+TEST_CASE("a user with few permissions can drive traffic and sees what it is allowed to see") {
   Rig rig;
   CHECK(rig.call({"ACL", "SETUSER", "scripter", "on", ">secret", "~r:*", "+@all", "-ping", "-info",
                   "-memory"})
@@ -365,7 +366,7 @@ TEST_CASE("who may call scripts alone can drive traffic, and is told what he may
   CHECK_FALSE(outcome.bytes_per_key);
 }
 
-TEST_CASE("progress is told while the first request is awaited, and then of what was decided") {
+TEST_CASE("progress is reported before the first request, and then with the decisions") {
   Rig rig;
   std::vector<RealProgress> all;
   rig.on_progress = [&](const RealProgress& progress) {
@@ -388,10 +389,10 @@ TEST_CASE("progress is told while the first request is awaited, and then of what
   CHECK(all.back().seconds > 0);
 }
 
-// --- a server that is slow, and a sender that is
+// --- a slow server, and a slow sender
 // --------------------------------------------------
 
-TEST_CASE("a server that stops does not hold up the sender, and each request shows the stop") {
+TEST_CASE("a server that stops does not delay the sender, and every request shows the stop") {
   Rig rig;
   CHECK(is_shown_at_last([&] {
     rig.answers.clear();
@@ -400,14 +401,14 @@ TEST_CASE("a server that stops does not hold up the sender, and each request sho
     const auto outcome = rig.on_schedule(stream);
     check_all_sent(rig.answers, stream);
     const auto timing = outcome.timing.value();
-    // 250 were to be sent in the first half of the stop, and had to wait for the other half.
+    // 250 were due in the first half of the stop and had to wait through the second half.
     return timing.response.max() >= 490ms && timing.service.max() >= 400ms &&
            longer(timing.response, 245, 245ms) && longer(timing.service, 150, 245ms) &&
            timing.lag.percentile(90).value() < 100ms;
   }));
 }
 
-TEST_CASE("what a stopped server does not take waits here, and is no lag") {
+TEST_CASE("requests that a stopped server does not accept wait in the client and are not lag") {
   Rig rig(2);
   CHECK(is_shown_at_last([&] {
     rig.answers.clear();
@@ -417,7 +418,7 @@ TEST_CASE("what a stopped server does not take waits here, and is no lag") {
     check_all_sent(rig.answers, stream);
     rig.check_nothing_under_way();
     const auto timing = outcome.timing.value();
-    return longer(timing.response, 3900, 195ms) &&  // of 4000 in the first half of the stop
+    return longer(timing.response, 3900, 195ms) &&  // of the 4000 in the first half of the stop
            timing.lag.percentile(90).value() < 100ms;
   }));
 }
@@ -451,10 +452,10 @@ bool a_held_up_sender_is_shown(bool progress) {
 
 }  // namespace
 
-TEST_CASE("a sender that is kept from running shows it in lag and response, not in service") {
+TEST_CASE("a delayed sender shows in lag and response but not in service") {
   bool progress = false;
-  SUBCASE("by who takes decisions") {}
-  SUBCASE("by who takes the progress") {
+  SUBCASE("by the consumer of decisions") {}
+  SUBCASE("by the consumer of progress") {
     progress = true;
   }
   CHECK(is_shown_at_last([&] { return a_held_up_sender_is_shown(progress); }));
@@ -462,7 +463,7 @@ TEST_CASE("a sender that is kept from running shows it in lag and response, not 
 
 // --- what ends a run -----------------------------------------------------------------------------
 
-TEST_CASE("a server that stays mute is a time-out, in whatever way it was asked") {
+TEST_CASE("a server that stops answering is a time-out in every mode") {
   Rig rig(3);
   rig.timeout = 200ms;
   Stream stream(100'000, 100us, 2);
@@ -478,14 +479,14 @@ TEST_CASE("a server that stays mute is a time-out, in whatever way it was asked"
   CHECK(contains(message_of(error), "within 200ms"));
   CHECK(contains(error.hint(), "may have been executed"));
   rig.kill(SIGCONT);
-  // What it was asked before that is no answer to anything else.
+  // Replies to earlier requests are not taken for answers to anything else.
   for (auto& connection : rig.connections) {
     if (connection.outstanding() == 0) continue;
     CHECK(failure_of([&] { return connection.call({"PING"}); }).failure() == Failure::kTimeout);
   }
 }
 
-TEST_CASE("a server that is slow but answers is no time-out, however late the answers are") {
+TEST_CASE("a slow server that does answer is not a time-out, however late the answers are") {
   Rig rig;
   rig.timeout = 3s;
   Stream stream(64, 1us);
@@ -495,7 +496,7 @@ TEST_CASE("a server that is slow but answers is no time-out, however late the an
   CHECK(outcome.timing.value().service.max() > rig.timeout);
 }
 
-TEST_CASE("an error reply ends the run, and nothing is on its way after it") {
+TEST_CASE("an error reply ends the run, and nothing is left in flight") {
   Rig rig(3);
   Stream stream(100'000, 100us, 2);
   std::string code;
@@ -515,7 +516,7 @@ TEST_CASE("an error reply ends the run, and nothing is on its way after it") {
     const auto error = failure_of([&] { return rig.flat_out(stream, 20); });
     CHECK(error.code() == "WRONGTYPE");
   }
-  SUBCASE("a script that is gone") {
+  SUBCASE("a script that is missing") {
     stream.on(200, [&] { static_cast<void>(rig.call({"SCRIPT", "FLUSH"})); });
     const auto error = failure_of([&] { return rig.on_schedule(stream); });
     CHECK(error.code() == "NOSCRIPT");
@@ -540,7 +541,7 @@ TEST_CASE("a server that dies ends the run") {
   CHECK(rig.answers.size() < 50'000);
 }
 
-TEST_CASE("one connection that breaks ends the run, and what the others were asked is awaited") {
+TEST_CASE("one broken connection ends the run, after the others' requests have been answered") {
   Rig rig(3);
   Stream stream(100'000, 100us);
   stream.on(200, [&] {
@@ -553,7 +554,7 @@ TEST_CASE("one connection that breaks ends the run, and what the others were ask
   rig.check_nothing_under_way();
 }
 
-TEST_CASE("an interrupt ends the run with all that was sent, and no exception") {
+TEST_CASE("an interrupt ends the run with all that was sent, without an exception") {
   Rig rig(3);
   Stream stream(100'000, 100us, 3);
   stream.on(500, [&] { rig.interrupt.raise(SIGINT); });
@@ -572,7 +573,7 @@ TEST_CASE("an interrupt ends the run with all that was sent, and no exception") 
   rig.check_nothing_under_way();
 }
 
-TEST_CASE("an interrupt ends the waiting for the first request, at once") {
+TEST_CASE("an interrupt immediately ends the wait for the first request") {
   Rig rig;
   Stream stream(10, 1ms);
   stream.begins_in = 60s;
@@ -586,7 +587,7 @@ TEST_CASE("an interrupt ends the waiting for the first request, at once") {
   CHECK(outcome.timing.value().seconds == 0);
 }
 
-TEST_CASE("an interrupted run does not wait longer for a mute server than a time-out") {
+TEST_CASE("an interrupted run waits no longer for an unresponsive server than the time-out") {
   Rig rig(2);
   rig.timeout = 2s;
   Stream stream(100'000, 100us);
@@ -602,7 +603,7 @@ TEST_CASE("an interrupted run does not wait longer for a mute server than a time
   rig.kill(SIGCONT);
 }
 
-TEST_CASE("an interrupted run does not wait longer for a slow server, either") {
+TEST_CASE("an interrupted run waits no longer for a slow server than the time-out") {
   Rig rig;
   rig.timeout = 300ms;
   Stream stream(100, 10us);
@@ -610,11 +611,11 @@ TEST_CASE("an interrupted run does not wait longer for a slow server, either") {
   SlowScript script(100ms);
   const auto outcome = run_on_schedule(stream, rig.run_of(script, {kMinute}));
   CHECK(outcome.interrupted);
-  // For all of them it would have waited six seconds.
+  // Waiting for all of them would have taken six seconds.
   CHECK(outcome.measured.sent < 60);
 }
 
-TEST_CASE("who takes the decisions may throw, and nothing is on its way after that") {
+TEST_CASE("the consumer of decisions may throw, and nothing is left in flight") {
   Rig rig(3);
   int decided = 0;
   rig.on_answer = [&] {
@@ -635,7 +636,7 @@ TEST_CASE("who takes the decisions may throw, and nothing is on its way after th
 
 // --- flat out ------------------------------------------------------------------------------------
 
-TEST_CASE("flat out: the number of requests ends it, and the pipelines are full and no fuller") {
+TEST_CASE("flat out: the run ends at the number of requests, with exactly full pipelines") {
   Rig rig(4);
   Stream stream(5000, 1us, 2);
   const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, stream, "r:");
@@ -656,7 +657,7 @@ TEST_CASE("flat out: the number of requests ends it, and the pipelines are full 
   rig.check_nothing_under_way();
 }
 
-TEST_CASE("flat out: fewer requests than fit into the pipelines are sent all the same") {
+TEST_CASE("flat out: fewer requests than the pipelines hold are still sent") {
   Rig rig(4);
   Stream stream(3, 1us);
   CHECK(rig.flat_out(stream, 100).measured.sent == 3);
@@ -664,7 +665,7 @@ TEST_CASE("flat out: fewer requests than fit into the pipelines are sent all the
   CHECK(rig.flat_out(none, 1).measured.sent == 0);
 }
 
-TEST_CASE("flat out: the duration ends it, and all that was sent is answered") {
+TEST_CASE("flat out: the run ends after the duration, and all requests sent are answered") {
   Rig rig(3);
   Stream stream(1'000'000'000, 1us);
   const auto outcome = rig.flat_out(stream, 2, 300ms);
@@ -677,7 +678,7 @@ TEST_CASE("flat out: the duration ends it, and all that was sent is answered") {
   rig.check_nothing_under_way();
 }
 
-TEST_CASE("flat out: requests are measured at the times of their sending") {
+TEST_CASE("flat out: requests are measured at their sending times") {
   Rig rig(3);
   Stream stream(2000, 1us);
   const auto before = in(0us);
@@ -688,7 +689,7 @@ TEST_CASE("flat out: requests are measured at the times of their sending") {
   CHECK(rig.answers.back().arrival.at <= after);
 }
 
-TEST_CASE("flat out: one connection's requests are decided as the models decide them") {
+TEST_CASE("flat out: requests on one connection are decided as in the model") {
   Rig rig;
   Stream stream(3000, 1us, 3);
   static_cast<void>(rig.flat_out(stream, 50));
@@ -701,9 +702,9 @@ TEST_CASE("flat out: one connection's requests are decided as the models decide 
   }
 }
 
-TEST_CASE("flat out: more answers than are read at a time are all read") {
+TEST_CASE("flat out: more answers than fit in one read are all read") {
   Rig rig;
-  // By then the server has answered the whole pipeline.
+  // By now the server has answered the whole pipeline.
   rig.on_answer = [&] {
     if (rig.answers.size() == 1) std::this_thread::sleep_for(200ms);
   };
@@ -712,7 +713,7 @@ TEST_CASE("flat out: more answers than are read at a time are all read") {
   rig.check_nothing_under_way();
 }
 
-TEST_CASE("more connections than are looked at at a time all have their turn") {
+TEST_CASE("all connections are served even if there are more than one poll covers") {
   Rig rig(300);
   Stream stream(3000, 1us);
   Outcome outcome;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr auto kUnread = "unreadable";
 
-/// What is made of what a Lua expression replies, under a limit of 5.
+/// The decision read from the reply of a Lua expression, with a limit of 5.
 class Reader {
  public:
   Decision decision(const std::string& lua, const ReplyReading& reading) {
@@ -56,7 +56,7 @@ class Reader {
 
 }  // namespace
 
-TEST_CASE("reply reading: a number allows as it is asked for") {
+TEST_CASE("reply reading: the option determines which numbers allow") {
   Reader reader;
   struct Case {
     std::string lua, nonzero, zero, at_most;
@@ -88,7 +88,7 @@ TEST_CASE("reply reading: a number allows as it is asked for") {
            {"'nan'", kUnread, kUnread, kUnread},
            {"{ok = 'OK'}", kUnread, kUnread, kUnread},
        }) {
-    const auto& expression = lua;  // what CAPTURE takes
+    const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
     CHECK(reader.allows(lua, AllowedWhen::kNonzero) == nonzero);
     CHECK(reader.allows(lua, AllowedWhen::kZero) == zero);
@@ -97,22 +97,22 @@ TEST_CASE("reply reading: a number allows as it is asked for") {
   }
 }
 
-TEST_CASE("reply reading: nil allows, and whatever else comes denies, where so asked") {
+TEST_CASE("reply reading: with 'nil', nil allows and anything else denies") {
   Reader reader;
   for (const std::string lua : {"nil", "false", "{false, 5}"}) {
-    const auto& expression = lua;  // what CAPTURE takes
+    const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
     CHECK(reader.allows(lua, AllowedWhen::kNil) == "allowed");
   }
   for (const std::string lua : {"1", "0", "''", "'OK'", "{1}", "{ok = 'OK'}"}) {
-    const auto& expression = lua;  // what CAPTURE takes
+    const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
     CHECK(reader.allows(lua, AllowedWhen::kNil) == "denied");
   }
   CHECK(reader.allows("{}", AllowedWhen::kNil) == kUnread);
 }
 
-TEST_CASE("reply reading: a denial promises nothing, unless the reply is a wait") {
+TEST_CASE("reply reading: a denial promises nothing unless the reply is a wait") {
   Reader reader;
   CHECK(reader.decision("0", {}).retry_after == kNever);
   CHECK(reader.decision("0", {}).remaining == kNotTold);
@@ -129,7 +129,7 @@ TEST_CASE("reply reading: a denial promises nothing, unless the reply is a wait"
         "more");
 }
 
-TEST_CASE("reply reading: where each is allowed, the reply is the delay before it goes on") {
+TEST_CASE("reply reading: with 'always', the reply is the delay before the request proceeds") {
   Reader reader;
   const ReplyReading seconds{AllowedWhen::kAlways, 1s};
   CHECK(reader.decision("'0.1'", seconds) ==
@@ -138,13 +138,13 @@ TEST_CASE("reply reading: where each is allowed, the reply is the delay before i
   CHECK(reader.decision("nil", seconds).delay == 0us);
   CHECK(reader.decision("'OK'", {.allowed_when = AllowedWhen::kAlways}).delay == 0us);
   for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
-    const auto& expression = lua;  // what CAPTURE takes
+    const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
     CHECK_FALSE(reader.complaint(lua, seconds).empty());
   }
 }
 
-TEST_CASE("reply reading: what cannot be read is shown, and what was expected") {
+TEST_CASE("reply reading: an unreadable reply is shown with what was expected") {
   Reader reader;
   CHECK(reader.complaint("{ok = 'OK'}", {}) ==
         "x.lua replied 'OK', but --allowed-when 'nonzero' reads a number, or true or false");
@@ -158,7 +158,7 @@ TEST_CASE("reply reading: what cannot be read is shown, and what was expected") 
   CHECK(reader.text("string.rep('x', 1000)").size() < 100);
 }
 
-TEST_CASE("reply reading: names are as they are typed, the default first") {
+TEST_CASE("reply reading: names are spelled as on the command line, and the default is first") {
   CHECK(allowed_when_rows().front().value == AllowedWhen::kNonzero);
   for (const auto& row : allowed_when_rows()) CHECK(parse_allowed_when(row.name) == row.value);
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_allowed_when("non-zero")),
@@ -173,7 +173,7 @@ TEST_CASE("reply reading: names are as they are typed, the default first") {
                        "the unit of a wait is s, ms or us, not 'm'", UsageError);
 }
 
-TEST_CASE("reply reading: a count, or a number that is not to be zero, is no wait") {
+TEST_CASE("reply reading: a count, or a number that must be nonzero, cannot be a wait") {
   CHECK_THROWS_AS(require_usable({AllowedWhen::kNonzero, 1s}), UsageError);
   CHECK_THROWS_AS(require_usable({AllowedWhen::kAtMostLimit, 1s}), UsageError);
   CHECK_NOTHROW(require_usable({AllowedWhen::kAtMostLimit, {}}));

@@ -9,7 +9,7 @@ namespace traffic_shifted_test {
 using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 
-TEST_CASE("shifted traffic is the same but for its times, which stay as far apart") {
+TEST_CASE("shifted traffic differs only in its times, which keep their distances") {
   const PatternRequest request{.limit = {10, 1s, {}}, .requests = 50, .keys = 3, .cost = 2};
   const auto make = [&] { return make_traffic(*find_pattern("poisson"), request); };
   const auto plain = make();

@@ -19,7 +19,7 @@ using rlctl::UsageError;
 
 namespace {
 
-/// By chance, for 50 keys of which some come often.
+/// Random traffic of 50 keys, some of them frequent.
 std::unique_ptr<Traffic> many_keys() {
   return make_traffic(
       *find_pattern("poisson"),
@@ -41,7 +41,7 @@ Measured measured_with(std::string_view name, std::int64_t limit) {
 
 }  // namespace
 
-TEST_CASE("the smallest limit that denies so few is suggested, and one less denies more") {
+TEST_CASE("the suggested limit is the smallest that meets the target, and one less does not") {
   for (const auto* name : {"fixed-window", "sliding-window-log", "sliding-window-counter", "gcra",
                            "token-bucket", "leaky-bucket"}) {
     CAPTURE(name);
@@ -65,7 +65,7 @@ TEST_CASE("the smallest limit that denies so few is suggested, and one less deni
   }
 }
 
-TEST_CASE("the limits around it are told, too, the smallest first") {
+TEST_CASE("the limits around it are reported too, smallest first") {
   const auto suggestion = suggest("sliding-window-log", {.most = 0.01});
   REQUIRE(suggestion.tried.size() == 8);
   REQUIRE(suggestion.chosen == 3);
@@ -76,20 +76,20 @@ TEST_CASE("the limits around it are told, too, the smallest first") {
   CHECK(suggestion.tried.back().limit == 2 * suggestion.tried[3].limit);
 }
 
-TEST_CASE("nobody is denied by a limit of what came at most") {
+TEST_CASE("a limit equal to the highest count denies nothing") {
   const auto suggestion = suggest("sliding-window-log", {.most = 0});
   const auto unlimited = measured_with("sliding-window-log", 1'000'000'000);
   REQUIRE(suggestion.chosen);
   CHECK(suggestion.tried[*suggestion.chosen].limit == unlimited.worst.allowed);
 }
 
-TEST_CASE("all may be denied: the smallest limit there is") {
+TEST_CASE("if everything may be denied, the smallest possible limit is suggested") {
   const auto suggestion = suggest("gcra", {.most = 1});
   REQUIRE(suggestion.chosen == 0);
   CHECK(suggestion.tried[0].limit == 1);
 }
 
-TEST_CASE("where a burst is too small no limit will do") {
+TEST_CASE("if the burst is too small, no limit is suggested") {
   const Interrupt interrupt;
   const auto boundary = [] {
     return make_traffic(patterns().front(), {.limit = {1000, 60s, {}}, .requests = 10'000});
@@ -102,7 +102,7 @@ TEST_CASE("where a burst is too small no limit will do") {
   CHECK(suggestion.tried[0].denied > 0);
 }
 
-TEST_CASE("an interrupt ends the trying") {
+TEST_CASE("an interrupt ends the search") {
   Interrupt interrupt;
   int calls = 0;
   const auto progress = [&](double share, std::int64_t limit) {
@@ -117,7 +117,7 @@ TEST_CASE("an interrupt ends the trying") {
   CHECK(calls < 10);
 }
 
-TEST_CASE("several windows have no one limit") {
+TEST_CASE("several windows cannot have one suggested limit") {
   const Interrupt interrupt;
   CHECK_THROWS_AS(
       static_cast<void>(suggest_limit(many_keys, {&algorithm("gcra"), {{1, 10s, {}}, {1, 1s, {}}}},
@@ -125,7 +125,7 @@ TEST_CASE("several windows have no one limit") {
       UsageError);
 }
 
-TEST_CASE("limits that a burst does not go with are not tried") {
+TEST_CASE("limits that are invalid with the burst are not tried") {
   const Interrupt interrupt;
   // burst × window / limit is at most 4e15, so that the limit is at least 216; limit × burst is at
   // most 2^53.
@@ -134,7 +134,7 @@ TEST_CASE("limits that a burst does not go with are not tried") {
   REQUIRE(all.chosen == 0);
   CHECK(all.tried[0].limit == 216);
 
-  // Each request alone is too much for the burst.
+  // The cost of each request alone exceeds the burst.
   const auto dear = [] {
     return make_traffic(*find_pattern("steady"),
                         {.limit = {10, 1s, {}}, .requests = 5, .cost = 100'000'001});

@@ -40,14 +40,14 @@ std::string complaint(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("template: each placeholder is the request's value") {
+TEST_CASE("template: each placeholder is replaced by the request's value") {
   CHECK(filled("{key} {limit} {cost} {id}") == "ann 5 3 17");
   CHECK(filled("{now_us}|{now_ms}|{now_s}") == "1767225660001999|1767225660001|1767225660");
   CHECK(filled("{window_us} {window_ms} {window_s}") == "60000000 60000 60");
   CHECK(filled("{window_index}") == std::to_string(1'767'225'660 / 60));
 }
 
-TEST_CASE("template: an instant in seconds has six decimals, a window as many as it needs") {
+TEST_CASE("template: an instant in seconds has six decimals, a window only the needed ones") {
   auto other = values();
   CHECK(filled("{now} {window}") == "1767225660.001999 60");
   other.now = 1'767'225'660s;
@@ -59,7 +59,7 @@ TEST_CASE("template: an instant in seconds has six decimals, a window as many as
   CHECK(filled("{window}", other) == "100");
 }
 
-TEST_CASE("template: a window's number changes at its edge") {
+TEST_CASE("template: the window index changes at the window's edge") {
   auto at = values();
   at.now = 120s - 1us;
   CHECK(filled("{window_index}", at) == "1");
@@ -67,14 +67,14 @@ TEST_CASE("template: a window's number changes at its edge") {
   CHECK(filled("{window_index}", at) == "2");
 }
 
-TEST_CASE("template: the burst is the limit's own, or the limit") {
+TEST_CASE("template: the burst is the limit's own, or defaults to the limit") {
   auto with = values();
   CHECK(filled("{burst}", with) == "5");
   with.limit.burst = 9;
   CHECK(filled("{burst}", with) == "9");
 }
 
-TEST_CASE("template: braces that hold no word are themselves, as in hash tags") {
+TEST_CASE("template: braces without a word are literal, as in hash tags") {
   CHECK(filled("{user:{key}}:log") == "{user:ann}:log");
   CHECK(filled("{{key}}:log") == "{ann}:log");
   CHECK(filled("{{{key}}}") == "{{ann}}");
@@ -85,12 +85,12 @@ TEST_CASE("template: braces that hold no word are themselves, as in hash tags") 
   CHECK(filled("{{}{{}x") == "{{x");
 }
 
-TEST_CASE("template: text without a placeholder is itself, also none") {
+TEST_CASE("template: text without a placeholder is literal, even if empty") {
   CHECK(filled("fixed") == "fixed");
   CHECK(filled("").empty());
 }
 
-TEST_CASE("template: a word in braces that is no placeholder is refused") {
+TEST_CASE("template: an unknown word in braces is refused") {
   CHECK(
       complaint("x:{kye}").starts_with("'x:{kye}' holds {kye}, which stands for nothing; did you "
                                        "mean 'key'?; use key, limit, "));
@@ -101,7 +101,7 @@ TEST_CASE("template: a word in braces that is no placeholder is refused") {
   CHECK(complaint("{KEY}").find("holds {KEY},") != std::string::npos);
 }
 
-TEST_CASE("template: some placeholders tell the time, others do not") {
+TEST_CASE("template: some placeholders depend on the time and others do not") {
   const std::set<std::string_view> telling{"now", "now_s", "now_ms", "now_us", "window_index"};
   for (const auto& row : placeholders()) {
     CAPTURE(std::string(row.name));

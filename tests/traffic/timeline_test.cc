@@ -33,7 +33,7 @@ Timeline::Bin sum(const std::vector<Timeline::Bin>& bins) {
 
 }  // namespace
 
-TEST_CASE("a short timeline has a bin for each µs, the empty ones too") {
+TEST_CASE("a short timeline has a bin for each µs, including empty ones") {
   Timeline timeline;
   timeline.add(kBegin, true);
   timeline.add(kBegin, false);
@@ -44,7 +44,7 @@ TEST_CASE("a short timeline has a bin for each µs, the empty ones too") {
   CHECK(timeline.bins() == std::vector<Timeline::Bin>{{1, 1}, {0, 0}, {0, 0}, {0, 1}});
 }
 
-TEST_CASE("where bins would be too many, two neighbours become one") {
+TEST_CASE("if there would be too many bins, neighbours are merged in pairs") {
   Timeline timeline;
   constexpr auto kMost = static_cast<std::int64_t>(Timeline::kMost);
   for (std::int64_t us = 0; us < kMost; ++us) timeline.add(kBegin + microseconds{us}, us % 2 == 0);
@@ -57,7 +57,7 @@ TEST_CASE("where bins would be too many, two neighbours become one") {
   CHECK(timeline.bins().back() == Timeline::Bin{1, 0});
 }
 
-TEST_CASE("every request is in the bin of its time, however long the traffic lasts") {
+TEST_CASE("every request is in the bin of its time, however long the traffic is") {
   Random random;
   for (int round = 0; round < 20; ++round) {
     Timeline timeline;
@@ -83,7 +83,7 @@ TEST_CASE("every request is in the bin of its time, however long the traffic las
   }
 }
 
-TEST_CASE("resampled over all of it, every request is there still") {
+TEST_CASE("resampling the whole timeline keeps every request") {
   Random random;
   for (int round = 0; round < 50; ++round) {
     Timeline timeline;
@@ -101,7 +101,7 @@ TEST_CASE("resampled over all of it, every request is there still") {
   }
 }
 
-TEST_CASE("resampled, a bin goes where its middle lies") {
+TEST_CASE("resampling puts a bin where its middle is") {
   Timeline timeline;
   for (int us = 0; us < 10; ++us) timeline.add(kBegin + microseconds{us}, us < 4);
   using Bins = std::vector<Timeline::Bin>;
@@ -119,7 +119,7 @@ TEST_CASE("a timeline without requests is empty") {
   CHECK(timeline.resampled(0us, 10us, 3) == std::vector<Timeline::Bin>(3));
 }
 
-TEST_CASE("a timeline may begin before what it holds") {
+TEST_CASE("a timeline may begin before its first request") {
   Timeline timeline;
   timeline.begin_at(100us);
   timeline.add(108us, true);
@@ -129,7 +129,7 @@ TEST_CASE("a timeline may begin before what it holds") {
   CHECK(timeline.bins()[3].allowed == 1);
 }
 
-TEST_CASE("what comes earlier than the latest goes where it belongs") {
+TEST_CASE("a request earlier than the latest goes into its own bin") {
   Timeline timeline;
   timeline.add(100us, true);
   timeline.add(108us, true);
@@ -140,7 +140,7 @@ TEST_CASE("what comes earlier than the latest goes where it belongs") {
   CHECK(timeline.bins()[3].denied == 1);
 }
 
-TEST_CASE("units are counted as so many") {
+TEST_CASE("each unit is counted") {
   Timeline timeline;
   timeline.add(kBegin, true, 5);
   timeline.add(kBegin, false, 2);

@@ -29,7 +29,7 @@ namespace {
 
 const Limit kMinute{1000, 60s, {}};
 
-/// What was decided about what.
+/// A request and its decision.
 struct Answer {
   Arrival arrival;
   Decision decision;
@@ -71,7 +71,7 @@ Measured measured_of_boundary(std::string_view name) {
       .outcome.measured;
 }
 
-/// Of the same time, key and cost, so that a request is lost to no other.
+/// The times, keys and costs are the same too, so that no request is mistaken for another.
 void check_same(const Result& script, const Result& model) {
   REQUIRE(script.answers.size() == model.answers.size());
   for (std::size_t i = 0; i < script.answers.size(); ++i) {
@@ -83,7 +83,7 @@ void check_same(const Result& script, const Result& model) {
   CHECK(script.outcome.timeline.bins() == model.outcome.timeline.bins());
 }
 
-/// Traffic to which something happens when a request is made.
+/// Traffic with an incident that happens when a certain request is made.
 class WithIncident final : public Traffic {
  public:
   WithIncident(std::int64_t at, std::function<void()> incident)
@@ -106,7 +106,7 @@ class WithIncident final : public Traffic {
 
 }  // namespace
 
-TEST_CASE("a fixed window lets twice its limit pass around its edge") {
+TEST_CASE("a fixed window allows twice its limit around its edge") {
   const auto measured = measured_of_boundary("fixed-window");
   CHECK(measured.sent == 2000);
   CHECK(measured.allowed == 2000);
@@ -116,7 +116,7 @@ TEST_CASE("a fixed window lets twice its limit pass around its edge") {
   CHECK_FALSE(measured.first_denial);
 }
 
-TEST_CASE("a log never lets more than its limit pass, and keeps its promises") {
+TEST_CASE("a log never allows more than its limit, and keeps its promises") {
   const auto measured = measured_of_boundary("sliding-window-log");
   CHECK(measured.allowed == 1000);
   CHECK(measured.denied == 1000);
@@ -125,7 +125,7 @@ TEST_CASE("a log never lets more than its limit pass, and keeps its promises") {
   CHECK(measured.longest_shut_out == 9'990us);
 }
 
-TEST_CASE("no algorithm breaks a promise of retry_after, whatever comes") {
+TEST_CASE("no algorithm breaks a promise of retry_after, whatever the traffic") {
   for (const Algorithm& row : rlctl::limiter::algorithms()) {
     if (!rlctl::limiter::counts_requests(row)) continue;
     std::int64_t compared = 0;
@@ -142,7 +142,7 @@ TEST_CASE("no algorithm breaks a promise of retry_after, whatever comes") {
   }
 }
 
-TEST_CASE("the scripts decide as the models do, request by request, whatever comes") {
+TEST_CASE("the scripts decide like the models, request by request, whatever the traffic") {
   TestServer server;
   const Limit limit{50, 1s, {}};
   std::vector<PatternRequest> requests{{.limit = limit, .requests = 1500},
@@ -169,7 +169,7 @@ TEST_CASE("the scripts decide as the models do, request by request, whatever com
   }
 }
 
-TEST_CASE("the same traffic has the same outcome, on a server too") {
+TEST_CASE("the same traffic has the same outcome, also on a server") {
   TestServer server;
   const PatternRequest request{.limit = {30, 1s, {}}, .requests = 2500, .keys = 4, .seed = 5};
   const Candidate candidate{&algorithm("gcra"), {request.limit}};
@@ -179,7 +179,7 @@ TEST_CASE("the same traffic has the same outcome, on a server too") {
   CHECK(one.answers.size() == 2500);
 }
 
-TEST_CASE("keys are the prefix and the traffic's names, one for each limit") {
+TEST_CASE("keys are the prefix plus the traffic's names, one for each limit") {
   TestServer server;
   const auto keys_of = [&](const std::vector<Limit>& limits) {
     const auto traffic =
@@ -197,7 +197,7 @@ TEST_CASE("keys are the prefix and the traffic's names, one for each limit") {
   CHECK(server.pttl("burst:x:1") > 0);
 }
 
-TEST_CASE("bytes are those of the keys that are there, and none are known without a server") {
+TEST_CASE("bytes per key are averaged over the existing keys, and unknown without a server") {
   TestServer server;
   const PatternRequest request{.limit = kMinute, .requests = 2500, .keys = 1200};
   const Candidate candidate{&algorithm("fixed-window"), {kMinute}};
@@ -212,7 +212,7 @@ TEST_CASE("bytes are those of the keys that are there, and none are known withou
   CHECK_FALSE(run_model(patterns().front(), request, candidate).outcome.bytes_per_key);
 }
 
-TEST_CASE("a size that chance decides is not told, since it differs from run to run") {
+TEST_CASE("a size that depends on chance is not reported, because it differs from run to run") {
   TestServer server;
   const auto bytes_of = [&](const PatternRequest& request) {
     const Candidate candidate{&algorithm("sliding-window-zset"), {request.limit}};
@@ -226,7 +226,7 @@ TEST_CASE("a size that chance decides is not told, since it differs from run to 
   CHECK(bytes_per_key(server.connection(), keys, Sizes::kAny) > 50'000);
 }
 
-TEST_CASE("keys that are gone count for no bytes, and no key is no number") {
+TEST_CASE("missing keys do not count, and without any key the number of bytes is unknown") {
   TestServer server;
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute, .keys = 2});
   const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, *traffic, "b:");
@@ -240,7 +240,7 @@ TEST_CASE("keys that are gone count for no bytes, and no key is no number") {
   CHECK_FALSE(decider.bytes_per_key());
 }
 
-TEST_CASE("an error reply ends the run, and the connection can be used after it") {
+TEST_CASE("an error reply ends the run, and the connection can still be used") {
   TestServer server;
   CHECK(server.call({"LPUSH", "e:3", "not a counter"}).integer() == 1);
   const PatternRequest request{.limit = kMinute, .requests = 5000, .keys = 5};
@@ -256,7 +256,7 @@ TEST_CASE("an error reply ends the run, and the connection can be used after it"
   CHECK(server.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE("a script that is removed meanwhile is an error") {
+TEST_CASE("a script that is removed during the run is an error") {
   const PrivateServer server;
   auto connection = Connection::open(server.url(), 60s);
   auto other = Connection::open(server.url(), 60s);
@@ -273,7 +273,7 @@ TEST_CASE("a script that is removed meanwhile is an error") {
   CHECK(connection.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE("an interrupt ends the run with what was decided by then") {
+TEST_CASE("an interrupt ends the run with what was decided so far") {
   const auto traffic =
       make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 1'000'000});
   ModelDecider decider({&algorithm("gcra"), {kMinute}});
@@ -290,7 +290,8 @@ TEST_CASE("an interrupt ends the run with what was decided by then") {
   CHECK(outcome.measured.sent == decided);
 }
 
-TEST_CASE("an interrupt while a server is asked loses what was on its way, and throws nothing") {
+TEST_CASE(
+    "an interrupt during a call to a server loses the requests in flight and throws nothing") {
   const PrivateServer server;
   Interrupt interrupt;
   auto connection = Connection::open(server.url(), 60s, &interrupt);
@@ -305,7 +306,7 @@ TEST_CASE("an interrupt while a server is asked loses what was on its way, and t
   CHECK(script->keys() == std::vector<std::string>{"i:1"});
 }
 
-TEST_CASE("progress comes often, and ends with all") {
+TEST_CASE("progress is reported often, finally with the total") {
   const auto traffic =
       make_traffic(*find_pattern("poisson"), {.limit = kMinute, .requests = 10'001});
   ModelDecider decider({&algorithm("gcra"), {kMinute}});
@@ -318,7 +319,7 @@ TEST_CASE("progress comes often, and ends with all") {
   CHECK_FALSE(outcome.interrupted);
 }
 
-TEST_CASE("of the keys that were denied, ten are named") {
+TEST_CASE("at most ten of the denied keys are named") {
   const auto outcome =
       run_model(*find_pattern("steady"), {.limit = {1, 60s, {}}, .requests = 1000, .keys = 20},
                 {&algorithm("fixed-window"), {{1, 24h, {}}}})
@@ -327,7 +328,7 @@ TEST_CASE("of the keys that were denied, ten are named") {
   CHECK(outcome.top_denied.size() == 10);
 }
 
-TEST_CASE("an algorithm that cannot be asked with a limit is refused before anything is sent") {
+TEST_CASE("an algorithm that cannot use a limit is refused before anything is sent") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   for (const Candidate& candidate :
        {Candidate{&algorithm("concurrency"), {kMinute}},
@@ -337,7 +338,7 @@ TEST_CASE("an algorithm that cannot be asked with a limit is refused before anyt
   }
 }
 
-TEST_CASE("what is delayed departs later than it comes") {
+TEST_CASE("a delayed request departs later than it arrives") {
   const auto outcome = run_model(*find_pattern("boundary"), {.limit = {5, 60s, {}}},
                                  {&algorithm("leaky-bucket"), {{5, 60s, {}}}})
                            .outcome;

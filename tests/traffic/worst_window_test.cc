@@ -25,7 +25,7 @@ struct Found {
   bool operator==(const Found&) const = default;
 };
 
-/// Every span that begins with a request, in order.
+/// Tries every span that begins with a request, in order.
 Found by_trying_all(const std::vector<Unit>& units, microseconds window) {
   Found best;
   for (std::size_t first = 0; first < units.size(); ++first) {
@@ -47,7 +47,7 @@ Found measured(const std::vector<Unit>& units, microseconds window) {
 
 }  // namespace
 
-TEST_CASE("the worst window is that of trying every span") {
+TEST_CASE("the worst window equals that of an exhaustive search") {
   Random random;
   for (int round = 0; round < 2'000; ++round) {
     const microseconds window{random.log_uniform(1, 1'000)};
@@ -62,18 +62,18 @@ TEST_CASE("the worst window is that of trying every span") {
   }
 }
 
-TEST_CASE("a span holds what came less than a window after its beginning") {
+TEST_CASE("a span contains what arrives less than a window after its start") {
   CHECK(measured({{10us, 1}, {14us, 1}}, 5us) == Found{2, 10us, 4us});
   CHECK(measured({{10us, 1}, {15us, 1}}, 5us) == Found{1, 10us, 0us});
   CHECK(measured({{10us, 1}, {11us, 1}}, 1us) == Found{1, 10us, 0us});
   CHECK(measured({{10us, 2}, {10us, 3}}, 1us) == Found{5, 10us, 0us});
 }
 
-TEST_CASE("of equal spans the first is told") {
+TEST_CASE("among equal spans the first is reported") {
   CHECK(measured({{10us, 1}, {13us, 1}, {30us, 2}}, 5us) == Found{2, 10us, 3us});
 }
 
-TEST_CASE("nothing allowed is nothing") {
+TEST_CASE("without allowed requests the result is empty") {
   CHECK(measured({}, 60s) == Found{});
 }
 

@@ -1,15 +1,15 @@
 load ../../support/common
 
-# `rlctl burst adversary`: the search for the schedule under which a limiter allows the most. What it
-# finds of which limiter the library's own tests say at length; here is the command line.
+# `rlctl burst adversary`: the search for the schedule under which a limiter allows the most. The library's
+# own tests check in detail what it finds for which limiter; this file tests the command line.
 
-# What several tests look at.
+# The output that several tests examine.
 setup_file() { rlctl burst adversary --algorithm all --json >"$BATS_FILE_TMPDIR/all.json"; }
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  # A log that goes by whatever time it is told, and not by what it holds.
+  # A log that trusts the given time instead of its contents.
   cat >trusting.lua <<'LUA'
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
 local count = redis.call('ZCARD', KEYS[1])
@@ -17,7 +17,7 @@ if count >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
 return 1
 LUA
-  # The same, but each has left a µs too early.
+  # The same, but each entry leaves one µs too early.
   sed "s/ - ARGV\[2\]/ - ARGV[2] + 1/" trusting.lua >early.lua
 }
 
@@ -25,18 +25,18 @@ trusting=(--script trusting.lua --args '{now_us} {window_us} {limit}')
 members=(--script "$project/examples/pitfalls/times-as-members.lua" --args '{now_ms} {window_ms}'
   --allowed-when '<=limit')
 
-# worst OF: the most that it found, by algorithm.
+# worst JSON: the most that was allowed, by algorithm.
 worst() { jq -c '[.runs[] | {(.algorithm): .most.worst.allowed}] | add' <<<"$1"; }
 
-# without_blanks: $output, the columns of tables one blank apart.
+# without_blanks: sets $output to itself with runs of blanks in tables reduced to one.
 without_blanks() {
   output=$(tr -s ' ' <<<"$output")
   mapfile -t lines <<<"$output"
 }
 
-# --- what it finds -----------------------------------------------------------------------------------
+# --- findings ----------------------------------------------------------------------------------------
 
-@test "a counter of windows allows twice the limit around an edge, by so many requests" {
+@test "a fixed window allows twice the limit around an edge, and the requests are shown" {
   run -0 rlctl burst adversary --limit 5/60s --algorithm fixed-window
   without_blanks
   assert_line 'fixed-window 2.00× the limit: 10 within 10 s'
@@ -49,7 +49,7 @@ without_blanks() {
   (($(jq '.runs[] | select(.algorithm == "sliding-window-counter").most.worst.allowed' "$BATS_FILE_TMPDIR/all.json") >= 9))
 }
 
-@test "a bucket allows its burst and what comes back meanwhile, and that is said to be so" {
+@test "a bucket allows its burst plus what the rate adds meanwhile, and the report says so" {
   local algorithm
   for algorithm in gcra token-bucket; do
     run -0 rlctl burst adversary --algorithm "$algorithm"
@@ -63,7 +63,7 @@ without_blanks() {
   assert_output --partial 'meanwhile: 7 + 4'
 }
 
-@test "the logs allow the limit, and deny nothing that they should allow" {
+@test "the logs allow the limit and deny nothing that they should allow" {
   local algorithm
   for algorithm in sliding-window-log sliding-window-zset; do
     run -0 rlctl burst adversary --algorithm "$algorithm"
@@ -75,11 +75,11 @@ without_blanks() {
   done
 }
 
-@test "no algorithm allows more by a clock that steps back" {
+@test "no algorithm allows more when the clock steps back" {
   assert_equal "$(jq -c '[.runs[].most_stepping_back]' "$BATS_FILE_TMPDIR/all.json")" '[null,null,null,null,null,null,null]'
 }
 
-@test "the models are found to do what the scripts do" {
+@test "the models yield the same findings as the scripts" {
   local scripts models
   scripts=$(<"$BATS_FILE_TMPDIR/all.json")
   models=$(rlctl burst adversary --algorithm all --json --model)
@@ -87,7 +87,7 @@ without_blanks() {
   assert_equal "$(jq '.runs | length' <<<"$models")" 7
 }
 
-@test "a script that takes requests of one instant for one has no bound, and it says so" {
+@test "a script that counts requests of one instant as one is reported as unbounded" {
   run -0 rlctl burst adversary "${members[@]}"
   without_blanks
   assert_line 'times-as-members.lua 5.60× the limit: 28 within 0 us'
@@ -96,7 +96,7 @@ without_blanks() {
   assert_line 'denied what an exact log would allow'
 }
 
-@test "a script that trusts its caller's clock is exact until that steps back" {
+@test "a script that trusts its caller's clock is exact until that clock steps back" {
   run -0 rlctl burst adversary "${trusting[@]}"
   assert_line 'trusting.lua  never above the limit'
   assert_line --regexp '^by a clock that steps back  [0-9.]+× the limit: [0-9]+ within '
@@ -105,19 +105,19 @@ without_blanks() {
   assert_equal "$(jq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
 }
 
-@test "where a microsecond decides, it is shown" {
+@test "an error of one microsecond is shown" {
   run -0 rlctl burst adversary --script early.lua --args '{now_us} {window_us} {limit}'
   without_blanks
   assert_line 'early.lua 2.00× the limit: 10 within 59.999999 s'
   assert_line '+59.999999 s 5 5 0'
 }
 
-@test "what costs more than 1 is found, too" {
+@test "requests with a cost above 1 are searched too" {
   run -0 rlctl burst adversary --limit 9/60s --cost 3 --algorithm fixed-window --json
   assert_equal "$(jq -c '[.cost, .runs[0].most.worst.allowed, (.runs[0].most.schedule | length)]' <<<"$output")" '[3,18,6]'
 }
 
-@test "what is rounded in telling a script the time is no fault of its" {
+@test "rounding the time that a script is given does not count against the script" {
   cat >ms.lua <<'LUA'
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
@@ -136,7 +136,7 @@ LUA
   assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
 }
 
-@test "state in keys that the script makes, or in one key for all, hides nothing" {
+@test "the search works with keys that the script makes and with one key for all requests" {
   cat >derived.lua <<'LUA'
 local key = KEYS[1] .. ':' .. math.floor(ARGV[1] / 60)
 redis.call('INCR', key)
@@ -158,7 +158,7 @@ LUA
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "what is found by a TTL that lapses is replayed with the same worst" {
+@test "a finding that depends on an expiring TTL is replayed with the same worst" {
   cat >ttl.lua <<'LUA'
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
@@ -181,7 +181,7 @@ LUA
   ((found > 5)) || fail "$found"
 }
 
-@test "no more is found than is certain, where some ms of a TTL decide" {
+@test "a finding does not depend on a few ms of a TTL" {
   cat >ttl.lua <<'LUA'
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], 2) end
@@ -189,18 +189,18 @@ return count <= 10 and 1 or 0
 LUA
   run -0 rlctl burst adversary --limit 10/2s --script ttl.lua --args '{now_us}' --json
   assert_equal "$(jq -c '.runs[0] | [.most.worst.allowed, .wrongly_denied]' <<<"$output")" '[19,null]'
-  # From the first request on, nothing comes within 20 ms of when the key ends.
+  # After the first request, none comes within 20 ms of the key's expiry.
   assert_equal "$(jq '.runs[0].most.schedule | (.[0].at_us + 2000000) as $ends |
     all(.at_us < $ends - 20000 or .at_us >= $ends + 20000)' <<<"$output")" true
 }
 
-@test "a script that allows nothing is not said to be good" {
+@test "a script that allows nothing is reported as such, not as good" {
   echo 'return 0' >never.lua
   run -0 rlctl burst adversary --script never.lua --args '{now}'
   assert_line 'never.lua  allows nothing'
 }
 
-@test "a script that is told no time, or calls TIME, is told how it can be asked" {
+@test "a script that is not given the time or calls TIME is refused with a hint" {
   echo "return redis.call('INCR', KEYS[1])" >untold.lua
   run -2 rlctl burst adversary --script untold.lua
   refute_output --partial -- '--clock real'
@@ -210,15 +210,15 @@ LUA
   assert_line --partial 'time.lua calls TIME'
 }
 
-@test "an error of the script says what was asked" {
+@test "an error of the script is reported with the request" {
   echo 'return redis.error_reply("ERR no")' >bad.lua
   run -5 rlctl burst adversary --script bad.lua --args '{now} x'
   assert_output --regexp "bad.lua: .*no; request 1 had KEYS 'burst:1:1' and ARGV '2524608000\.000000' 'x'$"
 }
 
-# --- what it writes ----------------------------------------------------------------------------------
+# --- the log -----------------------------------------------------------------------------------------
 
-@test "what it writes is replayed with the same worst" {
+@test "the log of --write is replayed with the same worst" {
   run -0 rlctl burst adversary --algorithm sliding-window-counter --write worst.log --json
   local found=$output
   run -0 rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter --json
@@ -229,7 +229,7 @@ LUA
   assert_line --index 1 "# $(jq -r .command <<<"$found")"
 }
 
-@test "a script's finding is replayed against the script" {
+@test "the log of a script is replayed against that script" {
   run -0 rlctl burst adversary -q --script early.lua --args '{now_us} {window_us} {limit}' --write worst.log
   assert_output ''
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --assert worst==2 -q"
@@ -237,7 +237,7 @@ LUA
   assert_equal "$(jq -r '.runs[0].algorithm' <<<"$output")" early.lua
 }
 
-@test "a limit that is kept gives what was denied wrongly" {
+@test "if the limit is kept, --write writes the wrong denials" {
   cat >unpruned.lua <<'LUA'
 local count = redis.call('ZCARD', KEYS[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
@@ -250,7 +250,7 @@ LUA
   assert_equal "${#lines[@]}" 9
 }
 
-@test "standard output has the log alone where that is written there" {
+@test "--write - prints only the log on standard output" {
   run -0 rlctl burst adversary --algorithm fixed-window --write -
   assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window'
   assert_line --index 2 '# fixed-window: 10 allowed within 10000000 us, 0 of 10 requests denied wrongly'
@@ -260,7 +260,7 @@ LUA
     rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
 }
 
-@test "a log that cannot be written is an error before anything is searched for" {
+@test "a log that cannot be written is an error before the search starts" {
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst adversary --algorithm gcra --write /nowhere/x.log
   assert_line --partial '/nowhere/x.log'
 }
@@ -275,7 +275,7 @@ refused() {
   assert_line "rlctl: burst: $message"
 }
 
-@test "a log of several limiters, or beside a report, is refused" {
+@test "a log of several limiters, or together with a report on standard output, is refused" {
   refused '--write takes what is found against one limiter, not against 2' adversary --write x.log
   refused '--write takes what is found against one limiter, not against 7' adversary --write - --algorithm all
   assert_line --partial 'hint: name one by --algorithm'
@@ -284,7 +284,7 @@ refused() {
   run -1 test -e x.log
 }
 
-@test "what says of a traffic what is to be found is refused" {
+@test "options that determine the traffic are refused" {
   refused '--rate and adversary exclude each other: the search finds the times of the requests' adversary --rate 5/s
   refused '--rate and adversary exclude each other: the search finds the times of the requests' adversary --rate max
   refused '--duration and adversary exclude each other: the search finds the times of the requests' adversary --duration 5s
@@ -293,20 +293,20 @@ refused() {
   refused '--key-skew and adversary exclude each other: a search uses one key' adversary --key-skew 1
 }
 
-@test "the real clock, and what belongs to it, is refused" {
+@test "the real clock and its options are refused" {
   refused '--clock and adversary exclude each other: a search covers too many windows for real time' adversary --clock real
   refused '--clients and adversary exclude each other: a search covers too many windows for real time' adversary --clients 2
   refused '--pipeline and adversary exclude each other: a search covers too many windows for real time' adversary --pipeline 2
 }
 
-@test "pictures and tables are refused" {
+@test "charts and tables are refused" {
   local option
   for option in --svg --csv --jsonl; do
     refused "$option and adversary exclude each other: the report is a small table; --json has all of it" adversary "$option" x
   done
 }
 
-@test "a log, a script without its option and words without quotes are told what they should be" {
+@test "a log, a script without --script and unquoted words are refused with a hint" {
   refused '--replay and adversary exclude each other: the search finds the times of the requests' adversary --replay x.log
   refused "one PATTERN is expected, but there are 2: the second is 'trusting.lua'" adversary trusting.lua
   assert_line --partial 'hint: run a script with --script trusting.lua'
@@ -322,13 +322,13 @@ refused() {
   refused 'adversary searches against one limit, but there are several --limit' adversary --limit 5/1s --limit 9/60s
 }
 
-@test "what is for a search is refused without one" {
+@test "options of the search are refused without adversary" {
   refused '--budget requires adversary: rlctl burst adversary searches' steady --budget 5000
   refused '--write requires adversary: rlctl burst adversary searches' --write x.log
   refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
 }
 
-@test "a budget that is too small says how large it must be" {
+@test "a budget that is too small is refused with the minimum" {
   refused "--budget must be a whole number in decimal digits, not 'x'" adversary --budget x
   refused '--budget must be from 1 to 1000000000000, not 0' adversary --budget 0
   run -2 rlctl burst adversary --model --budget 199
@@ -336,16 +336,16 @@ refused() {
   run -0 rlctl burst adversary --model --budget 200 -q
 }
 
-# --- how it tells ------------------------------------------------------------------------------------
+# --- the report --------------------------------------------------------------------------------------
 
-@test "an assertion is about the most that was found, and names those for which it fails" {
+@test "an assertion applies to the worst finding and names the limiters for which it fails" {
   run -1 rlctl burst adversary -q --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
   assert_output "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
   run -0 rlctl burst adversary -q --algorithm sliding-window-log,leaky-bucket --assert 'worst<=1'
   assert_output ''
 }
 
-@test "an assertion may be about denials and about clocks that step back, and about nothing else" {
+@test "an assertion may be about denials or a clock that steps back, but about nothing else" {
   run -1 rlctl burst adversary -q "${trusting[@]}" --assert 'worst<=1' --assert 'wrongly_denied==0' \
     --assert 'most_stepping_back<=1'
   assert_output --regexp "^rlctl: burst: assertion 'most_stepping_back<=1' does not hold: trusting.lua has [0-9.]+$"
@@ -368,7 +368,7 @@ refused() {
   assert_equal "$(jq '.runs[0] | .asked > 50000 and .asked <= 150000' <<<"$output")" true
 }
 
-@test "the same command gives the same bytes, and prints the command that gives them" {
+@test "the same command gives the same bytes and prints the command that repeats it" {
   local first
   first=$(rlctl burst adversary --limit 7/90s --algorithm sliding-window-counter,gcra --seed 3)
   assert_equal "$(rlctl burst adversary --limit 7/90s --algorithm sliding-window-counter,gcra --seed 3)" "$first"
@@ -377,7 +377,7 @@ refused() {
   assert_equal "$output" "$first"
 }
 
-@test "80 columns hold it, and so do 40" {
+@test "the report fits 80 columns and 40 columns" {
   needs_terminal
   local columns line
   for columns in 80 40; do
@@ -393,9 +393,9 @@ refused() {
   done
 }
 
-# --- on which server ---------------------------------------------------------------------------------
+# --- the server --------------------------------------------------------------------------------------
 
-@test "on a server that is named it says under which prefix it writes, and leaves nothing" {
+@test "on another server the search reports its key prefix and leaves nothing" {
   start_server
   cli SET rlctl-burst:mine 1
   run -0 --separate-stderr rlctl burst adversary -s "$socket" "${trusting[@]}" --algorithm gcra -q
@@ -404,7 +404,7 @@ refused() {
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
 }
 
-@test "Ctrl-C gives what was found, leaves no key and no log, and ends by the signal" {
+@test "Ctrl-C reports what was found, leaves no key and no log, and ends by the signal" {
   start_server
   run -0 ends_by INT '(($(calls evalsha) > 5000))' \
     bash -c 'exec rlctl burst adversary -s "$socket" --algorithm fixed-window --budget 100000000 \
@@ -417,7 +417,7 @@ refused() {
   run -1 test -e worst.log
 }
 
-@test "Ctrl-C in a shell is exit status 130, in JSON, too" {
+@test "Ctrl-C in a shell exits with status 130, also with --json" {
   start_server
   run -130 bash -c 'set -m; rlctl burst adversary -s "$socket" --budget 100000000 --json >out 2>err 3>&- &
     pid=$!; until (($(redis-cli -s "$socket" DBSIZE) > 0)); do sleep 0.02; done; kill -INT $pid; wait $pid'

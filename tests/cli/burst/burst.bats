@@ -1,13 +1,13 @@
 load ../../support/common
 
-# What `rlctl burst` prints and writes. Its server is the one of `-u private:`, without being told.
+# What `rlctl burst` prints and writes. Its server is that of `-u private:`, the default.
 
 golden=$project/tests/cli/golden
 
-# In $output, the line of a table that begins with this.
+# Prints the line of a table in $output that begins with this.
 row() { grep -m1 "^$1 " <<<"$output"; }
 
-@test "without options it shows that fixed-window lets twice the limit pass, and the log does not" {
+@test "without options, fixed-window allows twice the limit and the log does not" {
   run -0 rlctl burst
   run -0 row fixed-window
   assert_output --regexp '^fixed-window +2000 +2000 +0 +2000  2\.00× +19\.99 ms +-10 ms$'
@@ -16,7 +16,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_output --regexp '^sliding-window-log +2000 +1000 +1000 +1000  1\.00× +9\.99 ms +-10 ms$'
 }
 
-@test "it says that the clock is virtual, the seed, and the command that repeats it" {
+@test "the report has the virtual clock, the seed and the command that repeats it" {
   run -0 rlctl burst --algorithm gcra
   assert_line --regexp '^clock +virtual time +latencies not measured$'
   assert_line --regexp 'seed 1$'
@@ -28,7 +28,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
 --rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9"
 }
 
-@test "the command that is printed repeats the output" {
+@test "the printed command repeats the output" {
   run -0 rlctl burst poisson --limit 20/s --algorithm all --keys 3 --seed 4
   local first=$output
   run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
@@ -36,7 +36,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_equal "$output" "$first"
 }
 
-@test "the same seed gives the same bytes, another seed others" {
+@test "the same seed gives the same bytes and another seed gives others" {
   local one two other
   one=$(rlctl burst poisson --limit 20/s --algorithm all --json)
   two=$(rlctl burst poisson --limit 20/s --algorithm all --json)
@@ -45,7 +45,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   [[ $(jq -c '[.runs[].allowed]' <<<"$one") != "$(jq -c '[.runs[].allowed]' <<<"$other")" ]]
 }
 
-@test "the models decide as the scripts do; only what a key takes is not known" {
+@test "the models decide like the scripts; only the size of a key is unknown" {
   local pattern
   for pattern in boundary steady spike ramp poisson on-off; do
     run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json
@@ -58,23 +58,23 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   done
 }
 
-@test "the text of 80 columns" {
+@test "the report matches its golden file" {
   run -0 rlctl burst --model
   assert_equal "$output" "$(<"$golden/burst.txt")"
 }
 
-@test "the text in ASCII" {
+@test "the report in ASCII matches its golden file" {
   LC_ALL=C run -0 rlctl burst --model
   assert_equal "$output" "$(<"$golden/burst-ascii.txt")"
   run -1 grep -P '[^\x00-\x7f]' <<<"$output"
 }
 
-@test "the text of several limits, keys and algorithms" {
+@test "the report of several limits, keys and algorithms matches its golden file" {
   run -0 rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 --algorithm all
   assert_equal "$output" "$(<"$golden/burst-many.txt")"
 }
 
-@test "a traffic without a request has nothing to show" {
+@test "traffic without a request is reported without a chart" {
   run -0 rlctl burst poisson --limit 1/1000000s --duration 1us --model
   assert_line --regexp '^gcra|^fixed-window +0 +0 +0'
   refute_output --partial 'limit within'
@@ -82,7 +82,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   run -0 xmllint --noout - <<<"$output"
 }
 
-@test "limits of every size have a picture" {
+@test "limits of every size have a chart" {
   local limit pattern
   for limit in 1/1us 1/100000000s 1000000000/1us 1M/30d; do
     for pattern in boundary steady poisson on-off; do
@@ -94,9 +94,9 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   done
 }
 
-# --- for programs ------------------------------------------------------------------------------------
+# --- output for programs -----------------------------------------------------------------------------
 
-@test "JSON has the fields of the manual, and no field changes its type" {
+@test "JSON has the documented fields, and no field changes its type" {
   run -0 rlctl burst --json
   assert_equal "${#lines[@]}" 1
   jq -e '[.pattern, .seed, .clock, .limit, .window_us, .interrupted] ==
@@ -104,7 +104,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   jq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null}]' <<<"$output"
   jq -e '.runs[0] | [.algorithm, .sent, .allowed, .denied, .keys, .keys_denied] ==
     ["fixed-window", 2000, 2000, 0, 1, 0]' <<<"$output"
-  # Ten ms before the second minute of 2026.
+  # 10 ms before the second minute of 2026.
   jq -e '.runs[0].worst == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
     key: "1", limit: "1000/60s"}' <<<"$output"
   jq -e '.runs[] | [.server_us_per_call, .latency_us, .valid, .offered_per_second, .achieved_per_second] ==
@@ -116,7 +116,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   jq -e '.runs[0].retry_after | keys == ["broken", "compared", "too_early_us", "too_late_us"]' <<<"$output"
 }
 
-@test "CSV has a row for each algorithm, under the names of the columns" {
+@test "CSV has a row for each algorithm, with named columns" {
   run -0 rlctl burst --algorithm all --csv -
   assert_equal "${#lines[@]}" 8
   local columns
@@ -140,23 +140,23 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_output '[-1]'
 }
 
-@test "many decisions go out while they are made, and all of them" {
+@test "many decisions are written while they are made, and none is lost" {
   assert_equal "$(rlctl burst steady --model --limit 100000/s --jsonl - | wc -l)" 1200000
 }
 
-@test "the SVG is XML, holds a panel for each algorithm and its command, and no script" {
+@test "the SVG is valid XML with a panel for each algorithm and its command, and without scripts" {
   rlctl burst poisson --limit 20/s --algorithm all --svg "$BATS_TEST_TMPDIR/x.svg" -q
   run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 7
   run -0 xmllint --xpath 'count(//*[local-name()="script"]) + count(//@href)' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 0
   run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' "$BATS_TEST_TMPDIR/x.svg"
-  assert_output 8 # and one in the legend
+  assert_output 8 # plus one in the legend
   grep -q 'prefers-color-scheme: dark' "$BATS_TEST_TMPDIR/x.svg"
   grep -q 'rlctl burst poisson --limit 20/1s' "$BATS_TEST_TMPDIR/x.svg"
 }
 
-@test "nothing of an SVG lies outside of it" {
+@test "nothing in an SVG is outside its bounds" {
   rlctl burst --limit 10/s --algorithm gcra --burst 100 --model --svg - >"$BATS_TEST_TMPDIR/x.svg"
   local height
   height=$(xmllint --xpath 'string(/*/@height)' "$BATS_TEST_TMPDIR/x.svg")
@@ -165,7 +165,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_output '0 1'
 }
 
-@test "files are written beside the report, which stays as it is" {
+@test "files are written in addition to the report, which does not change" {
   cd "$BATS_TEST_TMPDIR"
   local alone
   alone=$(rlctl burst)
@@ -177,7 +177,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_equal "$(ls)" $'a.csv\na.jsonl\na.svg'
 }
 
-@test "a file that cannot be written is an error before anything runs, and no other is touched" {
+@test "a file that cannot be written is an error before anything runs, and no other file is touched" {
   cd "$BATS_TEST_TMPDIR"
   echo before >a.csv
   TMPDIR=/nowhere RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --csv a.csv --svg none/a.svg
@@ -191,7 +191,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_output --partial 'no space left on device'
 }
 
-@test "a reader that leaves ends it by SIGPIPE, and what was started is gone" {
+@test "if its reader exits, burst ends by SIGPIPE and leaves nothing running" {
   export TMPDIR=$BATS_TEST_TMPDIR
   run -0 bash -c 'rlctl burst steady --limit 100000/s --jsonl - | head -n 1; echo "${PIPESTATUS[0]}"'
   assert_line 141
@@ -199,7 +199,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_output ''
 }
 
-@test "the picture counts units, as the limit does, and not requests" {
+@test "the chart counts units, like the limit, not requests" {
   run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
   assert_line --regexp '^ +200 │ +.*█$'
   assert_line --regexp 'the highest 1$'

@@ -26,7 +26,7 @@ bool holds(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("burst names: the name of a run is data, in every form") {
+TEST_CASE("burst names: the name of a run is treated as data in every format") {
   const auto report = report_of("a,\"b\"\x1b<c>");
   std::string text, json, csv, line;
   append_burst_text(text, report, {});

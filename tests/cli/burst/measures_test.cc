@@ -38,13 +38,15 @@ std::pair<std::string, std::string> csv_of(const BurstReport& report) {
 
 }  // namespace
 
-TEST_CASE("burst timing: without a real clock all is null") {
+TEST_CASE("burst timing: without a real clock every value is null") {
   CHECK(holds(json_of({}),
               R"("bytes_per_key":null,"server_us_per_call":null,"offered_per_second":null,)"
               R"("achieved_per_second":null,"valid":null,"latency_us":null,"first_denial_us":)"));
 }
 
-TEST_CASE("burst timing: microseconds have three decimals at most, and what too few say is null") {
+TEST_CASE(
+    "burst timing: microseconds have at most three decimals, and values from too few samples are "
+    "null") {
   traffic::Timing timing;
   timing.achieved_per_second = 1234.56789;
   timing.server_us_per_call = 1.0 / 3;
@@ -56,11 +58,11 @@ TEST_CASE("burst timing: microseconds have three decimals at most, and what too 
   CHECK(holds(json, R"("max":1.234,"mean":1.234,"stdev":0},"response":null,"lag":null})"));
 }
 
-TEST_CASE("burst timing: of no answer nothing is known") {
+TEST_CASE("burst timing: without an answer every latency is null") {
   CHECK(holds(json_of(traffic::Timing{}), R"("service":{"n":0,"min":null,"p50":null,)"));
 }
 
-TEST_CASE("burst timing: a row of CSV has as many columns as there are names") {
+TEST_CASE("burst timing: a CSV row has as many columns as the header") {
   const auto commas = [](const std::string& text) {
     return std::count(text.begin(), text.end(), ',');
   };

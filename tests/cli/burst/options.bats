@@ -1,6 +1,6 @@
 load ../../support/common
 
-# What `rlctl burst` takes, and what it refuses before it starts anything: there is no server here.
+# The options that `rlctl burst` accepts and refuses before it starts anything: no server is running here.
 
 setup() { export RLCTL_REDIS_SERVER=/nowhere; }
 
@@ -12,56 +12,56 @@ refused() {
   assert_line --partial "$message"
 }
 
-@test "a pattern that is not known" {
+@test "an unknown pattern is refused" {
   refused "unknown pattern 'bondary'; did you mean 'boundary'?" bondary
   assert_line '  hint: it is one of boundary, steady, spike, ramp, poisson, on-off or adversary'
   refused "one PATTERN is expected, but there are 2: the second is 'spike'" steady spike
 }
 
-@test "an algorithm or a script in a pattern's place" {
+@test "an algorithm or a script in place of a pattern is refused" {
   refused "'gcra' is an algorithm, not a pattern" gcra
   assert_line '  hint: --algorithm gcra'
   refused "'mine.lua' is not a pattern" mine.lua
   assert_line '  hint: run a script with --script mine.lua'
 }
 
-@test "what would say nothing, or could not be reached" {
+@test "options without an effect or with unreachable values are refused" {
   refused '--key-skew needs more than one key' --key-skew 1
   refused '--requests: ramp makes 3000 requests, not 100000' ramp --requests 100000
   refused 'boundary takes no rate, which follows from the limit; steady and poisson take one' --rate 10/s
 }
 
-@test "of several algorithms and limits the one that does not go is named" {
+@test "among several algorithms and limits, the invalid combination is named" {
   refused '--limit 1000M/30d: limit 1000000000 x burst 1000000000 is more than 2^53' \
     --limit 10/1s --limit 1000000000/30d --algorithm all
   assert_line '  hint: another --algorithm than token-bucket may take it'
 }
 
-@test "of nothing the worst is not known" {
+@test "without requests the worst is unknown" {
   run -1 rlctl burst ramp --model --duration 1us -q --assert 'worst<=1'
   assert_line --partial "assertion 'worst<=1' does not hold"
 }
 
-@test "where nothing was allowed there is no time of it" {
+@test "if nothing was allowed, the worst has no time" {
   run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra --json
   jq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
   run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra
   assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
 }
 
-@test "limits" {
+@test "bad limits are refused" {
   refused "--limit: 'x' is not a limit" --limit x
   refused '--limit: two limits have the same window, 60s' --limit 5/60s --limit 6/1m
 }
 
-@test "algorithms" {
+@test "bad algorithms are refused" {
   refused "--algorithm: unknown algorithm 'gcr'; " --algorithm fixed-window,gcr
   assert_line --regexp 'hint: it is one of fixed-window, .* or all$'
   refused "unknown algorithm ''" --algorithm gcra,
   refused '--algorithm: concurrency gives leases' --algorithm concurrency
 }
 
-@test "algorithms may be named together or one by one, and each counts once" {
+@test "algorithms may be given together or one by one, and each counts once" {
   run -0 rlctl burst --model --json --algorithm gcra,fixed-window --algorithm gcra --algorithm token-bucket
   run -0 jq -c '[.runs[].algorithm]' <<<"$output"
   assert_output '["gcra","fixed-window","token-bucket"]'
@@ -70,7 +70,7 @@ refused() {
   assert_output '["gcra","fixed-window","sliding-window-log","sliding-window-zset","sliding-window-counter","token-bucket","leaky-bucket"]'
 }
 
-@test "a burst is for the algorithms that have one, of which there must be one" {
+@test "a burst applies to the algorithms that have one, and at least one must have it" {
   refused 'fixed-window has no burst; token-bucket, gcra and leaky-bucket have one' --burst 5
   refused '--burst must be a whole number' --burst x --algorithm gcra
   refused 'burst must be from 1' --burst 0 --algorithm gcra
@@ -79,7 +79,7 @@ refused() {
   assert_output '[2000,5]'
 }
 
-@test "what shapes the traffic" {
+@test "bad options of the traffic are refused" {
   refused "--rate: '400' is not a rate; write 400/s or 24k/min" steady --rate 400
   refused 'boundary takes no rate' --rate 400/s
   refused 'boundary takes no duration' --duration 1s
@@ -97,7 +97,7 @@ refused() {
   refused "--seed must be a whole number in decimal digits, not 'x'" --seed x
 }
 
-@test "the clock, and what goes with it" {
+@test "bad clocks and options of the clock are refused" {
   refused "--clock must be virtual or real, not 'reel'" --clock reel
   refused '--rate max requires --clock real: only a server sets that pace' --clock virtual --rate max
   refused '--clients requires --clock real: the virtual clock uses one connection' --clients 2
@@ -110,29 +110,29 @@ refused() {
   refused '--model and --rate max exclude each other: there is no server to time' --rate max --model
 }
 
-@test "as fast as answers come a traffic has no shape, and lasts for some time" {
+@test "--rate max takes no pattern, and its duration must be valid" {
   refused "patterns do not apply to --rate max: unexpected argument 'spike'" spike --rate max
   refused "--duration: '5' has no unit" --rate max --duration 5
   refused '--duration must be more than 0' --rate max --duration 0s
 }
 
-@test "what is not there" {
+@test "an unknown option is refused" {
   refused "unknown option '--policy'" --policy login
 }
 
-@test "the models ask no server" {
+@test "--model excludes the options that name a server" {
   refused '--model and --port exclude each other: the models use no server' --model -p 7000
   refused '--model and --url exclude each other: the models use no server' --model --url redis://h
 }
 
-@test "standard output has one form" {
+@test "standard output can have only one format" {
   refused 'standard output is asked for more than once' --svg - --csv -
   run -2 rlctl burst --json --jsonl -
   run -0 jq -r .error.message <<<"$output"
   assert_output 'standard output is asked for more than once'
 }
 
-@test "without a server it is an error of the server's" {
+@test "without a server, burst exits with a server error" {
   run -3 rlctl burst
   assert_output --partial '/nowhere'
   run -0 rlctl burst --model -q
@@ -147,7 +147,7 @@ refused() {
   assert_output ''
 }
 
-@test "an assertion that does not hold is exit status 1, and names the values, after the report" {
+@test "a failed assertion exits with status 1 and prints the values after the report" {
   run -1 rlctl burst --model --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
   assert_line "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2"
   assert_line --regexp '^pattern +boundary'
@@ -164,12 +164,12 @@ refused() {
   assert_output assertion
 }
 
-@test "every name can be asserted something of" {
+@test "every documented name can be used in an assertion" {
   run -0 rlctl burst steady --model -q --limit 10/s --keys 3 --algorithm gcra --assert 'keys==3' \
     --assert 'keys_denied==3' --assert 'longest_shut_out_us>0' --assert 'retry_after_broken==0'
 }
 
-@test "what a virtual clock cannot measure cannot be asserted of it" {
+@test "an assertion about something a virtual clock cannot measure is refused" {
   local name
   for name in p50_us p99_9_us max_us mean_us service_p99_us server_us_per_call achieved_per_second; do
     refused "--assert: '$name<5' is about $name, which a virtual clock cannot measure" --assert "$name<5"
@@ -177,13 +177,13 @@ refused() {
   done
 }
 
-@test "what is not known does not hold" {
+@test "an assertion about an unknown value fails" {
   run -1 rlctl burst --model -q --algorithm gcra --assert 'bytes_per_key>0' --assert 'bytes_per_key<=0'
   assert_line --index 0 "rlctl: burst: assertion 'bytes_per_key>0' does not hold: gcra has no value"
   assert_line --index 1 "rlctl: burst: assertion 'bytes_per_key<=0' does not hold: gcra has no value"
 }
 
-@test "assertions that mean nothing" {
+@test "meaningless assertions are refused" {
   refused "--assert: 'worst' needs one of < <= == != >= >" --assert worst
   refused "--assert: 'worst=1' needs one of" --assert worst=1
   refused "compares 'wurst', which is not a measure; did you mean 'worst'?" --assert 'wurst<1'

@@ -21,8 +21,7 @@ traffic::Timing timing_of(int answers) {
 
 }  // namespace
 
-TEST_CASE(
-    "burst progress: how far it is, at which rate, what came out, and how long it takes yet") {
+TEST_CASE("burst progress: the line shows the progress, the rate, the results and the time left") {
   const auto timing = timing_of(1000);
   const traffic::RealProgress progress{
       .sent = 1000, .allowed = 812, .denied = 188, .seconds = 12.04, .timing = &timing};
@@ -32,7 +31,8 @@ TEST_CASE(
         "stops");
 }
 
-TEST_CASE("burst progress: of several runs it is said which, and all count for the end") {
+TEST_CASE(
+    "burst progress: with several runs the current one is named, and the time left covers all") {
   const auto timing = timing_of(0);
   const traffic::RealProgress progress{.seconds = 10, .timing = &timing};
   const RunInProgress run{.name = "gcra", .number = 1, .of = 3, .seconds = 30};
@@ -40,7 +40,7 @@ TEST_CASE("burst progress: of several runs it is said which, and all count for t
         "2/3  gcra  10.0/30.0s  1000/s offered  0 allowed  0 denied  eta 50s  Ctrl-C stops");
 }
 
-TEST_CASE("burst progress: what matters least is left out where it is narrow") {
+TEST_CASE("burst progress: a narrow line omits the least important parts") {
   const auto timing = timing_of(1000);
   const traffic::RealProgress progress{
       .sent = 1000, .allowed = 812, .denied = 188, .seconds = 12, .timing = &timing};
@@ -54,14 +54,14 @@ TEST_CASE("burst progress: what matters least is left out where it is narrow") {
   CHECK(real_progress_text(run, progress, 1) == "12.0/30.0s");
 }
 
-TEST_CASE("burst progress: what ends by its requests is told by their share") {
+TEST_CASE("burst progress: a run limited by its requests shows their share") {
   const auto timing = timing_of(0);
   const traffic::RealProgress progress{.sent = 250, .seconds = 2, .timing = &timing};
   const RunInProgress run{.name = "gcra", .requests = 1000};
   CHECK(real_progress_text(run, progress, 30) == "2.0/8.0s  0 allowed  eta 6s");
 }
 
-TEST_CASE("burst progress: as fast as answers come there is one rate") {
+TEST_CASE("burst progress: with --rate max there is only one rate") {
   auto timing = timing_of(0);
   timing.achieved_per_second = 51312.4;
   const traffic::RealProgress progress{.seconds = 2, .timing = &timing};
@@ -70,7 +70,7 @@ TEST_CASE("burst progress: as fast as answers come there is one rate") {
         "gcra  2.0/3.0s  51312/s  0 allowed  0 denied  eta 1s");
 }
 
-TEST_CASE("burst progress: a wait for the edge of a window is one") {
+TEST_CASE("burst progress: the wait for the edge of a window is shown") {
   const auto timing = timing_of(0);
   const traffic::RealProgress progress{.until_first = 42'300ms, .timing = &timing};
   const RunInProgress run{.name = "fixed-window", .number = 0, .of = 2};

@@ -1,14 +1,14 @@
 load ../../support/common
 
-# `rlctl burst` under the real clock: windows are short, so that a run takes a second. How fast this
-# machine is decides nothing here.
+# `rlctl burst` under the real clock: windows are short, so that a run takes a second. Nothing here depends on
+# the speed of this machine.
 
 setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
 
 real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 
-# No assertion is made where the sender was kept from running for a tenth of the time that an answer
-# takes. So answers take long here: the server stands still for a second.
+# Assertions are not evaluated if the sender lagged by more than a tenth of the service time. So service times
+# are long here: the server stops for a second.
 assertions_are_made() {
   cli CONFIG RESETSTAT
   (
@@ -24,7 +24,7 @@ assertions_are_made() {
   [[ $stderr != *'fell behind'* ]]
 }
 
-# A server stands still for a second, and the sender goes on all the same: on a busy machine, at last.
+# The server stops for a second while the sender continues. On a busy machine this may take several attempts.
 a_stop_is_shown() {
   cli CONFIG RESETSTAT
   (
@@ -42,13 +42,13 @@ a_stop_is_shown() {
   real -0 --clock real --limit 20/500ms --json
   jq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 1, null, "boundary"]' <<<"$output"
   jq -e '[.runs[] | .sent] == [40, 40]' <<<"$output"
-  # By the clock of this machine, and a little late where it is busy.
+  # By the clock of this machine, and slightly late on a busy one.
   jq -e --argjson now "$(date +%s)" '.runs[] | .worst.from_us / 1e6 | . > $now - 60 and . < $now + 1' <<<"$output"
-  # The burst begins 10 ms before the edge, and takes 20 ms and what the sender is behind.
+  # The burst begins 10 ms before the edge, and takes 20 ms plus the sender's lag.
   jq -e '.runs[] | (.worst.from_us - 490000) % 500000 < 20000 + .latency_us.lag.max' <<<"$output"
 }
 
-@test "each request is timed: from when it was due, and from when it was sent" {
+@test "each request is timed from its due time and from its sending" {
   real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
   jq -e '.runs[0] | [.sent, .latency_us.service.n, .latency_us.response.n, .latency_us.lag.n] ==
     [300, 300, 300, 300]' <<<"$output"
@@ -63,7 +63,7 @@ a_stop_is_shown() {
   jq -e '.runs[0].bytes_per_key > 50' <<<"$output"
 }
 
-@test "a percentile of too few is not told" {
+@test "a percentile of too few answers is not reported" {
   real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
   jq -e '.runs[0].latency_us.service | [.p95, .p99, .p99_9] | [.[] == null] == [false, true, true]' <<<"$output"
   real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 --algorithm gcra
@@ -72,7 +72,7 @@ a_stop_is_shown() {
   assert_line --regexp 'p50 needs 20, p90 needs 100, p99 needs 1000, p99.9 needs 10000$'
 }
 
-@test "as fast as answers come there is service time alone" {
+@test "--rate max measures only service times" {
   real -0 --rate max --limit 100/200ms --requests 2000 --keys 3 --json
   jq -e '[.clock, .clients, .pipeline, .pattern] == ["real", 50, 1, "steady"]' <<<"$output"
   jq -e '.runs[] | [.sent, .allowed + .denied, .keys, .latency_us.service.n] == [2000, 2000, 3, 2000]' <<<"$output"
@@ -85,7 +85,7 @@ a_stop_is_shown() {
   assert_equal "$stderr" ''
 }
 
-@test "the command that is printed says all that counts" {
+@test "the printed command has everything that matters" {
   start_server
   real -0 --rate max --limit 10/200ms --requests 10 --algorithm gcra --json -s "$socket" -n 2
   run -0 jq -r .command <<<"$output"
@@ -98,7 +98,7 @@ a_stop_is_shown() {
 --clock real --clients 1 --url unix://$socket"
 }
 
-@test "--rate max ends after ten seconds unless told" {
+@test "--rate max ends after ten seconds by default" {
   start_server
   run -0 ends_by INT '(($(calls evalsha) > 100))' \
     bash -c 'exec rlctl burst --rate max --algorithm gcra -s "$socket" --json >"$TMPDIR/out" 2>/dev/null'
@@ -111,25 +111,25 @@ a_stop_is_shown() {
   start_server
   real -0 steady --clock real --clients 7 --limit 100/200ms --rate 300/s --duration 300ms --algorithm gcra -s "$socket"
   assert_line --regexp '^clock +real time +open loop, 7 clients$'
-  # Seven, one to clean up, and those that looked whether the server is there.
+  # Seven, one to clean up, and those that checked whether the server was up.
   (($(cli INFO stats | tr -d '\r' | sed -n 's/^total_connections_received://p') >= 8))
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "more clients than a server takes" {
+@test "more clients than the server accepts are reported" {
   start_server --maxclients 5
   real -5 --rate max --clients 20 -s "$socket" -q
   [[ $stderr == *'the server accepts '*' of 20 clients: '*'max number of clients reached'* ]] || fail "$stderr"
   [[ $stderr == *'hint: use fewer --clients, or raise the server'"'"'s maxclients'* ]] || fail "$stderr"
 }
 
-@test "more clients than this process may have files" {
+@test "more clients than this process may have open files are refused" {
   run -2 bash -c 'ulimit -n 100; rlctl burst --rate max --clients 200'
   assert_line --partial '--clients 200 needs more open files than this process may have, 100'
   run -0 bash -c 'ulimit -Sn 50; rlctl burst --rate max --clients 60 --requests 100 --algorithm gcra -q'
 }
 
-@test "CSV has the times in columns of their own, which are as many in each row" {
+@test "CSV has the times in separate columns, and every row has the same number" {
   real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 300ms --csv -
   local header columns line
   header=${lines[0]}
@@ -140,10 +140,10 @@ a_stop_is_shown() {
   assert_line --index 1 --regexp ',real,1,,[0-9.]+,[0-9.]+,[0-9.]+,(true|false),90,[0-9.]+,'
 }
 
-@test "the picture is of each run's own time" {
+@test "the chart uses each run's own time" {
   real -0 steady --clock real --limit 20/100ms --rate 400/s --duration 600ms
   assert_line --regexp '^times +from the beginning +each run from its own$'
-  # The second one begins where the first does, and not where it ends.
+  # The second chart begins where the first does, not where it ends.
   run -0 grep -cE '^allowed │.{,30}[▁▂▃▄▅▆▇█]' <<<"$output"
   assert_output 2
   real -0 --clock real --limit 20/500ms --svg -
@@ -151,14 +151,14 @@ a_stop_is_shown() {
   assert_output 2
 }
 
-@test "the SVG says which clock" {
+@test "the SVG names the clock" {
   real -0 --rate max --requests 100 --algorithm gcra --svg -
   assert_line --regexp '>as fast as answers come; seed 1<'
   assert_line --regexp '>real time, closed loop, 50 clients, pipeline 1<'
   refute_line --partial 'virtual'
 }
 
-@test "each decision is told, with the time at which it was sent" {
+@test "each decision is written with the time of its sending" {
   real -0 steady --clock real --limit 5/200ms --rate 100/s --requests 30 --algorithm gcra --jsonl -
   assert_equal "${#lines[@]}" 30
   run -0 jq -s --argjson now "$(date +%s)" \
@@ -166,7 +166,7 @@ a_stop_is_shown() {
   assert_output true
 }
 
-@test "assertions of times, and of what is not known" {
+@test "assertions about times and about unknown values are evaluated" {
   start_server
   wait_until assertions_are_made
   run -0 grep assertion <<<"$stderr"
@@ -175,11 +175,11 @@ a_stop_is_shown() {
   assert_line --index 1 "rlctl: burst: assertion 'p99_us<1000000' does not hold: gcra has 100 answers, but needs 1000"
 }
 
-@test "of service times where nothing is due" {
+@test "with --rate max, assertions about times apply to service times" {
   real -0 --rate max --requests 2000 --algorithm gcra -q --assert 'p99_us>0' --assert 'sent==2000'
 }
 
-@test "a server that stops for a second shows in what callers wait, not in most of what is served" {
+@test "a server that stops for a second shows in response times, but not in most service times" {
   start_server
   wait_until a_stop_is_shown
   jq -e '.runs[0].sent == 400' <<<"$output"
@@ -187,8 +187,8 @@ a_stop_is_shown() {
   jq -e '.runs[0].latency_us.response.p75 >= 100000' <<<"$output"
 }
 
-@test "a sender that falls behind is named, and nothing can be asserted of its run" {
-  # A million a second is more than one process can send on one connection.
+@test "a sender that falls behind is named, and assertions about its run fail" {
+  # A million requests per second are more than one process can send on one connection.
   real -1 steady --clock real --limit 100/200ms --rate 5000000/s --requests 100000 --algorithm gcra \
     --assert 'sent==100000'
   [[ $stderr == *'rlctl: burst: warning: gcra: the sender fell behind: lag p99 '*', service p99 '* ]] || fail "$stderr"
@@ -200,14 +200,14 @@ a_stop_is_shown() {
   assert_output false
 }
 
-@test "a pattern without a rate is advised to send less" {
+@test "for a pattern without a rate the advice is to send fewer requests" {
   real -0 --clock real --limit 1000000/100ms --requests 50000 --algorithm gcra -q
   [[ $stderr == *'; use fewer --requests, or a machine'* ]] || fail "$stderr"
 }
 
 # --- another server, and Ctrl-C ----------------------------------------------------------------------
 
-@test "another server is named with the prefix, and is as it was afterwards" {
+@test "another server is named with the key prefix and left unchanged" {
   start_server
   cli SET mine 1
   real -0 --rate max --requests 500 --keys 50 --clients 3 -s "$socket" -q
@@ -215,7 +215,7 @@ a_stop_is_shown() {
   assert_equal "$(cli KEYS '*')" mine
 }
 
-@test "Ctrl-C gives the report so far, cleans up, and ends by the signal" {
+@test "Ctrl-C prints the report so far, cleans up, and ends by the signal" {
   start_server
   run -0 ends_by INT '(($(calls evalsha) > 50))' \
     bash -c 'exec rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s --keys 5 --clients 3 \
@@ -229,20 +229,20 @@ a_stop_is_shown() {
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "Ctrl-C ends --rate max, and the waiting for an edge" {
+@test "Ctrl-C ends --rate max and the wait for an edge" {
   start_server
   run -0 ends_by INT '(($(calls evalsha) > 1000))' \
     rlctl burst --rate max --duration 60s --clients 20 --pipeline 20 -s "$socket" -q
   assert_line 'signal 2'
   assert_equal "$(cli DBSIZE)" 0
-  # It has loaded its script, and waits.
+  # The script is loaded, and burst is waiting.
   cli CONFIG RESETSTAT
   run -0 ends_by INT '(($(calls "script|load"))) && sleeps "$command_pid"' \
     rlctl burst --clock real --limit 10/1000d -s "$socket" -q
   assert_line 'signal 2'
 }
 
-@test "a second Ctrl-C ends it at once where the server is mute, and names the keys that are left" {
+@test "with an unresponsive server a second Ctrl-C ends burst at once and names the remaining keys" {
   start_server
   rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout 1h \
     >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
@@ -250,7 +250,7 @@ a_stop_is_shown() {
   wait_until eval '(($(cli DBSIZE) > 0))'
   kill -STOP "$server_pid"
   kill -TERM "$pid"
-  # It was told of the first one, and has not ended.
+  # It has received the first signal and is still running.
   wait_until grep -q '^ShdPnd:.*0000$' "/proc/$pid/status"
   kill -TERM "$pid"
   wait_until eval '! kill -0 "$pid"'
@@ -260,7 +260,7 @@ a_stop_is_shown() {
   grep -qE "^rlctl: burst: keys under 'rlctl-burst:\{[0-9a-f]{16}\}:' may be left; they expire by themselves$" "$TMPDIR/err"
 }
 
-@test "a server that goes away" {
+@test "a server that dies during a run is reported" {
   start_server
   rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" \
     >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &
@@ -272,7 +272,7 @@ a_stop_is_shown() {
   assert_equal "$(cat "$TMPDIR/out")" ''
 }
 
-@test "a server that does not answer in time" {
+@test "a server that does not answer in time is reported" {
   start_server
   rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout 2s \
     >"$TMPDIR/out" 2>"$TMPDIR/err" 3>&- &

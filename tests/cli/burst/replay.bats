@@ -1,12 +1,12 @@
 load ../../support/common
 
-# `rlctl burst --replay FILE`: logs, what is made of them, and --suggest. How lines are read is said by
-# the tests of the library; here is the command line.
+# `rlctl burst --replay FILE`: logs, their results, and --suggest. The library's tests check how lines are
+# read; this file tests the command line.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
-  # At 06:11:10, :11 (two keys), :12 and :21: against 2 in 10 s the third of a is denied, and the last
-  # one, from which the first two have left, is not.
+  # At 06:11:10, :11 (two keys), :12 and :21: with 2 per 10 s the third request of a is denied, and the last
+  # one, when the first two have left, is not.
   cat >epoch.log <<'LOG'
 1795155070 a
 1795155071 a
@@ -34,7 +34,7 @@ epoch_to() {
   done <epoch.log
 }
 
-# The counts of the runs in $output, which is JSON.
+# The counts of the runs in the JSON $output.
 counts() { jq -c '.runs[] | [.sent, .allowed, .denied, .keys, .keys_denied]' <<<"$output"; }
 replayed() { jq -c ".replay$1" <<<"$output"; }
 
@@ -44,13 +44,13 @@ refused() {
   assert_line --partial "$1"
 }
 
-# 3000 requests of 50 keys, some of which come often, within five minutes.
+# 3000 requests of 50 keys, some of them frequent, within five minutes.
 random_log() {
   awk 'BEGIN { srand(7); for (i = 0; i < 3000; i++)
     printf "%.6f k%d %d\n", 1795155000 + rand() * 300, int(50 * rand() ^ 3), 1 + (i % 10 == 0) }'
 }
 
-@test "a log in each format, by numbers known by hand" {
+@test "a log in each format yields the numbers computed by hand" {
   local format
   for format in combined common jsonl csv semicolons epoch; do
     epoch_to "$format" >"$format.txt"
@@ -65,7 +65,7 @@ random_log() {
   done
 }
 
-@test "gzip, standard input and a FIFO" {
+@test "gzip, standard input and a FIFO can be replayed" {
   epoch_to combined | gzip >log.gz
   run -0 rlctl burst --replay log.gz "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
@@ -76,7 +76,7 @@ random_log() {
   assert_equal "$(counts)" '[5,4,1,2,1]'
 }
 
-@test "several files, out of order and of several formats, are one traffic" {
+@test "several files, out of order and in several formats, are one traffic" {
   sed -n 4,5p epoch.log >second
   sed -n 1,3p epoch.log >first
   (cp first epoch.log && epoch_to csv >first.csv)
@@ -90,7 +90,7 @@ random_log() {
     '[["first.csv","csv",4,3,1],["second","epoch",2,2,0]]'
 }
 
-@test "the report of a log says what it is, who was denied most, and when" {
+@test "the report of a log has its source, the keys denied most, and the worst minute" {
   run -0 rlctl burst --replay epoch.log "${two[@]}"
   assert_line --regexp '^replay +epoch\.log +epoch, 5 requests in 5 lines$'
   assert_line --regexp '^requests +5 +2 keys$'
@@ -99,13 +99,13 @@ random_log() {
   assert_line --regexp '^denied most by sliding-window-log +requests +of all denied$'
   assert_line --regexp '^a +1 +100\.0 %$'
   assert_line --regexp '^sliding-window-log +[0-9]+ +2026-11-20T06:11Z +1 of 5$'
-  # Several keys together have no limit that could be drawn.
+  # Several keys have no common limit to draw.
   refute_line --regexp '^chart'
   refute_line --partial '├'
   assert_line --regexp '^ denied │'
 }
 
-@test "the picture of a log with one key has the limit" {
+@test "the chart of a log with one key has the limit" {
   grep a epoch.log >one.log
   run -0 rlctl burst --replay one.log "${two[@]}"
   assert_line --regexp '^chart '
@@ -122,7 +122,7 @@ random_log() {
   refute_output --partial 'class="limit"'
 }
 
-@test "what requests cost is counted in units, and may be left out" {
+@test "costs are counted in units, and may be omitted" {
   printf '%s\n' 'time,key,cost' 100,a,2 101,a,1 112,a,3 >cost.csv
   run -0 rlctl burst --replay cost.csv --model "${two[@]}" --json
   assert_equal "$(counts)" '[3,1,2,1,1]'
@@ -136,7 +136,7 @@ random_log() {
   run -0 rlctl burst -q --replay dear.log --algorithm gcra
 }
 
-@test "the fields that are named are those that count" {
+@test "the named fields are the ones used" {
   printf '%s\n' '{"a":"1970-01-01T00:01:40Z","b":{"c":"x"},"d":3}' >fields.jsonl
   run -0 rlctl burst --replay fields.jsonl --time-field a --key-field b.c --cost-field d --json --model
   assert_equal "$(jq -c '.runs[0].worst | [.key, .allowed, .from_us]' <<<"$output")" '["x",3,100000000]'
@@ -168,7 +168,7 @@ the time 'hello' cannot be read: 'hello'"
   assert_equal "$(jq -r .error.code <<<"$stderr")" input
 }
 
-@test "what a terminal would act on is escaped" {
+@test "terminal control bytes are escaped" {
   printf '100 \e[31mred\n100 \e[31mred\n100 blue\nx\e[0m y\n' >$'a\eb.log'
   run -0 rlctl burst --replay $'a\eb.log' --limit 1/60s --model
   refute_output --partial $'\e'
@@ -176,7 +176,7 @@ the time 'hello' cannot be read: 'hello'"
   assert_output --partial "--replay \$'a\x1bb.log'"
 }
 
-@test "files that are none" {
+@test "a file that is missing, a folder, empty or binary is refused" {
   refused 'cannot open nothing: no such file' --replay nothing
   refused "$BATS_TEST_TMPDIR is a folder" --replay "$BATS_TEST_TMPDIR"
   : >empty
@@ -184,20 +184,20 @@ the time 'hello' cannot be read: 'hello'"
   head -c 1000 /bin/ls >binary
   refused 'binary:1: this is in none of the known formats' --replay binary
   refused 'no request in epoch.log: 5 of 5 lines are bad' --replay epoch.log --format combined
-  # One that is empty among others is no harm.
+  # An empty file among others is accepted.
   run -0 rlctl burst --replay empty epoch.log "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
   assert_equal "$(replayed .files[0].format)" null
 }
 
-@test "what is about a log needs one" {
+@test "the options of a log are refused without --replay" {
   local option
   for option in --format=csv --time-field=t --key-field=k --cost-field=c --strict --suggest=1%; do
     refused "${option%=*} requires --replay" "$option"
   done
 }
 
-@test "what is about a pattern has no place beside a log" {
+@test "the options of a pattern are refused with --replay" {
   refused "--replay sends the requests of a log and takes no pattern: unexpected argument 'boundary'" boundary --replay epoch.log
   assert_line --partial 'write the name of a file as ./boundary'
   refused '--replay and adversary exclude each other: the search finds the times of the requests' adversary --replay epoch.log
@@ -211,7 +211,7 @@ the time 'hello' cannot be read: 'hello'"
   refused '--seed and --replay exclude each other' --replay epoch.log --seed 1
 }
 
-@test "values that are none" {
+@test "bad option values are refused" {
   refused "--format: unknown format 'jsno'" --replay epoch.log --format jsno
   refused "--format: unknown format 'combind'; did you mean 'combined'?" --replay epoch.log --format combind
   refused '--format: time field' --replay epoch.log --format combined --time-field t
@@ -223,7 +223,7 @@ the time 'hello' cannot be read: 'hello'"
   refused '--suggest and --script exclude each other: it runs models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
 }
 
-@test "Redis and the models decide alike, request by request, in every algorithm" {
+@test "Redis and the models decide alike, request by request, for every algorithm" {
   random_log >random.log
   run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl redis.jsonl -q
   run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl model.jsonl -q --model
@@ -232,7 +232,7 @@ the time 'hello' cannot be read: 'hello'"
   (($(grep -c '"allowed":false' redis.jsonl) > 1000))
 }
 
-@test "what --jsonl wrote can be replayed, the decisions of one algorithm" {
+@test "the decisions of one algorithm written by --jsonl can be replayed" {
   random_log >random.log
   local algorithms=(--limit 9/10s --algorithm "fixed-window,gcra" --model)
   run -0 rlctl burst --replay random.log "${algorithms[@]}" --jsonl out.jsonl --json
@@ -243,7 +243,7 @@ the time 'hello' cannot be read: 'hello'"
   assert_equal "$(replayed '.files[0] | [.format, .lines, .requests, .other]')" '["jsonl",6000,3000,3000]'
 }
 
-@test "the command that is printed repeats the output" {
+@test "the printed command of a replay repeats the output" {
   cp epoch.log ./-x.log
   cp epoch.log "it's.log"
   cp epoch.log $'a\eb\\\'.log'
@@ -257,7 +257,7 @@ the time 'hello' cannot be read: 'hello'"
     "rlctl burst --limit 2/10s --algorithm sliding-window-log --replay - --cost-field ''"
 }
 
-@test "the limit that --suggest names denies few enough, and one less does not" {
+@test "the limit suggested by --suggest denies few enough requests, and one less does not" {
   random_log >random.log
   local share limit
   for share in 5% 30%keys; do
@@ -277,7 +277,7 @@ the time 'hello' cannot be read: 'hello'"
   done
 }
 
-@test "a suggestion, as it is read" {
+@test "a suggestion is shown in a table and in JSON" {
   run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0%
   assert_line --regexp '^suggested +3 per 10 s +smallest with at most 0 % of requests denied$'
   assert_line --regexp '^\* 3 per 10 s +0 +0\.000 % +0 of 2  0\.000 %$'
@@ -292,20 +292,20 @@ the time 'hello' cannot be read: 'hello'"
   assert_equal "$(jq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
 }
 
-@test "an assertion is about the log" {
+@test "an assertion applies to the replayed log" {
   run -0 rlctl burst -q --replay epoch.log "${two[@]}" --assert 'denied==1' --assert 'keys_denied<=1'
   run -1 rlctl burst -q --replay epoch.log "${two[@]}" --assert 'denied==0'
   assert_output "rlctl: burst: assertion 'denied==0' does not hold: sliding-window-log has 1"
 }
 
-@test "someone's script is asked about the log's keys" {
+@test "a foreign script is called with the keys of the log" {
   echo "return redis.call('INCR', KEYS[1])" >count.lua
   run -0 rlctl burst --replay epoch.log --script count.lua --args '{now}' --allowed-when '<=limit' \
     --limit 2/10s --json
   assert_equal "$(counts)" '[5,3,2,2,1]'
 }
 
-@test "under the real clock requests are as far apart as they were" {
+@test "under the real clock requests keep their distances in time" {
   printf '%s a\n' 100 100.2 100.4 | tac >short.log
   run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" --jsonl sent.jsonl
   assert_line --regexp '^times +from the first request +2[0-9-]+T'
@@ -316,17 +316,17 @@ the time 'hello' cannot be read: 'hello'"
   (($(jq -s '.[0].at_us' sent.jsonl) > 1700000000000000))
 }
 
-@test "--rate max sends the log once, whatever its times are" {
+@test "--rate max sends the log once, whatever its times" {
   printf '%s a\n' 100 90000 180000 >long.log
   run -0 --separate-stderr rlctl burst --replay long.log --rate max "${two[@]}" --json
   assert_equal "$(counts)" '[3,2,1,1,1]'
-  # It ends with the log, not after a time.
+  # The run ends with the log, not after a fixed time.
   assert_equal "$(jq -r .command <<<"$output" | grep -c -- --duration)" 0
   run -0 --separate-stderr rlctl burst --replay long.log --rate max --duration 5s --clients 2 "${two[@]}" --json
   assert_equal "$(jq -c '[.runs[0].sent, .clients]' <<<"$output")" '[3,2]'
 }
 
-@test "on another server nothing of a log is left" {
+@test "on another server nothing is left after a replay" {
   start_server
   random_log >random.log
   run -0 --separate-stderr rlctl burst --replay random.log -s "$socket" --limit 9/10s --algorithm gcra --json
@@ -334,11 +334,11 @@ the time 'hello' cannot be read: 'hello'"
   (($(cli INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p') >= 3000))
 }
 
-@test "Ctrl-C while a log is awaited ends it, and no server was started" {
+@test "Ctrl-C during the wait for a log ends burst before a server is started" {
   mkfifo fifo
   export TMPDIR=$PWD/temporary
   mkdir temporary
-  # Held open for writing, so that there is no end of it.
+  # Held open for writing, so that it has no end.
   exec 7<>fifo
   run -0 ends_by INT 'sleeps "$command_pid"' rlctl burst --replay fifo --csv out.csv
   exec 7>&-
@@ -348,10 +348,10 @@ the time 'hello' cannot be read: 'hello'"
   assert_output ''
 }
 
-@test "Ctrl-C while limits are tried leaves the report of the runs" {
+@test "Ctrl-C during the search for a limit still prints the report of the runs" {
   start_server
   seq 1795155000 1795455000 | sed 's/$/ a/' >long.log
-  # The keys are removed when the run is through.
+  # The keys are removed at the end of the run.
   ready='redis-cli -s "$socket" INFO commandstats | grep -q unlink'
   run -0 ends_by INT "$ready" bash -c 'exec rlctl burst --replay long.log --limit 9/60s -s "$socket" \
     --algorithm sliding-window-log --suggest 0.0001% --json >out 2>/dev/null'
@@ -360,7 +360,7 @@ the time 'hello' cannot be read: 'hello'"
   assert_equal "$(jq -c '[.interrupted, .runs[0].sent, .runs[0].suggestion]' <<<"$output")" '[true,300001,null]'
 }
 
-@test "an object without what is needed says which fields it has" {
+@test "for an object without the required fields, the existing fields are named" {
   echo '{"when":"2026-11-20T06:11:10Z","user":{"id":"a"},"level":"info"}' >app.jsonl
   run -2 rlctl burst --replay app.jsonl --model "${two[@]}"
   assert_output --partial "app.jsonl:1: it has no field for the time, but when, user.id, level"
@@ -377,14 +377,14 @@ the time 'hello' cannot be read: 'hello'"
   assert_output --partial "weights.jsonl: no line has the field 'wieght'"
 }
 
-@test "the share that was denied stands in the table, and can be asserted" {
+@test "the share of denied requests is in the table and can be asserted" {
   run -0 rlctl burst --replay epoch.log "${two[@]}" --model --assert 'denied_share<=0.2'
   assert_line --regexp '^sliding-window-log +5 +4 +1 +20\.000 % '
   run -1 rlctl burst --replay epoch.log "${two[@]}" --model -q --assert 'denied_share<0.2'
   assert_output --partial 'sliding-window-log has 0.2'
 }
 
-@test "of several limiters the suggestions stand together, and who has the denials" {
+@test "suggestions and denials of several limiters are shown in one table each" {
   seq 1 200 | awk '{ print 1795155000 + $1, "k" $1 }' >many.log
   for _ in 1 2 3 4 5; do echo 1795155100 heavy; done >>many.log
   run -0 rlctl burst --replay many.log --limit 1/10s --algorithm fixed-window,gcra --suggest 1% --model
@@ -398,14 +398,14 @@ the time 'hello' cannot be read: 'hello'"
   refute_line --regexp '^suggested +limit'
 }
 
-@test "a share with decimals is just that share" {
+@test "a share with decimals is exact" {
   seq 1 993 | awk '{ print 1795155000, "k" $1 }' >thousand.log
   seq 1 7 | awk '{ print 1795155001, "k" $1 }' >>thousand.log
   run -0 rlctl burst --replay thousand.log --limit 5/60s --suggest 0.7% --model --json
   assert_equal "$(jq -c '.runs[0].suggestion | [.most, .limit]' <<<"$output")" '[0.007,1]'
 }
 
-@test "where costs differ, none of the limits that are shown is smaller and would do" {
+@test "with different costs, no smaller limit in the table would do" {
   { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
   run -0 rlctl burst --replay costs.log --limit 6/60s --algorithm fixed-window --suggest 50% --model --json
   assert_equal "$(jq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'

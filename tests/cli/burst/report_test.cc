@@ -24,7 +24,7 @@ BurstRun run_with(std::chrono::nanoseconds lag, std::chrono::nanoseconds service
 
 }  // namespace
 
-TEST_CASE("burst report: a ratio reads 1.00 only where it is 1") {
+TEST_CASE("burst report: a ratio is shown as 1.00 only if it is exactly 1") {
   CHECK(ratio_text(1) == "1.00");
   CHECK(ratio_text(2) == "2.00");
   CHECK(ratio_text(1.5244) == "1.52");
@@ -46,7 +46,7 @@ TEST_CASE("burst report: words that a shell would change are quoted") {
   CHECK(command_line({"rlctl", "burst", "a b"}) == "rlctl burst 'a b'");
 }
 
-TEST_CASE("burst report: a percentile needs ten that are longer") {
+TEST_CASE("burst report: a percentile needs ten longer durations") {
   for (const auto& percentile : kPercentiles) {
     traffic::Histogram histogram;
     for (int i = 1; i < percentile.needs(); ++i) histogram.add(1us);
@@ -56,7 +56,7 @@ TEST_CASE("burst report: a percentile needs ten that are longer") {
   }
 }
 
-TEST_CASE("burst report: why a run is not valid is said in numbers") {
+TEST_CASE("burst report: the reason why a run is invalid includes the numbers") {
   CHECK(why_invalid(run_with(1us, 1ms, 2000)) == std::nullopt);
   CHECK(why_invalid(BurstRun{}) == std::nullopt);
   CHECK(why_invalid(run_with(1200us, 100us, 2000)) ==
@@ -73,7 +73,8 @@ TEST_CASE("burst report: why a run is not valid is said in numbers") {
         "the times are not reliable");
 }
 
-TEST_CASE("burst report: callers wait for the response, and where nothing is due for the service") {
+TEST_CASE(
+    "burst report: callers wait for the response, or for the service if there is no schedule") {
   auto run = run_with(1ms, 1ms, 1);
   CHECK(waited_for(*run.outcome.timing).max() == 2ms);
   run.outcome.timing->response = {};

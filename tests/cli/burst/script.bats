@@ -1,7 +1,7 @@
 load ../../support/common
 
-# `rlctl burst --script FILE`: anyone's limiter, as it is. What the library makes of templates and of
-# replies, its own tests say; here is the command line.
+# `rlctl burst --script FILE`: foreign limiters in Lua, unchanged. The library's own tests cover templates and
+# replies; this file tests the command line.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -10,23 +10,23 @@ local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], 60000)
 return count
 LUA
-  # What it is asked with, in an error.
+  # Replies its keys and arguments in an error.
   echo "return redis.error_reply('ERR ' .. table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|'))" >echo.lua
 }
 
 count=(--script count.lua --keys '{key}:{window_index}' --allowed-when '<=limit')
 
-# In $output, the line of a table that begins with this, its columns one blank apart.
+# Prints the line of a table in $output that begins with this, with runs of blanks reduced to one.
 row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 
-@test "a script is led through a traffic, measured and named as its file is" {
+@test "a script gets the traffic, is measured, and is named after its file" {
   run -0 rlctl burst "${count[@]}"
   assert_line --regexp '^script +count\.lua +allowed when its reply is <=limit$'
   run -0 row count.lua
   assert_output 'count.lua 2000 2000 0 2000 2.00× 19.99 ms -10 ms -'
 }
 
-@test "it stands first among the algorithms it is compared with, and alone without any" {
+@test "a script is listed before the algorithms it is compared with, or alone without any" {
   run -0 rlctl burst "${count[@]}" --algorithm gcra,fixed-window --json
   assert_equal "$(jq -c '[.runs[].algorithm]' <<<"$output")" '["count.lua","gcra","fixed-window"]'
   assert_equal "$(jq -c '.runs[0] | [.allowed, .worst.ratio]' <<<"$output")" '[2000,2]'
@@ -34,7 +34,7 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_equal "$(jq -c '[.runs[].algorithm]' <<<"$output")" '["count.lua"]'
 }
 
-@test "every pattern and every form of the report takes it" {
+@test "a script works with every pattern and every report format" {
   local pattern
   for pattern in boundary steady spike ramp poisson on-off; do
     run -0 rlctl burst "$pattern" --limit 20/s "${count[@]}" --csv -
@@ -46,7 +46,7 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_output "rlctl: burst: assertion 'worst<=1' does not hold: count.lua has 2"
 }
 
-@test "of decisions it is told what the script tells, and what it leaves open is null" {
+@test "a decision has what the script reports, and null for the rest" {
   run -0 rlctl burst --limit 1/60s "${count[@]}" --jsonl - --keys '{key}'
   assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"delay_us":0}'
   echo 'return {ARGV[1] % 2, 7}' >odd.lua
@@ -60,7 +60,7 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_equal "$(jq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
 }
 
-@test "the command that is printed repeats the output, with every word of the script's" {
+@test "the printed command of a script repeats the output, with all its options" {
   run -0 rlctl burst steady --limit 20/s "${count[@]}" --keys '{{key}}' --keys 3 \
     --args "'it'\''s' \"two words\" '' {now}" --algorithm gcra --seed 4
   local first=$output
@@ -72,12 +72,12 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 --args '{now_us}' --allowed-when nonzero --keys '{key}' --seed 1"
 }
 
-@test "the same seed gives the same bytes" {
+@test "a script with the same seed gives the same bytes" {
   assert_equal "$(rlctl burst poisson --limit 20/s --keys 3 "${count[@]}" --json)" \
     "$(rlctl burst poisson --limit 20/s --keys 3 "${count[@]}" --json)"
 }
 
-@test "--keys is a number of keys, or a key of the script; --args is split as a shell does" {
+@test "--keys is a number of keys or a key template; --args is split as by a shell" {
   run -5 rlctl burst --limit 1/60s --script echo.lua --keys 'a {key}' --keys 7 --keys '{user:{key}}:b' \
     --args "{now_s} 'two words' \"\" x\\ y {limit}"
   assert_line "rlctl: burst: echo.lua: burst:1:a 1|burst:1:{user:1}:b#1767225659|two words||x y|1; request 1 \
@@ -86,7 +86,7 @@ had KEYS 'burst:1:a 1' 'burst:1:{user:1}:b' and ARGV '1767225659' 'two words' ''
   assert_line --partial 'echo.lua: burst:1:1767225659.990000#;'
 }
 
-@test "an error of the script ends the run with its line, its arguments and exit status 5" {
+@test "an error of the script exits with status 5 and prints its line and the request" {
   printf 'local n = tonumber(ARGV[1])\n\nif n == 1500 then return n + nil end\nreturn 1\n' >bad.lua
   run -5 rlctl burst --script bad.lua --args '{id} {now_ms}'
   assert_output --regexp "^rlctl: burst: bad\.lua:3: attempt to perform arithmetic on a nil value; \
@@ -96,27 +96,27 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   assert_output ERR
 }
 
-@test "under the real clock, too" {
+@test "an error of the script is also reported under the real clock" {
   printf 'if ARGV[1] == "3" then error("third") end return 1\n' >bad.lua
   run -5 rlctl burst --clock real --limit 5/1s --script bad.lua --args '{id}'
   assert_output --regexp "bad\.lua:1: third; request 3 had KEYS 'burst:1:1' and ARGV '3'$"
 }
 
-@test "a script that does not compile says where" {
+@test "a script that does not compile is reported with its line" {
   printf 'local x = 1\nreturn = x\n' >bad.lua
   run -5 rlctl burst --script bad.lua --args '{now}'
   assert_output --partial "bad.lua:2: "
   assert_output --partial "unexpected symbol near '='"
 }
 
-@test "a reply that cannot be read is shown" {
+@test "an unreadable reply is shown" {
   echo "return {ok = 'QUEUED'}" >ok.lua
   run -5 rlctl burst --script ok.lua --args '{now}'
   assert_line --partial "ok.lua replied 'QUEUED', but --allowed-when 'nonzero' reads a number, or true or false"
   assert_line --partial 'hint: '
 }
 
-@test "a script that is told no time means nothing under a virtual clock, and does under the real one" {
+@test "a script without the time is refused under a virtual clock and runs under the real one" {
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --script count.lua --allowed-when '<=limit'
   assert_line --partial 'count.lua is not told the time, neither by its keys nor by its arguments'
   assert_line --partial 'use --clock real'
@@ -125,7 +125,7 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[10,5]'
 }
 
-@test "a script that lives by its TTL does so by virtual time where it is told the time" {
+@test "a script that relies on a TTL runs in virtual time if it is given the time" {
   cat >ttl.lua <<'LUA'
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
@@ -136,14 +136,14 @@ LUA
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
 }
 
-@test "a script that calls TIME is noticed under a virtual clock, and runs under the real one" {
+@test "a script that calls TIME is refused under a virtual clock and runs under the real one" {
   echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
   run -2 rlctl burst --script time.lua --args '{now}'
   assert_line --partial "time.lua calls TIME: it uses the server's clock, not the virtual one; use --clock real"
   run -0 rlctl burst --clock real --limit 5/1s --script time.lua -q
 }
 
-@test "what the script cannot be asked with is refused before anything runs" {
+@test "invalid options of a script are refused before anything runs" {
   export RLCTL_REDIS_SERVER=/nowhere
   refused() {
     local message=$1
@@ -166,7 +166,7 @@ LUA
   refused '--model and --script exclude each other: a script runs on a server only' --script count.lua --args '{now}' --model
 }
 
-@test "the options of a script require one" {
+@test "the options of a script require --script" {
   run -2 rlctl burst --args '{now}'
   assert_line 'rlctl: burst: --args requires --script'
   run -2 rlctl burst --allowed-when nil
@@ -178,14 +178,14 @@ LUA
   assert_line --partial 'hint: '
 }
 
-@test "a burst is told to a script, whichever algorithms there are besides" {
+@test "a script is given the burst, whatever the other algorithms" {
   run -5 rlctl burst --burst 7 --script echo.lua --args '{burst} {now}' --algorithm fixed-window
   assert_line --partial '#7|'
   run -5 rlctl burst --script echo.lua --args '{burst} {cost} {now}' --cost 3 --limit 9/1s
   assert_line --partial '#9|3|'
 }
 
-@test "on a server of others all that it wrote is removed, also keys that it made itself" {
+@test "on another server everything that the script wrote is removed, including keys that it made" {
   start_server
   cli SET rlctl-burst:mine 1
   echo "redis.call('SET', KEYS[1] .. ':made', 1) redis.call('SET', KEYS[1], 1) return 1" >more.lua

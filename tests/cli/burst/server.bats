@@ -1,10 +1,10 @@
 load ../../support/common
 
-# On which server `rlctl burst` runs, and what it leaves there: nothing.
+# The server on which `rlctl burst` runs; it leaves nothing there.
 
 setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
 
-@test "the server is a private one, whatever RLCTL_URL and the configuration name" {
+@test "burst uses a private server, whatever RLCTL_URL and the configuration name" {
   start_server
   cli CONFIG RESETSTAT
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
@@ -19,7 +19,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_output ''
 }
 
-@test "another server is named with the prefix, and is as it was afterwards" {
+@test "another server is named with the key prefix and left unchanged" {
   start_server
   local other=$socket
   start_server
@@ -32,12 +32,12 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_equal "$(cli DBSIZE)" 1
   assert_equal "$(redis-cli -s "$other" INFO commandstats | grep -ci eval)" 0
   assert_equal "$(cli INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_unlink:calls=\([0-9]*\),.*/\1/p')" 6
-  # The prefix is another each time, and is not to be seen in the report.
+  # The prefix changes each time, and is not part of the report.
   run -0 --separate-stderr rlctl burst -u "unix://$socket" --limit 10/s --limit 30/60s --keys 700 --json
   assert_equal "$output" "$report"
 }
 
-@test "the prefix is another each time" {
+@test "the key prefix is different each time" {
   start_server
   local first second
   first=$(rlctl burst -q -s "$socket" 2>&1)
@@ -45,7 +45,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   [[ -n $first && $first != "$second" ]]
 }
 
-@test "keys have the prefix and a TTL while it runs, and kill -9 leaves nothing else" {
+@test "keys have the prefix and a TTL during a run, and kill -9 leaves nothing else" {
   start_server
   rlctl burst steady -s "$socket" --limit 1000/60s --requests 3000000 --keys 50 2>"$BATS_TEST_TMPDIR/said" 3>&- &
   local pid=$!
@@ -61,7 +61,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   done
 }
 
-@test "Ctrl-C gives the report so far, cleans up, and ends by the signal" {
+@test "Ctrl-C prints the report so far, cleans up, and ends by the signal" {
   start_server
   local out=$BATS_TEST_TMPDIR/out
   run -0 ends_by INT '(($(calls evalsha) > 100))' \
@@ -72,12 +72,12 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   grep -qE '^fixed-window +[1-9]' "$out"
   run -1 grep sliding-window-log "$TMPDIR/err"
   assert_equal "$(cli DBSIZE)" 0
-  # A file could not say that it is not all.
+  # A file could not show that it is incomplete.
   run -0 find "$TMPDIR" -maxdepth 1 -name 'x*'
   assert_output ''
 }
 
-@test "a signal ends it in JSON, too, which says so" {
+@test "after a signal the JSON report says that it was interrupted" {
   run -0 ends_by TERM '(($(work "$command_pid") >= 50))' \
     bash -c 'exec rlctl burst steady --model --rate 1000000/s --duration 1000s --json >"$TMPDIR/out"'
   assert_output 'signal 15'
@@ -85,20 +85,20 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_output '[true,1,true]'
 }
 
-@test "Ctrl-C ends the private server and removes its folder" {
+@test "Ctrl-C stops the private server and removes its folder" {
   run -0 ends_by INT '(($(work "$command_pid") >= 50))' rlctl burst steady -q --requests 5000000
   assert_output 'signal 2'
   run -0 find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'
   assert_output ''
 }
 
-@test "Ctrl-C is heard where the server does not answer" {
+@test "Ctrl-C works while the server does not answer" {
   start_fake_server ''
   run -0 ends_by INT 'test -s "$socket.came"' rlctl burst -q -s "$socket" --timeout 3s
   assert_line 'signal 2'
 }
 
-@test "an error of the server ends it, and what was written is removed" {
+@test "an error of the server ends the run, and the keys written are removed" {
   start_server
   cli ACL SETUSER default -set
   run -4 rlctl burst -s "$socket" --algorithm sliding-window-log,fixed-window --limit 10/s
@@ -106,7 +106,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "where nothing may be removed, that is said, and the result counts" {
+@test "if keys cannot be removed, burst warns and the result is valid" {
   start_server
   cli ACL SETUSER default -unlink
   run -0 --separate-stderr rlctl burst -s "$socket" --algorithm gcra
@@ -115,7 +115,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   (($(cli PTTL "$(cli KEYS '*')") > 0))
 }
 
-@test "without MEMORY the bytes are left out" {
+@test "without MEMORY the bytes per key are omitted" {
   start_server
   cli ACL SETUSER default -memory
   run -0 --separate-stderr rlctl burst -s "$socket" --json
@@ -123,7 +123,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_output '[null,null]'
 }
 
-@test "a server that is not there, and one that goes away" {
+@test "a missing server and one that dies during a run are reported" {
   run -3 rlctl burst -s "$TMPDIR/none"
   assert_output --partial 'cannot connect'
   start_server
@@ -134,11 +134,11 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   wait "$pid" || status=$?
   assert_equal "$status" 3
   assert_equal "$(cat "$TMPDIR/out")" ''
-  # That nothing could be removed is said as well.
+  # The failed removal is reported too.
   grep -q 'warning: cannot remove the keys' "$TMPDIR/err"
 }
 
-@test "the database of --db is the one that is used" {
+@test "burst uses the database of --db" {
   start_server
   cli -n 3 SET k v
   run -0 rlctl burst -q -s "$socket" -n 3
@@ -146,7 +146,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   assert_equal "$(cli INFO keyspace | tr -d '\r' | grep -c '^db')" 1
 }
 
-@test "keys that cannot be removed are not in the way of the next algorithm" {
+@test "keys that cannot be removed do not affect the next algorithm" {
   start_server
   cli ACL SETUSER default -unlink
   run -0 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
@@ -155,14 +155,14 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   [[ $stderr == *'cannot remove the keys'* ]] || fail "$stderr"
 }
 
-@test "keys are removed where the server takes no more connections" {
+@test "keys are removed even if the server accepts no more connections" {
   start_server --maxclients 6
   run -0 --separate-stderr rlctl burst -s "$socket" --rate max --clients 6 --duration 50ms
   refute_output --partial 'cannot remove'
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "what was done before an error is told" {
+@test "the results before an error are reported" {
   start_server
   cli ACL SETUSER default -lindex
   run -5 --separate-stderr rlctl burst -s "$socket" --limit 10/1s

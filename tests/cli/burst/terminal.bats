@@ -1,17 +1,17 @@
 load ../../support/common
 
-# The report of `rlctl burst` on terminals of several widths, and its progress.
+# The report of `rlctl burst` on terminals of several widths, and its progress line.
 
 setup() { needs_terminal; }
 
-# on_terminal COLUMNS COMMAND: what a terminal so wide gets, without colours, in $output; with them
-# in $raw.
+# on_terminal COLUMNS COMMAND: sets $output to what a terminal of this width shows, without colours, and $raw
+# to the same with colours.
 on_terminal() {
   raw=$(TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null | tr -d '\r')
   take_apart
 }
-# until_on_terminal WORDS COMMAND: the same, of one of 80 columns, of a command that Ctrl-C ends when it has
-# shown this.
+# until_on_terminal WORDS COMMAND: the same on 80 columns, for a command that is ended by Ctrl-C once the
+# screen has shown WORDS.
 until_on_terminal() {
   words=$1 run at_terminal 'wait_until grep -qF "$words" "$screen"; printf "\003"' "stty cols 80 rows 50; $2"
   assert_equal "$status" 130
@@ -24,7 +24,7 @@ take_apart() {
   mapfile -t lines <<<"$output"
 }
 
-# Characters, not bytes.
+# Counts characters, not bytes.
 widest() {
   local line most=0
   for line in "${lines[@]}"; do
@@ -33,14 +33,14 @@ widest() {
   echo "$most"
 }
 
-@test "80 columns are the text of a pipe, in colour" {
+@test "80 columns show the same text as a pipe, in colour" {
   on_terminal 80 'rlctl burst --model'
   assert_equal "$output" "$(rlctl burst --model)"
-  # Allowed is green and denied red; what is above the limit is red.
+  # Allowed is green and denied is red, as is a value above the limit.
   [[ $raw == *$'\e[32m█'* && $raw == *$'\e[31m·'* && $raw == *$'\e[31m2.00×'* ]]
 }
 
-@test "40 columns break nothing" {
+@test "the report fits 40 columns" {
   local pattern
   for pattern in boundary spike poisson; do
     on_terminal 40 "rlctl burst $pattern --model --algorithm all --keys 3 --limit 50/s"
@@ -51,33 +51,33 @@ widest() {
   done
 }
 
-@test "200 columns have one table, and a wider picture" {
+@test "200 columns have one table and a wider chart" {
   on_terminal 200 'rlctl burst --model'
   assert_line --regexp '^fixed-window +2000 +2000 +0 +2000  2\.00× +19\.99 ms +-10 ms +- +- +- +-$'
   (($(widest) > 110 && $(widest) <= 200)) || fail "$(widest)"
 }
 
-@test "the narrowest terminal gets something" {
+@test "a report is printed even on the narrowest terminal" {
   on_terminal 5 'rlctl burst --model'
   assert_line --partial '2.00×'
 }
 
-@test "NO_COLOR takes the colours" {
+@test "NO_COLOR disables colours" {
   on_terminal 80 'NO_COLOR=1 rlctl burst --model'
   assert_equal "$raw" "$output"
 }
 
 long='rlctl burst steady --model --rate 1000000/s --duration 1000s --algorithm fixed-window,gcra'
 
-@test "what takes longer than a second shows how far it is, and wipes that out" {
+@test "a run longer than a second shows its progress and then erases it" {
   until_on_terminal 'Ctrl-C stops' "$long 2>&1"
   [[ $raw == *'%  of 2000000000 requests; Ctrl-C stops'* ]] || fail "$(cat -v <<<"$raw")"
   [[ $raw == *$'\e[K'*'pattern'* ]]
   assert_equal "$(grep -c 'Ctrl-C stops' <<<"${raw#*pattern}")" 0
 }
 
-# What computes for so long has taken more than a second.
-@test "nothing of it with --quiet, nor in a pipe" {
+# A process that has used this much CPU time has run for more than a second.
+@test "progress is not shown with --quiet or in a pipe" {
   run -130 at_terminal 'wait_until test -s "$BATS_TEST_TMPDIR/pid"
     wait_until eval "((\$(work \$(<$BATS_TEST_TMPDIR/pid)) > 150))"; printf "\003"' \
     "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec $long -q"
@@ -101,24 +101,24 @@ real='--clock real --limit 50/500ms --requests 40'
   assert_line --regexp '^response +from due to answered +however late it was sent$'
 }
 
-@test "40 columns break the tables of times" {
+@test "tables of times are split at 40 columns" {
   on_terminal 40 "rlctl burst steady --clock real --limit 50/1s --requests 30 --algorithm all 2>/dev/null"
   (($(widest) <= 40)) || fail "$output"
   (($(grep -c '^response time ' <<<"$output") > 1)) || fail "$output"
 }
 
-@test "200 columns have no more columns than there are" {
+@test "at 200 columns the tables have no additional columns" {
   on_terminal 200 "rlctl burst --rate max --requests 100 --limit 50/500ms 2>/dev/null"
   (($(widest) <= 200)) || fail "$output"
   assert_line --regexp '^rates +answered +server per call$'
 }
 
-@test "a sender that fell behind is red" {
+@test "a sender that fell behind is marked in red" {
   on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 5000000/s --requests 50000 --algorithm gcra 2>/dev/null'
   [[ $raw == *$'\e[31mfell behind'* ]] || fail "$(cat -v <<<"$raw")"
 }
 
-@test "the progress of a run in real time, and of the wait for an edge" {
+@test "the progress of a run in real time and of the wait for an edge is shown" {
   on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 100/s --duration 2s --algorithm gcra,token-bucket 2>&1 >/dev/null'
   [[ $raw =~ 1/2\ \ gcra\ \ [0-9.]+/2\.0s\ \ 100/s\ offered\ \ [0-9]+\ allowed\ \ [0-9]+\ denied\ \ eta\ [0-9]+s ]] || fail "$(cat -v <<<"$raw")"
   [[ $raw == *'2/2  token-bucket  '* ]] || fail "$(cat -v <<<"$raw")"

@@ -32,7 +32,7 @@ std::string seconds(std::int64_t us) {
 
 }  // namespace
 
-TEST_CASE("result: seconds are rounded up, so that nobody comes back too early") {
+TEST_CASE("result: seconds are rounded up, so that nobody retries too early") {
   CHECK(seconds(0) == "0.000s");
   CHECK(seconds(1) == "0.001s");
   CHECK(seconds(999'001) == "1.000s");
@@ -40,7 +40,7 @@ TEST_CASE("result: seconds are rounded up, so that nobody comes back too early")
   CHECK(seconds(60'000'000) == "60.000s");
 }
 
-TEST_CASE("result: allowed and denied in text") {
+TEST_CASE("result: allowed and denied results in text") {
   const auto limiter = limiter_of("sliding-window-log", {"5/60s"});
   const std::vector<std::string> keys{"login:ann"};
   Result result{.key = "login:ann", .redis_keys = keys};
@@ -58,7 +58,7 @@ TEST_CASE("result: allowed and denied in text") {
   CHECK(line(limiter, result) == "denied key=login:ann limit=5/60s remaining=0 reset=59.310s\n");
 }
 
-TEST_CASE("result: several limits name the one that denied") {
+TEST_CASE("result: with several limits the key that denied is named") {
   const auto limiter = limiter_of("sliding-window-log", {"10/1s", "100/60s"});
   const std::vector<std::string> keys{"{a b}:1s", "{a b}:60s"};
   Result result{.key = "a b", .redis_keys = keys};
@@ -69,7 +69,7 @@ TEST_CASE("result: several limits name the one that denied") {
         "denied_by={a\\x20b}:60s\n");
 }
 
-TEST_CASE("result: leaky-bucket's delay, and its burst in JSON") {
+TEST_CASE("result: leaky-bucket's delay is shown, and its burst in JSON") {
   const auto limiter = limiter_of("leaky-bucket", {"5/1s"});
   const std::vector<std::string> keys{"k"};
   Result result{.key = "k", .redis_keys = keys};
@@ -86,7 +86,7 @@ TEST_CASE("result: leaky-bucket's delay, and its burst in JSON") {
         "\n");
 }
 
-TEST_CASE("result: what is not known is null") {
+TEST_CASE("result: unknown values are null") {
   const auto limiter = limiter_of("fixed-window", {"5/60s"});
   const std::vector<std::string> keys{"k"};
   Result result{.key = "k", .redis_keys = keys, .cost = 2, .peek = true};
@@ -109,7 +109,7 @@ TEST_CASE("result: what is not known is null") {
         "\n");
 }
 
-TEST_CASE("result: a batch's error stands in its place") {
+TEST_CASE("result: an error in a batch takes the place of its result") {
   const auto limiter = limiter_of("fixed-window", {"5/60s"});
   const Problem problem{.code = "usage", .message = "cost 'x' is bad"};
   std::string text;

@@ -1,6 +1,6 @@
 load ../../support/common
 
-# What goes into a batch and what comes out; batch_connection.bats has what happens to its server.
+# The input and output of a batch; batch_connection.bats tests its connection.
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
@@ -9,7 +9,7 @@ batch() { rlctl check --limit 5/60s --now 1000000000 --batch "$@"; }
 
 keys_shown() { sed -nE 's/^(allowed|denied) key=([^ ]*) .*/\2/p' <<<"$output"; }
 
-@test "a line a key, a result a line, in the same order" {
+@test "--batch reads one key per line and prints one result per line, in the same order" {
   run -0 --separate-stderr batch <<<$'c\na\nb\na'
   assert_output "allowed key=c limit=5/60s remaining=4 reset=60.000s
 allowed key=a limit=5/60s remaining=4 reset=60.000s
@@ -18,7 +18,7 @@ allowed key=a limit=5/60s remaining=3 reset=60.000s"
   assert_equal "$stderr" ''
 }
 
-@test "a cost stands behind a tab; the last tab counts, so that a key may have tabs too" {
+@test "a cost follows a tab; the last tab counts, so that a key may contain tabs" {
   run -0 batch <<<$'a\t3\nb\t0\na\t-2\nc\td\t2'
   assert_equal "$(sed -E 's/.*(key=[^ ]*).*(remaining=[0-9]).*/\1 \2/' <<<"$output")" \
     'key=a remaining=2
@@ -28,13 +28,13 @@ key=c\td remaining=3'
   assert_equal "$(cli LLEN $'c\td')" 2
 }
 
-@test "--cost is what a line without one takes" {
+@test "--cost applies to lines without a cost" {
   run -0 batch --cost 4 <<<$'a\nb\t1'
   assert_line --index 0 --partial 'key=a limit=5/60s remaining=1'
   assert_line --index 1 --partial 'key=b limit=5/60s remaining=4'
 }
 
-@test "comments and blank lines are skipped, and counted" {
+@test "comments and blank lines are skipped but count as lines" {
   run -2 --separate-stderr batch <<<$'# a comment\n\n  \t \na\n#b\t1\nb\tx'
   assert_equal "${#lines[@]}" 2
   assert_line --index 0 --partial 'allowed key=a '
@@ -42,12 +42,12 @@ key=c\td remaining=3'
   assert_equal "$(cli DBSIZE)" 1
 }
 
-@test "a # inside of a line is part of the key" {
+@test "a # within a line is part of the key" {
   run -0 batch <<<$'a#b\n #c'
   assert_equal "$(keys_shown)" $'a#b\n\\x20#c'
 }
 
-@test "bad lines are errors in their place, with their number, and stop nothing" {
+@test "a bad line yields an error with its number in its place, and the batch continues" {
   run -2 --separate-stderr batch <<<$'a\nb\tx\nc\nd\t1.5\n\t1\ne\t10001\nf\t\ng'
   assert_output "allowed key=a limit=5/60s remaining=4 reset=60.000s
 error line=2 status=2 message=cost\\x20'x'\\x20is\\x20not\\x20a\\x20whole\\x20number
@@ -62,7 +62,7 @@ allowed key=g limit=5/60s remaining=4 reset=60.000s"
   assert_equal "${#stderr_lines[@]}" 5
 }
 
-@test "a line that the server rejects is an error in its place" {
+@test "a line that the server rejects yields an error in its place" {
   cli SET b text
   run -5 --separate-stderr batch <<<$'a\nb\nc'
   assert_equal "${#lines[@]}" 3
@@ -76,19 +76,19 @@ allowed key=g limit=5/60s remaining=4 reset=60.000s"
   assert_equal "$(keys_shown)" $'a\nb'
 }
 
-@test "no line at all is fine" {
+@test "an empty batch is accepted" {
   run -0 --separate-stderr batch </dev/null
   assert_equal "$output$stderr" ''
   run -0 batch <<<'# nothing'
   assert_output ''
 }
 
-@test "no line at all needs no server" {
+@test "an empty batch needs no server" {
   run -0 batch -u unix:///nowhere <<<'# nothing'
   assert_output ''
 }
 
-@test "a carriage return before the newline is no part of the key" {
+@test "a carriage return before the newline is not part of the key" {
   run -0 batch < <(printf 'a\r\nb\t2\r\n\r\nc\rd\r\n')
   assert_equal "$(keys_shown)" $'a\nb\nc\\rd'
   assert_equal "$(cli LLEN b)" 2
@@ -116,12 +116,12 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   echo >>"$BATS_TEST_TMPDIR/long"
   run -2 --separate-stderr batch "$BATS_TEST_TMPDIR/long"
   assert_output --partial 'error line=1 '
-  # In pieces, the last of them the newline alone.
+  # In pieces, the last of which is only the newline.
   run -2 --separate-stderr batch < <(long_line 1048577; sleep 0.3; echo)
   assert_output --partial 'error line=1 '
 }
 
-@test "the lines come from a file, by option or as an argument, or from standard input by -" {
+@test "the lines come from a file named by option or argument, or from standard input with -" {
   printf 'a\nb\n' >"$BATS_TEST_TMPDIR/lines"
   run -0 rlctl check --limit 5/60s --now 1 --batch "$BATS_TEST_TMPDIR/lines"
   local expected=$output
@@ -137,7 +137,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_output "$expected"
 }
 
-@test "a file that cannot be read is 2" {
+@test "a file that cannot be read exits with status 2" {
   run -2 --separate-stderr batch /nowhere
   assert_equal "$stderr" "rlctl: check: cannot open '/nowhere': no such file or directory"
   run -2 --separate-stderr batch "$BATS_TEST_TMPDIR"
@@ -152,51 +152,51 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
     "rlctl: check: unexpected argument 'b': --batch reads its keys from one file or standard input"
 }
 
-@test "--json gives one object a line, errors too" {
+@test "--json prints one object per line, including errors" {
   cli SET b text
   run -5 --separate-stderr batch --json <<<$'a\nb\nc\tx\n日本'
   assert_equal "${#lines[@]}" 4
-  # Said once.
+  # Reported only once.
   assert_equal "$stderr" ''
   run -0 jq -ec '.line // .key, (.error.code // .allowed)' <<<"$output"
   assert_output $'"a"\ntrue\n2\n"WRONGTYPE"\n3\n"usage"\n"日本"\ntrue'
 }
 
-@test "--json: an error in a batch has its line, and fields of the same types" {
+@test "--json: an error in a batch has its line, and its fields have the usual types" {
   run -2 --separate-stderr batch --json <<<$'c\tx'
   assert_output \
     '{"line":1,"error":{"code":"usage","message":"cost '"'x'"' is not a whole number","hint":null}}'
 }
 
-@test "--json: the answer of --on-error has its error, and nothing stands on stderr" {
+@test "--json: the answer of --on-error includes the error, and stderr is empty" {
   run -0 --separate-stderr batch --json --on-error allow -u unix:///nowhere <<<k
   assert_equal "$stderr" ''
   run -0 jq -c '[.allowed, .error.code]' <<<"$output"
   assert_output '[true,"unreachable"]'
 }
 
-@test "--json --quiet: errors stand on stderr, as JSON" {
+@test "--json --quiet: errors are printed on stderr as JSON" {
   run -2 --separate-stderr batch --json --quiet <<<$'a\nc\tx'
   assert_output ''
   assert_equal "$stderr" \
     '{"error":{"code":"usage","message":"line 2: cost '"'x'"' is not a whole number","hint":null}}'
 }
 
-@test "--quiet prints no results; errors stand on stderr" {
+@test "--quiet prints no results, and errors go to stderr" {
   run -2 --separate-stderr batch -q <<<$'a\nb\tx\nc'
   assert_output ''
   assert_equal "$stderr" "rlctl: check: line 2: cost 'x' is not a whole number"
   assert_equal "$(cli DBSIZE)" 2
 }
 
-@test "the exit status is the worst: an error before a denial before an allowance" {
+@test "the exit status is the worst: an error, then a denial, then success" {
   run -1 batch -q <<<$'a\t5\na\nb'
   run -2 batch -q <<<$'a\nb\tx\nb'
   cli SET text text
   run -5 batch -q <<<$'a\ntext\nb\tx\nb'
 }
 
-@test "several limits, a look, and a time hold for every line" {
+@test "several limits, --peek and --now apply to every line" {
   run -1 rlctl check --batch --limit 2/s --limit 3/60s --now 1000000000 <<<$'k\nk\nk'
   assert_line --index 2 \
     'denied key=k limit=2/1s,3/60s remaining=0 retry_after=1.000s reset=60.000s denied_by={k}:1s'
@@ -207,13 +207,13 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   assert_equal "$(cli DBSIZE)" 2
 }
 
-@test "--peek refuses a cost below 0 in its line" {
+@test "--peek refuses a negative cost on its line" {
   run -2 --separate-stderr batch --peek <<<$'a\t-1\nb'
   assert_line --index 0 --regexp '^error line=1 status=2 '
   assert_line --index 1 --partial 'allowed key=b '
 }
 
-@test "a hundred thousand lines: all answered, in order, and not one too many allowed" {
+@test "a hundred thousand lines are answered in order, and exactly the limit is allowed" {
   seq 100000 | awk '{ print "key" ($1 * 7919) % 1000 }' >"$BATS_TEST_TMPDIR/lines"
   run -1 rlctl check --limit 60/1h --batch "$BATS_TEST_TMPDIR/lines"
   printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/results"
@@ -223,7 +223,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
     <(sed -E 's/^[a-z]+ key=([^ ]*) .*/\1/' "$BATS_TEST_TMPDIR/results")
 }
 
-@test "a hundred thousand lines on one key, from a pipe: exactly the limit is allowed" {
+@test "a hundred thousand lines for one key from a pipe: exactly the limit is allowed" {
   rlctl check --limit 70000/1h --batch --json < <(yes k | head -n 100000) \
     >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
   run -0 jq -cn 'reduce inputs as $r ({}; .[$r.allowed | tostring] += 1)' "$BATS_TEST_TMPDIR/results"
@@ -236,7 +236,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
 # has_lines COUNT FILE
 has_lines() { (($(wc -l <"$2") >= $1)); }
 
-@test "long lines: few are under way at a time, and all are answered in order" {
+@test "only a few long lines are in flight at a time, and all are answered in order" {
   if grep -q __asan_init "$(command -v rlctl)"; then
     skip 'AddressSanitizer keeps freed memory, so that its size says nothing'
   fi
@@ -256,14 +256,14 @@ has_lines() { (($(wc -l <"$2") >= $1)); }
   ((peak < 150000)) || fail "it took $peak kB"
 }
 
-# waits_for_its_reader PID READER: it sleeps, and there is much in the pipe.
+# waits_for_its_reader PID READER: the process sleeps, and the pipe is nearly full.
 waits_for_its_reader() {
   local waiting
   waiting=$(perl -e 'ioctl STDIN, 0x541b, my $count = pack "i", 0 or die; print unpack "i", $count' <&"$2") # FIONREAD
   sleeps "$1" && ((waiting > 30000))
 }
 
-@test "SIGTERM ends a batch whose output nobody takes, and nothing is written twice" {
+@test "SIGTERM ends a batch whose output is not read, and nothing is written twice" {
   local fifo=$BATS_TEST_TMPDIR/out keys=$BATS_TEST_TMPDIR/keys pid status=0
   mkfifo "$fifo"
   exec {reader}<>"$fifo"
@@ -275,7 +275,7 @@ waits_for_its_reader() {
   timeout 30 tail -s 0.05 --pid="$pid" -f /dev/null || kill -KILL "$pid"
   wait "$pid" || status=$?
   assert_equal "$status" 143
-  # What had gone out: whole lines, each of them once. There is no end of the pipe, which is held open.
+  # Whole lines were written, each only once. The pipe has no end, because it is held open.
   dd if="$fifo" iflag=nonblock of="$BATS_TEST_TMPDIR/came" 2>/dev/null || true
   sed -nE 's/^allowed key=([0-9]+) .*reset=60.000s$/\1/p' "$BATS_TEST_TMPDIR/came" >"$keys"
   has_lines 100 "$keys"
@@ -283,7 +283,7 @@ waits_for_its_reader() {
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/came")" "$(wc -l <"$keys")"
 }
 
-@test "a standard output that does not block loses nothing" {
+@test "nothing is lost on a non-blocking standard output" {
   seq 20000 >"$BATS_TEST_TMPDIR/lines"
   run -0 perl -MFcntl -e '
     pipe my $read, my $write or die;

@@ -1,6 +1,6 @@
 load ../../support/common
 
-# A batch that runs beside its caller, and what happens to its connection meanwhile.
+# A batch as a coprocess, and what happens to its connection meanwhile.
 
 setup() { start_server; }
 
@@ -9,8 +9,8 @@ teardown() {
   stop_servers
 }
 
-# start_batch OPTION…: a coprocess; `ask LINE…` gives it lines, `answer` takes one of its results
-# into $answer, `end_batch` ends its input and sets $status.
+# start_batch OPTION…: starts a coprocess; `ask LINE…` sends it lines, `answer` reads one of its results
+# into $answer, and `end_batch` ends its input and sets $status.
 start_batch() {
   coproc BATCH { exec rlctl check --limit 5/60s --batch "$@" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- 4>&-; }
   process=$BATCH_PID
@@ -31,7 +31,7 @@ assert_answer() {
   assert_regex "$answer" "$1"
 }
 
-# On the same socket, so that the batch finds it again.
+# On the same socket, so that the batch can reconnect.
 restart_server() {
   local folder=${socket%/*}
   start_bound "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" --save '' \
@@ -39,7 +39,7 @@ restart_server() {
   wait_until_answered "$folder/log"
 }
 
-@test "as a coprocess each answer comes before the next question" {
+@test "a coprocess answers each line before it gets the next one" {
   start_batch
   local i
   for i in {4..0}; do
@@ -57,7 +57,7 @@ restart_server() {
   assert_equal "$rest" ''
 }
 
-@test "a line that comes in pieces is one line" {
+@test "a line that arrives in pieces is one line" {
   start_batch
   printf 'lo' >&"$to_batch"
   sleep 0.1
@@ -67,7 +67,7 @@ restart_server() {
   assert_regex "$rest" '^allowed key=second '
 }
 
-@test "a pause of the input longer than the time-out is none of the server's" {
+@test "a pause in the input does not count towards the time-out" {
   start_batch --timeout 2s
   ask a
   assert_answer '^allowed key=a '
@@ -79,7 +79,7 @@ restart_server() {
   assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
 }
 
-@test "a connection that the server closed in a pause is opened again, unnoticed" {
+@test "a connection that the server closed during a pause is silently reopened" {
   start_batch
   ask a
   assert_answer '^allowed key=a '
@@ -91,7 +91,7 @@ restart_server() {
   assert_equal "$(cat "$BATS_TEST_TMPDIR/stderr")" ''
 }
 
-@test "the server is killed between two lines: errors from then on, nothing hangs" {
+@test "if the server is killed between two lines, the following lines are errors and nothing hangs" {
   start_batch
   ask a
   assert_answer '^allowed key=a '
@@ -105,8 +105,8 @@ restart_server() {
   assert_line --index 0 --regexp '^rlctl: check: line 2: '
 }
 
-@test "the server is killed with lines under way: they may have been counted" {
-  # It answers the first request and goes when twenty more have come.
+@test "if the server is killed with lines in flight, their errors say that they may have been counted" {
+  # The server answers the first request and exits after twenty more have arrived.
   start_perl_server '
     my $socket = $listener->accept;
     my $all = "";
@@ -127,12 +127,12 @@ restart_server() {
   assert_answer '^error line=22 status=3 '
   end_batch
   assert_equal "$status" 3
-  # What is wrong with the server is said once, not for every line.
+  # The failure of the server is reported once, not for every line.
   run -0 grep -c 'closed the connection; the request may have been counted' "$BATS_TEST_TMPDIR/stderr"
   assert_output 1
 }
 
-@test "the server falls silent with lines under way: errors after the time-out" {
+@test "if the server stops answering, the lines in flight are errors after the time-out" {
   start_batch --timeout 2s
   ask a
   assert_answer '^allowed key=a '
@@ -145,7 +145,7 @@ restart_server() {
   assert_equal "$status" 3
 }
 
-@test "the server is started again: later lines are answered again" {
+@test "after the server is restarted, later lines are answered again" {
   start_batch
   ask a
   assert_answer '^allowed key=a '
@@ -163,7 +163,7 @@ restart_server() {
   assert_equal "$status" 3
 }
 
-@test "a server that never was there is an error for every line, at once" {
+@test "a missing server is an error for every line, at once" {
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch -u unix:///nowhere \
     < <(seq 1000)
   assert_equal "${#lines[@]}" 1000
@@ -173,7 +173,7 @@ restart_server() {
     'rlctl: check: line 1: cannot connect to unix:///nowhere: no such file or directory'
 }
 
-@test "one that never answers costs one time-out for many lines, not one for each" {
+@test "a server that never answers costs one time-out for many lines, not one for each" {
   start_fake_server ''
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --timeout 300ms --batch \
     < <(seq 500)
@@ -181,7 +181,7 @@ restart_server() {
   refute_line --regexp '^(allowed|denied)'
 }
 
-@test "one that sends garbage makes errors of the lines under way" {
+@test "a server that sends garbage makes the lines in flight errors" {
   start_fake_server 'garbage\r\n'
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch \
     < <(seq 5)
@@ -189,7 +189,7 @@ restart_server() {
   assert_line --index 0 --partial 'the\x20answer\x20is\x20not\x20RESP'
 }
 
-@test "one that answers more than was asked is not believed" {
+@test "a server that sends more answers than requests is not trusted" {
   start_fake_server '*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n*6\r\n:1\r\n:4\r\n:0\r\n:9\r\n:0\r\n:0\r\n'
   start_batch
   ask a
@@ -208,17 +208,17 @@ restart_server() {
   assert_line --index 1 --regexp '^error line=2 status=4 message=NOAUTH'
 }
 
-@test "a refused AUTH says of the lines behind it that they may have been counted" {
+@test "after a refused AUTH, the lines after it are reported as possibly counted" {
   REDISCLI_AUTH=wrong run -4 --separate-stderr rlctl check --limit 5/60s --user nobody --batch <<<$'a\nb'
   assert_line --index 0 --regexp '^error line=1 status=4 message=.*WRONGPASS.*;.x20the.x20request.x20may.x20have.x20been.x20counted$'
   assert_line --index 1 --regexp 'may.x20have.x20been.x20counted$'
   assert_equal "${#stderr_lines[@]}" 1
-  # A look takes nothing.
+  # A look takes no units.
   REDISCLI_AUTH=wrong run -4 --separate-stderr rlctl check --limit 5/60s --user nobody --peek --batch <<<a
   refute_output --partial counted
 }
 
-@test "SCRIPT FLUSH between two lines goes unnoticed" {
+@test "SCRIPT FLUSH between two lines has no effect" {
   start_batch
   ask a
   assert_answer '^allowed key=a '
@@ -232,13 +232,13 @@ restart_server() {
   assert_equal "$status" 2
 }
 
-# flush_scripts_after COUNT: when so many have been allowed, while the next are under way.
+# flush_scripts_after COUNT: flushes the scripts once this many lines were allowed, with others in flight.
 flush_scripts_after() {
   until (($(cli LLEN k) >= $1)); do :; done
   cli SCRIPT FLUSH >/dev/null
 }
 
-@test "SCRIPT FLUSH in the middle loses nothing and keeps the order" {
+@test "SCRIPT FLUSH in the middle of a batch loses nothing and keeps the order" {
   {
     yes k | head -n 20000
     flush_scripts_after 1000
@@ -246,7 +246,7 @@ flush_scripts_after() {
     flush_scripts_after 21000
     yes k | head -n 20000
   } | rlctl check --limit 40000/1h --batch >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
-  # Allowed with one remaining less each time, then denied.
+  # Allowed with one less remaining each time, then denied.
   cmp <(sed -nE 's/^(allowed|denied) .* remaining=([0-9]+) .*/\1 \2/p' "$BATS_TEST_TMPDIR/results") <(
     seq 39999 -1 0 | sed 's/^/allowed /'
     yes 'denied 0' | head -n 20000
@@ -254,7 +254,7 @@ flush_scripts_after() {
   assert_equal "$(cli LLEN k)" 40000
 }
 
-@test "without its script the server is asked again once, --peek too" {
+@test "if the script is missing, each line is sent again once, also with --peek" {
   cli SCRIPT FLUSH
   run -0 rlctl check --limit 5/60s --limit 9/1h --peek --batch <<<$'a\nb\nc'
   assert_equal "${#lines[@]}" 3
@@ -262,7 +262,7 @@ flush_scripts_after() {
   assert_equal "${#lines[@]}" 3
 }
 
-@test "a reader that takes its time holds the batch up, and nothing is lost" {
+@test "a slow reader blocks the batch, and nothing is lost" {
   run -0 bash -c 'yes k | head -n 30000 | rlctl check --limit 30000/1h --batch | { sleep 0.5; wc -l; }'
   assert_output 30000
   assert_equal "$(cli LLEN k)" 30000

@@ -3,7 +3,7 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
-# decides STATUS WORDS ARGUMENT…: rlctl check k, at one instant, ends so and prints these words.
+# decides STATUS WORDS ARGUMENT…: rlctl check k, at one instant, exits with STATUS and prints WORDS.
 decides() {
   local expected=$1 words=$2
   shift 2
@@ -14,9 +14,9 @@ decides() {
 
 algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^concurrency$/d'; }
 
-# --- looking ----------------------------------------------------------------------------------------
+# --- peeking ----------------------------------------------------------------------------------------
 
-@test "--peek takes nothing, whatever the answer, and writes nothing" {
+@test "--peek takes and writes nothing, whatever the answer" {
   local algorithm
   for algorithm in $(algorithms); do
     cli FLUSHALL
@@ -31,14 +31,14 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   done
 }
 
-@test "--peek is denied where fewer than --cost remain" {
+@test "--peek is denied if fewer than --cost units remain" {
   decides 0 'remaining=2 ' --limit 5/60s --cost 3
   decides 0 'allowed key=k limit=5/60s remaining=2 reset=60.000s' --limit 5/60s --peek --cost 2
   decides 1 'denied key=k limit=5/60s remaining=2 reset=60.000s' --limit 5/60s --peek --cost 3
   decides 0 'allowed ' --limit 5/60s --peek --cost 0
 }
 
-@test "--peek over several limits shows the smallest rest and the key that would deny" {
+@test "--peek with several limits shows the smallest remainder and the key that would deny" {
   decides 0 'remaining=1 ' --limit 2/s --limit 9/60s
   decides 0 'remaining=1 reset=60.000s' --limit 2/s --limit 9/60s --peek
   decides 1 'remaining=1 reset=60.000s denied_by={k}:1s' --limit 2/s --limit 9/60s --peek --cost 2
@@ -46,18 +46,18 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 
 # --- costs ------------------------------------------------------------------------------------------
 
-@test "--cost takes so many at once, or none" {
+@test "--cost takes that many units at once, or none" {
   decides 0 'remaining=1 ' --limit 5/60s --cost 4
   decides 1 'remaining=1 retry_after=60.000s' --limit 5/60s --cost 2
   decides 0 'remaining=0 ' --limit 5/60s --cost=1
 }
 
-@test "--cost 0 looks, and is allowed even where nothing remains" {
+@test "--cost 0 only looks, and is allowed even if nothing remains" {
   decides 0 'remaining=0 ' --limit 1/60s
   decides 0 'allowed key=k limit=1/60s remaining=0 reset=60.000s' --limit 1/60s --cost 0
 }
 
-@test "a cost below 0 gives back, and never more than there was" {
+@test "a negative cost returns units, but never more than were taken" {
   decides 0 'remaining=0 ' --limit 5/60s --cost 5
   decides 0 'remaining=2 ' --limit 5/60s --cost -2
   decides 0 'remaining=5 reset=0.000s' --limit 5/60s --cost -99
@@ -73,7 +73,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   done
 }
 
-@test "the largest cost of each algorithm is taken" {
+@test "the largest cost of each algorithm is accepted" {
   decides 0 'remaining=0 ' --limit 10000/60s --cost 10000
   cli FLUSHALL
   decides 0 'remaining=0 ' --limit 1000M/60s --cost 1000000000 --algorithm fixed-window
@@ -81,7 +81,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 
 # --- bursts -----------------------------------------------------------------------------------------
 
-@test "--burst is how many may come at once" {
+@test "--burst is the most that is allowed at once" {
   decides 0 'remaining=0 ' --limit 5/60s --algorithm token-bucket --burst 2 --cost 2
   decides 1 'retry_after=12.000s' --limit 5/60s --algorithm token-bucket --burst 2
   cli FLUSHALL
@@ -92,7 +92,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   decides 1 'retry_after=12.000s' --limit 5/60s --algorithm leaky-bucket --burst 2
 }
 
-@test "without --burst it is the limit; leaky-bucket lets one more through at once" {
+@test "the burst defaults to the limit; leaky-bucket allows one more at once" {
   decides 0 'remaining=0 ' --limit 5/60s --algorithm token-bucket --cost 5
   cli FLUSHALL
   decides 0 'remaining=0 ' --limit 5/60s --algorithm gcra --cost 5
@@ -100,7 +100,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   decides 0 'remaining=0 ' --limit 5/60s --algorithm leaky-bucket --cost 6
 }
 
-@test "--burst holds for each of several limits" {
+@test "--burst applies to each of several limits" {
   run -0 rlctl check k --limit 5/s --limit 9/60s --algorithm gcra --burst 3 --json
   run -0 jq -c '[.limits[].burst]' <<<"$output"
   assert_output '[3,3]'
@@ -108,7 +108,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
 
 # --- the time ---------------------------------------------------------------------------------------
 
-@test "--now is microseconds, or ISO 8601 with a zone" {
+@test "--now takes microseconds, or ISO 8601 with a zone" {
   local now
   for now in 1795155075155201 2026-11-20T06:11:15.155201Z '2026-11-20 06:11:15.155201Z' \
     2026-11-20T07:11:15.155201+01:00 2026-11-20T01:11:15.155201-0500 2026-11-20T06:11:15.155201+00; do
@@ -118,20 +118,20 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   assert_output 1795155075155201
 }
 
-@test "parts of a second may be left out" {
+@test "fractions of a second and the seconds may be omitted" {
   run -0 rlctl check k --limit 9/60s --now 2026-11-20T06:11:15Z
   run -0 rlctl check k --limit 9/60s --now 2026-11-20T06:11:15.5Z
   run -0 rlctl check k --limit 9/60s --now 1970-01-01T00:00Z
   assert_equal "$(cli LRANGE k 0 -1)" $'1795155075000000\n1795155075500000\n1795155075500000'
 }
 
-@test "--now moves the window, to the microsecond" {
+@test "--now moves the window with microsecond precision" {
   run -0 rlctl check k --limit 1/60s --now 1000000000
   run -1 rlctl check k --limit 1/60s --now 1059999999
   run -0 rlctl check k --limit 1/60s --now 1060000000
 }
 
-@test "without --now the server's clock decides" {
+@test "without --now the server's clock is used" {
   run -0 rlctl check k --limit 1/50ms
   sleep 0.06
   run -0 rlctl check k --limit 1/50ms
@@ -139,7 +139,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   run -1 rlctl check other --limit 1/1h
 }
 
-@test "a thousand a minute twice around the edge: a fixed window lets both through" {
+@test "a fixed window allows a thousand on each side of the edge, and the logs do not" {
   local algorithm
   for algorithm in fixed-window:2000 sliding-window-log:1000 sliding-window-zset:1000; do
     cli FLUSHALL
@@ -149,7 +149,7 @@ algorithms() { cd "$project/lua" && printf '%s\n' *.lua | sed 's/\.lua$//; /^con
   done
 }
 
-# --- many at once -----------------------------------------------------------------------------------
+# --- concurrency ------------------------------------------------------------------------------------
 
 statuses() {
   local status=0
@@ -157,12 +157,12 @@ statuses() {
   echo "status $status"
 }
 
-@test "of fifty at once on one key exactly twenty are allowed, by every algorithm" {
+@test "every algorithm allows exactly twenty of fifty concurrent requests on one key" {
   local algorithm options i
   for algorithm in $(algorithms); do
     cli FLUSHALL
     cli SCRIPT FLUSH # each of the fifty may have to load it
-    # The window is so long that none ends, and nothing flows back, meanwhile.
+    # The window is so long that none ends, and no unit returns, during the test.
     options=(--limit 20/1000d --algorithm "$algorithm")
     [[ $algorithm != leaky-bucket ]] || options+=(--burst 19)
     for i in {1..50}; do

@@ -3,12 +3,12 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
-# Each gives one of the errors that --on-error covers.
+# Each causes one of the errors that --on-error applies to.
 unreachable() { rlctl check k --limit 5/60s -u unix:///nowhere "$@"; }
 refused() { REDISCLI_AUTH=wrong rlctl check k --limit 5/60s --user nobody "$@"; }
 rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
 
-@test "fail is the default: 3, 4 and 5 stay what they are" {
+@test "fail is the default: statuses 3, 4 and 5 do not change" {
   run -3 --separate-stderr unreachable
   assert_output ''
   run -4 --separate-stderr refused
@@ -40,33 +40,33 @@ rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
   done
 }
 
-@test "the warning says what is wrong, and stands there with --quiet too" {
+@test "the warning gives the error, and is printed even with --quiet" {
   run -0 --separate-stderr unreachable --on-error allow -q
   assert_output ''
   assert_equal "$stderr" 'rlctl: check: warning: cannot connect to unix:///nowhere: no such file or directory; taken as allowed (--on-error)'
 }
 
-@test "a time-out is covered" {
+@test "--on-error applies to a time-out" {
   start_fake_server ''
   run_with_timeout -1 --separate-stderr \
     rlctl check k --limit 5/60s --timeout 300ms --on-error deny
   assert_output 'denied key=k limit=5/60s on_error=deny'
 }
 
-@test "JSON: what nobody knows is null, and the error stands beside" {
+@test "JSON has null for unknown values, and the error" {
   run -0 --separate-stderr rejected --on-error allow --json
   run -0 jq -ec . <<<"$output"
   assert_output "{\"key\":\"k\",\"algorithm\":\"sliding-window-log\",\"allowed\":true,\"cost\":1,\"remaining\":null,\"retry_after_us\":null,\"reset_after_us\":null,\"delay_us\":null,\"limits\":[{\"key\":\"k\",\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"denied_by\":null,\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
 }
 
-@test "wrong usage is never taken for an answer" {
+@test "wrong usage is never turned into an answer" {
   run -2 rlctl check k --limit 5 --on-error allow
   run -2 rlctl check k --limit 5/60s --on-error allow -u rediss://h
   run -2 rlctl check k --limit 5/60s --on-error allow -u http://h
   run -2 rlctl check '' --limit 5/60s --on-error allow
 }
 
-@test "real answers are not touched" {
+@test "real answers do not change" {
   run -0 --separate-stderr rlctl check k --limit 1/60s --on-error deny
   assert_output --partial 'allowed key=k limit=1/60s remaining=0'
   run -1 --separate-stderr rlctl check k --limit 1/60s --on-error allow
@@ -74,7 +74,7 @@ rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
   assert_equal "$stderr" ''
 }
 
-@test "in a batch each line gets the answer, and a bad line stays an error" {
+@test "in a batch each line gets the answer, and a bad line is still an error" {
   run -0 --separate-stderr rlctl check --limit 5/60s --on-error allow --batch -u unix:///nowhere <<<$'a\nb'
   assert_output $'allowed key=a limit=5/60s on_error=allow\nallowed key=b limit=5/60s on_error=allow'
   run -1 --separate-stderr rlctl check --limit 5/60s --on-error deny --batch -u unix:///nowhere <<<a

@@ -45,7 +45,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   assert_equal "$(cli DBSIZE)" 1
 }
 
-@test "a policy denies as its limit does" {
+@test "a policy denies like its limit" {
   rlctl check -q --policy login --cost 5 alice
   run -1 rlctl check --policy login alice
   rlctl check -q --policy login bob
@@ -58,13 +58,13 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   assert_equal "$(cli KEYS '*' | sort | tr '\n' ' ')" '{upload:acme:images}:1s {upload:acme:images}:60s '
 }
 
-@test "a policy without arguments is asked by its name" {
+@test "a policy without arguments is used by its name" {
   rlctl check -q --policy backup
   run -1 rlctl check --policy backup
   assert_output --partial 'key=backup'
 }
 
-@test "an argument may hold anything, also what a template would take for its own" {
+@test "an argument may contain anything, including template syntax" {
   local argument
   for argument in '%s' 'a:b' '-x' $'tab\there' 'ü' '{x}'; do
     rlctl check -q --policy login -- "$argument"
@@ -72,7 +72,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   done
 }
 
-@test "--policy goes with --peek, --cost, --wait, --now and --on-error" {
+@test "--policy works with --peek, --cost, --wait, --now and --on-error" {
   run -0 rlctl check --policy login --cost 2 --now 1000000000 alice
   run -0 rlctl check --policy login --peek --cost 3 --now 1000000000 alice
   assert_output --partial 'key=login:alice limit=5/60s remaining=3'
@@ -81,7 +81,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   run -0 rlctl check -q -u unix:///nowhere/at/all --policy login --on-error allow alice
 }
 
-@test "a cost that the policy's algorithm does not take is refused" {
+@test "a cost that the policy's algorithm does not accept is refused" {
   wrong 'check: leaky-bucket takes no refund: cost -1 must be 0 or more' \
     check --policy mail --cost -1 ann
 }
@@ -103,14 +103,14 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   assert_equal "$(cli EXISTS login:)" 0
 }
 
-@test "--batch needs a policy with one argument" {
+@test "--batch requires a policy with one argument" {
   wrong "check: --batch reads one argument from each line, but policy 'upload' (key upload:%s:%s) takes 2 arguments" \
     check --policy upload --batch
   wrong "check: --batch reads one argument from each line, but policy 'backup' (key backup) takes no arguments" \
     check --policy backup --batch
 }
 
-@test "--batch keeps many keys of several limits apart" {
+@test "--batch keeps many keys with several limits apart" {
   sed -i 's/upload:%s:%s/upload:%s/' "$RLCTL_CONFIG"
   run -0 rlctl check --policy upload --batch < <(seq 3000)
   assert_equal "${#lines[@]}" 3000
@@ -118,9 +118,9 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   assert_equal "$(cli DBSIZE)" 6000
 }
 
-# --- mistakes ------------------------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------------
 
-@test "an unknown policy is named with those that there are" {
+@test "an unknown policy is refused with a list of the existing ones" {
   HOME=$BATS_TEST_TMPDIR wrong \
     "check: no policy 'nope' in ~/config.toml (it has: login, upload, backup, mail)" check --policy nope a
   echo >"$RLCTL_CONFIG"
@@ -132,7 +132,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   hint 'is the variable set?'
 }
 
-@test "without a file there is no policy, and the places are named" {
+@test "without a configuration file there is no policy, and the searched paths are printed" {
   [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine has a configuration'
   unset RLCTL_CONFIG
   wrong "check: no policy 'login', since there is no configuration file" check --policy login a
@@ -149,7 +149,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "an empty argument is refused, as an empty key is" {
+@test "an empty argument is refused like an empty key" {
   wrong "check: an argument of policy 'login' is empty" check --policy login ''
   hint 'is the variable set?'
   wrong "check: an argument of policy 'upload' is empty" check --policy upload acme ''
@@ -158,13 +158,13 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
 @test "--policy excludes --limit, --algorithm and --burst" {
   local option
   for option in '--limit 5/60s' '--algorithm gcra' '--burst 5'; do
-    # shellcheck disable=SC2086 # words
+    # shellcheck disable=SC2086 # split into words
     wrong "check: --policy and ${option% *} exclude each other: a policy has its own" \
       check --policy login $option alice
   done
 }
 
-@test "a key that the arguments make and that cannot carry several limits is refused" {
+@test "a key that the arguments make unfit for several limits is refused" {
   printf '[policy.any]\nkey = "%%s"\nlimit = ["1/s", "5/min"]\n' >"$RLCTL_CONFIG"
   rlctl check -q --policy any x
   wrong "check: key '}x' cannot carry several limits, since no hash tag can be made of it; write a tag into it, such as '{tag}}x'" \

@@ -5,8 +5,8 @@ setup() { cli FLUSHALL; }
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-# waits_for WINDOW MS OPTION…: takes the one request that a window has, and asks for another one with
-# these options; it is allowed, and never sooner than a window, of so many ms, after the first one.
+# waits_for WINDOW MS OPTION…: takes the only unit of a window and then requests another one with these
+# options; that is allowed, and not earlier than one window, of MS ms, after the first.
 waits_for() {
   local window=$1 least=$2 start took
   shift 2
@@ -17,8 +17,8 @@ waits_for() {
   ((took >= least)) || fail "took $took ms, not $least: $output$stderr"
 }
 
-# told_a_delay: the second request is asked before the delay of two seconds has passed, as it is on
-# all but the busiest machines, and waits for what is left of it.
+# told_a_delay: makes the second request before the delay of two seconds has passed, as happens on all but the
+# busiest machines, and waits for the rest of it.
 told_a_delay() {
   local start
   cli FLUSHALL >/dev/null
@@ -29,41 +29,41 @@ told_a_delay() {
   [[ $output == *delay=* ]]
 }
 
-@test "--wait sleeps until allowed" {
+@test "--wait sleeps until the request is allowed" {
   waits_for 500ms 500 --wait
   assert_output 'allowed key=k limit=1/500ms remaining=0 reset=0.500s'
   assert_equal "$stderr" ''
 }
 
-@test "--wait asks at once where there is room" {
+@test "--wait returns at once if there is room" {
   run_with_timeout -0 rlctl check k --limit 1/60s --wait
   assert_output 'allowed key=k limit=1/60s remaining=0 reset=60.000s'
 }
 
-@test "--wait=TIME that is long enough is used only as far as needed" {
+@test "--wait=TIME sleeps no longer than needed" {
   waits_for 300ms 300 --wait=1h
 }
 
-@test "--wait=TIME that is too short is denied at once, and takes nothing" {
+@test "if --wait=TIME is too short, the request is denied at once and takes nothing" {
   run -0 rlctl check k --limit 1/1d
   run_with_timeout -1 rlctl check k --limit 1/1d --wait=1h
   assert_output --regexp '^denied key=k .* retry_after=[0-9.]+s '
   assert_equal "$(cli LLEN k)" 1
 }
 
-@test "--wait for what can never be allowed is denied at once" {
+@test "--wait denies at once what can never be allowed" {
   run_with_timeout -1 rlctl check k --limit 1/60s --cost 2 --wait
   assert_output --partial retry_after=never
 }
 
-@test "--wait sleeps longer than the time-out" {
+@test "--wait may sleep longer than the time-out" {
   waits_for 2500ms 2500 --wait --timeout 2s
 }
 
-# Nobody but redis-cli itself is connected, and the limiter was asked.
+# Only redis-cli itself is connected, and the limiter has been called.
 has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
 
-@test "--wait survives the server closing its connections while it sleeps: it has none" {
+@test "--wait keeps no connection open while it sleeps" {
   rlctl check -q k --limit 1/2s
   cli CONFIG RESETSTAT
   rlctl check k --limit 1/2s --wait >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- 4>&- &
@@ -74,7 +74,7 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
   assert_output --partial 'allowed key=k '
 }
 
-@test "several that wait for one key are all allowed in the end, and never too many" {
+@test "several waiters for one key are all allowed in the end, and never too many" {
   local start i pids=()
   start=$(now_ms)
   for i in {1..6}; do
@@ -85,7 +85,7 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
   (($(now_ms) - start >= 800)) || fail 'six of them in less than two windows of 400 ms'
 }
 
-@test "leaky-bucket: --wait sleeps the delay" {
+@test "leaky-bucket: --wait sleeps for the delay" {
   local took delay
   wait_until told_a_delay
   assert_output --regexp '^allowed .* delay=[0-2]\.[0-9]{3}s$'
@@ -93,13 +93,13 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
   ((delay > 0 && delay <= 2000 && took >= delay)) || fail "it took $took ms for a delay of $delay ms"
 }
 
-@test "leaky-bucket: without --wait the delay is only told" {
+@test "leaky-bucket: without --wait the delay is only printed" {
   run -0 rlctl check k --limit 1/1h --algorithm leaky-bucket --now 1000000000
   run_with_timeout -0 rlctl check k --limit 1/1h --algorithm leaky-bucket --now 1000000000
   assert_output --partial ' delay=3600.000s'
 }
 
-@test "leaky-bucket: a delay that is longer than --wait=TIME is denied at once, and takes nothing" {
+@test "leaky-bucket: a delay longer than --wait=TIME is denied at once and takes nothing" {
   run -0 rlctl check k --limit 1/1d --algorithm leaky-bucket
   local before
   before=$(cli GET k)
@@ -108,7 +108,7 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
   assert_equal "$(cli GET k)" "$before"
 }
 
-@test "a terminal is told how long a wait still is, a pipe is not" {
+@test "the time left is shown on a terminal but not in a pipe" {
   needs_terminal
   rlctl check -q k --limit 1/1h
   run -130 at_terminal 'wait_until grep -q "for k; Ctrl-C stops" "$screen"; printf "\003"' \

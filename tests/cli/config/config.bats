@@ -1,6 +1,6 @@
 load ../../support/common
 
-# The configuration file and `rlctl config`. No test in this file needs a server that answers.
+# The configuration file and `rlctl config`. Most tests in this file need no server.
 
 setup() {
   unset RLCTL_CONFIG RLCTL_URL
@@ -9,13 +9,13 @@ setup() {
   mkdir -p "${users%/*}"
 }
 
-# configure FILE: writes what stands on standard input.
+# configure FILE: writes standard input to FILE.
 configure() {
   mkdir -p "${1%/*}"
   cat >"$1"
 }
 
-# wrong MESSAGE ARGUMENT…: refused with exactly this message.
+# wrong MESSAGE ARGUMENT…: the command is refused with exactly this message.
 wrong() {
   local message=$1
   shift
@@ -26,7 +26,7 @@ wrong() {
 
 hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 
-# shown SETTING [OPTION…]: what stands behind it in `rlctl config show`.
+# shown SETTING [OPTION…]: the value of the setting in `rlctl config show`.
 shown() {
   local setting=$1
   shift
@@ -35,9 +35,9 @@ shown() {
 
 without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine has a configuration'; }
 
-# --- which file --------------------------------------------------------------------------------------
+# --- the file ----------------------------------------------------------------------------------------
 
-@test "the file is --config's, else RLCTL_CONFIG's, else XDG_CONFIG_HOME's, else HOME's" {
+@test "the file is that of --config, else RLCTL_CONFIG, else XDG_CONFIG_HOME, else HOME" {
   local folder=$BATS_TEST_TMPDIR
   touch "$folder/named" "$folder/variable" "$users"
   configure "$folder/xdg/rlctl/config.toml" </dev/null
@@ -50,7 +50,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   assert_equal "$(rlctl config path)" "$users"
 }
 
-@test "an empty variable is as good as unset, and XDG_CONFIG_HOME must be absolute" {
+@test "an empty variable counts as unset, and XDG_CONFIG_HOME must be absolute" {
   touch "$users"
   local folder
   for folder in '' relative ./relative '~'; do
@@ -58,7 +58,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   done
 }
 
-@test "where XDG_CONFIG_HOME is set, HOME's file is not looked for" {
+@test "if XDG_CONFIG_HOME is set, the file in HOME is not used" {
   without_machine_file
   touch "$users"
   XDG_CONFIG_HOME=/nowhere run -1 --separate-stderr rlctl config path
@@ -66,7 +66,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
     '  hint: looked for /nowhere/rlctl/config.toml and /etc/rlctl/config.toml'
 }
 
-@test "no file is status 1, and the places are named" {
+@test "without a file the status is 1, and the searched paths are printed" {
   without_machine_file
   local command
   for command in path check; do
@@ -79,7 +79,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   assert_equal "$stderr" '{"error":{"code":"not_found","message":"there is no configuration file","hint":"looked for /etc/rlctl/config.toml"}}'
 }
 
-@test "a file that is named and not there is an error" {
+@test "a file that is named but missing is an error" {
   wrong "config: --config: cannot read '/nowhere': no such file or directory" --config /nowhere config path
   wrong "check: --config: cannot read '/nowhere': no such file or directory" \
     check -u private: --timeout 1s --config /nowhere k --limit 5/60s
@@ -89,21 +89,21 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
     config check
 }
 
-@test "a file that cannot be read as one is named" {
+@test "an error about an unreadable file names it" {
   wrong "cannot read $HOME: is a directory" --config "$HOME" config check
   wrong '/dev/zero is too large: a configuration has at most 1048576 bytes' --config /dev/zero config check
   mkdir "$users"
   wrong "cannot read $users: is a directory" check k --limit 5/60s
 }
 
-@test "a file may have 1048576 bytes" {
+@test "a file may be 1048576 bytes long" {
   head -c 1048576 /dev/zero | tr '\0' '#' >"$users"
   run -0 rlctl config check
   echo >>"$users"
   wrong "$users is too large: a configuration has at most 1048576 bytes" config check
 }
 
-@test "a file without permission is an error, not a file that is not there" {
+@test "a file without read permission is an error and does not count as missing" {
   local as_user=()
   if ((EUID == 0)); then
     as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
@@ -120,18 +120,18 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   assert_output "rlctl: cannot read $users: permission denied"
 }
 
-@test "a file may come through a pipe" {
+@test "the file may be a pipe" {
   run -0 rlctl --config <(echo 'timeout = "3s"') config show
   assert_line --regexp '^timeout +3s +\(file\)$'
 }
 
-@test "Ctrl-C ends the waiting for a pipe that nobody writes to" {
+@test "Ctrl-C ends the wait for a pipe without a writer" {
   mkfifo "$BATS_TEST_TMPDIR/pipe"
   run -0 ends_by INT 'sleeps "$command_pid"' rlctl --config "$BATS_TEST_TMPDIR/pipe" config check
   assert_output 'signal 2'
 }
 
-# --- what comes first ---------------------------------------------------------------------------------
+# --- precedence ---------------------------------------------------------------------------------------
 
 @test "the server: option before environment before file before default" {
   assert_equal "$(shown url)" 'redis://127.0.0.1:6379 (default)'
@@ -156,7 +156,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   assert_equal "$(shown timeout --timeout 2m)" '2m (option)'
 }
 
-@test "the file's URL is where check asks" {
+@test "check connects to the URL of the file" {
   start_server
   printf 'url = "%s"\ntimeout = "30s"\n' "$RLCTL_URL" >"$users"
   unset RLCTL_URL
@@ -165,14 +165,14 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   RLCTL_URL=unix:///nowhere/at/all run -3 rlctl check -q k --limit 5/60s
 }
 
-@test "the file's time-out bounds an answer" {
+@test "the time-out of the file applies to an answer" {
   start_fake_server ''
   echo 'timeout = "30ms"' >"$users"
   run -3 --separate-stderr rlctl check k --limit 5/60s
   assert_regex "${stderr_lines[0]}" 'within 30ms'
 }
 
-@test "the password: the URL's of option or environment, REDISCLI_AUTH, the file's" {
+@test "the password: the URL of option or environment, then REDISCLI_AUTH, then the file" {
   start_server --requirepass right
   local url=unix://:PASSWORD@$socket
   file_with() { (umask 077 && printf 'url = "%s"\ntimeout = "30s"\n' "${url/PASSWORD/$1}" >"$users"); }
@@ -186,7 +186,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   REDISCLI_AUTH=wrong RLCTL_URL=${url/PASSWORD/right} rlctl check -q k --limit 5/60s
 }
 
-@test "the file is not read where nothing is asked of it" {
+@test "the file is not read if nothing in it is needed" {
   echo 'nonsense' >"$users"
   rlctl check -q -u private: --timeout 30s k --limit 5/60s
   run -2 rlctl check -q -u private: k --limit 5/60s
@@ -196,10 +196,10 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
 
 # --- permissions --------------------------------------------------------------------------------------
 
-# As if it were not root's.
+# Gives the file to a user other than root.
 give_away() { if ((EUID == 0)); then chown 65534 "$1"; fi; }
 
-@test "a file with a password that others can read is refused, and the remedy named" {
+@test "a file with a password that others can read is refused with a remedy" {
   echo 'url = "redis://u:geheim@h"' >"$users"
   give_away "$users"
   local mode who
@@ -220,7 +220,7 @@ TABLE
   done
 }
 
-@test "root's file may be readable by its group" {
+@test "a file of root may be readable by its group" {
   ((EUID == 0)) || skip 'only root can make such a file'
   echo 'url = "redis://:geheim@h"' >"$users"
   chmod 640 "$users"
@@ -229,8 +229,8 @@ TABLE
   wrong "$users holds a password, and everybody can read it (mode 0644)" config check
 }
 
-@test "without a password the mode does not matter" {
-  echo 'url = "redis://u@h"' >"$users" # as in redis-cli, this is one
+@test "the mode of a file without a password does not matter" {
+  echo 'url = "redis://u@h"' >"$users" # as in redis-cli, this is a password
   give_away "$users"
   chmod 644 "$users"
   run -2 rlctl config check
@@ -238,7 +238,7 @@ TABLE
   run -0 rlctl config check
 }
 
-@test "no password is in any output" {
+@test "no output contains the password" {
   local text command
   for text in 'url = "redis://u:geheim@h"' 'url = "redis://u:geheim@h:x"' 'url = "redis:/u:geheim@h"' \
     'url = "redis://u:geheim@h' 'url = redis://u:geheim@h' 'url = ["redis://u:geheim@h"]' \
@@ -252,7 +252,7 @@ TABLE
     (umask 077 && echo "$text" >"$users")
     for command in 'config check' 'config show' 'config show --json' 'config check --json' \
       'check k --limit 5/s --timeout 9ms' 'check --policy p k'; do
-      # shellcheck disable=SC2086 # words
+      # shellcheck disable=SC2086 # split into words
       run rlctl $command
       refute_output --partial geheim
     done
@@ -261,7 +261,7 @@ TABLE
 
 # --- config check --------------------------------------------------------------------------------------
 
-@test "config check: a file without mistakes" {
+@test "config check: a file without mistakes is accepted" {
   echo >"$users"
   run -0 --separate-stderr rlctl config check
   assert_output "$users: 0 policies, no mistakes"
@@ -273,7 +273,7 @@ TABLE
   assert_output "{\"file\":\"$users\",\"policies\":1}"
 }
 
-@test "config check names every mistake, and the other commands the first" {
+@test "config check reports every mistake, and the other commands only the first" {
   printf '[policy.login]\nkey = "login:%%d"\nlimt = "5/60s"\n[polcy.x]\n' >"$users"
   local mistakes="rlctl: $users:1: policy 'login': limit is missing; write limit = \"5/60s\"
 rlctl: $users:2: policy 'login': key: 'login:%d' has a % that is neither %s, an argument, nor %%, a percent sign
@@ -297,13 +297,13 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   assert_regex "$output$stderr" 'tls:2: url: rediss:// \(TLS\) is not built into this version'
 }
 
-@test "config check: what is not TOML has its line" {
+@test "config check: invalid TOML is reported with its line" {
   printf '\nurl = "private:\n' >"$users"
   run -2 --separate-stderr rlctl config check
   assert_regex "$stderr" "^rlctl: $users:2: bad TOML in string: "
 }
 
-@test "control bytes in a file do not reach the terminal" {
+@test "control bytes in a file are not printed to the terminal" {
   printf 'url = "\\u001b[31m"\n[policy."\\u001b[32m"]\n' >"$users"
   run -2 rlctl config check
   refute_output --partial $'\e'
@@ -339,7 +339,7 @@ burst = 20
 END
 }
 
-@test "config show: the settings with where they come from, and the policies, aligned" {
+@test "config show: the settings with their sources, and the policies, in aligned columns" {
   some_policies
   run -0 --separate-stderr rlctl config show --timeout 2s
   assert_equal "$stderr" ''
@@ -353,7 +353,7 @@ api     ä:%s      gcra                10/1s,100/60s  10,100
 out     out       leaky-bucket        1/1s,60/60s    20"
 }
 
-@test "config show: columns are aligned where characters take two columns, or none" {
+@test "config show: columns are aligned even with wide and combining characters" {
   printf '[policy."登录"]\nkey = "用户:%%s"\nlimit = "5/60s"\n[policy."cafe\xcc\x81"]\nkey = "c"\nlimit = "1/s"\n' \
     >"$users"
   run -0 rlctl config show
@@ -362,12 +362,12 @@ out     out       leaky-bucket        1/1s,60/60s    20"
   assert_line $'cafe\u0301    c        sliding-window-log  1/1s   -'
 }
 
-@test "config show: what is shown of a limit can be given as one" {
+@test "config show: a limit is shown in a form that --limit accepts" {
   some_policies
   rlctl check -q -u private: --timeout 30s --limit "$(rlctl config show login | awk 'END { print $4 }')" k
 }
 
-@test "config show NAME: these policies, in this order" {
+@test "config show NAME: only these policies, in this order" {
   some_policies
   run -0 rlctl config show out login
   assert_equal "$(sed -n '6,$s/ .*//p' <<<"$output")" $'out\nlogin'
@@ -375,7 +375,7 @@ out     out       leaky-bucket        1/1s,60/60s    20"
     config show login nope
 }
 
-@test "config show --json is one object" {
+@test "config show --json prints one object" {
   some_policies
   run -0 rlctl --json config show
   assert_equal "${#lines[@]}" 1
@@ -395,7 +395,7 @@ timeout  1s                      (default)'
 
 # --- usage ---------------------------------------------------------------------------------------------
 
-@test "config: a missing, a mistyped and a superfluous word" {
+@test "config: a missing, a mistyped and a superfluous word are refused" {
   wrong 'config: no subcommand is given: use check, show or path' config
   hint 'rlctl config check'
   wrong "config: unknown subcommand 'shwo'; did you mean 'show'?" config shwo

@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using Words = std::vector<std::string>;
 
-/// A session of commands, at the beginning of a script.
+/// A command session at the beginning of a script.
 class Desk {
  public:
   explicit Desk(std::string source)
@@ -38,7 +38,7 @@ class Desk {
 
   [[nodiscard]] explicit operator bool() const { return commands_.has_value(); }
   [[nodiscard]] Words complete(const std::string& line) const { return commands_->complete(line); }
-  /// What is answered.
+  /// The answer to a command.
   std::string run(const std::string& line) {
     text_.clear();
     after = commands_->run(line);
@@ -64,7 +64,7 @@ constexpr auto kScript =
 
 }  // namespace
 
-TEST_CASE("debug commands: the first word may become a command") {
+TEST_CASE("debug commands: the first word is completed to a command") {
   const Desk desk(kScript);
   if (!desk) return;
   CHECK(desk.complete("st") == Words{"step"});
@@ -75,7 +75,7 @@ TEST_CASE("debug commands: the first word may become a command") {
   CHECK(desk.complete("help ma") == Words{"maxlen"});
 }
 
-TEST_CASE("debug commands: what follows may become what the command takes") {
+TEST_CASE("debug commands: further words are completed to what the command takes") {
   Desk desk(kScript);
   if (!desk) return;
   CHECK(desk.complete("info l") == Words{"locals"});
@@ -88,7 +88,7 @@ TEST_CASE("debug commands: what follows may become what the command takes") {
   CHECK(desk.complete("nonsense ").empty());
 }
 
-TEST_CASE("debug commands: variables in sight are offered, wherever a name can begin") {
+TEST_CASE("debug commands: visible variables are completed wherever a name can begin") {
   Desk desk(kScript);
   if (!desk) return;
   CHECK(desk.complete("print c").empty());
@@ -101,7 +101,7 @@ TEST_CASE("debug commands: variables in sight are offered, wherever a name can b
   CHECK(desk.complete("break 4 if cou") == Words{"count"});
 }
 
-TEST_CASE("debug commands: what is to become of the session") {
+TEST_CASE("debug commands: each command tells whether the session continues") {
   Desk desk(kScript);
   if (!desk) return;
   desk.run("step");

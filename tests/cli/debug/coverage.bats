@@ -1,6 +1,6 @@
 load ../../support/common
 
-# `rlctl debug --coverage`: how often each line was reached.
+# `rlctl debug --coverage`: how often each line was executed.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -18,7 +18,7 @@ return n
 LUA
 }
 
-@test "of one run, every line behind its count" {
+@test "the coverage of one run shows every line after its count" {
   run -0 --separate-stderr rlctl debug count.lua k --coverage
   assert_equal "$output" "\
         -- A comment.
@@ -33,7 +33,7 @@ LUA
 5 of 6 lines reached (83.3 %)"
 }
 
-@test "of all requests of a log together" {
+@test "the coverage of a log adds up all requests" {
   printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
   run -0 rlctl debug count.lua --replay three.log --coverage -q
   assert_line --index 1 "    3x  local n = redis.call('INCR', KEYS[1])"
@@ -41,21 +41,21 @@ LUA
   assert_line '5 of 6 lines reached (83.3 %) by 3 requests'
 }
 
-@test "of one request of a log, where --skip says which" {
+@test "--skip covers a single request of a log" {
   printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
   run -0 rlctl debug count.lua --replay three.log --skip 1 --coverage -q
   assert_line --index 1 "    1x  local n = redis.call('INCR', KEYS[1])"
   assert_line '5 of 6 lines reached (83.3 %)'
 }
 
-@test "with --trace it stands behind the trace" {
+@test "--coverage with --trace is printed after the trace" {
   run -0 rlctl debug count.lua k --coverage --trace -q
   assert_line --index 0 --regexp '^\+ count\.lua:2 '
   assert_line --regexp '^= 1 '
   assert_line --index $((${#lines[@]} - 1)) '5 of 6 lines reached (83.3 %)'
 }
 
-@test "as JSON, an event for each line that can be reached" {
+@test "--json prints an event for each line that can be reached" {
   run -0 rlctl debug count.lua k --coverage --json -q
   assert_line --index 0 '{"event":"coverage","line":2,"hits":1,"source":"local n = redis.call('\''INCR'\'', KEYS[1])"}'
   assert_equal "$(jq -c 'select(.event == "coverage") | [.line, .hits]' <<<"$output")" \
@@ -64,7 +64,7 @@ LUA
     '{"runs":1,"lines":6,"reached":5}'
 }
 
-@test "as lcov reads it, with the file's real path" {
+@test "--lcov writes the format of lcov, with the file's real path" {
   mkdir folder
   ln -s ../count.lua folder/link.lua
   run -0 rlctl debug folder/link.lua k --coverage --lcov - -q
@@ -84,7 +84,7 @@ end_of_record"
   grep -qx 'LH:5' out.info
 }
 
-@test "errors of requests are told, count, and end in 5" {
+@test "failed requests are reported, count, and exit with status 5" {
   printf '%s k 1\n' 1767225660.0 1767225661.0 1767225662.0 >three.log
   printf "if ARGV[1] == '2' then\n  error('second')\nend\nreturn 1\n" >bad.lua
   run -5 --separate-stderr rlctl debug bad.lua --args '{id}' --replay three.log --coverage -q
@@ -93,13 +93,13 @@ end_of_record"
   assert_regex "$stderr" 'rlctl: debug: bad\.lua:2: .*second'
 }
 
-@test "a loop without end is cut off: 1, with what was reached" {
+@test "an endless loop is cut off with status 1 and its coverage so far" {
   printf 'while not ARGV[1] do\n  local x = 1\nend\nreturn 1\n' >loop.lua
   run_with_timeout -1 rlctl debug loop.lua --coverage --max-steps 100 -q
   assert_line --regexp '^  \*\*\*0  return 1$'
 }
 
-@test "in a fork of a server, too" {
+@test "--coverage works in a fork of a server too" {
   start_server
   run -0 rlctl debug count.lua k --attach --coverage
   assert_line '5 of 6 lines reached (83.3 %)'

@@ -1,4 +1,4 @@
-#include "cli/debug/coverage.h"
+#include "cli/debug/view.h"
 
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ std::string text_of(const Coverage& coverage) {
 
 }  // namespace
 
-TEST_CASE("hits are added up over runs, and only those of lines that can be reached") {
+TEST_CASE("hits are added up over runs, for reachable lines only") {
   Coverage coverage("a\nb\nc\n", {1, 3});
   coverage.add({{1, 2}, {2, 9}});
   coverage.add({{1, 1}, {7, 1}});
@@ -31,7 +31,7 @@ TEST_CASE("hits are added up over runs, and only those of lines that can be reac
         "1 of 2 lines reached (50.0 %) by 2 requests\n");
 }
 
-TEST_CASE("columns are as wide as the largest count needs") {
+TEST_CASE("columns are as wide as the largest count") {
   Coverage coverage("a\nb", {1, 2});
   coverage.add({{1, 1234567}});
   CHECK(text_of(coverage) ==
@@ -40,7 +40,7 @@ TEST_CASE("columns are as wide as the largest count needs") {
         "1 of 2 lines reached (50.0 %)\n");
 }
 
-TEST_CASE("all lines are told of only where all were reached") {
+TEST_CASE("full coverage is reported only if every line was reached") {
   std::string source;
   std::vector<int> lines;
   std::map<int, std::int64_t> hits;
@@ -57,7 +57,7 @@ TEST_CASE("all lines are told of only where all were reached") {
   CHECK(coverage.summary() == "3000 of 3000 lines reached (100.0 %) by 2 requests");
 }
 
-TEST_CASE("lines end as Lua ends them, and what is in them is escaped") {
+TEST_CASE("lines end as in Lua, and their text is escaped") {
   Coverage coverage("a\r\nb\n\rc\rd\n\ne\033[31m", {1, 2, 3, 4, 6});
   coverage.add({{6, 1}});
   CHECK(text_of(coverage) ==
@@ -70,7 +70,7 @@ TEST_CASE("lines end as Lua ends them, and what is in them is escaped") {
         "1 of 5 lines reached (20.0 %)\n");
 }
 
-TEST_CASE("a script without code has nothing to reach") {
+TEST_CASE("a script without code has no lines to reach") {
   Coverage coverage("-- nothing", {});
   coverage.add({});
   CHECK(text_of(coverage) == "        -- nothing\nno lines that can be reached\n");

@@ -1,16 +1,16 @@
 load ../../support/common
 
-# What `rlctl debug` debugs: a bundled script, a file, a policy; and how it ends. Where it runs,
-# what it replays and what it shows are in files of their own.
+# What `rlctl debug` debugs: a bundled script, a file, or a policy; and how it ends. Other files test where it
+# runs, what it replays and what it shows.
 
-# Processes of the private servers in this test's folder.
+# The processes of the private servers in this test's folder.
 private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
   unset RLCTL_URL
-  # What it was called with.
+  # Replies its keys and arguments.
   cat >echo.lua <<'LUA'
 return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')
 LUA
@@ -18,7 +18,7 @@ LUA
 
 # The reply of a traced run.
 value() { jq -r 'select(.event == "result").value'; }
-# On a private server without keys, wherever this machine has others.
+# Uses an empty private server, whatever servers this machine has.
 debug() { rlctl -u private: debug -q "$@"; }
 
 @test "a bundled script is called as check calls it" {
@@ -28,7 +28,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_equal "$stderr" ''
 }
 
-@test "its reply is that of check, for every algorithm, allowed, denied, looked at and given back" {
+@test "the reply equals that of check for every algorithm: allowed, denied, peeked at and refunded" {
   local name cost now=1767225660000000
   start_server
   for name in $(rlctl check --help | sed -n '/^Algorithms:/,/^$/s/^  \([a-z-]*\) .*/\1/p'); do
@@ -43,19 +43,19 @@ debug() { rlctl -u private: debug -q "$@"; }
   done
 }
 
-@test "several limits are several keys" {
+@test "several limits have several keys" {
   run -0 debug gcra login:ann --limit 5/60s --limit 10/3600s --trace --json
   assert_equal "$(jq -r 'select(.event == "key").key' <<<"$output")" \
     $'{login:ann}:60s\n{login:ann}:3600s'
 }
 
-@test "burst, cost and now are told to it" {
+@test "the script is given burst, cost and now" {
   run -0 debug token-bucket k --limit 5/60s --burst 9 --cost 2 --now 2026-11-20T06:11:15Z --trace --json
   assert_equal "$(value <<<"$output")" '{1, 7, 0, 24000000, 0, 0}'
   assert_equal "$(jq -r 'select(.event == "key").after' <<<"$output" | cut -d, -f2)" ' 2 of 9 used'
 }
 
-@test "a policy is a script with its limits and key" {
+@test "a policy provides the script, its limits and its key" {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   printf '[policy.login]\nkey = "login:%%s"\nalgorithm = "gcra"\nlimit = "5/60s"\n' >"$RLCTL_CONFIG"
   run -0 debug --policy login ann --trace --json
@@ -70,14 +70,14 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_equal "$(value <<<"$output")" '"#"'
 }
 
-@test "what stands in braces is filled in" {
+@test "placeholders in braces are filled in" {
   run -0 debug echo.lua ann --keys 'hist:{key}' --keys '{{key}}:{window_index}' --limit 5/60s --burst 7 --cost 3 \
     --now 1767225660123456 --args '{key} {limit} {burst} {cost} {id} {now} {now_ms} {window_s}' --trace --json
   assert_equal "$(value <<<"$output")" \
     '"hist:ann|{ann}:29453761#ann|5|7|3|1|1767225660.123456|1767225660123|60"'
 }
 
-@test "a bundled script takes --args, too, which the one of leases needs" {
+@test "a bundled script also accepts --args, which concurrency requires" {
   run -0 debug concurrency k --args '3 60000000 acquire me 1767225660000000' --trace --json
   assert_equal "$(value <<<"$output")" '{1, 2, 0, 60000000, 0, 0}'
   run -0 debug fixed-window k --args '5 60e6' --trace --json
@@ -86,13 +86,13 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_line --partial 'concurrency is not called with --limit: it needs --args'
 }
 
-@test "--now is what TIME tells a file" {
+@test "a file's TIME returns --now" {
   echo "local t = redis.call('TIME') return t[1] .. '.' .. t[2]" >time.lua
   run -0 debug time.lua --now 1767225660000042 --trace --json
   assert_equal "$(value <<<"$output")" '"1767225660.42"'
 }
 
-@test "an error that it raises is 5, with its line" {
+@test "an error that the script raises exits with status 5 and its line" {
   printf "local a = 1\n\nreturn redis.call('INCR', KEYS[1], 'x')\n" >bad.lua
   run -5 debug bad.lua k --trace
   assert_line --partial 'error at line 3: '
@@ -101,13 +101,13 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_equal "$stderr" ''
 }
 
-@test "an error that it replies is 5" {
+@test "an error that the script returns exits with status 5" {
   echo "return redis.error_reply('MYERR no')" >bad.lua
   run -5 debug bad.lua --trace
   assert_line --partial 'MYERR no'
 }
 
-@test "what does not compile is 5, with its line" {
+@test "a script that does not compile exits with status 5 and its line" {
   printf 'local x = 1\nreturn = x\n' >bad.lua
   run -5 debug bad.lua --trace
   assert_output --partial "unexpected symbol near '='"
@@ -115,7 +115,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_output --regexp "^rlctl: debug: bad\.lua:2: unexpected symbol near '='$"
 }
 
-@test "a loop without end is cut off: 1, and nothing is left running" {
+@test "an endless loop is cut off with status 1, and nothing is left running" {
   echo 'while true do local x = 1 end' >loop.lua
   run_with_timeout -1 rlctl -u private: debug -q loop.lua --trace --max-steps 500 --json
   assert_equal "$(jq -r 'select(.event == "line").line' <<<"$output" | wc -l)" 500
@@ -125,7 +125,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_output ''
 }
 
-@test "what a script did before it was cut off is told, unless it cannot be stopped" {
+@test "what a script did before it was cut off is reported, unless it cannot be stopped" {
   echo "while true do redis.call('INCR', KEYS[1]) end" >count.lua
   run_with_timeout -1 rlctl -u private: debug -q count.lua n --trace --max-steps 7
   assert_line --regexp "'n': not there → string, \"[67]\""
@@ -136,7 +136,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_output ''
 }
 
-@test "a reader that leaves ends it by SIGPIPE, quietly" {
+@test "if its reader exits, debug ends by SIGPIPE, without a message" {
   echo 'for i = 1, 1e9 do local x = i end' >long.lua
   run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
     rlctl -u private: debug -q long.lua --trace --max-steps 1000000 | head -n 1 >/dev/null
@@ -145,7 +145,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_equal "$stderr" ''
 }
 
-@test "a script of 100 KB and arguments of any bytes are no obstacle on a private server" {
+@test "a private server accepts a script of 100 KB and arguments of any bytes" {
   { for i in {1..100}; do echo "local x$i = $i"; done
     for i in {1..3000}; do echo "-- line $i of a comment that makes it long"; done
     echo 'return #ARGV[1]'; } >long.lua
@@ -154,13 +154,13 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_equal "$(value <<<"$output")" 6
 }
 
-@test "a probe leaves the zero of a script its sign" {
+@test "a probe keeps the sign of a negative zero" {
   printf 'local zero = -0.0\nreturn tostring(zero)\n' >zero.lua
   run -0 debug ./zero.lua --trace
   assert_line --regexp '^= "-0" '
 }
 
-@test "places in errors that a script catches are the lines of its file" {
+@test "positions in caught errors are the lines of the script's file" {
   printf 'local ok, e = pcall(function()\n  error("no")\nend)\nreturn e\n' >caught.lua
   run -0 debug ./caught.lua --trace
   assert_line '|   e: "user_script:2: no"'
@@ -172,7 +172,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   assert_line --regexp "^= does not compile, line 3: 'end' expected"
 }
 
-@test "a key that a script makes itself was not copied, and that is said" {
+@test "a key that a script makes itself was not copied, and debug warns about it" {
   start_server
   printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua
   cli SET a:1 7
@@ -186,7 +186,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   refute_output --partial 'warning'
 }
 
-@test "a key that expires at a time of day is warned of where the clock is another one" {
+@test "debug warns about a key that expires at a time of day if the clock is set to another time" {
   printf "return redis.call('expireat', KEYS[1], 1)\n" >expires.lua
   run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --now 1795155075000000 --trace
   [[ $stderr == *'has the word EXPIREAT'* ]]
@@ -194,13 +194,13 @@ debug() { rlctl -u private: debug -q "$@"; }
   [[ $stderr != *EXPIREAT* ]]
 }
 
-@test "a failure without a trace is JSON where that is wanted" {
+@test "with --json a failure without a trace is JSON" {
   printf 'return redis.call("NOPE")\n' >fails.lua
   run -5 --separate-stderr debug ./fails.lua --coverage --json
   assert_equal "$(jq -r .error.code <<<"$stderr")" script
 }
 
-@test "a request of a log is told with its number, its time and its key" {
+@test "a request of a log is announced with its number, time and key" {
   printf '%s\n' '1795155070 ann' '1795155071 bob' >requests.log
   run -0 --separate-stderr rlctl debug fixed-window --limit 1/60s --replay requests.log --skip 1 --trace
   [[ $stderr == *"debugging request 2 of 2, of 2026-11-20T06:11:11Z, for 'bob'"* ]]

@@ -27,7 +27,7 @@ void call(Connection& connection, const std::vector<Command>& commands) {
   for (const auto& command : commands) REQUIRE_FALSE(connection.call(command).is_error());
 }
 
-/// What is told of these keys after `commands`, a line each.
+/// The report on these keys after the commands, one line each.
 std::vector<std::string> told(Connection& connection, const std::vector<Command>& before,
                               std::vector<std::string> keys, const std::vector<Command>& commands) {
   call(connection, {{"FLUSHALL"}});
@@ -44,7 +44,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what keys hold is told before and after, of every type") {
+TEST_CASE("the contents of keys of every type are reported before and after") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
@@ -69,7 +69,7 @@ TEST_CASE("what keys hold is told before and after, of every type") {
         Lines{"'k': not there → string, \"" + std::string(40, 'x') + "...\" (101 bytes), no ttl"});
 }
 
-TEST_CASE("what was only read is as before, and so is what was not there") {
+TEST_CASE("a key that was only read, or is still missing, is reported as before") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
@@ -78,7 +78,7 @@ TEST_CASE("what was only read is as before, and so is what was not there") {
         Lines{"'k': string, \"5\", no ttl, as before", "'none': not there, as before"});
 }
 
-TEST_CASE("a TTL that passes is no change, one that is set to another time is") {
+TEST_CASE("a TTL that counts down is not a change, but one that is set to another time is") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
@@ -95,7 +95,7 @@ TEST_CASE("a TTL that passes is no change, one that is set to another time is") 
   CHECK(watch.changes(connection).front().changed);
 }
 
-TEST_CASE("other keys are told where they changed, came or went") {
+TEST_CASE("other keys are reported if they changed, appeared or disappeared") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
@@ -105,7 +105,7 @@ TEST_CASE("other keys are told where they changed, came or went") {
               "'b': string, \"1\", no ttl → removed", "'d\\n': not there → string, \"1\", no ttl"});
 }
 
-TEST_CASE("a limiter's state is told as what it says, with the limits of each key") {
+TEST_CASE("a limiter's state is reported with its meaning and the limits of each key") {
   auto server = support::start_server();
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);

@@ -1,6 +1,6 @@
 load ../../support/common
 
-# What cannot be meant is refused before anything is started.
+# Invalid combinations are refused before anything is started.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -16,7 +16,7 @@ refused() {
   assert_line --partial "rlctl: debug: $message"
 }
 
-@test "the script must be there" {
+@test "a missing or unknown script is refused" {
   refused 'no SCRIPT is given' --trace
   refused 'SCRIPT is empty' '' --trace
   refused "no bundled script 'gcr'; " gcr k --limit 5/60s --trace
@@ -48,7 +48,7 @@ refused() {
   assert_line --partial "no policy 'nope'"
 }
 
-@test "what --keys and --args say must have a meaning" {
+@test "--keys and --args must be meaningful" {
   refused "--args: '{nwo}' holds {nwo}, which stands for nothing" a.lua --args '{nwo}' --trace
   refused "--keys: '{ky}' holds {ky}" a.lua --keys '{ky}' --trace
   refused '--args' a.lua --args "'x" --trace
@@ -65,7 +65,7 @@ refused() {
     --limit 1/1500ms --trace
 }
 
-@test "a log says itself when, for whom and at what cost" {
+@test "a log determines the time, the key and the cost" {
   local replay=(--replay two.log --trace)
   refused "--replay takes no KEY, the log has the keys: unexpected argument 'k'" gcra k --limit 5/60s "${replay[@]}"
   refused '--now and --replay exclude each other: the log has the times' gcra --limit 5/60s --now 1767225660000000 "${replay[@]}"
@@ -83,13 +83,13 @@ refused() {
   assert_line --partial 'none.log'
 }
 
-@test "where it runs must not contradict itself" {
+@test "contradictory options about the server are refused" {
   refused '--sync requires --attach' gcra k --limit 5/60s --sync --trace
   refused '--yes requires --sync' gcra k --limit 5/60s --attach --yes --trace
   refused '--attach is about a server that is there' -u private: gcra k --limit 5/60s --attach --trace
 }
 
-@test "of the forms of output there are not two at once" {
+@test "two output formats at once are refused" {
   refused '--lcov requires --coverage' gcra k --limit 5/60s --trace --lcov x
   run -2 rlctl debug gcra k --limit 5/60s --coverage --lcov - --json
   assert_output --partial '"message":"standard output is asked for more than once"'
@@ -99,7 +99,7 @@ refused() {
   local form option
   for form in --redis-cli --print-command; do
     for option in --trace --coverage '--max-steps 5' '--replay two.log'; do
-      # shellcheck disable=SC2086 # words
+      # shellcheck disable=SC2086 # split into words
       refused "$form and ${option% *} exclude each other" gcra k --limit 5/60s $form $option
     done
   done
@@ -108,12 +108,12 @@ refused() {
   refused '--redis-cli and --print-command exclude each other' gcra k --limit 5/60s --redis-cli --print-command
 }
 
-@test "an lcov file that cannot be written is known before anything runs" {
+@test "an lcov file that cannot be written is an error before anything runs" {
   run -2 rlctl debug gcra k --limit 5/60s --coverage --lcov /nowhere/x
   assert_line --partial '/nowhere/x'
 }
 
-@test "a server that cannot be started is 3" {
+@test "a server that cannot be started exits with status 3" {
   run -3 rlctl -u private: debug gcra k --limit 5/60s --trace
   assert_line --partial 'RLCTL_REDIS_SERVER names'
 }

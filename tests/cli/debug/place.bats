@@ -1,9 +1,9 @@
 load ../../support/common
 
-# Where `rlctl debug` runs: on a private server with copies of the script's keys, so that the server
-# they come from is as it was; with --attach on that server itself.
+# Where `rlctl debug` runs: on a private server with copies of the script's keys, so that the server they come
+# from does not change; with --attach on that server itself.
 
-# Processes of the private servers in this test's folder.
+# The processes of the private servers in this test's folder.
 private_servers() { find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null || true; }
 
 setup() {
@@ -14,7 +14,7 @@ setup() {
 
 folders() { find "$TMPDIR" -maxdepth 1 -name 'rlctl-??????'; }
 
-# Everything that a server holds.
+# The complete contents of a server.
 snapshot() {
   local key
   cli DBSIZE
@@ -35,13 +35,13 @@ fill() {
   for i in 1 2 3 4; do rlctl check -q login:ann --limit 5/60s; done
 }
 
-# The commands that were called since CONFIG RESETSTAT, but for cli's own.
+# The commands called since CONFIG RESETSTAT, except cli's own.
 called() {
   cli INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_\([^:]*\):.*/\1/p' |
     grep -vE '^(info|config\|resetstat|config|command\|docs|command)$' | sort
 }
 
-@test "the state of its keys is copied, and what changes there is told" {
+@test "the state of the keys is copied, and its changes are reported" {
   start_server
   fill
   run -0 --separate-stderr rlctl "${log[@]}"
@@ -59,7 +59,7 @@ version() {
     sed 's/^redict/Redict/; s/^valkey/Valkey/; 1q'
 }
 
-@test "the server that they come from is only read, and is as it was" {
+@test "the source server is only read and does not change" {
   start_server
   fill
   local before began ttl
@@ -80,7 +80,7 @@ version() {
   assert_output ''
 }
 
-@test "kill -9 in mid-session leaves the server as it was, and no process" {
+@test "kill -9 during a session leaves the server unchanged and no process" {
   start_server
   fill
   local before
@@ -94,16 +94,16 @@ version() {
   wait "$pid" || true
   wait_until eval "! kill -0 $private 2>/dev/null"
   assert_equal "$(snapshot)" "$before"
-  # Its folder is swept by the next one.
+  # The next run removes its folder.
   run -0 rlctl "${log[@]}"
   run -0 folders
   assert_output ''
 }
 
-@test "Ctrl-C ends it and its server by the signal" {
+@test "Ctrl-C ends debug and its server by the signal" {
   start_server
   echo "for i = 1, 1e9 do local x = i end" >long.lua
-  # shellcheck disable=SC2016 # by the inner shell
+  # shellcheck disable=SC2016 # expanded by the inner shell
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 100))' \
     bash -c 'exec rlctl debug long.lua --trace --max-steps 1000000000 >"$TMPDIR/out" 2>/dev/null'
   assert_output 'signal 2'
@@ -113,7 +113,7 @@ version() {
   assert_output ''
 }
 
-@test "keys that are not there are said, and stay so" {
+@test "missing keys are reported and stay missing" {
   start_server
   cli SET a 1
   run -0 --separate-stderr rlctl debug sliding-window-log none --limit 5/60s --trace
@@ -128,23 +128,23 @@ version() {
   assert_regex "$stderr" 'there are no keys to copy$'
 }
 
-@test "a key is said as it is, without what a terminal would act on" {
+@test "a key is printed without terminal control bytes" {
   start_server
   run -0 --separate-stderr rlctl debug fixed-window $'a\e[31m' --limit 5/60s --trace
   [[ $stderr == *"'a\\x1b[31m'"* ]] || fail "$stderr"
   refute_output --partial $'\e[31m'
 }
 
-@test "where no server was named and none answers, the state is empty, and that is said" {
+@test "if no server is named and none answers, the state is empty and debug says so" {
   unset RLCTL_URL
-  # Nobody may listen at the port of redis-cli's default while this runs, or this says nothing.
+  # No server may be listening on redis-cli's default port during this test, or it proves nothing.
   if (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; then skip 'a server listens on port 6379'; fi
   run -0 --separate-stderr rlctl "${log[@]}"
   assert_regex "$stderr" \
     '^rlctl: debug: no server answers at redis://127.0.0.1:6379: running on a private server \(.*\), which has no keys$'
 }
 
-@test "a server that was named must answer: 3" {
+@test "if a named server does not answer, debug exits with status 3" {
   run -3 --separate-stderr rlctl "${log[@]}"
   assert_output ''
   assert_regex "$stderr" 'cannot connect to unix://'
@@ -157,7 +157,7 @@ version() {
   assert_output --partial 'no answer from'
 }
 
-@test "one that refuses is 4, and a key that the user may not read too" {
+@test "a server that refuses, or a key that the user may not read, exits with status 4" {
   start_server
   cli ACL SETUSER ann on nopass '~other' +@all
   run -4 rlctl --user ann "${log[@]}"
@@ -176,7 +176,7 @@ version() {
   assert_line --regexp '4 of 5 used → 5 of 5 used'
 }
 
-@test "-q says nothing of the place, and private: is without keys" {
+@test "-q prints nothing about the server, and private: copies no keys" {
   start_server
   run -0 --separate-stderr rlctl "${log[@]}" -q
   assert_equal "$stderr" ''
@@ -186,7 +186,7 @@ version() {
   assert_line --regexp "'login:ann': not there → list, 1 of 5 used"
 }
 
-@test "another version than the server's is said, whichever it is" {
+@test "a version other than the server's is reported, whichever it is" {
   [[ -n ${RLCTL_TEST_SERVERS:-} ]] || skip 'RLCTL_TEST_SERVERS names no other servers'
   start_server
   fill
@@ -204,7 +204,7 @@ version() {
   done
 }
 
-@test "of the binaries in PATH the one is taken that is like the server" {
+@test "among the binaries in PATH, debug uses the one most similar to the server" {
   [[ -n ${RLCTL_TEST_SERVERS:-} ]] || skip 'RLCTL_TEST_SERVERS names no other servers'
   start_server
   local wrapper
@@ -222,7 +222,7 @@ version() {
 
 # --- attached --------------------------------------------------------------------------------------
 
-@test "--attach runs in a fork of the server, which goes on, and nothing is kept" {
+@test "--attach runs in a fork of the server, which keeps serving, and nothing is kept" {
   start_server
   fill
   local before
@@ -235,7 +235,7 @@ version() {
   assert_output ''
 }
 
-@test "--attach: the server serves others while the script stands" {
+@test "--attach: the server serves other clients while the script is stopped" {
   start_server
   fill
   local before
@@ -249,14 +249,14 @@ version() {
   kill -KILL "$pid"
   wait "$pid" || true
   assert_equal "$(snapshot)" "$before"
-  # The fork that was left notices that nobody steps any more.
+  # The abandoned fork notices that its client is gone.
   wait_until eval '[[ -z $(pgrep -P "$server_pid") ]]'
 }
 
 @test "--attach: Ctrl-C ends the script, not the server" {
   start_server
   echo "while true do redis.call('SET', KEYS[1], 1) end" >loop.lua
-  # shellcheck disable=SC2016 # by the inner shell
+  # shellcheck disable=SC2016 # expanded by the inner shell
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 1000))' \
     bash -c 'exec rlctl debug loop.lua k --attach -q --trace --max-steps 1000000000 >"$TMPDIR/out"'
   assert_output 'signal 2'
@@ -264,7 +264,7 @@ version() {
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "--attach: a loop without end is cut off, and no fork is left" {
+@test "--attach: an endless loop is cut off, and no fork is left" {
   start_server
   echo "while true do redis.call('SET', KEYS[1], 1) end" >loop.lua
   run -1 rlctl debug loop.lua k --attach --trace --max-steps 50
@@ -281,7 +281,7 @@ version() {
   run -0 rlctl debug long.lua k --trace
 }
 
-@test "--attach --sync asks, and does it only with a yes" {
+@test "--attach --sync asks and requires a yes" {
   start_server
   run -2 rlctl debug fixed-window k --limit 5/60s --attach --sync --trace
   assert_line --partial "--sync stops all of $RLCTL_URL at every line"
@@ -304,7 +304,7 @@ version() {
   assert_equal "$(cli DBSIZE)" 1
 }
 
-@test "--attach: one that refuses is 4" {
+@test "--attach: a server that refuses exits with status 4" {
   start_server
   cli ACL SETUSER default -script
   run -4 rlctl "${log[@]}" --attach

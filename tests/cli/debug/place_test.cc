@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "cli/debug/redis_cli.h"
 #include "support/failure.h"
 
 namespace cli_debug_place_test {
@@ -16,23 +15,23 @@ using rlctl::redis::Scheme;
 using rlctl::redis::Url;
 using support::contains;
 
-TEST_CASE("a fork cannot be talked to over TLS") {
+TEST_CASE("a fork cannot be used over TLS") {
   const rlctl::ldb::Debuggee script{.name = "a.lua", .source = "return 1"};
   CHECK(why_not_forked(Url{}, script).empty());
   CHECK(contains(why_not_forked(Url{.scheme = Scheme::kTls}, script), "over TLS"));
 }
 
-TEST_CASE("a fork loses parts of long scripts") {
+TEST_CASE("a fork truncates long scripts") {
   rlctl::ldb::Debuggee script{.name = "a.lua", .source = std::string(12'000, ' ')};
   CHECK(why_not_forked(Url{}, script).empty());
   script.source.resize(20'000, ' ');
   CHECK(contains(why_not_forked(Url{}, script), "a.lua is too long, at 20000 bytes"));
-  // Servers look at the average of all words.
+  // Servers check the average length of all words.
   script.keys = {"a", "b", "c", "d"};
   CHECK(why_not_forked(Url{}, script).empty());
 }
 
-TEST_CASE("redis-cli is told keys, then arguments behind a comma") {
+TEST_CASE("redis-cli is given the keys, then the arguments after a comma") {
   DebugPlan plan;
   plan.debuggee.keys = {"a", "b c"};
   const Url url{.host = "h", .port = 1, .password = "secret"};

@@ -3,8 +3,8 @@ load ../../support/common
 # `rlctl debug --print-command` and `--redis-cli`: the classic debugger with the same script, keys and
 # arguments.
 
-# continued COMMAND…: its debugging session, told to go on. Where it is not at a terminal, redis-cli
-# may die of SIGPIPE as the session ends. Dumb terminals get no colours.
+# continued COMMAND…: runs COMMAND's debugging session with the command to continue. Without a terminal,
+# redis-cli may die of SIGPIPE when the session ends. Dumb terminals get no colours.
 continued() {
   TERM=dumb run bash -c "$* <<<continue"
   ((status == 0 || status == 141)) || fail "status $status: $output"
@@ -16,7 +16,7 @@ setup() {
   echo "return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')" >echo.lua
 }
 
-@test "the command is printed, and runs as it stands there" {
+@test "the printed command runs as it is" {
   start_server
   run -0 --separate-stderr rlctl debug echo.lua "k '1" b --args "x 'y z' \"\" ," --print-command
   assert_equal "$output" "redis-cli -s $socket --ldb --eval echo.lua 'k '\\''1' b , x 'y z' '' ,"
@@ -25,7 +25,7 @@ setup() {
   assert_output --partial "k '1|b#x|y z||,"
 }
 
-@test "a bundled script is written where only the user can look, and that is said" {
+@test "a bundled script is written where only the user can read it, and the file is named" {
   start_server
   run -0 --separate-stderr rlctl debug fixed-window k --limit 5/60s --now 1767225660000000 --print-command
   assert_regex "$output" "^redis-cli -s $socket --ldb --eval ($TMPDIR/rlctl-script-[A-Za-z0-9]{6}/fixed-window.lua) \
@@ -38,20 +38,20 @@ k , 5 60000000 '' '' 1767225660000000$"
   assert_line --partial '(integer) 4'
 }
 
-@test "an installed script is named where it is" {
+@test "an installed script is used from its installed path" {
   mkdir -p prefix/bin prefix/share/rlctl/lua
   cp "$RLCTL_BUILD/cli/rlctl" prefix/bin/
   cp "$project/lua/gcra.lua" prefix/share/rlctl/lua/
   run -0 --separate-stderr prefix/bin/rlctl debug gcra k --limit 5/60s --print-command
   assert_output --partial " --eval $PWD/prefix/share/rlctl/lua/gcra.lua k , 5 60000000"
   assert_equal "$stderr" ''
-  # Not another one of that name.
+  # Not a different file of that name.
   echo '-- mine' >>prefix/share/rlctl/lua/gcra.lua
   run -0 prefix/bin/rlctl debug gcra k --limit 5/60s --print-command
   assert_output --partial "$TMPDIR/rlctl-script-"
 }
 
-@test "the server is named in full, and its password nowhere" {
+@test "the command names the server in full, but never its password" {
   run -0 --separate-stderr rlctl -u redis://ann:secret@example.org:7000/3 debug echo.lua k --print-command
   assert_output 'redis-cli -h example.org -p 7000 -n 3 --user ann --ldb --eval echo.lua k'
   assert_equal "$stderr" 'rlctl: debug: redis-cli takes the password from the variable REDISCLI_AUTH'
@@ -60,18 +60,18 @@ k , 5 60000000 '' '' 1767225660000000$"
   assert_equal "$stderr" ''
 }
 
-@test "--sync is redis-cli's own mode" {
+@test "--sync uses redis-cli's own mode" {
   run -0 rlctl -H h debug echo.lua --args x --sync --print-command
   assert_output 'redis-cli -h h -p 6379 --ldb-sync-mode --eval echo.lua , x'
 }
 
-@test "a file that begins with a minus is not taken for an option" {
+@test "a file that begins with a dash is not taken for an option" {
   cp echo.lua ./-n.lua
   run -0 rlctl -H h debug --print-command -- -n.lua k
   assert_output 'redis-cli -h h -p 6379 --ldb --eval ./-n.lua k'
 }
 
-@test "keys that cannot be said so are refused" {
+@test "keys that redis-cli cannot accept are refused" {
   local form
   for form in --print-command --redis-cli; do
     run -2 rlctl debug echo.lua , x "$form"
@@ -83,13 +83,13 @@ k , 5 60000000 '' '' 1767225660000000$"
   assert_line --partial 'redis-cli cannot reach private:'
 }
 
-@test "what redis-cli cannot do is said" {
+@test "an option that redis-cli does not support is refused" {
   echo "return redis.call('TIME')" >time.lua
   run -2 rlctl debug time.lua --now 1767225660000000 --print-command
   assert_line --partial '--now cannot be what the server'
 }
 
-@test "--redis-cli starts it with the same, and leaves nothing behind" {
+@test "--redis-cli starts redis-cli with the same command and leaves nothing behind" {
   start_server
   cli SET k 1
   continued rlctl debug fixed-window login:ann --limit 5/60s --redis-cli
@@ -99,7 +99,7 @@ k , 5 60000000 '' '' 1767225660000000$"
   assert_output ''
 }
 
-@test "--redis-cli gets the password by the environment" {
+@test "--redis-cli passes the password in the environment" {
   start_server
   cli CONFIG SET requirepass secret
   continued rlctl -u "unix://:secret@$socket" debug echo.lua k --redis-cli
@@ -112,7 +112,7 @@ k , 5 60000000 '' '' 1767225660000000$"
   assert_line --partial 'refusing that without --yes'
 }
 
-@test "where there is no redis-cli, its package is named: 2" {
+@test "if redis-cli is not installed, its package is named and the status is 2" {
   start_server
   local program
   program=$(command -v rlctl)

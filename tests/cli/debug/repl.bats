@@ -1,7 +1,7 @@
 load ../../support/common
 
-# `rlctl debug` stepped by hand, from a pipe and from a file. A session is a file of commands in
-# tests/cli/sessions and what is answered, in the file of that name that ends in .out.
+# `rlctl debug` controlled by commands from a pipe or a file. A session is a file of commands in
+# tests/cli/sessions, with the expected output in the file of the same name that ends in .out.
 
 setup() {
   sessions=$project/tests/cli/sessions
@@ -13,15 +13,15 @@ setup() {
 
 debug() { rlctl -u private: debug -q "$@"; }
 
-# No private server, and no folder of one, is left.
+# No private server and no folder of one is left.
 nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 
-# session STATUS NAME SCRIPT WORD…: its answers are those of the file.
+# session STATUS NAME SCRIPT WORD…: the output equals the recorded one.
 session() {
   local status=$1 name=$2
   shift 2
   run "-$status" --separate-stderr debug "$@" --commands "$sessions/$name"
-  # What a call replied while the script ran freely is known where it is stepped instead (Valkey 9).
+  # The replies of calls in a free run are known only on Valkey 9, where the script is stepped.
   # shellcheck disable=SC2001
   output=$(sed 's/^\(|   redis> .*[^ ]\)      .*/\1/' <<<"$output")
   if [[ ${RLCTL_TEST_RECORD-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
@@ -29,22 +29,22 @@ session() {
   nothing_is_left
 }
 
-@test "every command has its answer" {
+@test "every command prints its answer" {
   session 2 every-command functions.lua lim --args 5
   assert_equal "$stderr" "rlctl: debug: 3 of the commands could not be done; the first is line 36 of $sessions/every-command: '-- no such command'"
 }
 
-@test "what is wrong with a command is its answer, and the session goes on" {
+@test "an invalid command prints an error, and the session continues" {
   session 2 wrong loop.lua lim
   assert_equal "$stderr" "rlctl: debug: 32 of the commands could not be done; the first is line 1 of $sessions/wrong: 'frobnicate'"
 }
 
-@test "from a pipe it is the same as from a file" {
+@test "commands from a pipe work the same as from a file" {
   run -2 bash -c 'rlctl -u private: debug -q loop.lua lim <"$1" 2>/dev/null' - "$sessions/wrong"
   diff -u "$sessions/wrong.out" - <<<"$output"
 }
 
-@test "there is no prompt and no colour in a pipe, nor an escape of a script's" {
+@test "a pipe gets no prompt, no colour and no raw escape sequences of a script" {
   printf 'local a = "\\027[31m"\nreturn a\n' >odd.lua
   run -0 debug odd.lua <<<$'n\np a\nc'
   refute_output --partial $'\e'
@@ -52,7 +52,7 @@ session() {
   assert_output --partial '= "\027[31m"'
 }
 
-@test "the end of the input ends the session with status 0, in the midst of a script" {
+@test "the end of the input ends the session with status 0, even in the middle of a script" {
   run -0 debug loop.lua k <<<'step'
   assert_line --partial 'loop.lua:2'
   nothing_is_left
@@ -60,13 +60,13 @@ session() {
   assert_line --partial 'loop.lua:1, at the beginning'
 }
 
-@test "a last line without a line end counts, and an empty one repeats" {
+@test "a last line without a newline counts, and an empty line repeats the command" {
   run -0 debug loop.lua k < <(printf 'step\n\n')
   assert_line '* loop.lua:2'
   assert_line '* loop.lua:3'
 }
 
-@test "a script that returned is status 0, one that raised an error 5, also where quit is typed" {
+@test "the status is 0 after a return and 5 after an error, even with quit" {
   printf 'local t\nreturn t.x\n' >wrong.lua
   run -0 debug loop.lua k <<<'c'
   assert_line '= {6, 20}'
@@ -77,13 +77,13 @@ session() {
   assert_line --partial '= aborted at line 1'
 }
 
-@test "a script that does not compile is status 5, and no command is read" {
+@test "a script that does not compile exits with status 5, and no command is read" {
   echo 'local = 1' >broken.lua
   run -5 debug broken.lua <<<'step'
   assert_output --regexp '^= does not compile, line 1: '
 }
 
-@test "an evaluation without an end is cut off and said, status 1, and restart works again" {
+@test "an endless evaluation is cut off with status 1, and restart works again" {
   run -1 debug loop.lua k <<<$'n\neval while true do end\nstep'
   assert_line --partial 'no answer within 2s'
   assert_line '!   the script has ended; '"'restart' begins again"
@@ -93,7 +93,7 @@ session() {
   nothing_is_left
 }
 
-@test "restart begins from the same state, whatever was changed, and keeps the breakpoints" {
+@test "restart begins with the same state, whatever was changed, and keeps the breakpoints" {
   start_server
   cli SET k 40 PX 100000
   cli RPUSH other a
@@ -107,21 +107,21 @@ session() {
   assert_equal "$(cli GET k)" 40
 }
 
-@test "Redis commands that fail are told, and those that are refused" {
+@test "failed and refused Redis commands are reported" {
   run -0 debug loop.lua k <<<$'redis SET s x\nredis INCR s\nredis NOSUCH\nredis GET\nc'
   assert_line '|   redis> SET s x      "+OK"'
   assert_line --partial 'not an integer'
   assert_equal "$(grep -c '^!' <<<"$output")" 3
 }
 
-@test "a bundled script is stepped through, with its limit" {
+@test "a bundled script is stepped through with its limit" {
   run -0 debug gcra k --limit 5/60s <<<$'info keys\nc'
   assert_line "'k': no such key"
   assert_line '= {1, 4, 0, 12000000, 0, 0}'
   assert_line --regexp "^  'k': not there → string, (1|0\.[0-9]+) of 5 used"
 }
 
-@test "the requests of a log come first" {
+@test "the earlier requests of a log run first" {
   printf '%s\n' '1767225660.000000 k 1' '1767225661.000000 k 1' >two.log
   run -0 rlctl debug -q sliding-window-log --limit 5/60s --replay two.log --skip 1 <<<$'c\nrestart\nc'
   assert_equal "$(grep -c '^= {1, 3, 0, 60000000, 0, 0}$' <<<"$output")" 2
@@ -137,7 +137,7 @@ session() {
   assert_equal "$(cli PING)" PONG
 }
 
-@test "options that say nothing here are refused" {
+@test "options without an effect here are refused" {
   run -2 debug loop.lua k --json
   assert_output --partial '--json requires --trace or --coverage'
   run -2 debug loop.lua k --max-steps 5
@@ -150,7 +150,7 @@ session() {
   assert_output --partial 'from which the commands come'
 }
 
-@test "a signal ends it, and nothing is left" {
+@test "a signal ends the session and nothing is left" {
   local name
   mkfifo commands
   exec {input}<>commands
@@ -164,11 +164,11 @@ session() {
   exec {input}>&-
 }
 
-@test "Ctrl-C stops a script that runs on and on, and what follows is read" {
+@test "Ctrl-C stops a long-running script, and the next command is read" {
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
   printf 'continue\nprint n > 1000\nquit\n' >commands
   : >out
-  # It is in the midst of `continue`: nothing before that takes so long.
+  # It is in the middle of `continue`: nothing before that takes this long.
   run ends_by INT '(($(work "$command_pid") >= 50))' bash -c \
     'exec rlctl -u private: debug -q endless.lua --commands commands >out 2>&1'
   assert_output 'exit 0'
@@ -178,30 +178,30 @@ session() {
   nothing_is_left
 }
 
-@test "a command file with what cannot be done is status 2, and the first such line is named" {
+@test "a command file with invalid commands exits with status 2 and names the first one" {
   printf '%s\n' '# a comment' 'break 4' 'brek 5' 'continue' 'break 99' >commands
   run -2 --separate-stderr debug loop.lua k --commands commands
   assert_line --partial 'loop.lua:4, breakpoint'
   assert_equal "$stderr" "rlctl: debug: 2 of the commands could not be done; the first is line 3 of commands: 'brek 5'"
-  # What the script came to counts more.
+  # The script's result takes precedence.
   printf 'local t\nreturn t.x\n' >wrong.lua
   run -5 --separate-stderr debug wrong.lua <<<$'brek\nc'
   assert_equal "$stderr" "rlctl: debug: 1 of the commands could not be done; the first is line 1: 'brek'"
 }
 
-@test "step and next go so many lines, and stop before that where there is a reason" {
+@test "step and next take a number of lines, and stop earlier if there is a reason" {
   run -0 debug loop.lua k <<<$'s 2\nbreak 5\nn 9'
   assert_equal "$(grep '^\*' <<<"$output")" \
     $'* loop.lua:1, at the beginning\n* loop.lua:2\n* loop.lua:3\n* loop.lua:4\n* loop.lua:5, breakpoint'
 }
 
-@test "an empty line does not repeat what changes something" {
+@test "an empty line does not repeat a command that changes something" {
   run -0 debug loop.lua k <<<$'redis INCR n\n\n\nredis GET n\nwatch KEYS[1]\n\ninfo watches\ns\n'
   assert_line '|   redis> GET n      "1"'
   assert_equal "$(grep -c '^watch' <<<"$output")" 2
 }
 
-@test "the clock stands still, so that a run that begins again comes to the same" {
+@test "the clock stands still, so that a restarted run has the same result" {
   printf "local t = redis.call('TIME')\nreturn t[1] .. '.' .. t[2]\n" >clock.lua
   run -0 debug clock.lua <<<$'redis TIME\nc\nrestart\neval redis.call("TIME")[1]\nc'
   local told
@@ -215,27 +215,27 @@ session() {
   assert_line '= "1767225600.0"'
 }
 
-@test "info keys shows a TTL of months, and how a key is not shown as a whole" {
+@test "info keys shows a TTL of months and how to show a key completely" {
   start_server
   cli SET k x PX 9999999999999
   run -0 rlctl debug -q loop.lua k <<<'info keys'
   assert_line --regexp "^'k': string, \"x\", ttl [0-9]+d"
 }
 
-@test "an abort that the script catches is said" {
+@test "a caught abort is reported" {
   printf "local ok = pcall(function()\n  redis.call('INCR', KEYS[1])\nend)\nreturn 1\n" >caught.lua
   run -0 debug caught.lua k <<<$'b 2\nc\nabort'
   assert_line '!   the script caught the error that was to end it, and went on'
   assert_line '= 1'
 }
 
-@test "what never ends as a condition is named, and does not come back" {
+@test "a condition that never ends is named and removed" {
   run -0 debug loop.lua k <<<$'b 4 if (function() while true do end end)()\nc\nrestart\nc'
   assert_line --partial 'no answer within 2s to the condition of the breakpoint at 4, which is removed'
   assert_line '= {6, 20}'
 }
 
-@test "with --attach --sync a script that is left runs on, which is said" {
+@test "with --attach --sync an abandoned script runs to its end, and debug says so" {
   start_server
   printf "local a = 1\nredis.call('SET', KEYS[1], 5)\nreturn a\n" >write.lua
   run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nquit'
@@ -245,7 +245,7 @@ session() {
   assert_equal "$stderr" ''
 }
 
-@test "with --attach a continue of seconds is stopped by a signal, and the server goes on" {
+@test "with --attach a signal stops a long continue, and the server keeps serving" {
   start_server --lua-time-limit 200
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
   printf 'continue\nprint n > 1000\nquit\n' >commands
@@ -259,19 +259,19 @@ session() {
   assert_equal "$(cli PING)" PONG
 }
 
-@test "arguments as redis-cli takes them are refused" {
+@test "arguments in redis-cli's syntax are refused" {
   run -2 debug loop.lua k , 1000 5
   assert_output --partial "',' is not a KEY: arguments do not follow it"
 }
 
-@test "behind the end of a script its keys can be looked at" {
+@test "after the end of a script its keys can be examined" {
   run -0 debug loop.lua k <<<$'c\nredis GET k\nredis RPUSH l a "b c"\nredis LRANGE l 0 -1\nredis INCR l\nredis GET none\ninfo keys'
   assert_line '|   redis> GET k      "3"'
   assert_line '|   redis> LRANGE l 0 -1      ["a","b c"]'
   assert_line '|   redis> GET none      NULL'
   assert_line --partial '!   WRONGTYPE'
   assert_line "'k': string, \"3\", no ttl"
-  # Nothing is left of what was cut off.
+  # Nothing is left of a session that was cut off.
   run -1 debug loop.lua k <<<$'eval while true do end\nredis GET k'
   assert_line "!   the script has ended; 'restart' begins again"
 }

@@ -1,12 +1,12 @@
 load ../../support/common
 
-# `rlctl debug --replay FILE --skip N`: the requests of a log as calls of the script, one of them
-# debugged.
+# `rlctl debug --replay FILE --skip N`: runs the requests of a log as calls of the script and debugs one of
+# them.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  # Nothing is asked of a server that the environment names.
+  # No request goes to the server that the environment names.
   export RLCTL_URL=unix:///nowhere
   printf '%s\n' '1767225660.000000 ann 1' '1767225661.500000 bob 1' '1767225662.000000 ann 2' \
     '1767225663.000000 ann 1' >four.log
@@ -14,7 +14,7 @@ setup() {
 
 value() { jq -r 'select(.event == "result").value'; }
 
-@test "so many requests are run, and the next is debugged, as of its time" {
+@test "--skip requests are run, and the next one is debugged at its time" {
   local skip
   local values=('{1, 2, 0, 60000000, 0, 0}' '{1, 2, 0, 60000000, 0, 0}' '{1, 0, 0, 60000000, 0, 0}'
     '{0, 0, 57000000, 59000000, 0, 1}')
@@ -28,12 +28,12 @@ value() { jq -r 'select(.event == "result").value'; }
   assert_equal "$(jq -c 'select(.event == "key") | [.key, .changed]' <<<"$output")" '["ann",false]'
 }
 
-@test "without --skip it is the first" {
+@test "without --skip the first request is debugged" {
   run -0 rlctl debug gcra --limit 3/60s --replay four.log --trace
   assert_line --regexp "'ann': not there → string, 1 of 3 used"
 }
 
-@test "a script of the user's own is told key, time, cost and number" {
+@test "a custom script is given key, time, cost and number of the request" {
   echo "return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')" >echo.lua
   run -0 rlctl debug echo.lua --replay four.log --skip 2 --args '{now_ms} {cost} {id} {limit}' --limit 3/60s \
     --trace --json -q
@@ -42,7 +42,7 @@ value() { jq -r 'select(.event == "result").value'; }
   assert_equal "$(value <<<"$output")" '"a:bob|b#"'
 }
 
-@test "TIME is that of each request, before the one that is debugged, too" {
+@test "TIME returns the time of each request, also before the debugged one" {
   cat >time.lua <<'LUA'
 local t = redis.call('TIME')
 redis.call('RPUSH', KEYS[1], t[1] .. '.' .. t[2])
@@ -52,7 +52,7 @@ LUA
   assert_equal "$(value <<<"$output")" '"1767225660.0 1767225662.0 1767225663.0"'
 }
 
-@test "keys grow older as the log's time passes" {
+@test "keys age as the log's time passes" {
   cat >ttl.lua <<'LUA'
 local ttl = redis.call('PTTL', KEYS[1])
 if ttl == -2 then redis.call('SET', KEYS[1], 1, 'PX', 10000000) end
@@ -71,7 +71,7 @@ LUA
   assert_equal "${ttls[3]}" -2
 }
 
-@test "what the adversary finds can be debugged where it goes wrong" {
+@test "a finding of the adversary can be debugged where it goes wrong" {
   local same=$project/examples/pitfalls/check-then-add.lua
   local how=(--limit 3/60s --args '{now_ms} {window_ms} {limit}')
   run -0 rlctl burst adversary --script "$same" "${how[@]}" --write found.log -q
@@ -79,11 +79,11 @@ LUA
   requests=$(grep -vc '^#' found.log)
   ((requests > 3))
   run -0 rlctl debug "$same" "${how[@]}" --replay found.log --skip $((requests - 1)) --trace --json -q
-  # One more than the limit, and allowed.
+  # One more than the limit, and still allowed.
   [[ $(value <<<"$output") != 0 ]]
 }
 
-@test "every format of logs is read, and lines that cannot be are told" {
+@test "every log format is accepted, and unreadable lines are reported" {
   printf '{"time":"2026-01-01T00:00:00Z","key":"ann"}\nnonsense\n{"time":"2026-01-01T00:00:01Z","key":"ann"}\n' >a.jsonl
   run -0 --separate-stderr rlctl debug fixed-window --limit 3/60s --replay a.jsonl --key-field key --skip 1 --trace
   assert_line --regexp "'ann': string, 1 of 3 used → 2 of 3 used"
@@ -92,7 +92,7 @@ LUA
   assert_line --regexp "'ann': string, 1 of 3 used → 3 of 3 used"
 }
 
-@test "a request before it that ends in an error is told, and the next ones run" {
+@test "an error in an earlier request is reported, and the next requests run" {
   cat >bad.lua <<'LUA'
 if ARGV[1] == '2' then error('second') end
 return redis.call('INCR', 'n')
@@ -102,13 +102,13 @@ LUA
   assert_regex "$stderr" "warning: request 2 ended in an error, as others may: .*second.*KEYS 'bob' and ARGV '2'"
 }
 
-@test "a cost that the script does not take is known before anything runs" {
+@test "a cost that the script does not accept is refused before anything runs" {
   printf '1767225660.0 ann 20000\n' >dear.log
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl debug sliding-window-log --limit 30000/60s --replay dear.log --trace
   assert_line --partial 'rlctl: debug: --replay: '
 }
 
-@test "Ctrl-C ends what runs before" {
+@test "Ctrl-C ends the run of the earlier requests" {
   echo 'while true do local x = 1 end' >loop.lua
   run -0 ends_by INT '(($(work "$command_pid") >= 30))' rlctl debug loop.lua --replay four.log --skip 1 --trace -q
   assert_output 'signal 2'

@@ -1,6 +1,6 @@
 load ../../support/common
 
-# `rlctl debug` stepped by hand at a terminal: keys, completion, history, Ctrl-C, and windows.
+# `rlctl debug` controlled by hand at a terminal: keys, completion, history, Ctrl-C, and window sizes.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -11,12 +11,12 @@ setup() {
   needs_terminal
 }
 
-# until_shown COUNT WORDS: the terminal has shown so many lines with these words.
+# until_shown COUNT WORDS: waits until the terminal has shown at least COUNT lines with these words.
 shows() { (($(grep -acF -- "$2" "$screen") >= $1)); }
 until_shown() { wait_until shows "$@"; }
-# rlctl, under the shell of the terminal.
+# The process of rlctl, under the terminal's shell.
 debugger() { pgrep -P "$(<pid)"; }
-# What is typed, each once the terminal has asked for the command of this number.
+# Types a command once the terminal has asked for the command of this number.
 typed=0
 type_at_prompt() {
   typed=$((typed + 1))
@@ -24,14 +24,14 @@ type_at_prompt() {
   wait_until eval 'sleeps "$(debugger)"'
   printf '%b' "$1"
 }
-# A script without an end has run for some time since now.
+# Waits until an endless script has run for some time.
 until_it_runs() {
   local before
   before=$(work "$(debugger)")
   wait_until eval "((\$(work \$(debugger)) >= $before + 30))"
 }
 
-# in_terminal KEYS SCRIPT WORD…: at_terminal, of 80 columns. What it showed is in `screen`.
+# in_terminal KEYS SCRIPT WORD…: at_terminal with 80 columns. The file `screen` has what it showed.
 in_terminal() {
   local keys=$1
   shift
@@ -42,7 +42,7 @@ in_terminal() {
 plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
 
-@test "lines are edited, found again, and completed" {
+@test "lines are edited, recalled and completed" {
   run -0 in_terminal 'type_at_prompt "stxp\002\be\r"
     type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "b 8\r"; type_at_prompt "quit\r"' loop.lua k
   run -0 plain_screen
@@ -52,7 +52,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   assert_line --partial 'breakpoint at 8'
 }
 
-@test "what a word may become is listed where there is more than one" {
+@test "several possible completions are listed" {
   run -0 in_terminal 'type_at_prompt "b \t"; until_shown 1 "1  2  3  4  5  8"; printf "5\r"
     until_shown 1 "breakpoint at 5"; printf "q\r"' loop.lua k
   run -0 plain_screen
@@ -60,7 +60,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   assert_line --partial 'breakpoint at 5'
 }
 
-@test "there is colour, unless it is not wanted" {
+@test "the output is coloured unless NO_COLOR is set" {
   run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
   grep -q $'\e\\[32m' screen
   typed=0
@@ -68,7 +68,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   run -1 grep $'\e\\[32m' screen
 }
 
-@test "the history is kept from one time to the next, for this user alone, and no line twice in turn" {
+@test "the history is kept between sessions, readable only by the user, without repeated lines" {
   run -0 in_terminal 'type_at_prompt "p 1\r"; type_at_prompt "p 1\r"; type_at_prompt "q\r"' loop.lua k
   assert_equal "$(cat state/rlctl/history)" $'p 1\nq'
   assert_equal "$(stat -c %a state/rlctl/history)" 600
@@ -84,7 +84,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   assert_equal "$(stat -c %a state/rlctl/history)" 600
 }
 
-@test "Ctrl-C stops a script that runs, and it goes on" {
+@test "Ctrl-C stops a running script, which can be continued" {
   run -0 in_terminal 'type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "p n > 1\r"
     type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "q\r"' endless.lua
   run -0 plain_screen
@@ -93,7 +93,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   nothing_is_left
 }
 
-@test "Ctrl-C at the prompt clears the line; one more ends it by the signal" {
+@test "Ctrl-C at the prompt clears the line; a second one ends the session by the signal" {
   run -130 in_terminal 'type_at_prompt "abc\003"; type_at_prompt "p 7\r"; type_at_prompt "\003"
     type_at_prompt "\003"' loop.lua k
   run -0 plain_screen
@@ -103,13 +103,13 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   nothing_is_left
 }
 
-@test "a second Ctrl-C ends it where the first is not obeyed yet" {
+@test "a second Ctrl-C ends the session if the first has not been handled yet" {
   run -130 in_terminal 'type_at_prompt "eval while true do end\r"; until_it_runs; printf "\003"
     wait_until eval "grep -q ^ShdPnd:.*0000$ /proc/$(debugger)/status"; printf "\003"' loop.lua k
   nothing_is_left
 }
 
-@test "Ctrl-D ends it with status 0, also behind the end of the script" {
+@test "Ctrl-D ends the session with status 0, also after the end of the script" {
   run -0 in_terminal 'type_at_prompt "\004"' loop.lua k
   typed=0
   run -0 in_terminal 'type_at_prompt "c\r"; type_at_prompt "\004"' loop.lua k
@@ -118,8 +118,8 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   nothing_is_left
 }
 
-@test "Ctrl-Z leaves it, and what is typed after fg is edited as before" {
-  # An interactive shell, whose job it is.
+@test "Ctrl-Z suspends the session, and line editing works after fg" {
+  # An interactive shell, which starts the session as a job.
   run -0 at_terminal '
     until_shown 1 "bash-"
     printf "rlctl -u private: debug -q loop.lua k\r"
@@ -146,7 +146,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   nothing_is_left
 }
 
-@test "what is typed is UTF-8, whatever the locale" {
+@test "typed text is UTF-8 in any locale" {
   local locale
   for locale in C.UTF-8 C POSIX; do
     typed=0
@@ -156,20 +156,20 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   done
 }
 
-@test "fields are completed behind a dot" {
+@test "fields are completed after a dot" {
   run -0 in_terminal 'type_at_prompt "s 2\r"; type_at_prompt "p t.\t[2]\r"; type_at_prompt "q\r"' loop.lua k
   run -0 plain_screen
   assert_line '= 20'
 }
 
-@test "a history that is no file is left alone" {
+@test "a history that is not a regular file is left alone" {
   mkdir -p state/rlctl
   mkfifo state/rlctl/history
   run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
   assert [ -p state/rlctl/history ]
 }
 
-@test "SIGTERM ends it, and the terminal is as it was, as it is after a quit" {
+@test "SIGTERM and quit restore the terminal" {
   run -143 in_terminal 'type_at_prompt "ab"; until_shown 1 "debug> ab"; pkill -TERM -P "$(<pid)"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
   nothing_is_left
@@ -178,7 +178,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   assert_equal "$(<after)" "$(<before)"
 }
 
-@test "a line that is typed stays where the window changes its size" {
+@test "a typed line is kept when the window changes its size" {
   run -0 in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; until_shown 1 "4444 - 1"
     stty -F "$(readlink "/proc/$(debugger)/fd/0")" cols 30; wait_until eval "sleeps $(debugger)"; sleep 0.2
     printf " + 2\r"; until_shown 1 "= 1.1111111112"; printf "q\r"' loop.lua k
@@ -186,7 +186,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   assert_line '= 1.1111111112222222e+33'
 }
 
-@test "ten commands that are pasted at once are ten commands" {
+@test "ten commands pasted at once are run as ten commands" {
   run -0 in_terminal 'type_at_prompt "n\np\nn\nb 8\nc\np count\ninfo b\neval 1 + 1\nt\nq\n"' loop.lua k
   run -0 plain_screen
   assert_line '= 6'
@@ -195,7 +195,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   assert_equal "$(grep -c 'breakpoint at 8' <<<"$output")" 2
 }
 
-@test "a terminal that knows no escape sequences has a prompt and plain lines" {
+@test "a terminal without escape sequences gets a prompt and plain lines" {
   term=dumb run -0 in_terminal 'type_at_prompt "step\r"; type_at_prompt "q\r"' loop.lua k
   run -1 grep $'\e' screen
   grep -qF '* loop.lua:2' screen

@@ -1,12 +1,12 @@
 load ../../support/common
 
-# Traces of all bundled scripts, allowed and denied, as files in golden/traces; after a change that is
-# meant, RLCTL_TEST_WRITE=1 writes them anew, to be looked at.
+# Traces of all bundled scripts, allowed and denied, as files in golden/traces. After an intended change,
+# RLCTL_TEST_WRITE=1 writes them again for review.
 
 golden=$project/tests/cli/golden/traces
 t=1795155075000000
 
-# trace NAME ARG…: of the script by its file, so that all eight are called alike.
+# trace NAME ARG…: traces the script from its file, so that all eight are called in the same way.
 trace() {
   local name=$1 words
   shift
@@ -14,13 +14,13 @@ trace() {
   rlctl debug "$project/lua/$name.lua" k --args "$words" --trace -q
 }
 
-# How long keys have left is known to the millisecond only when it is asked.
+# The time left of a key is known to the millisecond only when it is read.
 without_ttls() {
   sed -E 's/(PTTL k +)[0-9]+/\1TTL/; s/^(\|   ttl: )[0-9.]+$/\1TTL/; /^  /s/ttl .*/ttl TTL/'
 }
 
-# shows NAME ARG…: once for each of what follows, the script is traced and then executed; the traces
-# are the golden ones, and their replies what EVALSHA gets.
+# shows NAME ARG…: for each case that follows, the script is traced and then executed; the traces must equal
+# the golden ones, and their replies those of EVALSHA.
 shows() {
   local name=$1 sha1 came='' i
   shift
@@ -48,4 +48,4 @@ shows() {
 @test "token-bucket, allowed twice and denied" { shows token-bucket 2 60000000 '' 1; }
 @test "gcra, allowed twice and denied" { shows gcra 2 60000000 '' 1; }
 @test "leaky-bucket, allowed twice and denied" { shows leaky-bucket 2 60000000 1 1; }
-@test "concurrency: a lease is taken, and renewed twice" { shows concurrency 1 60000000 acquire a; }
+@test "concurrency: a lease is acquired and renewed twice" { shows concurrency 1 60000000 acquire a; }

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/debug/json.h"
 #include "redis/connection.h"
 #include "support/server.h"
 
@@ -55,7 +54,7 @@ std::string json_of(const TraceResult& result) {
   return out;
 }
 
-/// What a server replies to a script.
+/// A server's reply to a script.
 redis::Reply reply_of(const redis::PrivateServer& server, const std::string& script) {
   auto connection = redis::Connection::open(server.url(), std::chrono::seconds(5));
   return connection.call({"EVAL", script, "0"});
@@ -63,7 +62,7 @@ redis::Reply reply_of(const redis::PrivateServer& server, const std::string& scr
 
 }  // namespace
 
-TEST_CASE("a line of a trace has its source, its calls and what changed") {
+TEST_CASE("a line of a trace shows its source, its calls and what changed") {
   const TracedLine line{.line = 1,
                         .calls = {{.words = {"LLEN", "login:ann"}, .reply = "5"}},
                         .messages = {"\"a\", 1"},
@@ -88,7 +87,7 @@ TEST_CASE("a line of a trace has its source, its calls and what changed") {
         "\n");
 }
 
-TEST_CASE("a call that failed has its error on a line of its own") {
+TEST_CASE("a failed call shows its error on a separate line") {
   const Call failed{.words = {"INCR", "k"}, .reply = "\"-WRONGTYPE no\"", .error = "WRONGTYPE no"};
   CHECK(text_of(TracedLine{.line = 3, .calls = {failed}}) ==
         "+ limit.lua:3  return 1\n|   redis> INCR k\n!   WRONGTYPE no\n");
@@ -96,7 +95,7 @@ TEST_CASE("a call that failed has its error on a line of its own") {
         "+ limit.lua:3  return 1\n|   redis> GET\n!   it was refused\n");
 }
 
-TEST_CASE("words of a call are quoted where they need it") {
+TEST_CASE("words of a call are quoted if necessary") {
   const Call call{.words = {"SET", "", "a b", "q\"\\", std::string("\0\n", 2), "\xff", "é", "it's"},
                   .reply = "\"+OK\""};
   CHECK(text_of(TracedLine{.line = 3, .calls = {call}}) ==
@@ -108,15 +107,15 @@ TEST_CASE("words of a call are quoted where they need it") {
         "+ limit.lua:3  return 1\n|   redis> SET a b ...      \"+OK\"\n");
 }
 
-TEST_CASE("a source's control bytes are escaped, its tabs are blanks") {
+TEST_CASE("a source's control bytes are escaped, and its tabs become blanks") {
   CHECK(text_of(TracedLine{.line = 2}) == "+ limit.lua:2      local s = '\\x1b[31m'\n");
   CHECK(text_of(TracedLine{.line = 9}) == "+ limit.lua:9  \n");
 }
 
-TEST_CASE("lines are cut for a terminal alone") {
+TEST_CASE("lines are cut only for a terminal") {
   const TracedLine line{.line = 1};
   CHECK(text_of(line, kPlain, true) == "+ limit.lua:1  local len = redis.call('…\n");
-  // Of a value there is nothing but this.
+  // A call is not cut: no other line shows its words.
   const TracedLine long_call{
       .line = 9, .calls = {{.words = {"SET", std::string(40, 'k')}, .reply = "\"+OK\""}}};
   CHECK(text_of(long_call, kPlain, true).ends_with(std::string(40, 'k') + "      \"+OK\"\n"));
@@ -125,7 +124,7 @@ TEST_CASE("lines are cut for a terminal alone") {
   CHECK(display_width(coloured.substr(0, coloured.size() - 1)) == 40);
 }
 
-TEST_CASE("a result has the reply as Lua would write it") {
+TEST_CASE("a result shows the reply in Lua syntax") {
   const auto server = support::start_server();
   if (!server) return;
   TraceResult result{.lines = 19, .calls = 3};
@@ -144,7 +143,7 @@ TEST_CASE("a result has the reply as Lua would write it") {
   CHECK(text_of(result, "") == "= nil    1 line, 1 redis call\n");
 }
 
-TEST_CASE("a result says how a script ended and where") {
+TEST_CASE("a result shows how and where a script ended") {
   const auto of = [](Ending ending, int line) {
     TraceResult result{.ending = ending, .message = "why", .error_line = line, .lines = 2};
     return text_of(result, "");
@@ -163,7 +162,7 @@ TEST_CASE("a result says how a script ended and where") {
         "\n");
 }
 
-TEST_CASE("an error is shown once at its line") {
+TEST_CASE("an error is shown only once, at its line") {
   std::string out;
   DebugView text(out, kPlain, kDebuggee, {.value = 0});
   text.traced({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
@@ -174,7 +173,7 @@ TEST_CASE("an error is shown once at its line") {
         "= error at line 3: why    1 line, 0 redis calls\n");
 }
 
-TEST_CASE("a trace without probes says so") {
+TEST_CASE("a trace without probes is marked as such") {
   CHECK(text_of(TraceResult{.exact = false}, "")
             .find("\n~ six digits of numbers, and no upvalues: ") != std::string::npos);
 }

@@ -1,7 +1,7 @@
 load ../../support/common
 
-# What `rlctl inspect` finds and says. Requests and looks are made at given times, so that every number is
-# known: t SECONDS is so long after noon of a day.
+# What `rlctl inspect` finds and prints. Requests and looks use given times, so that every number is known: t
+# SECONDS is that long after noon of a certain day.
 
 setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
@@ -16,11 +16,11 @@ t() {
 limiters=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra
   leaky-bucket)
 
-# take NAME COST SECONDS: COST units of 10 in 60 s, of the key NAME.
+# take NAME COST SECONDS: takes COST units of 10 per 60 s from the key NAME.
 take() { rlctl check -q "$1" --limit 10/60s --algorithm "$1" --cost "$2" --now "$(t "$3")"; }
-# look NAME SECONDS [OPTION…]: what inspect finds there then, as JSON.
+# look NAME SECONDS [OPTION…]: the output of inspect at that time, as JSON.
 look() { rlctl inspect "$1" --limit 10/60s --algorithm "$1" --now "$(t "$2")" --json "${@:3}"; }
-# answers KEY SECONDS: what the limiter itself answers then: remaining, retry_after of 1, reset_after.
+# answers KEY SECONDS: the limiter's own answers at that time: remaining, retry_after of 1, reset_after.
 answers() {
   local options=(--limit 10/60s --algorithm "$1" --now "$(t "$2")" --json) peek asked
   peek=$(rlctl check "$1" "${options[@]}" --peek) || true
@@ -32,12 +32,12 @@ answers() {
   jq -sc '[.[0].remaining, .[1].retry_after_us, .[0].reset_after_us]' <<<"$peek$asked"
 }
 
-# lease ID SECONDS FOR: takes one of three places of the key job, for so many seconds.
+# lease ID SECONDS FOR: acquires one of three leases of the key job, for FOR seconds.
 lease() {
   cli --eval "$project/lua/concurrency.lua" job , 3 "${3}000000" acquire "$1" "$(t "$2")" >/dev/null
 }
 
-@test "the state of each algorithm is told as the limiter itself answers: empty, half, full, long after" {
+@test "each algorithm's state agrees with the limiter's answers when empty, half full, full and long after" {
   local name found
   for name in "${limiters[@]}"; do
     found=$(look "$name" 0) && fail "$name is there already"
@@ -58,7 +58,7 @@ lease() {
   done
 }
 
-@test "a clock that is behind or ahead is told what the limiter would answer it" {
+@test "with a clock that is behind or ahead, inspect agrees with the limiter's answers" {
   local name seconds
   for name in "${limiters[@]}"; do
     take "$name" 7 100
@@ -69,7 +69,7 @@ lease() {
   done
 }
 
-@test "what has left the window and is not pruned yet is said" {
+@test "entries that have left the window but are not pruned yet are reported" {
   local name
   for name in sliding-window-log sliding-window-zset; do
     take "$name" 3 0
@@ -86,13 +86,13 @@ lease() {
   done
 }
 
-@test "an entry of the future is in so many seconds" {
+@test "an entry in the future is shown with the time until it" {
   take sliding-window-log 1 3.2
   run -0 rlctl inspect sliding-window-log --limit 10/60s --now "$(t 0)"
   assert_line '  2026-01-01T12:00:03.200000Z  in 3.200 s  leaves in 63.200 s'
 }
 
-@test "nothing is written, and no TTL is touched" {
+@test "nothing is written, and no TTL changes" {
   local name before
   for name in "${limiters[@]}"; do take "$name" 3 0; done
   lease a 0 60
@@ -111,7 +111,7 @@ lease() {
   assert_equal "$(cli TTL gcra)" -1
 }
 
-@test "a replica will do" {
+@test "inspect works on a replica" {
   take sliding-window-log 3 0
   cli REPLICAOF 127.0.0.1 1
   run -5 rlctl check sliding-window-log --limit 10/60s
@@ -121,7 +121,7 @@ lease() {
   assert_line --partial '3 of 10'
 }
 
-@test "an ACL user needs what the manual says, and nothing else" {
+@test "an ACL user needs exactly the permissions in the manual" {
   local name commands
   for name in "${limiters[@]}"; do take "$name" 7 0; done
   lease a 0 60
@@ -132,7 +132,7 @@ lease() {
   export REDISCLI_AUTH=secret
   run -0 rlctl inspect --user reader "${limiters[@]}" job --limit 5/60s --now "$(t 1)"
   run -0 rlctl inspect --user reader api
-  # redis-cli asks as the default user.
+  # redis-cli connects as the default user.
   unset REDISCLI_AUTH
   cli ACL SETUSER reader -memory -getrange
   export REDISCLI_AUTH=secret
@@ -144,7 +144,7 @@ lease() {
   cli ACL DELUSER reader
 }
 
-@test "the window of a log that says none is inferred, and every number that follows has a tilde" {
+@test "the window of a log is inferred from its TTL, and numbers that depend on it have a tilde" {
   rlctl check -q login:ann --limit 5/60s --cost 3
   run -0 rlctl inspect login:ann
   assert_line 'algorithm  sliding-window-log     window ~60 s, limit unknown; pass --limit'
@@ -156,7 +156,7 @@ lease() {
     '[60000000,["window_us","used","reset_after_us"],null,null]'
 }
 
-@test "so many entries are listed, the newest, or all" {
+@test "--entries lists a number of the newest entries, or all" {
   local i
   for ((i = 1; i <= 25; i++)); do rlctl check -q k --limit 100/60s --now "$(t "$i")"; done
   run -0 rlctl inspect k --limit 100/60s --now "$(t 30)"
@@ -173,7 +173,7 @@ lease() {
   assert_equal "$(jq -c '[.stored, (.entries | length)]' <<<"$output")" '[25,25]'
 }
 
-@test "leases are shown with their holders, and lapsed ones as such" {
+@test "leases are shown with their holders, and expired ones as such" {
   lease web:1 0 60
   lease $'web 2\n' 0 5
   run -0 rlctl inspect job --limit 3/60s --now "$(t 10)"
@@ -186,7 +186,7 @@ lease() {
     '["concurrency",null,1,"web 2\n"]'
 }
 
-@test "a key is data: what a terminal would act on is escaped" {
+@test "terminal control bytes in a key are escaped" {
   local key=$'a\e[31m b\n\xff"'
   rlctl check -q --limit 5/60s -- "$key"
   run -0 rlctl inspect -- "$key"
@@ -197,7 +197,7 @@ lease() {
   assert_output "no\\tkey: nothing is stored in $RLCTL_URL; as if unused"
 }
 
-@test "there is no such key: 1, and with a limit what remains" {
+@test "for a missing key the status is 1, and with a limit the remaining units are shown" {
   run -1 rlctl inspect nobody
   assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused"
   run -1 rlctl inspect nobody --limit 5/60s
@@ -206,14 +206,14 @@ lease() {
   assert_equal "$(jq -c '[.type, .algorithm, .entries]' <<<"$output")" '["none",null,[]]'
 }
 
-@test "a key that is no limiter's: 5, and what it is" {
+@test "for a key that is not a limiter's the status is 5, and its contents are named" {
   cli HSET sessions a 1
   run -5 rlctl inspect sessions
   assert_line --regexp '^key        sessions +hash, [0-9]+ bytes, no ttl$'
   assert_line "           not a limiter's state"
 }
 
-@test "what other limiters keep is named, and a number that never resets" {
+@test "state of other limiters is named, as is a number that never resets" {
   cli SET rate:login:bob 42
   run -0 rlctl inspect rate:login:bob --limit 100/60s
   assert_line --regexp '^key        rate:login:bob +string, [0-9]+ bytes, no ttl: never resets$'
@@ -225,7 +225,7 @@ lease() {
   assert_line --regexp '^used       2 of 5 +3 remaining, empty in 9.000 s$'
 }
 
-@test "of several keys the worst status counts, and an empty line is between them" {
+@test "with several keys the worst status counts, and an empty line separates them" {
   take sliding-window-log 1 0
   cli HSET sessions a 1
   take gcra 1 0
@@ -239,7 +239,7 @@ lease() {
   assert_equal "${#lines[@]}" 1
 }
 
-@test "several limits are several keys, found by --limit, by their names alone, and none by a wrong name" {
+@test "keys of several limits are found by --limit or by their names, but not by a wrong name" {
   rlctl check -q api --limit 10/s --limit 100/m --now "$(t 0)"
   run -0 rlctl inspect api --limit 10/s --limit 100/m --now "$(t 0)"
   assert_line --regexp '^key        \{api\}:1s '
@@ -269,7 +269,7 @@ END
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
 }
 
-@test "a policy whose key fits says the limit, and its several limits are found" {
+@test "a matching policy supplies the limit, and the keys of its several limits are found" {
   policies
   rlctl check -q login:ann --limit 5/60s --cost 5
   run -0 rlctl inspect login:ann
@@ -285,7 +285,7 @@ END
   assert_equal "$(jq -c .limit <<<"$output")" 100
 }
 
-@test "what is stored knows its limit better than a policy that fits, and --limit better than both" {
+@test "the stored limit overrides a matching policy's, and --limit overrides both" {
   policies
   rlctl check -q mail:ann --limit 7/60s --algorithm gcra
   run -0 rlctl inspect mail:ann --json
@@ -294,7 +294,7 @@ END
   assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[9,9]'
 }
 
-@test "an algorithm that is not the key's is a warning" {
+@test "an algorithm other than the key's is a warning" {
   policies
   rlctl check -q mail:ann --limit 5/60s
   run -0 --separate-stderr rlctl inspect mail:ann
@@ -313,7 +313,7 @@ END
     eval "words=($arguments)"
     run -2 --separate-stderr rlctl inspect "${words[@]}"
     assert_equal "$output" ''
-    # It begins so: what stands behind it is asserted where limits and names are read.
+    # It starts like this: the tests of limits and names check the rest.
     [[ ${stderr_lines[0]} == "rlctl: inspect: $message"* ]] || fail "not '$message': $stderr"
   done <<'END'
 |no KEY is given
@@ -333,7 +333,7 @@ k --entriez 5|unknown option '--entriez'; did you mean '--entries'?
 END
 }
 
-@test "an error is JSON where that is asked for" {
+@test "with --json an error is JSON" {
   run -2 --separate-stderr rlctl inspect k --json --entries x
   assert_equal "$(jq -r .error.code <<<"$stderr")" usage
   run -3 --separate-stderr rlctl inspect k --json -s "$BATS_TEST_TMPDIR/nobody"
@@ -346,7 +346,7 @@ END
 in_terminal() { TERM=xterm script -qec "stty cols $1 rows 50; $2" /dev/null </dev/null; }
 plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 
-@test "nothing is wider than the terminal" {
+@test "no line is wider than the terminal" {
   needs_terminal
   local name columns line
   for name in "${limiters[@]}"; do take "$name" 7 0; done
@@ -357,15 +357,15 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
     while read -r line; do
       ((${#line} <= columns)) || fail "wider than $columns: $line"
     done < <(plain <<<"$output")
-    # As wide as it is useful.
+    # As wide as is useful.
     assert_line --regexp "^.*last 60 s[^ ]* .{$(((columns - 11) / 2))}"
   done
 }
 
-@test "a terminal is told how far a long scan is, a pipe is not" {
+@test "the progress of a long scan is shown on a terminal but not in a pipe" {
   needs_terminal
   cli EVAL 'for i = 1, 5000 do redis.call("SET", "other:" .. i, i) end' 0
-  # It has asked, and is not answered for more than a second.
+  # It has sent its request and gets no answer for more than a second.
   kill -STOP "$server_pid"
   run -1 at_terminal 'wait_until eval "sleeps \$(<$BATS_TEST_TMPDIR/pid)"; sleep 1.2; kill -CONT "$server_pid"' \
     "stty cols 80; echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect nobody"
@@ -377,7 +377,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_equal "$stderr" ''
 }
 
-@test "colours are for terminals that want them" {
+@test "colours are used only for terminals that want them" {
   needs_terminal
   take sliding-window-log 10 0
   local command coloured
@@ -394,7 +394,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   refute_output --partial $'\e'
 }
 
-@test "without UTF-8 bars and gauges are ASCII" {
+@test "without UTF-8, charts and gauges are ASCII" {
   take sliding-window-log 10 0
   take fixed-window 5 0
   run -0 env LC_ALL=C rlctl inspect sliding-window-log fixed-window --limit 10/60s --now "$(t 1)"
@@ -403,7 +403,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_line --regexp '^ +#{20}-{20}  50 %$'
 }
 
-@test "an error of one key is told with its name, and the others are shown" {
+@test "an error of one key is reported with its name, and the others are shown" {
   take gcra 1 0
   cli RPUSH bad 1700000000000000 hello 1700000000000001
   run -5 --separate-stderr rlctl inspect gcra bad
@@ -414,7 +414,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_equal "$(jq -r .error.message <<<"$stderr")" "'bad': an entry is not a time: 'hello'"
 }
 
-@test "what was read before the server went away is shown" {
+@test "the keys read before an error are shown" {
   take gcra 1 0
   cli ACL SETUSER default -getrange
   cli RPUSH list 1700000000000000
@@ -424,7 +424,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   cli ACL SETUSER default +@all
 }
 
-@test "keys of several limits are shown beside a key that is there, and named where others are asked for" {
+@test "keys of several limits are shown with an existing key, and named if others are requested" {
   rlctl check -q --limit 5/60s --limit 9/h api
   rlctl check -q --limit 5/60s api
   run -0 rlctl inspect api --json
@@ -435,7 +435,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
     "rlctl: inspect: warning: nothing is stored under the names of these limits, but there is '{api}:60s', '{api}:3600s'"
 }
 
-@test "a plain key beside those of a policy with several limits is no reason for a warning" {
+@test "a plain key next to a policy's keys of several limits causes no warning" {
   policies
   rlctl check -q --policy api zed
   cli SET api:zed 'fixed 1700000000000000 0000000001 5 60000000'
@@ -443,7 +443,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_equal "$stderr" ''
 }
 
-@test "--watch with a loose time is an error, not a key of that name" {
+@test "--watch followed by a separate time is an error, not a key of that name" {
   run -2 rlctl inspect --watch 2s k
   assert_line --partial "--watch: is '2s' a KEY or the interval?"
   assert_line '  hint: write a time as --watch=2s; put a KEY that looks like one last'

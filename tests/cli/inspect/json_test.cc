@@ -48,7 +48,7 @@ Inspection log() {
 
 }  // namespace
 
-TEST_CASE("inspection json: everything that is known") {
+TEST_CASE("inspection json: an inspection with every value") {
   CHECK(json(log()) ==
         R"({"key":"login:ann","type":"list","algorithm":"sliding-window-log","limit":5,)"
         R"("window_us":60000000,"burst":null,"inferred":[],"used":5,"remaining":0,)"
@@ -58,7 +58,7 @@ TEST_CASE("inspection json: everything that is known") {
         "\n");
 }
 
-TEST_CASE("inspection json: what is inferred has its names, and only what there is") {
+TEST_CASE("inspection json: inferred values are named, but only those present") {
   auto inspection = log();
   inspection.window_is_inferred = true;
   CHECK(
@@ -73,7 +73,8 @@ TEST_CASE("inspection json: what is inferred has its names, and only what there 
         std::string::npos);
 }
 
-TEST_CASE("inspection json: no key, no limiter's key, never, and a change meanwhile") {
+TEST_CASE(
+    "inspection json: a missing key, another program's key, never, and a change while reading") {
   CHECK(json(of_content({.type = "none"})) ==
         R"({"key":"login:ann","type":"none","algorithm":null,"limit":null,"window_us":null,)"
         R"("burst":null,"inferred":[],"used":null,"remaining":null,"next_free_us":null,)"
@@ -89,7 +90,7 @@ TEST_CASE("inspection json: no key, no limiter's key, never, and a change meanwh
   CHECK(json(inspection).find(R"("changed_while_read":true,)") != std::string::npos);
 }
 
-TEST_CASE("inspection json: leases have their holders, escaped") {
+TEST_CASE("inspection json: leases have escaped holders") {
   auto inspection = of_content({.type = "zset",
                                 .first = {.member = "lease:a", .score = "1795155119914201"},
                                 .last = {.member = "lease:b", .score = "1795155164314201"}});
@@ -102,11 +103,11 @@ TEST_CASE("inspection json: leases have their holders, escaped") {
         std::string::npos);
 }
 
-TEST_CASE("inspection json: 100,000 entries take little more than their digits do") {
+TEST_CASE("inspection json: 100,000 entries take little more time than their digits") {
   auto inspection = log();
   inspection.entries.assign(100'000, {.at = microseconds{1'795'155'075'155'201}});
   CHECK(json(inspection).size() > 3'500'000);
-  // Of several, since others may run meanwhile.
+  // The best of several runs, because other processes may be running.
   const auto best_of = [](const auto& call) {
     auto best = std::chrono::steady_clock::duration::max();
     for (int i = 0; i < 20; ++i) {
@@ -122,7 +123,7 @@ TEST_CASE("inspection json: 100,000 entries take little more than their digits d
     for (const auto& entry : inspection.entries) text += std::to_string(entry.at.count());
     CHECK_FALSE(text.empty());
   });
-  // A JSON value for each would take many times as long.
+  // A separate JSON value for each entry would take many times as long.
   CHECK(whole < 10 * digits);
 }
 

@@ -32,7 +32,7 @@ Inspection of_content(limiter::Content content, microseconds now = kNow) {
   return result;
 }
 
-/// What inspect() tells of a text form.
+/// The inspection of a state stored as a string.
 Inspection of_text(const std::string& text, microseconds now = kNow) {
   Inspection result = of_content({.type = "string", .text = text}, now);
   REQUIRE(result.state.model != nullptr);
@@ -57,7 +57,7 @@ limiter::Content log_content(microseconds oldest, microseconds newest) {
           .last = {.member = std::to_string(newest.count()), .score = {}}};
 }
 
-/// A full log of 5 in 60 s.
+/// A full log of 5 per 60 s.
 Inspection full_log() {
   const microseconds oldest{kNow - microseconds{47'959'000}};
   const microseconds newest{kNow - microseconds{690'000}};
@@ -137,7 +137,7 @@ std::string without_colours(std::string text) {
 
 }  // namespace
 
-TEST_CASE("inspection text: a full log, oldest entries first") {
+TEST_CASE("inspection text: a full log lists its oldest entries first") {
   CHECK(shown(full_log()) == R"(
 key        login:ann              list, 200 bytes, ttl 59.3 s
 algorithm  sliding-window-log     limit 5 per 60 s
@@ -151,7 +151,7 @@ last 60 s  ············▃·····················
 )");
 }
 
-TEST_CASE("inspection text: a fixed window") {
+TEST_CASE("inspection text: a fixed window shows its count and times") {
   CHECK(shown(of_text(kFixed)) == R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  fixed-window           limit 5 per 60 s
@@ -162,7 +162,7 @@ window     from 2026-11-20T06:12:00Z  3.114 s ago
 )");
 }
 
-TEST_CASE("inspection text: two counters and what is estimated of them") {
+TEST_CASE("inspection text: two counters are shown with the estimate") {
   CHECK(shown(of_text(kCounter)) == R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  sliding-window-counter  limit 5 per 60 s
@@ -176,7 +176,7 @@ estimate   4.792                  rounded up: used
 )");
 }
 
-TEST_CASE("inspection text: a bucket of tokens") {
+TEST_CASE("inspection text: a token bucket shows its level") {
   CHECK(shown(of_text(kTokens)) == R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  token-bucket           limit 5 per 60 s, burst 10
@@ -187,7 +187,7 @@ counted    2026-11-20T06:12:03.114201Z  now
 )");
 }
 
-TEST_CASE("inspection text: gcra's level and its theoretical arrival time") {
+TEST_CASE("inspection text: gcra shows its level and its theoretical arrival time") {
   CHECK(shown(of_text(kGcra)) == R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  gcra                   limit 5 per 60 s, burst 10
@@ -198,7 +198,7 @@ tat        2026-11-20T06:13:27.114201Z  in 84.000 s
 )");
 }
 
-TEST_CASE("inspection text: a queue, who waits in it and when they depart") {
+TEST_CASE("inspection text: a queue shows how many wait and when they depart") {
   CHECK(shown(of_text(kLeaky)) == R"(
 key        login:ann              string, 200 bytes, ttl 59.3 s
 algorithm  leaky-bucket           limit 5 per 60 s, burst 10
@@ -210,7 +210,7 @@ last       2026-11-20T06:12:27.114201Z  in 24.000 s
 )");
 }
 
-TEST_CASE("inspection text: leases, lapsed ones too") {
+TEST_CASE("inspection text: leases are listed, including expired ones") {
   CHECK(shown(leases()) == R"(
 key        login:ann              zset, 200 bytes, ttl 59.3 s
 algorithm  concurrency            limit 3 at once
@@ -224,7 +224,7 @@ leases     3, by their end
 )");
 }
 
-TEST_CASE("inspection text: a number without a TTL locks its user out") {
+TEST_CASE("inspection text: a number without a TTL never resets") {
   CHECK(shown(foreign_counter()) == R"(
 key        login:ann              string, 200 bytes, no ttl: never resets
 algorithm  foreign-counter        limit unknown; pass --limit
@@ -233,7 +233,7 @@ used       42
 )");
 }
 
-TEST_CASE("inspection text: a narrow terminal has the columns below each other") {
+TEST_CASE("inspection text: a narrow terminal shows the columns below each other") {
   const Look narrow{.columns = 40, .colour = false, .utf8 = true};
   auto inspection = full_log();
   inspection.bars.assign(columns_for_bars(narrow), 0);
@@ -259,7 +259,7 @@ last 60 s  ····························█
 )");
 }
 
-TEST_CASE("inspection text: without UTF-8 everything is ASCII") {
+TEST_CASE("inspection text: without UTF-8 all output is ASCII") {
   const Look ascii{.columns = 80, .colour = false, .utf8 = false};
   CHECK(shown(full_log(), ascii) == R"(
 key        login:ann              list, 200 bytes, ttl 59.3 s
@@ -274,8 +274,7 @@ last 60 s  ............=...........................@..................=
 )");
 }
 
-TEST_CASE(
-    "inspection text: no line is wider than the terminal, whatever the algorithm and the look") {
+TEST_CASE("inspection text: no line is wider than the terminal, for every algorithm and look") {
   for (const std::size_t columns : {40U, 80U, 200U}) {
     for (const bool utf8 : {false, true}) {
       for (const bool colour : {false, true}) {
@@ -287,7 +286,7 @@ TEST_CASE(
           inspection.now += seconds{3};
           inspection.expired = 1;
           inspection.stored += 4;
-          // As many bars as inspect() would be asked for.
+          // As many bars as inspect() would return.
           if (!inspection.bars.empty()) {
             inspection.bars.assign(columns_for_bars({columns, colour, utf8}), 2);
           }
@@ -303,14 +302,14 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("inspection text: colours change nothing but the colours") {
+TEST_CASE("inspection text: colours do not change the text") {
   const Look coloured{.columns = 80, .colour = true, .utf8 = true};
   for (const auto& inspection : one_of_each()) {
     CHECK(without_colours(shown(inspection, coloured)) == shown(inspection));
   }
 }
 
-TEST_CASE("inspection text: what is used is green, nearly all yellow, all red") {
+TEST_CASE("inspection text: usage is green, yellow when nearly full, and red when full") {
   const Look coloured{.columns = 80, .colour = true, .utf8 = true};
   auto inspection = full_log();
   CHECK(shown(inspection, coloured).find("\033[31m5 of 5\033[0m") != std::string::npos);
@@ -322,7 +321,7 @@ TEST_CASE("inspection text: what is used is green, nearly all yellow, all red") 
   CHECK(shown(inspection, coloured).find("\033[32m1 of 5\033[0m") != std::string::npos);
 }
 
-TEST_CASE("inspection text: what counts no more is dim, what is to come yellow") {
+TEST_CASE("inspection text: entries that no longer count are dim, and future ones are yellow") {
   const Look coloured{.columns = 80, .colour = true, .utf8 = true};
   auto inspection = full_log();
   inspection.entries = {{.at = kNow - seconds{60}},
@@ -334,7 +333,7 @@ TEST_CASE("inspection text: what counts no more is dim, what is to come yellow")
   CHECK(text.find("  \033[33m2026-11-20T06:12:03.114202Z\033[0m") != text.npos);
 }
 
-TEST_CASE("inspection text: what is inferred has a tilde") {
+TEST_CASE("inspection text: inferred values have a tilde") {
   auto inspection = full_log();
   inspection.window_is_inferred = true;
   inspection.limit.reset();
@@ -348,7 +347,7 @@ TEST_CASE("inspection text: what is inferred has a tilde") {
   CHECK(shown(full_log()).find('~') == std::string::npos);
 }
 
-TEST_CASE("inspection text: a log of which no window is known") {
+TEST_CASE("inspection text: a log with an unknown window lists its entries") {
   auto inspection = of_content(log_content(kNow - seconds{5}, kNow - seconds{1}));
   inspection.ttl.reset();
   inspection.stored = 2;
@@ -363,7 +362,7 @@ entries    2, oldest first
 )");
 }
 
-TEST_CASE("inspection text: entries that are not shown, have left, or are to come") {
+TEST_CASE("inspection text: omitted, expired and future entries are reported") {
   auto inspection = full_log();
   inspection.stored = 412;
   inspection.expired = 3;
@@ -381,7 +380,7 @@ TEST_CASE("inspection text: entries that are not shown, have left, or are to com
   CHECK(shown(inspection).find("more, older") == std::string::npos);
 }
 
-TEST_CASE("inspection text: a window that has ended, and one that is to come") {
+TEST_CASE("inspection text: a window that has ended and one in the future are reported") {
   const auto ended = shown(of_text(kFixed, kNow + seconds{60}));
   CHECK(ended.find("used       0 of 5                 5 remaining, as if unused\n") != ended.npos);
   CHECK(ended.find("it has ended: its count no longer applies\n") != ended.npos);
@@ -403,7 +402,7 @@ TEST_CASE("inspection text: counters move on with their windows") {
         before.npos);
 }
 
-TEST_CASE("inspection text: buckets that are full or owe, and an empty queue") {
+TEST_CASE("inspection text: full buckets, buckets in debt and an empty queue are reported") {
   const auto full = shown(of_text(kTokens, kNow + seconds{600}));
   CHECK(full.find("used       0 of 10                10 remaining, as if unused\n") != full.npos);
   CHECK(full.find("level      10 of 10 ") != full.npos);
@@ -422,7 +421,7 @@ TEST_CASE("inspection text: buckets that are full or owe, and an empty queue") {
         one_waits.npos);
 }
 
-TEST_CASE("inspection text: a key that is not there, and one that is no limiter's") {
+TEST_CASE("inspection text: a missing key and another program's key are reported") {
   Inspection absent;
   absent.key = "login ann\n";
   absent.content.type = "none";
@@ -438,7 +437,7 @@ TEST_CASE("inspection text: a key that is not there, and one that is no limiter'
   CHECK(shown(hash).find("hash, no ttl\n") != std::string::npos);
 }
 
-TEST_CASE("inspection text: keys without a TTL, of ours and of others") {
+TEST_CASE("inspection text: keys without a TTL are reported, rlctl's and others") {
   auto own = full_log();
   own.ttl.reset();
   CHECK(shown(own).find("list, 200 bytes, no ttl: never expires\n") != std::string::npos);
@@ -456,7 +455,7 @@ TEST_CASE("inspection text: a list of small numbers may belong to another progra
   CHECK(shown(inspection).find("may belong to another program") != std::string::npos);
 }
 
-TEST_CASE("inspection text: never, another clock, and a long key") {
+TEST_CASE("inspection text: never, a different clock and a long key are shown") {
   auto inspection = full_log();
   inspection.next_free = limiter::kNever;
   inspection.server_now = kNow + seconds{3};

@@ -1,30 +1,30 @@
 load ../../support/common
 
-# `rlctl inspect --watch`: on a terminal, and into a pipe.
+# `rlctl inspect --watch`: on a terminal and in a pipe.
 
 setup() {
   start_server
   rlctl check -q k --limit 5/60s --cost 3
 }
 
-# watch_in_terminal KEYS COMMAND: at_terminal, of 60 columns and 12 lines; KEYS are typed once it has begun
+# watch_in_terminal KEYS COMMAND: at_terminal with 60 columns and 12 lines; KEYS are typed once it has started
 # to draw.
 watch_in_terminal() {
   TERM=xterm at_terminal "wait_until grep -q 'Ctrl-C ends' \"\$screen\"; $1" "stty cols 60 rows 12; $2"
 }
 
-@test "a screen is drawn again and again, and Ctrl-C restores the terminal and ends by the signal" {
+@test "the screen is redrawn, and Ctrl-C restores the terminal and ends by the signal" {
   needs_terminal
   run -130 watch_in_terminal \
     'rlctl check -q k --limit 5/60s; wait_until grep -q "4 of 5" "$screen"; printf "\003"' \
     'rlctl inspect k --limit 5/60s --watch=100ms'
   run -0 cat -v "$BATS_TEST_TMPDIR/screen"
-  # The alternate screen without a cursor, drawn from its upper left corner, and nothing scrolls.
+  # The alternate screen without a cursor, drawn from its upper left corner; nothing scrolls.
   assert_output --partial '^[[?1049h^[[?25l^[[H'
   assert_output --partial 'every 100ms, 20'
   assert_output --partial '3 of 5'
   (($(grep -o '\^\[\[H' <<<"$output" | wc -l) >= 2))
-  # Then the screen as it was, and the last text on it.
+  # Then the original screen, with the last text on it.
   run -0 sed $'s/.*\e\\[?25h\e\\[?1049l/restored /; s/\r$//; s/\e\\[[0-9]*m//g' "$BATS_TEST_TMPDIR/screen"
   assert_line --regexp '^restored key        k( |$)'
   local last
@@ -32,7 +32,7 @@ watch_in_terminal() {
   grep -q '4 of 5' <<<"$last"
 }
 
-@test "a line of the screen is cut to its width, and the text to its height" {
+@test "lines are cut to the width of the screen, and the text to its height" {
   needs_terminal
   local key
   key=$(printf 'k%.0s' {1..200})
@@ -44,11 +44,11 @@ watch_in_terminal() {
     sed $'s/\e\\[[?0-9;]*[a-zA-Z]//g')
   local line
   while read -r line; do ((${#line} <= 60)) || fail "too wide: $line"; done <<<"$frame"
-  # The last frame, since others may precede it.
+  # The last frame, because there may be earlier ones.
   assert_equal "$(awk '/Ctrl-C ends/ { n = 0 } { n++ } END { print n }' <<<"$frame")" 12
 }
 
-@test "a screen has as many entries as fit, or as are asked for" {
+@test "the screen shows as many entries as fit, or as were requested" {
   needs_terminal
   sleep 0.01
   rlctl check -q k --limit 5/60s
@@ -60,18 +60,18 @@ watch_in_terminal() {
   grep -q ' ago' "$BATS_TEST_TMPDIR/screen"
   run -130 watch_in_terminal 'printf "\003"' \
     'stty cols 80 rows 11; rlctl inspect k --limit 5/60s --watch'
-  # Two in all, each in both the last frame and what is printed at the end.
+  # Two in total, each in both the last frame and the text printed at the end.
   assert_equal "$(sed $'1,/\e\\[?1049l/d' "$BATS_TEST_TMPDIR/screen" | grep -c ' ago')" 2
 }
 
-@test "of several keys each is on the screen: entries give way" {
+@test "with several keys every key is on the screen, with fewer entries each" {
   needs_terminal
   for _ in {1..8}; do
     rlctl check -q many --limit 50/40s --limit 100/60s --limit 1000/h
   done
   run -130 watch_in_terminal 'printf "\003"' \
     'stty cols 80 rows 24; rlctl inspect many --watch'
-  # The first frame, before the screen is left.
+  # The first frame, before the alternate screen is left.
   run -0 sed $'/\e\\[?1049l/,$d' "$BATS_TEST_TMPDIR/screen"
   assert_output --partial '{many}:40s'
   assert_output --partial '{many}:60s'
@@ -92,9 +92,9 @@ watch_in_terminal() {
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
 
-@test "Ctrl-Z leaves the screen and stops; fg comes back to it with a fresh drawing" {
+@test "Ctrl-Z leaves the screen and stops; fg returns to it and redraws it" {
   needs_terminal
-  # Only a shell with job control goes on when its job is stopped.
+  # Only a shell with job control continues when its job is stopped.
   run -130 watch_in_terminal \
     'printf "\032"; wait_until grep -q "^stopped 148" "$screen"
      rlctl check -q k --limit 5/60s
@@ -102,7 +102,7 @@ watch_in_terminal() {
     'exec bash -mc "rlctl inspect k --limit 5/60s --watch=1h; echo stopped \$?
        until [[ \$(redis-cli -s \$socket GET go) ]]; do sleep 0.05; done; fg"'
   run -0 sed $'s/\e\\[[0-9]*m//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
-  # On the screen, off it, on it again, where it is drawn from the upper left corner, and off again.
+  # On the screen, off it, on it again, where it is redrawn from the upper left corner, and off again.
   local left=$'\e[?25h\e[?1049l' entered=$'\e[?1049h\e[?25l'
   assert_output --partial "$left"
   assert_equal "$(tr -d '\n' <<<"$output" | grep -oE $'\e\\[\\?1049[hl]|stopped 148|3 of 5|4 of 5' | tr '\n' ' ')" \
@@ -112,12 +112,12 @@ watch_in_terminal() {
 
 two_texts() { (($(grep -c '^key  ' "$1") >= 2)); }
 
-# watch_plainly TERM: until there are two texts in $screen, in a terminal of this name.
+# watch_plainly TERM: runs until $screen has two texts, in a terminal of this name.
 watch_plainly() {
   TERM=$1 at_terminal 'wait_until two_texts "$screen"; printf "\003"' 'rlctl inspect k --limit 5/60s --watch=100ms'
 }
 
-@test "a terminal that knows no escape sequences gets one text after another, as a pipe does" {
+@test "a terminal without escape sequences gets one text after another, like a pipe" {
   needs_terminal
   local term
   for term in dumb ''; do
@@ -128,14 +128,14 @@ watch_plainly() {
   done
 }
 
-@test "a server that goes away is said on the screen, and asked again" {
+@test "a lost server is reported on the screen and retried" {
   needs_terminal
   run -130 watch_in_terminal 'stop_servers; wait_until grep -q "again: cannot " "$screen"; printf "\003"' \
     'rlctl inspect k --watch=100ms'
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
 
-@test "into a pipe there is one text after another, an empty line between" {
+@test "a pipe gets one text after another, separated by empty lines" {
   local texts=$BATS_TEST_TMPDIR/texts
   rlctl inspect k --limit 5/60s --watch=100ms --entries 0 >"$texts" 3>&- &
   local pid=$!
@@ -148,7 +148,7 @@ watch_plainly() {
   assert_output --partial 'key  '
 }
 
-@test "JSON is a line each time, flushed at once, also where a key comes and goes" {
+@test "--json prints one line each time and flushes it, even while a key appears and disappears" {
   rlctl inspect comes --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 3>&- &
   local pid=$!
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
@@ -161,7 +161,7 @@ watch_plainly() {
   jq -e .now_us "$BATS_TEST_TMPDIR/lines" >/dev/null
 }
 
-@test "into a pipe a lost server is said once, and asked again until it answers" {
+@test "in a pipe a lost server is reported once and retried until it answers" {
   rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
   local pid=$! port_socket=$socket
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
@@ -176,13 +176,13 @@ watch_plainly() {
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/errors")" 1
 }
 
-@test "a server that is not there from the start is an error, and nothing is watched" {
+@test "a server that is missing at the start is an error, and nothing is watched" {
   stop_servers
   run_with_timeout -3 rlctl inspect k --watch
   assert_output --partial 'cannot connect'
 }
 
-@test "a server that refuses ends it" {
+@test "a server that refuses a command ends the watch" {
   rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
   local pid=$! status=0
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
@@ -192,7 +192,7 @@ watch_plainly() {
   grep -q NOPERM "$BATS_TEST_TMPDIR/errors"
 }
 
-@test "a reader that leaves ends it" {
+@test "a reader that exits ends the watch" {
   run_with_timeout -0 bash -c 'rlctl inspect k --watch=100ms | head -n 1; echo "${PIPESTATUS[0]}"'
   assert_line 141
 }

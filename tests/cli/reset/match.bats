@@ -1,6 +1,6 @@
 load ../../support/common
 
-# rlctl reset --match PATTERN.
+# `rlctl reset --match PATTERN`.
 
 setup_file() { start_server; }
 setup() {
@@ -8,17 +8,17 @@ setup() {
   cli ACL SETUSER default on nopass +@all '~*' >/dev/null
 }
 
-# ask KEY [OPTION…]: makes a limiter's state.
+# ask KEY [OPTION…]: creates a limiter's state.
 ask() { rlctl check -q --limit 5/60s "${@:2}" -- "$1"; }
 
-# fill PREFIX N: so many of gcra's.
+# fill PREFIX N: creates N keys of gcra.
 fill() {
   cli EVAL 'for i = 1, ARGV[2] do
     redis.call("SET", ARGV[1] .. i, "gcra 1700000034409170 000000002 7 60000000 7")
   end' 0 "$1" "$2" >/dev/null
 }
 
-# hold: what every key holds, and whether it has a TTL.
+# hold: the contents of every key, and whether it has a TTL.
 hold() {
   local key
   cli --raw KEYS '*' | sort | while IFS= read -r key; do
@@ -32,8 +32,8 @@ three() {
   ask login:cid --algorithm gcra
 }
 
-# answer TYPED COMMAND: runs the shell command at a terminal, types this at its question and prints what
-# the terminal shows; the status is the command's.
+# answer TYPED COMMAND: runs the shell command at a terminal, types TYPED at its question, and prints what the
+# terminal shows; the status is the command's.
 answer() {
   local screen=$BATS_TEST_TMPDIR/screen status=0
   : >"$screen"
@@ -44,7 +44,7 @@ answer() {
   return "$status"
 }
 
-@test "--yes removes the limiters that match, and nothing else" {
+@test "--yes removes the limiters that match and nothing else" {
   three
   ask api
   cli HSET login:sessions f v
@@ -59,7 +59,7 @@ removed key=login:cid algorithm=gcra'
   assert_equal "$(hold)" "$before"
 }
 
-@test "--verbose lists what is left, too" {
+@test "--verbose also lists what is left" {
   ask k
   cli SET views 17
   run -0 --separate-stderr rlctl reset --match '*' --yes -v
@@ -67,7 +67,7 @@ removed key=login:cid algorithm=gcra'
 removed key=k algorithm=sliding-window-log'
 }
 
-@test "where nothing matches, or nothing is a limiter's, the status is 1" {
+@test "if nothing matches, or no match is a limiter, the status is 1" {
   cli SET text hello
   run -1 --separate-stderr rlctl reset --match 'login:*' --yes
   assert_output ''
@@ -79,7 +79,7 @@ removed key=k algorithm=sliding-window-log'
   assert_output 'would remove no key; left 1 without limiter state (1 string)'
 }
 
-@test "--force removes all that match" {
+@test "--force removes everything that matches" {
   cli SET text hello
   cli HSET hash f v
   cli SET other x
@@ -89,7 +89,7 @@ removed key=k algorithm=sliding-window-log'
   assert_equal "$(cli KEYS '*')" hash
 }
 
-@test "a pattern is Redis's" {
+@test "the pattern has Redis's syntax" {
   ask ab
   ask ac
   ask ad
@@ -115,7 +115,7 @@ would-remove key=login:cid algorithm=gcra'
   assert_equal "$(hold)" "$before"
 }
 
-@test "without --yes and without a terminal nothing is removed, and it is said how many would be" {
+@test "without --yes and without a terminal nothing is removed, and the number of matches is reported" {
   three
   local before
   before=$(hold)
@@ -128,7 +128,7 @@ would-remove key=login:cid algorithm=gcra'
   assert_equal "$(hold)" "$before"
 }
 
-@test "JSON: what is removed, and with --verbose what is left; nothing on stderr" {
+@test "--json lists what is removed and with --verbose what is left, and stderr is empty" {
   ask k
   cli SET text hello
   run -0 --separate-stderr rlctl reset --match '*' --yes --json --verbose
@@ -141,13 +141,13 @@ would-remove key=login:cid algorithm=gcra'
   assert_output '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}'
 }
 
-@test "keys are data" {
+@test "special characters in keys are escaped" {
   ask $'a\n b'
   run -0 --separate-stderr rlctl reset --match 'a*' --yes
   assert_output 'removed key=a\n\x20b algorithm=sliding-window-log'
 }
 
-@test "20,000 keys go in batches, and each has its line" {
+@test "20,000 keys are removed in batches, and each has its line" {
   fill k: 20000
   fill other: 100
   run -0 --separate-stderr rlctl reset --match 'k:*' --yes
@@ -163,9 +163,9 @@ would-remove key=login:cid algorithm=gcra'
   assert_equal "$(cli DBSIZE)" 0
 }
 
-# --- the question -----------------------------------------------------------------------------------
+# --- the confirmation -------------------------------------------------------------------------------
 
-@test "at a terminal it asks, with what they are, and y or yes removes them" {
+@test "on a terminal reset shows the kinds of keys and asks, and y or yes removes them" {
   needs_terminal
   local typed
   for typed in 'y\n' 'yes\n' 'Y\n'; do
@@ -180,7 +180,7 @@ would-remove key=login:cid algorithm=gcra'
   done
 }
 
-@test "any other answer, an empty line and the end of input remove nothing" {
+@test "any other answer, an empty line or the end of input removes nothing" {
   needs_terminal
   three
   local typed before
@@ -193,7 +193,7 @@ would-remove key=login:cid algorithm=gcra'
   done
 }
 
-@test "Ctrl-C at the question ends by the signal, and removes nothing" {
+@test "Ctrl-C at the question ends by the signal and removes nothing" {
   needs_terminal
   three
   local before
@@ -203,7 +203,7 @@ would-remove key=login:cid algorithm=gcra'
   assert_equal "$(hold)" "$before"
 }
 
-# while_asked ACTION COMMAND: does ACTION at the question of the shell command, and answers yes.
+# while_asked ACTION COMMAND: runs ACTION while the shell command asks its question, then answers yes.
 while_asked() {
   local screen=$BATS_TEST_TMPDIR/screen status=0
   : >"$screen"
@@ -216,7 +216,7 @@ while_asked() {
   return "$status"
 }
 
-@test "a key that became something else at the question is left and said, also with --force" {
+@test "a key replaced during the question is left and reported, also with --force" {
   needs_terminal
   cli SET a1 5
   cli SET a2 5
@@ -229,7 +229,7 @@ while_asked() {
   assert_equal "$(cli HGET a1 precious)" x
 }
 
-@test "one limiter's state that became another's at the question is left, in JSON too" {
+@test "a limiter's state replaced by another's during the question is left, also with --json" {
   needs_terminal
   ask k --algorithm gcra
   run -5 while_asked 'cli DEL k; ask k' "rlctl reset --json --match k"
@@ -237,7 +237,7 @@ while_asked() {
   assert_equal "$(cli EXISTS k)" 1
 }
 
-@test "a key that SCAN gives twice is counted once, where it is left too" {
+@test "a key that SCAN returns twice is counted once, even if it is left" {
   local twice='*2\r\n$1\r\n%s\r\n*1\r\n$1\r\nk\r\n+hash\r\n'
   # shellcheck disable=SC2059 # with the cursor
   start_fake_server "$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)"
@@ -246,7 +246,7 @@ while_asked() {
   assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 hash)'
 }
 
-@test "what was asked about is what is removed: not what came after the look" {
+@test "only the keys in the question are removed, not those created after it" {
   needs_terminal
   ask login:ann
   ask login:bob
@@ -257,7 +257,7 @@ while_asked() {
   assert_equal "$(cli KEYS '*' | sort | xargs)" 'login:bob login:new'
 }
 
-@test "no question is asked where standard input or standard error is no terminal" {
+@test "no question is asked if standard input or standard error is not a terminal" {
   needs_terminal
   three
   run -2 script -qec "rlctl reset --match '*' </dev/null" /dev/null </dev/null
@@ -267,12 +267,12 @@ while_asked() {
   assert_equal "$(cli DBSIZE)" 3
 }
 
-@test "a terminal sees how far it is, from one second on" {
+@test "a terminal shows the progress after one second" {
   needs_terminal
   start_server # to be stopped for a while
   fill k: 20000
   kill -STOP "$server_pid"
-  # It has asked, and is not answered for more than a second.
+  # It has sent its request and gets no answer for more than a second.
   run -0 at_terminal 'wait_until eval "sleeps \$(<$BATS_TEST_TMPDIR/pid)"; sleep 1.2; kill -CONT "$server_pid"' \
     "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl reset --match 'k:*' --yes >/dev/null"
   run -0 cat "$BATS_TEST_TMPDIR/screen"
@@ -280,9 +280,9 @@ while_asked() {
   assert_output --partial $'\r\e[Kremoved 20000 keys (20000 gcra)'
 }
 
-# --- wrong usage, and what the server refuses -------------------------------------------------------
+# --- wrong usage, and refusals of the server --------------------------------------------------------
 
-@test "an empty pattern, two patterns, KEYs, limits and a policy do not go with --match" {
+@test "an empty pattern, two patterns, KEYs, limits and a policy are refused with --match" {
   ask k
   run -2 rlctl reset --match '' --yes
   assert_line 'rlctl: reset: --match: the pattern is empty'
@@ -297,7 +297,7 @@ while_asked() {
   assert_equal "$(cli EXISTS k)" 1
 }
 
-@test "where standard output is closed nothing is removed, unless nothing is to be printed" {
+@test "if standard output is closed nothing is removed, unless nothing would be printed" {
   ask k
   run -2 bash -c 'rlctl reset --match k --yes >&-'
   assert_output 'rlctl: reset: cannot write to standard output: bad file descriptor'
@@ -307,10 +307,10 @@ while_asked() {
   assert_equal "$(cli EXISTS k)" 0
 }
 
-@test "a refusal in the middle says how many had already been removed" {
+@test "a refusal partway reports how many keys were removed before it" {
   fill k: 5000
   mkfifo "$BATS_TEST_TMPDIR/results"
-  # The pipe is full before all are removed.
+  # The pipe fills up before all are removed.
   rlctl reset --match 'k:*' --yes >"$BATS_TEST_TMPDIR/results" 2>"$BATS_TEST_TMPDIR/errors" 3>&- 4>&- &
   local pid=$! status=0
   exec {results}<"$BATS_TEST_TMPDIR/results"
@@ -328,7 +328,7 @@ while_asked() {
 
 some_are_removed() { (($(cli DBSIZE) < 4000)); }
 
-@test "Ctrl-C in the middle says how many had been removed, and ends by the signal" {
+@test "Ctrl-C partway reports how many keys were removed, and ends by the signal" {
   fill k: 5000
   mkfifo "$BATS_TEST_TMPDIR/results"
   env --default-signal=INT rlctl reset --match 'k:*' --yes >"$BATS_TEST_TMPDIR/results" \
@@ -339,8 +339,8 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   kill -INT "$pid"
   wait "$pid" || status=$?
   assert_equal "$status" 130
-  # Whether a batch was under way depends on the moment of the signal: its keys, three of them named, are
-  # counted apart.
+  # Whether a batch was in flight depends on when the signal arrived: its keys, three of them named, are
+  # counted separately.
   local message pattern unknown=0
   message=$(<"$BATS_TEST_TMPDIR/errors")
   pattern='^rlctl: reset: interrupted; (.* and ([0-9]+) more may have been removed; )?'
@@ -352,7 +352,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   ((reported <= removed && removed <= reported + unknown))
 }
 
-@test "a replica is 5, an ACL without SCAN is 4" {
+@test "a replica exits with status 5, and an ACL without SCAN with status 4" {
   ask k
   cli ACL SETUSER default -scan
   run -4 rlctl reset --match '*' --yes
@@ -364,7 +364,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   assert_regex "$stderr" '^rlctl: reset: READONLY '
 }
 
-@test "a pattern without a glob is wondered at where it matches nothing" {
+@test "a pattern without a glob that matches nothing gets a hint" {
   run -1 --separate-stderr rlctl reset --match login:a.log --yes
   assert_equal "$stderr" 'removed no key
   hint: the pattern has no * ? or [ and matches only one key; was it quoted?'

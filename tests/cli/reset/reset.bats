@@ -1,6 +1,6 @@
 load ../../support/common
 
-# rlctl reset KEY…; reset_match.bats has --match, reset_test.cc the races and refusals.
+# `rlctl reset KEY…`; match.bats tests --match, and reset_test.cc the races and refusals.
 
 setup_file() { start_server; }
 setup() {
@@ -8,10 +8,10 @@ setup() {
   cli ACL SETUSER default on nopass +@all '~*' >/dev/null
 }
 
-# ask KEY [OPTION…]: makes a limiter's state.
+# ask KEY [OPTION…]: creates a limiter's state.
 ask() { rlctl check -q --limit 5/60s "${@:2}" -- "$1"; }
 
-# hold: what every key holds, and whether it has a TTL.
+# hold: the contents of every key, and whether it has a TTL.
 hold() {
   local key
   cli --raw KEYS '*' | sort | while IFS= read -r key; do
@@ -19,7 +19,7 @@ hold() {
   done
 }
 
-@test "a limiter is forgotten" {
+@test "a limiter is reset" {
   ask login:ann
   run -0 --separate-stderr rlctl reset login:ann
   assert_output 'removed key=login:ann algorithm=sliding-window-log'
@@ -27,7 +27,7 @@ hold() {
   assert_equal "$(cli EXISTS login:ann)" 0
 }
 
-@test "each algorithm's state is known by what it is" {
+@test "each algorithm's state is recognized by its contents" {
   local algorithm
   for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter \
     token-bucket gcra leaky-bucket; do
@@ -40,13 +40,13 @@ hold() {
   assert_output 'removed key=k algorithm=concurrency'
 }
 
-@test "where nothing is, the status is 1" {
+@test "if the key does not exist, the status is 1" {
   run -1 --separate-stderr rlctl reset login:bob
   assert_output 'none key=login:bob'
   assert_equal "$stderr" ''
 }
 
-@test "of several keys each has its line, in the order asked" {
+@test "each of several keys has its line, in the given order" {
   ask b
   ask a --algorithm gcra
   run -1 rlctl reset b nothing a
@@ -55,7 +55,7 @@ none key=nothing
 removed key=a algorithm=gcra'
 }
 
-@test "a key that is named twice is reset once" {
+@test "a key that is given twice is reset once" {
   ask k
   run -0 rlctl reset --dry-run k k
   assert_output 'would-remove key=k algorithm=sliding-window-log'
@@ -67,7 +67,7 @@ removed key=a algorithm=gcra'
 removed key={api}:3600s algorithm=sliding-window-log'
 }
 
-@test "what is no limiter's state is left with status 5, and how to remove it is said" {
+@test "a key that is not a limiter's is left with status 5, and a hint tells how to remove it" {
   cli HSET sessions f v
   run -5 --separate-stderr rlctl reset sessions
   assert_output 'left key=sessions type=hash reason=no-limiter-state'
@@ -76,7 +76,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   assert_equal "$(cli HGET sessions f)" v
 }
 
-@test "what may be another program's is left" {
+@test "a key that may be another program's is left" {
   cli SET page:views 17
   cli ZADD window 1700000000123 a
   cli RPUSH list 1 2 3
@@ -90,14 +90,14 @@ left key=list type=list algorithm=sliding-window-log reason=uncertain'
   assert_equal "$(hold)" "$before"
 }
 
-@test "a key that was left comes before one that is not there, in the status" {
+@test "in the status, a key that was left takes precedence over a missing one" {
   cli SET text hello
   ask k
   run -5 rlctl reset nothing text k
   assert_line 'removed key=k algorithm=sliding-window-log'
 }
 
-@test "--force removes whatever it is" {
+@test "--force removes a key of any kind" {
   cli HSET sessions f v
   cli SET page:views 17
   run -0 rlctl reset --force sessions page:views
@@ -106,7 +106,7 @@ removed key=page:views algorithm=foreign-counter'
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "--dry-run says the same and removes nothing" {
+@test "--dry-run prints the same and removes nothing" {
   ask k
   cli HSET sessions f v
   local before
@@ -119,7 +119,7 @@ removed key=page:views algorithm=foreign-counter'
   assert_equal "$(hold)" "$before"
 }
 
-@test "--quiet prints nothing; the status says it" {
+@test "--quiet prints nothing, and the status is the result" {
   ask k
   run -0 rlctl reset -q k
   assert_output ''
@@ -129,14 +129,14 @@ removed key=page:views algorithm=foreign-counter'
 
 # --- the keys of several limits ---------------------------------------------------------------------
 
-@test "the keys of several limits are found by --limit, whatever their order" {
+@test "--limit finds the keys of several limits, in any order" {
   ask api --limit 10/h
   run -0 rlctl reset --limit 10/h --limit 5/min api
   assert_output 'removed key={api}:3600s algorithm=sliding-window-log
 removed key={api}:60s algorithm=sliding-window-log'
 }
 
-@test "with --limit no other key is touched, and none is searched for" {
+@test "with --limit no other key is touched, and no scan is run" {
   ask api --limit 10/h
   cli ACL SETUSER default -scan
   run -0 rlctl reset --limit 10/h --limit 5/2m api
@@ -144,7 +144,7 @@ removed key={api}:60s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS '{api}:60s')" 1
 }
 
-@test "with several --limit the key itself goes too, where it is there" {
+@test "with several --limit the key itself is removed too, if it exists" {
   ask api
   ask api --limit 10/h
   run -0 rlctl reset --limit 10/h --limit 5/60s api
@@ -153,7 +153,7 @@ removed key={api}:3600s algorithm=sliding-window-log
 removed key={api}:60s algorithm=sliding-window-log'
 }
 
-@test "without --limit they are searched for, the shortest window first" {
+@test "without --limit the keys of several limits are found, shortest window first" {
   ask api --limit 10/h --limit 2/1500ms --algorithm gcra
   ask apis --limit 10/h
   ask 'api*' --limit 10/h
@@ -164,7 +164,7 @@ removed key={api}:3600s algorithm=gcra'
   assert_equal "$(cli DBSIZE)" 4
 }
 
-@test "the key itself goes with those of several limits, whatever the limits were" {
+@test "the key itself is removed with those of several limits, whatever the limits were" {
   ask api
   ask api --limit 10/h
   ask api --limit 10/61s --limit 10/h
@@ -177,7 +177,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   assert_output 'none key=api'
 }
 
-@test "a user who may not SCAN is told what needs none" {
+@test "a user who may not SCAN gets a hint about options that do not need it" {
   ask api --limit 10/h
   cli ACL SETUSER default -scan
   run -4 --separate-stderr rlctl reset api
@@ -186,7 +186,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   run -0 rlctl reset --limit 5/60s --limit 10/h api
 }
 
-@test "a key's characters are no pattern where its keys are searched for" {
+@test "special characters in a key are not treated as a pattern in the search for its keys" {
   local key
   for key in 'a*' 'a?' 'a[bc]' $'a\\' $'a\nb' 'a{t}*'; do
     ask "$key" --limit 10/h
@@ -199,7 +199,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   done
 }
 
-@test "what is named as a limit's key and holds something else is not taken for one" {
+@test "a key named like a limit's key but with other contents is not taken for one" {
   cli HSET '{api}:60s' f v
   cli SET '{api}:1s' 17
   run -1 rlctl reset api
@@ -207,7 +207,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   assert_equal "$(cli DBSIZE)" 2
 }
 
-# policy NAME KEY LIMIT…: the configuration from here on.
+# policy NAME KEY LIMIT…: writes the configuration for the rest of the test.
 policy() {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config
   echo 'timeout = "30s"' >"$RLCTL_CONFIG"
@@ -217,7 +217,7 @@ policy() {
   printf '[policy.%s]\nkey = "%s"\nlimit = [%s]\n' "$name" "$key" "$limits" >>"$RLCTL_CONFIG"
 }
 
-@test "a policy names the keys by arguments, and nothing is searched for" {
+@test "a policy builds the keys from its arguments, and no scan is run" {
   policy login login:%s 5/60s 10/h
   rlctl check -q --policy login ann
   rlctl check -q --policy login bob
@@ -231,7 +231,7 @@ removed key={login:bob}:3600s algorithm=sliding-window-log'
   assert_output 'none key=login:ann'
 }
 
-@test "a key that fits a policy goes with what the policy's limits were before" {
+@test "for a key that matches a policy, keys of the policy's former limits are removed too" {
   policy all %s 5/61s 10/2m
   ask zed
   rlctl check -q --policy all zed
@@ -244,22 +244,22 @@ removed key={zed}:61s algorithm=sliding-window-log
 removed key={zed}:120s algorithm=sliding-window-log'
 }
 
-@test "a key that no several limits can be made of is reset all the same, whatever a policy says" {
+@test "a key that cannot have several limits is reset, whatever a policy says" {
   policy all %s 5/60s 9/2m
   ask '}x'
   run -0 rlctl reset '}x'
   assert_output 'removed key=}x algorithm=sliding-window-log'
 }
 
-# --- keys are data ----------------------------------------------------------------------------------
+# --- special characters -----------------------------------------------------------------------------
 
-@test "what a key holds of control bytes and blanks is escaped" {
+@test "control bytes and blanks in a key are escaped" {
   ask $'a\n\e[1m b'
   run -0 rlctl reset -- $'a\n\e[1m b'
   assert_output 'removed key=a\n\x1b[1m\x20b algorithm=sliding-window-log'
 }
 
-@test "a key may begin with a dash, and be a megabyte long" {
+@test "a key may begin with a dash and be a megabyte long" {
   ask -k
   run -0 rlctl reset -- -k
   local key
@@ -269,7 +269,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_output "removed key=$key algorithm=sliding-window-log"
 }
 
-@test "JSON: an object a line, with the same fields in each" {
+@test "--json prints one object per line, always with the same fields" {
   ask k
   cli SET page:views 17
   cli HSET sessions f v
@@ -284,9 +284,9 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_equal "$(jq -r .result <<<"$output")" would_remove
 }
 
-# --- wrong usage, and what the server refuses -------------------------------------------------------
+# --- wrong usage, and refusals of the server --------------------------------------------------------
 
-@test "no key, an empty key and what does not go together are 2" {
+@test "no key, an empty key and conflicting options exit with status 2" {
   run -2 rlctl reset
   assert_line 'rlctl: reset: no KEY is given'
   run -2 rlctl reset k ''
@@ -299,7 +299,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_output --partial "key '}' cannot carry several limits"
 }
 
-@test "an ACL that has no UNLINK, WATCH or SCAN is 4, and nothing is removed" {
+@test "an ACL without UNLINK, WATCH or SCAN exits with status 4, and nothing is removed" {
   local command
   for command in unlink watch multi; do
     ask k
@@ -313,7 +313,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   run -4 rlctl reset nothing
 }
 
-@test "what rlctl-reset(1) says that an ACL needs is enough" {
+@test "the ACL permissions listed in rlctl-reset(1) are sufficient" {
   cli ACL SETUSER forgetful on nopass '~*' +type +pttl +getrange +lindex +zrange +watch +unwatch +multi \
     +exec +discard +unlink +scan
   local algorithm
@@ -328,7 +328,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_equal "$(cli DBSIZE)" 0
 }
 
-@test "a replica is 5, with its own words, and keeps the key" {
+@test "a replica exits with status 5 and the server's message, and keeps the key" {
   start_server
   ask k
   cli REPLICAOF 127.0.0.1 1
@@ -338,8 +338,8 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS k)" 1
 }
 
-@test "what a node of a Cluster does not do is its error, 5, and not taken for done" {
-  # To MULTI, DISCARD, WATCH and TYPE. A real node has a bus on a fixed port.
+@test "a refusal by a Cluster node exits with status 5 and is not mistaken for success" {
+  # Replies to MULTI, DISCARD, WATCH and TYPE. A real node has a cluster bus on a fixed port.
   start_fake_server '+OK\r\n+OK\r\n-CROSSSLOT Keys in request do not hash to the same slot\r\n+string\r\n'
   run -5 --separate-stderr rlctl reset --limit 5/60s a b
   assert_output ''
@@ -349,7 +349,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_equal "$stderr" 'rlctl: reset: MOVED 866 127.0.0.1:7001'
 }
 
-@test "a server that does not answer leaves no doubt where only looks were sent" {
+@test "if a server does not answer a mere look, no key is reported as possibly removed" {
   start_server
   ask k
   kill -STOP "$server_pid"
@@ -362,7 +362,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   kill -CONT "$server_pid"
 }
 
-@test "a password that is wrong leaves no doubt either" {
+@test "after a wrong password no key is reported as possibly removed" {
   start_server --requirepass secret
   run -4 --separate-stderr env REDISCLI_AUTH=wrong rlctl reset k
   assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
@@ -372,11 +372,11 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_regex "$stderr" '^rlctl: reset: unix://.*: AUTH: WRONGPASS [^'$'\n'']*$'
 }
 
-@test "no server is 3" {
+@test "a missing server exits with status 3" {
   run -3 rlctl reset -u unix:///nowhere k
 }
 
-@test "a server that goes while it removes leaves it open, and that is said" {
+@test "if the server is lost during the removal, the key is reported as possibly removed" {
   start_server
   ask k
   cli CLIENT PAUSE 100000 WRITE || skip 'this server cannot hold up writes alone'
@@ -385,7 +385,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_regex "$stderr" '^rlctl: reset: no answer from .* within 2s; k may have been removed$'
 }
 
-@test "Ctrl-C while it removes says what is in doubt, and ends by the signal" {
+@test "Ctrl-C during the removal reports the key as possibly removed, and ends by the signal" {
   start_server
   ask k
   cli CLIENT PAUSE 100000 WRITE || skip 'this server cannot hold up writes alone'
@@ -395,7 +395,7 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_regex "$stderr" '; k may have been removed$'
 }
 
-@test "a KEY that looks like a pattern, and is not there, is wondered at" {
+@test "a missing KEY that looks like a pattern gets a warning" {
   run -1 --separate-stderr rlctl reset 'login:*'
   assert_output 'none key=login:*'
   assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken literally; --match takes a pattern'

@@ -11,7 +11,7 @@ using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::seconds;
 
-TEST_CASE("bars: on one scale, none and few differ") {
+TEST_CASE("bars: on the same scale, zero and small values differ") {
   CHECK(bars_text(std::vector<std::int64_t>{0, 1, 50, 100}, true) == "·▁▄█");
   CHECK(bars_text(std::vector<std::int64_t>{0, 1, 50, 100}, false) == ".:+@");
   CHECK(bars_text(std::vector<std::int64_t>{0, 0}, true) == "··");
@@ -19,7 +19,7 @@ TEST_CASE("bars: on one scale, none and few differ") {
   CHECK(bars_text(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8}, true) == "▁▂▃▄▅▆▇█");
 }
 
-TEST_CASE("bars: as many as fit, or fewer that are round") {
+TEST_CASE("bars: their number is the most that fits, or a round smaller one") {
   CHECK(bars_for(seconds{60}, 69) == 60);
   CHECK(bars_for(seconds{10}, 69) == 50);
   CHECK(bars_for(hours{1}, 69) == 60);
@@ -31,7 +31,7 @@ TEST_CASE("bars: as many as fit, or fewer that are round") {
   CHECK(bars_for(seconds{60}, 0) == 0);
 }
 
-TEST_CASE("bars: a gauge is full or empty only where its share is") {
+TEST_CASE("bars: a gauge is full or empty only if its share is") {
   CHECK(gauge_text(0, 4, true) == "░░░░");
   CHECK(gauge_text(0.001, 4, true) == "█░░░");
   CHECK(gauge_text(0.5, 4, false) == "##--");

@@ -34,7 +34,7 @@ Lines lines_in(const fs::path& path) {
 
 }  // namespace
 
-TEST_CASE("history: lines are kept in a file of this user's alone, in folders that are made") {
+TEST_CASE("history: lines are kept in a file private to the user, in folders created for it") {
   const support::TempFolder folder;
   const auto file = folder.path() / "state" / "rlctl" / "history";
   LineHistory history(file);
@@ -48,7 +48,7 @@ TEST_CASE("history: lines are kept in a file of this user's alone, in folders th
   CHECK(LineHistory(file).lines() == Lines{"step", "print a"});
 }
 
-TEST_CASE("history: a file that others could read is this user's alone once a line is added") {
+TEST_CASE("history: a file that others could read becomes private when a line is added") {
   const support::TempFolder folder;
   const auto file = folder.path() / "history";
   put(file, "one\n");
@@ -59,7 +59,7 @@ TEST_CASE("history: a file that others could read is this user's alone once a li
   CHECK(lines_in(file) == Lines{"one", "two"});
 }
 
-TEST_CASE("history: an empty line, and the same one once more, are not kept") {
+TEST_CASE("history: empty and repeated lines are not kept") {
   const support::TempFolder folder;
   const auto file = folder.path() / "history";
   LineHistory history(file);
@@ -72,7 +72,7 @@ TEST_CASE("history: an empty line, and the same one once more, are not kept") {
   CHECK(lines_in(file) == Lines{"a", "b", "a"});
 }
 
-TEST_CASE("history: two that are open at once lose nothing of each other") {
+TEST_CASE("history: two histories open at once do not lose each other's lines") {
   const support::TempFolder folder;
   const auto file = folder.path() / "history";
   LineHistory one(file), other(file);
@@ -82,7 +82,7 @@ TEST_CASE("history: two that are open at once lose nothing of each other") {
   CHECK(lines_in(file) == Lines{"a", "b", "c"});
 }
 
-TEST_CASE("history: of a file that is too long the last thousand lines are left, and its mode") {
+TEST_CASE("history: a file that is too long keeps its last thousand lines and its mode") {
   const support::TempFolder folder;
   const auto file = folder.path() / "history";
   std::string text;
@@ -97,7 +97,7 @@ TEST_CASE("history: of a file that is too long the last thousand lines are left,
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 1);
 }
 
-TEST_CASE("history: where nothing can be written it is kept in memory, in silence") {
+TEST_CASE("history: if no file can be written, lines are silently kept in memory") {
   const support::TempFolder folder;
   put(folder.path() / "file", "");
   LineHistory in_a_file(folder.path() / "file" / "history");

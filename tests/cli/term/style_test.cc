@@ -8,14 +8,14 @@
 
 namespace rlctl::cli::style_test {
 
-TEST_CASE("style: a tone is a colour only where there are colours") {
+TEST_CASE("style: a tone becomes a colour only if colours are enabled") {
   CHECK(toned("5 of 5", Tone::kBad, true) == "\033[31m5 of 5\033[0m");
   CHECK(toned("5 of 5", Tone::kBad, false) == "5 of 5");
   CHECK(toned("5 of 5", Tone::kPlain, true) == "5 of 5");
   CHECK(toned("", Tone::kBad, true).empty());
 }
 
-TEST_CASE("style: a width is counted in columns of a terminal") {
+TEST_CASE("style: width is counted in terminal columns") {
   CHECK(display_width("") == 0);
   CHECK(display_width("login") == 5);
   CHECK(display_width("▁█·×") == 4);
@@ -27,7 +27,7 @@ TEST_CASE("style: a width is counted in columns of a terminal") {
   CHECK(display_width("\033[") == 0);
 }
 
-TEST_CASE("style: what is cut ends between characters and ends its colour") {
+TEST_CASE("style: a text is cut between characters, and its colour is reset") {
   CHECK(cut_to_width("login", 5) == "login");
   CHECK(cut_to_width("login", 3) == "log");
   CHECK(cut_to_width("login", 0).empty());

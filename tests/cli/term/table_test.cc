@@ -25,14 +25,14 @@ std::string text(const Table& table, std::size_t columns, bool colour = false) {
 
 }  // namespace
 
-TEST_CASE("table: names to the left, values to the right under their titles") {
+TEST_CASE("table: names are aligned left, and values right under their titles") {
   CHECK(text(three_columns(), 80) ==
         "              sent      at\n"
         "fixed-window  2000  -10 ms\n"
         "gcra            20       0\n");
 }
 
-TEST_CASE("table: what is too wide goes below, with the names again") {
+TEST_CASE("table: columns that do not fit are printed below, with the names again") {
   CHECK(text(three_columns(), 26) == text(three_columns(), 80));
   CHECK(text(three_columns(), 25) ==
         "              sent\n"
@@ -42,11 +42,11 @@ TEST_CASE("table: what is too wide goes below, with the names again") {
         "                  at\n"
         "fixed-window  -10 ms\n"
         "gcra               0\n");
-  // One column goes even where it does not fit.
+  // A single column is printed even if it does not fit.
   CHECK(text(three_columns(), 1) == text(three_columns(), 25));
 }
 
-TEST_CASE("table: colours and wide characters take no place of others") {
+TEST_CASE("table: colours and wide characters do not affect the alignment") {
   Table table;
   table.add("", {"a"});
   table.add("worst", {toned("2.00×", Tone::kBad, true)});
@@ -54,7 +54,7 @@ TEST_CASE("table: colours and wide characters take no place of others") {
   CHECK(text(table, 80) == "   worst  b\na  \033[31m2.00×\033[0m  1\n");
 }
 
-TEST_CASE("table: no blanks at the end of a line of titles without one") {
+TEST_CASE("table: a line of titles has no trailing blanks") {
   Table table;
   table.add("key", {"a"});
   table.add("", {"1"});

@@ -15,7 +15,7 @@
 namespace rlctl::cli::terminal_test {
 namespace {
 
-/// Sets variables, and what they were at the end.
+/// Sets environment variables and restores their old values at the end.
 class Environment {
  public:
   explicit Environment(const std::map<std::string, std::string>& values) {
@@ -47,7 +47,7 @@ bool utf8_with(const std::map<std::string, std::string>& values) {
   return locale_is_utf8();
 }
 
-/// A terminal of this test's own; closed where the system gives none.
+/// A pseudo-terminal for this test; closed if the system provides none.
 struct Pty {
   FileDescriptor master{::posix_openpt(O_RDWR | O_NOCTTY)};
   FileDescriptor slave;
@@ -64,7 +64,7 @@ struct Pty {
 
 }  // namespace
 
-TEST_CASE("terminal: UTF-8 is what the first locale that is not empty says") {
+TEST_CASE("terminal: the first locale variable that is not empty determines whether it is UTF-8") {
   CHECK_FALSE(utf8_with({}));
   CHECK(utf8_with({{"LANG", "de_DE.UTF-8"}}));
   CHECK(utf8_with({{"LANG", "C"}, {"LC_CTYPE", "C.utf8"}}));
@@ -74,7 +74,7 @@ TEST_CASE("terminal: UTF-8 is what the first locale that is not empty says") {
   CHECK_FALSE(utf8_with({{"LANG", "de_DE.ISO-8859-1"}}));
 }
 
-TEST_CASE("terminal: what is none is 80 columns wide, 24 lines high and without colour") {
+TEST_CASE("terminal: a file that is not a terminal has 80 columns, 24 lines and no colour") {
   const FileDescriptor null(::open("/dev/null", O_WRONLY));
   CHECK_FALSE(is_terminal(null.get()));
   CHECK(terminal_width(null.get()) == 80);
@@ -82,7 +82,7 @@ TEST_CASE("terminal: what is none is 80 columns wide, 24 lines high and without 
   CHECK_FALSE(may_colour(null.get()));
 }
 
-TEST_CASE("terminal: a size that changes, and colours unless somebody wants none") {
+TEST_CASE("terminal: the size may change, and colours are used unless disabled") {
   const Pty pty;
   if (pty.slave.get() < 0) {
     MESSAGE("skipped: no terminal to be had here");

@@ -24,14 +24,14 @@ std::string row(std::size_t columns, std::string_view label, std::string_view ma
 
 }  // namespace
 
-TEST_CASE("text block: three columns, and two where it is narrow") {
+TEST_CASE("text block: there are three columns, or two if it is narrow") {
   CHECK(row(80, "used", "5 of 5") == "used       5 of 5\n");
   CHECK(row(80, "used", "5 of 5", "full") == "used       5 of 5                 full\n");
   CHECK(row(60, "used", "5 of 5", "full") == "used       5 of 5                 full\n");
   CHECK(row(59, "used", "5 of 5", "full") == "used       5 of 5\n           full\n");
 }
 
-TEST_CASE("text block: a long main part pushes the rest away, or below") {
+TEST_CASE("text block: a long main part pushes the rest to the right or below") {
   const std::string long_main(30, 'k');
   CHECK(row(80, "key", long_main, "list") == "key        " + long_main + "  list\n");
   CHECK(row(80, "key", std::string(64, 'k'), "list") ==
@@ -40,7 +40,7 @@ TEST_CASE("text block: a long main part pushes the rest away, or below") {
         "key        " + std::string(63, 'k') + "  list\n");
 }
 
-TEST_CASE("text block: lines are broken behind commas, else at blanks, words never") {
+TEST_CASE("text block: lines are broken after commas, else at blanks, but never within words") {
   const auto note = [](std::string_view sentence) {
     return text(31, [&](TextBlock& block) { block.note(sentence); });
   };
@@ -54,7 +54,7 @@ TEST_CASE("text block: lines are broken behind commas, else at blanks, words nev
   CHECK(note("").empty());
 }
 
-TEST_CASE("text block: a table has columns, or what does not fit below the first") {
+TEST_CASE("text block: table cells that do not fit are printed below the first") {
   const auto table = [](std::size_t columns) {
     return text(columns, [](TextBlock& block) {
       block.table({{"first", "1 s ago", "", "a b"}, {"1st", "12 s ago", "", ""}});
@@ -73,7 +73,7 @@ TEST_CASE("text block: a table has columns, or what does not fit below the first
   CHECK(text(80, [](TextBlock& block) { block.table({}); }).empty());
 }
 
-TEST_CASE("text block: colours take no room") {
+TEST_CASE("text block: colours do not count towards the width") {
   const auto coloured = text(
       80, [](TextBlock& block) { block.row("used", block.tone("5 of 5", Tone::kBad), "full"); },
       true);

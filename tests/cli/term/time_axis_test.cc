@@ -33,7 +33,7 @@ traffic::Timeline timeline_of(const std::vector<microseconds>& allowed) {
 
 }  // namespace
 
-TEST_CASE("time axis: what lies around one edge of a window is told from that edge") {
+TEST_CASE("time axis: traffic around one edge of a window is measured from that edge") {
   const auto axis =
       make_time_axis(kMinute - milliseconds{10}, kMinute + microseconds{9'990}, kWindow, 70);
   CHECK(axis == TimeAxis{.from = kMinute - milliseconds{10},
@@ -47,7 +47,8 @@ TEST_CASE("time axis: what lies around one edge of a window is told from that ed
   CHECK(ticks[1].at == doctest::Approx(25));
 }
 
-TEST_CASE("time axis: what begins with a window or lasts longer is told from its beginning") {
+TEST_CASE(
+    "time axis: traffic that begins with a window or lasts longer is measured from its beginning") {
   const auto axis =
       make_time_axis(kMinute + microseconds{3}, kMinute + microseconds{179'970'000}, kWindow, 70);
   CHECK(axis == TimeAxis{.from = kMinute,
@@ -59,7 +60,7 @@ TEST_CASE("time axis: what begins with a window or lasts longer is told from its
         std::vector<std::string>{"0", "+60 s", "+120 s", "+180 s"});
 }
 
-TEST_CASE("time axis: an edge at the very end is none inside") {
+TEST_CASE("time axis: an edge at the very end does not count as inside") {
   const auto axis = make_time_axis(kMinute, kMinute + kWindow, kWindow, 70);
   CHECK(!axis.is_about_edge);
   CHECK(axis.to > kMinute + kWindow);
@@ -71,7 +72,7 @@ TEST_CASE("time axis: many windows have few ticks") {
   CHECK(axis.to == kMinute + seconds{7'200});
 }
 
-TEST_CASE("time axis: there is one for the shortest, and no column is shorter than 1 us") {
+TEST_CASE("time axis: the shortest traffic has an axis, and no column is shorter than 1 us") {
   const auto one = make_time_axis(kMinute, kMinute, microseconds{1}, 70);
   CHECK(one.columns == 1);
   CHECK(one.to == kMinute + microseconds{1});
@@ -80,7 +81,7 @@ TEST_CASE("time axis: there is one for the shortest, and no column is shorter th
   CHECK(make_time_axis(kMinute, kMinute + kWindow, kWindow, 1).columns == 1);
 }
 
-TEST_CASE("time axis: every request of a timeline is in it") {
+TEST_CASE("time axis: every request of a timeline is within it") {
   for (const auto span : {1, 99, 100, 101, 4'096, 12'345, 1'999'999, 98'765'432}) {
     CAPTURE(span);
     const auto end = kMinute + microseconds{17 + span};
@@ -88,24 +89,24 @@ TEST_CASE("time axis: every request of a timeline is in it") {
     CHECK(axis.from <= kMinute + microseconds{17});
     CHECK(axis.to > end);
     CHECK(axis.columns <= 70);
-    // Rounding takes at most a tenth on each side.
+    // Rounding adds at most a tenth on each side.
     CHECK(axis.to - axis.from <= microseconds{span + 1 + span / 5 + 2});
   }
 }
 
-TEST_CASE("allowed within a window: it rises with what comes and falls when that has left") {
-  // Ten at once, ten after half a window, and one of long after.
+TEST_CASE("allowed within a window: the curve rises with requests and falls when they leave") {
+  // Ten at once, ten after half a window, and one long after.
   std::vector<microseconds> allowed;
   for (int i = 0; i < 10; ++i) allowed.push_back(kMinute);
   for (int i = 0; i < 10; ++i) allowed.push_back(kMinute + seconds{30});
   allowed.push_back(kMinute + seconds{179});
   const auto timeline = timeline_of(allowed);
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), kWindow, 36);
-  REQUIRE(axis.columns == 36);  // of 5 s
+  REQUIRE(axis.columns == 36);  // 5 s each
   const auto within = allowed_within_window(timeline, axis, kWindow);
   REQUIRE(within.size() == 36);
   CHECK(within[0] == 10);
-  // A bin that lies across the edge of a column belongs to one of the two.
+  // A bin across the edge of a column belongs to one of the two.
   CHECK(within[4] == 10);
   CHECK(within[6] == 20);
   CHECK(within[10] == 20);
@@ -114,8 +115,8 @@ TEST_CASE("allowed within a window: it rises with what comes and falls when that
   CHECK(within[35] == 1);
 }
 
-TEST_CASE("allowed within a window: never more than what really was") {
-  // A full limit at the beginning and one exactly a window later.
+TEST_CASE("allowed within a window: the curve never exceeds the true values") {
+  // A full limit at the beginning, and another exactly one window later.
   std::vector<microseconds> allowed;
   for (int i = 0; i < 100; ++i) allowed.push_back(kMinute + milliseconds{i * 13});
   for (int i = 0; i < 100; ++i) allowed.push_back(kMinute + kWindow + milliseconds{i * 13});
@@ -125,7 +126,8 @@ TEST_CASE("allowed within a window: never more than what really was") {
   CHECK(*std::max_element(within.begin(), within.end()) == 100);
 }
 
-TEST_CASE("allowed within a window: what has left does not count, though nothing comes after it") {
+TEST_CASE(
+    "allowed within a window: requests that have left do not count, even if nothing follows") {
   traffic::Timeline timeline;
   timeline.begin_at(kMinute);
   for (int i = 0; i < 5; ++i) timeline.add(kMinute + milliseconds{i}, true);
@@ -136,7 +138,7 @@ TEST_CASE("allowed within a window: what has left does not count, though nothing
   CHECK(within[within.size() / 2] == 0);
 }
 
-TEST_CASE("allowed within a window: nothing is told of windows too short for the bins") {
+TEST_CASE("allowed within a window: there is no curve if the window is too short for the bins") {
   const auto timeline = timeline_of({kMinute, kMinute + seconds{3'600}});
   const auto axis = make_time_axis(timeline.begin(), timeline.end(), seconds{1}, 70);
   CHECK(allowed_within_window(timeline, axis, seconds{1}).empty());

@@ -2,12 +2,47 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "replay/byte_source.h"
+#include "base/file.h"
+#include "base/wait.h"
 
 namespace rlctl::replay {
+
+/// A source of bytes.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// Reads what is available, at most `size` bytes (at least 1); 0 at the end. May wait. Throws
+  /// InputError, and Interrupted on Ctrl-C.
+  [[nodiscard]] virtual std::size_t read(char* to, std::size_t size) = 0;
+  /// How much of the file has been read: its own bytes, before they are unpacked.
+  [[nodiscard]] virtual std::int64_t file_bytes() const = 0;
+};
+
+/// Bytes in memory, which must outlive it.
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
+
+  std::size_t read(char* to, std::size_t size) override;
+  std::int64_t file_bytes() const override { return file_bytes_; }
+
+ private:
+  std::string_view bytes_;
+  std::int64_t file_bytes_ = 0;
+};
+
+/// The name of a file in messages: "-" is "standard input".
+[[nodiscard]] std::string input_name(const std::string& file);
+
+/// A file, unpacked if its first bytes say that it is gzip, whatever its name. Throws InputError,
+/// also for a file that is packed in another way.
+[[nodiscard]] std::unique_ptr<ByteSource> open_input(const std::string& file,
+                                                     const Interrupt& interrupt);
 
 /// Lines out of bytes, without copying them. A line ends at a newline; one carriage return before
 /// it belongs to the line's end, and so does one at the end of the last line, which needs no
@@ -29,7 +64,7 @@ class LineReader {
   /// False at the end. Throws what the source throws, and InputError for text in UTF-16.
   [[nodiscard]] bool next(Line& line);
   /// Makes the line that next() gave longer by the one that follows, with the line's end between
-  /// the two. False, and nothing changed, where there is none or it would be longer than `most`
+  /// the two. False, and nothing changed, if there is none or it would be longer than `most`
   /// bytes.
   [[nodiscard]] bool extend(Line& line, std::size_t most);
   /// Takes every extend() back: the lines that had been added come next.

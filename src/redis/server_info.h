@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +17,7 @@ struct ServerVersion {
   std::string family = {};  ///< in lower case: "redis", "valkey", "redict", "keydb"
   std::string number = {};  ///< "7.0.15"
 
-  /// 7; -1 where the number does not begin with one.
+  /// 7; -1 if the number does not begin with one.
   [[nodiscard]] int major_number() const noexcept;
   bool operator==(const ServerVersion&) const = default;
 };
@@ -24,20 +26,32 @@ struct ServerVersion {
 [[nodiscard]] std::string display(const ServerVersion& version);
 
 /// What INFO server says. Those that came after Redis give themselves out as a Redis of some
-/// version and have their own besides. None where there is no version in it.
+/// version and have their own besides. None if there is no version in it.
 [[nodiscard]] std::optional<ServerVersion> parse_info(std::string_view info);
 /// "Valkey server v=8.1.1 sha=00000000:0 malloc=...", as a binary answers to --version.
 [[nodiscard]] std::optional<ServerVersion> parse_version_line(std::string_view text);
 
-/// Asks a server, which may be any user's: INFO, else HELLO, which everybody may ask. None where it
-/// tells neither. Throws Error where the connection fails, or wants a password.
+/// Asks a server, which may be any user's: INFO, else HELLO, which any user may send. None if it
+/// tells neither. Throws Error if the connection fails, or wants a password.
 [[nodiscard]] std::optional<ServerVersion> version_of(Connection& connection);
 
 /// Runs a binary with --version, under the name of a server: redis-check-rdb is one under that name
-/// only. None where it does not say so within `at_most`, after which it is killed. Throws
+/// only. None if it does not say so within `at_most`, after which it is killed. Throws
 /// Interrupted.
 [[nodiscard]] std::optional<ServerVersion> version_of_binary(const std::string& program,
                                                              std::chrono::milliseconds at_most,
                                                              const Interrupt* interrupt = nullptr);
+
+/// How often a server has executed a command since it started, for all clients and from scripts,
+/// and for how long.
+struct CommandStats {
+  std::int64_t calls = 0;
+  std::int64_t us = 0;
+};
+
+/// INFO commandstats: by the command's name in lower case, without those that were never called.
+/// None if the user may not ask. One round trip; throws Error.
+[[nodiscard]] std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
+    Connection& connection);
 
 }  // namespace rlctl::redis

@@ -1,4 +1,4 @@
-#include "redis/server_version.h"
+#include "redis/server_info.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,11 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <string_view>
 #include <utility>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "base/wait.h"
 #include "redis/error.h"
 #include "redis/reply.h"
@@ -29,15 +31,7 @@ constexpr std::string_view kRedis = "redis";
 constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb", "dragonfly",
                                                       "garnet"};
 
-std::string lower_case(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return out;
-}
-
-/// The value of a line "name:value" of INFO; empty where there is none.
+/// The value of a line "name:value" of INFO; empty if there is none.
 std::string_view field(std::string_view info, std::string_view name) {
   while (!info.empty()) {
     const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
@@ -75,7 +69,7 @@ class Child {
   pid_t pid_;
 };
 
-/// Starts the program with its output in `output`; 0 where it cannot be run.
+/// Starts the program with its output in `output`; 0 if it cannot be run.
 pid_t start(const std::string& program, int output) {
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
@@ -173,6 +167,39 @@ std::optional<ServerVersion> version_of_binary(const std::string& program,
   const Child child(pid);
   input.reset();
   return parse_version_line(read_line(output.get(), deadline, interrupt));
+}
+
+namespace {
+
+/// The number after `name` in "calls=4,usec=31,..."; 0 if there is none.
+std::int64_t number_after(std::string_view name, std::string_view line) {
+  const auto at = line.find(name);
+  if (at == line.npos) return 0;
+  line.remove_prefix(at + name.size());
+  std::int64_t number = 0;
+  std::from_chars(line.data(), line.data() + line.size(), number);
+  return number;
+}
+
+}  // namespace
+
+std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
+    Connection& connection) {
+  constexpr std::string_view kStart = "cmdstat_";
+  const auto reply = connection.call({"INFO", "commandstats"});
+  if (reply.type() != ReplyType::kString) return std::nullopt;
+  std::map<std::string, CommandStats, std::less<>> stats;
+  auto text = reply.text();
+  while (!text.empty()) {
+    // cmdstat_time:calls=12,usec=34,...
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const auto colon = line.find(':');
+    if (!line.starts_with(kStart) || colon == line.npos) continue;
+    stats[std::string(line.substr(kStart.size(), colon - kStart.size()))] = {
+        .calls = number_after("calls=", line), .us = number_after("usec=", line)};
+  }
+  return stats;
 }
 
 }  // namespace rlctl::redis
