@@ -28,7 +28,7 @@ constexpr const Command* kCommands[] = {
 constexpr std::string_view kHelpCommand = "help";
 constexpr std::string_view kVersionLine = "rlctl " RLCTL_VERSION "\n";
 
-/// What every command takes.
+/// The options that all commands accept.
 struct GeneralOptions {
   ConnectionOptions connection;
   std::optional<std::string> config;
@@ -114,7 +114,7 @@ std::string command_help(const Command& command, HelpExtent extent) {
   return out;
 }
 
-/// What -V, --help or -h ask for; null: nothing. Short help is the answer to -h alone.
+/// The text for -V, --help or -h; none if none of these is given. -h alone gives the short help.
 std::optional<std::string> asked_text(const GeneralOptions& general, const Command* command) {
   if (general.version) return std::string(kVersionLine);
   if (!general.help && !general.short_help) return std::nullopt;
@@ -130,7 +130,7 @@ std::size_t find_command_word(Options& options, std::span<const std::string> arg
   }
 }
 
-/// Errors are JSON if the user asked for that, even if the command line is wrong.
+/// Whether --json is given, even if the command line is wrong: errors are then JSON too.
 bool asks_for_json(std::span<const std::string> arguments) {
   for (const auto& argument : arguments) {
     if (argument == "--") return false;
@@ -147,7 +147,7 @@ std::vector<std::string> take_arguments(int argc, char** argv) {
 
 class App {
  public:
-  /// Throws whatever goes wrong; report() knows what to do with it.
+  /// Throws on failure; report() handles the exception.
   [[nodiscard]] ExitStatus run(int argc, char** argv);
 
   [[nodiscard]] ExitStatus report(const std::exception& error);
@@ -198,7 +198,7 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   if (!rest.empty() && rest.back() == "--") rest.pop_back();
   rest.insert(rest.end(), after.begin(), after.end());
   auto operands = options.parse(rest);
-  // To redis-cli -h is the host, and a script would take the help's status 0 for an answer.
+  // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an answer.
   if (general.short_help && !operands.empty()) {
     throw UsageError("-h shows help and takes no KEY; name the server with -H or --host");
   }

@@ -2,9 +2,9 @@
 
 namespace rlctl::cli {
 
-/// rlctl itself: finds the command, reads its options and runs it. Wipes passwords from argv.
-/// Reports a failure on stderr, once. Returns the exit status; after a signal, ends the process by
-/// that signal.
+/// Runs rlctl: finds the command, reads its options and runs it. Wipes passwords from argv. Reports
+/// a failure on stderr, once. Returns the exit status; after a signal, the process dies by that
+/// signal.
 [[nodiscard]] int run(int argc, char** argv);
 
 }  // namespace rlctl::cli

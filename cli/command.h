@@ -16,11 +16,11 @@
 
 namespace rlctl::cli {
 
-/// What a command is given when it runs; its options are in its own struct.
+/// The arguments and environment of a command; its options are in its own struct.
 struct Invocation {
   std::string_view command;
   std::vector<std::string> operands;
-  const Options& options;  ///< as they were given
+  const Options& options;  ///< as given on the command line
   const ConnectionOptions& connection;
   ConfigurationSource& configuration;
   bool json = false;
@@ -30,21 +30,21 @@ struct Invocation {
 
 using Action = std::function<ExitStatus(Invocation&)>;
 
-/// One command of rlctl, a value in a file of its own.
+/// A command of rlctl, defined in its own file.
 struct Command {
   std::string_view name;
-  std::string_view summary;   ///< its line in `rlctl --help`
-  std::string_view synopsis;  ///< what follows "Usage: rlctl ", a line each
-  std::string_view about;     ///< a paragraph, lines of at most 80 columns
+  std::string_view summary;   ///< its description in `rlctl --help`
+  std::string_view synopsis;  ///< what follows "Usage: rlctl ", one form per line
+  std::string_view about;     ///< a paragraph, in lines of at most 80 columns
   std::string_view epilogue;  ///< the end: exit status, examples
-  /// Declares the options and returns what runs once they are set. Only the chosen command is
-  /// asked; nothing else may happen here, since help calls it too.
+  /// Declares the options and returns the function to run once they are set. Called for the chosen
+  /// command and for its help, so it must have no other effects.
   Action (*add)(Options& options) = nullptr;
-  /// The part of help between the options and the epilogue that is made from a table.
+  /// Makes the part of the help between the options and the epilogue that lists a table.
   std::string (*notes)() = nullptr;
 };
 
-/// A Command's `add`: makes a Target, declares its options, and runs with it.
+/// An `add` function for Command: creates a Target, declares its options, and runs with it.
 template <typename Target, void (*declare)(Options&, Target&),
           ExitStatus (*run)(const Target&, Invocation&)>
 [[nodiscard]] Action add_command(Options& options) {
@@ -53,8 +53,8 @@ template <typename Target, void (*declare)(Options&, Target&),
   return [target](Invocation& invocation) { return run(*target, invocation); };
 }
 
-/// Every command, in the order in which `rlctl --help` lists them: X(check) stands for
-/// `extern const Command check_command`, which cli/check/check.cc defines.
+/// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
+/// check_command`, which cli/check/check.cc defines.
 #define RLCTL_COMMANDS(X) X(check) X(inspect) X(reset) X(burst) X(debug) X(config)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;

@@ -17,7 +17,7 @@ constexpr const char* kName = "/rlctl/config.toml";
 /// An error lists at most this many policies.
 constexpr std::size_t kMaxNames = 10;
 
-/// A file that cannot be examined counts as existing: reading it reports why that fails.
+/// A file that cannot be examined counts as existing: reading it gives the reason.
 bool exists(const std::string& file) {
   return ::access(file.c_str(), F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }

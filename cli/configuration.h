@@ -9,13 +9,13 @@
 
 namespace rlctl::cli {
 
-/// Where a setting was found: flag before environment before file before default.
+/// The source of a setting, in order of precedence.
 enum class Origin { kOption, kEnvironment, kFile, kDefault };
 /// "option", "environment", "file" or "default".
 [[nodiscard]] std::string_view origin_name(Origin origin);
 
-/// The configuration file, which is found and read only when a setting is needed that no option and
-/// no variable gives: --config, else $RLCTL_CONFIG, else the first that exists of
+/// The configuration file, found and read only when a setting is needed that no option and no
+/// variable sets: --config, else $RLCTL_CONFIG, else the first that exists of
 /// $XDG_CONFIG_HOME/rlctl/config.toml ($HOME/.config if that is unset, empty or not absolute) and
 /// /etc/rlctl/config.toml.
 class ConfigurationSource {
@@ -24,14 +24,14 @@ class ConfigurationSource {
   /// that does not exist.
   explicit ConfigurationSource(const std::optional<std::string>& named);
 
-  /// The contents of the file, which is read at the first call; empty if there is no file. Throws
-  /// as limiter::read_configuration() does. The result lives as long as this object.
+  /// The contents of the file, which the first call reads; empty if there is no file. Throws what
+  /// limiter::read_configuration() throws. The result lives as long as this object.
   [[nodiscard]] const limiter::Configuration& get();
-  /// The file, found but not read; none if there is none.
+  /// The path of the file, without reading it; none if there is no file.
   [[nodiscard]] std::optional<std::string> path() const;
-  /// The places where a file is looked for, in order.
+  /// The paths that are searched, in order.
   [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
-  /// The policy of this name. Throws UsageError if there is none.
+  /// The policy with this name. Throws UsageError if it does not exist.
   [[nodiscard]] const limiter::Policy& policy(const std::string& name);
 
  private:
@@ -39,10 +39,10 @@ class ConfigurationSource {
   std::optional<limiter::Configuration> configuration_;
 };
 
-/// "looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml", for a hint.
+/// For a hint: "looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml".
 [[nodiscard]] std::string looked_for(const ConfigurationSource& source);
 
-/// A file's name for messages: $HOME is written as "~".
+/// A path for messages, with $HOME written as "~".
 [[nodiscard]] std::string display_path(const std::string& path);
 
 }  // namespace rlctl::cli

@@ -34,7 +34,7 @@ void refuse_unsupported(const ConnectionOptions& options) {
   if (options.insecure) refuse("--insecure");
 }
 
-/// The URL to begin with.
+/// Sets the URL, to which the other options apply.
 void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
              ConfigurationSource& configuration) {
   settings.url_from = Origin::kOption;
@@ -67,7 +67,7 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
   }
   if (!options.host && !options.port) return;
   if (url.scheme == redis::Scheme::kUnix || url.scheme == redis::Scheme::kPrivate) {
-    url.scheme = redis::Scheme::kTcp;  // with the default for what is not given
+    url.scheme = redis::Scheme::kTcp;  // the missing part gets its default
   }
   if (options.host) url.host = *options.host;
   if (url.host.empty()) throw UsageError("--host is empty");
@@ -94,7 +94,7 @@ void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
 
 void set_password(ConnectionSettings& settings) {
   auto& url = settings.url;
-  if (url.scheme == redis::Scheme::kPrivate) return;  // it has none
+  if (url.scheme == redis::Scheme::kPrivate) return;  // it has no password
   if (!url.password.empty() && settings.url_from != Origin::kFile) return;
   if (const auto password = environment("REDISCLI_AUTH")) url.password = *password;
 }
@@ -182,7 +182,7 @@ redis::Connection Connector::open(const Interrupt* interrupt) {
     return redis::Connection::open(url, timeout(), interrupt);
   } catch (const redis::Error& error) {
     Problem problem = describe(error);
-    // "rlctl: cannot connect to ...": it has nothing to do with the command.
+    // "rlctl: cannot connect to ...", without the command, which is not the cause.
     problem.of_command = false;
     if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
       problem.hint =

@@ -17,18 +17,17 @@ namespace rlctl::cli {
 /// The connection options as given on the command line.
 struct ConnectionOptions {
   std::optional<std::string> url, host, port, socket, database, user, timeout;
-  std::optional<std::string> password;  ///< -a: only refused, with advice
+  std::optional<std::string> password;  ///< -a: always refused, with advice
   bool askpass = false;
   bool tls = false, insecure = false;
   std::optional<std::string> cacert, cert, key, sni;
 };
 
 void add_connection_options(Options& options, ConnectionOptions& target);
-/// Whether --url, --host, --port or --socket is given: on the command line, not elsewhere.
+/// Whether the command line gives --url, --host, --port or --socket.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
 
-/// What the options, the environment and the configuration file say together, and which of them
-/// decided.
+/// The settings from the options, the environment and the configuration file, with their sources.
 struct ConnectionSettings {
   redis::Url url;
   Origin url_from = Origin::kDefault;  ///< kOption if an option changed any part of it
@@ -36,32 +35,32 @@ struct ConnectionSettings {
   Origin timeout_from = Origin::kDefault;
 };
 
-/// Flag before environment (RLCTL_URL, REDISCLI_AUTH) before file before default; the file is read
-/// only if it decides. The URL comes first and the other options change it part by part; a password
-/// in a URL is used before REDISCLI_AUTH, unless it is the file's. Does no other I/O. Throws
-/// UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
+/// An option takes precedence over the environment (RLCTL_URL, REDISCLI_AUTH), then the file, then
+/// the default; the file is read only if it is needed. The other options change parts of the URL. A
+/// password in a URL takes precedence over REDISCLI_AUTH, unless the URL is from the file. Does no
+/// other I/O. Throws UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
 [[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                                     ConfigurationSource& configuration);
 
-/// Opens connections to the server of this run.
+/// Opens connections to the server that the settings name.
 class Connector {
  public:
   /// Checks the options and, with --askpass, asks for the password. Does not connect.
   Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
             const Interrupt& interrupt);
 
-  /// A `private:` server is started by the first call and lives as long as this.
+  /// The first call starts a `private:` server, which lives as long as this object.
   [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
-  /// The same, but only the time-out ends its waits, not Ctrl-C: for work that must be finished.
+  /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
   [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
-  /// For messages; holds no password.
+  /// The server for messages, without a password.
   [[nodiscard]] std::string name() const { return redis::display(settings_.url); }
-  /// With its password.
+  /// The URL, including the password.
   [[nodiscard]] const redis::Url& url() const noexcept { return settings_.url; }
   /// See ConnectionSettings.
   [[nodiscard]] Origin url_from() const noexcept { return settings_.url_from; }
-  /// The server is this process's own.
+  /// Whether this process runs the server itself.
   [[nodiscard]] bool is_private() const noexcept {
     return settings_.url.scheme == redis::Scheme::kPrivate;
   }

@@ -17,7 +17,7 @@ namespace {
 struct FailureRow {
   redis::Failure failure;
   ExitStatus status;
-  std::string_view code;  ///< if the server gave none
+  std::string_view code;  ///< if the server sent none
   bool usage_advice;
 };
 
@@ -43,7 +43,7 @@ Problem describe_redis(const redis::Error& error) {
   return problem;
 }
 
-/// The first mistake, with its place, and how many follow.
+/// The first mistake, with its line, and the number of others.
 Problem describe_configuration(const limiter::ConfigurationError& error) {
   Problem problem{
       .code = "configuration", .message = error.what(), .hint = error.hint(), .of_command = false};
@@ -68,7 +68,7 @@ Problem describe_unmasked(const std::exception& error) {
   } else if (dynamic_cast<const OutputError*>(&error) != nullptr) {
     problem.code = "output";
   } else if (dynamic_cast<const Interrupted*>(&error) != nullptr) {
-    // The process ends by the signal; this status is for a signal that was ignored from the start.
+    // Usually the signal ends the process; this status is for a signal that was ignored at start.
     problem.status = ExitStatus::kUnreachable;
     problem.code = "interrupted";
   }

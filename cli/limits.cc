@@ -7,7 +7,7 @@
 namespace rlctl::cli {
 namespace {
 
-// Options keeps no copy of a help text.
+// Options does not copy help texts, so these must be static.
 
 std::string_view algorithm_text() {
   static const std::string kText =
@@ -29,7 +29,7 @@ Limiter resolve_policy(const LimitOptions& options, std::int64_t cost,
   return {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
 }
 
-/// ", not 2: 'a', 'b'", the end of a complaint that takes_arguments() begins.
+/// The end of an error that takes_arguments() begins: ", not 2: 'a', 'b'".
 std::string but_given(std::span<const std::string> operands) {
   if (operands.empty()) return ", and none is given";
   std::string out = ", not " + std::to_string(operands.size());

@@ -22,51 +22,51 @@ struct LimitOptions {
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
 };
 
-/// Unless a limit is required, --algorithm and --burst require one.
+/// If `required` is false, --algorithm and --burst require --limit.
 void add_limit_options(Options& options, LimitOptions& target, bool required);
-/// The section of --help that lists what --algorithm takes.
+/// The section of --help that lists the values of --algorithm.
 [[nodiscard]] std::string algorithm_help();
-/// The same for a command with another default; empty: none.
+/// The same for a command with another default; empty: no default.
 [[nodiscard]] std::string list_algorithms(std::string_view default_name);
 
-/// What these options mean: one algorithm, and at least one limit.
+/// The meaning of these options: one algorithm, and at least one limit.
 struct Limiter {
   const limiter::Algorithm* algorithm = nullptr;
   std::vector<limiter::Limit> limits = {};
-  const limiter::Policy* policy = nullptr;  ///< the one that --policy names
+  const limiter::Policy* policy = nullptr;  ///< the policy that --policy names
 };
 
-/// Throws UsageError unless algorithm, limits and cost fit together, so that no script is asked
-/// what it would refuse; for --policy also what reading the configuration throws.
+/// Throws UsageError if the script would refuse this algorithm, limits and cost; for --policy also
+/// what reading the configuration throws.
 [[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
                                       ConfigurationSource& configuration);
 
-/// The same if a limit is optional: none without --limit and --policy.
+/// The same, but returns nothing if neither --limit nor --policy is given.
 [[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                               ConfigurationSource& configuration);
 
-/// The limits of --limit, each with the burst of --burst; no two with the same window. Throws
-/// UsageError.
+/// The limits of --limit, each with the burst of --burst. Throws UsageError, also for equal
+/// windows.
 [[nodiscard]] std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
                                                        const std::optional<std::string>& burst);
-/// The algorithm of this name, which counts requests. `also` is another word that the caller takes;
-/// it may be empty. Throws UsageError.
+/// The algorithm with this name, which must count requests. `also` is another word that the caller
+/// accepts; it may be empty. Throws UsageError.
 [[nodiscard]] const limiter::Algorithm& parse_algorithm(const std::string& name,
                                                         std::string_view also = {});
 
-/// The one key of the operands: see asked_keys(). Throws UsageError if there are none or several;
-/// `example` and `several` are the hints.
+/// The only key of the operands: see asked_keys(). Throws UsageError if there is none or more than
+/// one, with the hints `example` and `several`.
 [[nodiscard]] std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
                                    std::string example, std::string several);
 
-/// The keys that the operands mean: themselves, or with a policy its template, filled with as many
-/// operands as it takes, one key after the other. `limiter` may be null. None without operands,
-/// except for a policy without arguments, which is one key. Throws UsageError for an empty operand
-/// and for a wrong number of them.
+/// The keys for the operands: the operands themselves or, for a policy, its key filled with as many
+/// operands as it takes, repeatedly. `limiter` may be null. Without operands, no key, except for a
+/// policy without arguments, which has one. Throws UsageError for an empty operand and for a wrong
+/// number.
 [[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
                                                   std::span<const std::string> operands);
 
-/// "policy 'login' (key login:%s) takes 1 argument", the beginning of a complaint.
+/// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
 [[nodiscard]] std::string takes_arguments(const limiter::Policy& policy);
 
 /// "limit":5,"window_us":60000000,"burst":null

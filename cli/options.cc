@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t kHelpWidth = 80;
 constexpr std::size_t kHelpColumn = 27;
 
-/// Appends `text`, wrapped; the first line is already at column `indent`, and the others begin
-/// there.
+/// Appends `text`, wrapped. The first line already starts at column `indent`, as do the others.
 void append_wrapped(std::string& out, std::string_view text, std::size_t indent) {
   std::size_t column = indent;
   while (!text.empty()) {
@@ -36,7 +35,7 @@ void append_wrapped(std::string& out, std::string_view text, std::size_t indent)
   out += '\n';
 }
 
-/// What comes before a default or a detail.
+/// The text before a default or a detail.
 std::string_view first_clause(std::string_view text) {
   return text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(". ")}));
 }
@@ -50,7 +49,7 @@ std::string with_reason(std::string message, std::string_view why) {
   return message;
 }
 
-/// A value that begins with '-' is bound with '='.
+/// A value that begins with '-' follows '='.
 void append_words(std::vector<std::string>& words, std::string_view name,
                   const std::string& value) {
   if (value.size() > 1 && value.front() == '-') {
@@ -60,7 +59,7 @@ void append_words(std::vector<std::string>& words, std::string_view name,
   }
 }
 
-/// A time in microseconds is never so near to January 1970.
+/// A time in microseconds is never that close to January 1970.
 void refuse_seconds(std::chrono::microseconds now) {
   using std::chrono::microseconds;
   constexpr microseconds kYears = std::chrono::years{10};
@@ -69,7 +68,7 @@ void refuse_seconds(std::chrono::microseconds now) {
     if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
     throw UsageError("--now: '" + std::to_string(now.count()) + "' looks like " + name +
                          " since 1970, but is taken as microseconds",
-                     "date +%s%6N prints those; ISO 8601 is taken too");
+                     "use the output of date +%s%6N, or ISO 8601");
   }
 }
 
@@ -155,7 +154,7 @@ void Options::throw_unknown(const std::string& name, const std::string& hint) co
   throw UsageError("unknown option " + in_quotes(name) + did_you_mean(name, names), hint);
 }
 
-/// Reads arguments[at], which is_option(), and its value; returns the index after them.
+/// Reads arguments[at], which must be is_option(), and its value; returns the index after them.
 std::size_t Options::read_option(std::span<const std::string> arguments, std::size_t at,
                                  std::vector<Token>& tokens) {
   const auto next = arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
@@ -167,8 +166,8 @@ std::size_t Options::read_option(std::span<const std::string> arguments, std::si
                                find(name)->value_name_));
 }
 
-// The value of an option may be the next argument, whatever that looks like. If there is none,
-// these return more than arguments.size().
+// The next argument may be the value of an option, whatever it looks like. If there is none, these
+// functions return more than arguments.size().
 
 std::size_t Options::read_long(std::span<const std::string> arguments, std::size_t at,
                                std::vector<Token>& tokens) {
@@ -199,7 +198,7 @@ std::size_t Options::read_short(std::span<const std::string> arguments, std::siz
     const std::string name{'-', argument[i]};
     auto* row = find(name);
     if (row == nullptr) {
-      // "-limit": a long option with one dash too few.
+      // "-limit": a long option with one dash missing.
       const auto whole = argument.substr(0, argument.find('='));
       if (find("-" + whole) != nullptr) throw_unknown(whole);
       if (i > 1 || whole.size() == 2) throw_unknown(name);

@@ -14,31 +14,30 @@
 
 namespace rlctl::cli {
 
-/// An option that may stand alone or carry a value, which only binds with '=': --wait, --wait=5s.
+/// An option with an optional value, which must follow '=': --wait, --wait=5s.
 struct OptionalValue {
   bool given = false;
   std::optional<std::string> value;
 };
 
-/// Whether an option belongs to the command line that repeats a run.
+/// Whether an option is part of the command line that repeats a run.
 enum class Repeats { kNever, kAlways, kWithServer };
 
-/// The options of rlctl and of the command that was chosen, a row each: names, value, help, what it
-/// excludes and requires, and whether it repeats. The parser, the refusals, the help and the
-/// command line that repeats a run are made from the rows. Values stay text here; the commands
-/// interpret them.
+/// The options of rlctl and of the chosen command, one row each: names, value, help, what it
+/// excludes and requires, and whether it repeats. Parsing, consistency checks, help and the command
+/// line that repeats a run all use the rows. Values stay text here; the commands parse them.
 ///
 /// Parsing follows GNU getopt_long: options and operands in any order, "--" ends the options,
-/// "-p6379", "-qj", "--opt value", "--opt=value"; the last of a repeated scalar wins. Names may not
-/// be abbreviated, since that would freeze every name. The first mistake on the line is reported.
+/// "-p6379", "-qj", "--opt value", "--opt=value"; the last of a repeated scalar wins. Abbreviated
+/// names are refused, since allowing them would freeze every name. Reports the first mistake on the
+/// line.
 ///
-/// rlctl has its own parser because CLI11 2.1.2, the one at hand, gets most of that wrong: it
-/// reports a missing option instead of the misspelt one and extra operands in reverse, takes
-/// "--opt=" for
-/// "--opt NEXT" and "-q-json" for "-q --json", drops an operand "++", splits the value "[a,b]" of a
-/// list, cannot bind an optional value to '=', and takes values for flags.
+/// rlctl has its own parser because CLI11 2.1.2, the available version, handles most of that
+/// wrongly: it reports a missing option instead of the misspelt one and extra operands in reverse,
+/// takes "--opt=" for "--opt NEXT" and "-q-json" for "-q --json", drops an operand "++", splits the
+/// value "[a,b]" of a list, cannot require '=' for an optional value, and accepts values for flags.
 ///
-/// Names, value names, help texts and reasons are not copied. Targets must outlive parse().
+/// Does not copy names, value names, help texts and reasons. Targets must outlive parse().
 class Options {
  public:
   /// An option, to which a caller adds its rules. A condition is
@@ -47,15 +46,14 @@ class Options {
   ///   "adversary"   this word is the only operand
   class Row {
    public:
-    /// Refuses both: "--wait and --now exclude each other: WHY". `hint` may be empty, as may `why`.
+    /// Refuses both: "--wait and --now exclude each other: WHY". `why` and `hint` may be empty.
     Row& excludes(std::string_view condition, std::string_view why = {},
                   std::string_view hint = {});
-    /// Refuses it without the other: "--burst requires --limit: WHY".
+    /// Refuses this option without the other: "--burst requires --limit: WHY".
     Row& needs(std::string_view condition, std::string_view why = {}, std::string_view hint = {});
-    /// The rule before this one does not apply if this condition holds.
+    /// The preceding rule does not apply if this condition holds.
     Row& unless(std::string_view condition);
-    /// A second one is refused instead of replacing the first: "--match may be given only once".
-    /// The hint must not be empty.
+    /// Refuses a second occurrence: "--match may be given only once". The hint must not be empty.
     Row& once(std::string_view hint);
     Row& repeats(Repeats at = Repeats::kAlways);
 
@@ -74,22 +72,22 @@ class Options {
       return found == nullptr ? nullptr : *found;
     }
     [[nodiscard]] bool is_flag() const { return target<bool>() != nullptr; }
-    /// "--quiet" of "-q,--quiet".
+    /// The long name: "--quiet" for "-q,--quiet".
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] bool is_named(std::string_view wanted) const;
     void set(std::optional<std::string> text);
 
     std::string_view group_, names_, value_name_;
-    std::string_view help_;  ///< empty: neither shown nor suggested
+    std::string_view help_;  ///< empty: not shown and not suggested
     Target target_;
     std::vector<Rule> rules_;
     std::string_view once_hint_;  ///< empty: may be repeated
     Repeats when_ = Repeats::kNever;
-    std::size_t given_ = 0;            ///< how often
-    std::vector<std::string> values_;  ///< in order; of a scalar the last one
+    std::size_t given_ = 0;            ///< number of occurrences
+    std::vector<std::string> values_;  ///< in order; for a scalar, the last one
   };
 
-  /// The heading in --help of the options that are added next.
+  /// The heading in --help for the options that are added next.
   void group(std::string_view title) { group_ = title; }
   Row& flag(std::string_view names, bool& target, std::string_view help) {
     return add(names, "", &target, help);
@@ -107,25 +105,25 @@ class Options {
     return add(names, value_name, &target, help);
   }
 
-  /// The index of the first operand (a command's name, before its options are known);
-  /// arguments.size() if there is none. Throws UsageError on an unknown option before it.
+  /// The index of the first operand, the command's name; arguments.size() if there is none. Throws
+  /// UsageError on an unknown option before it.
   [[nodiscard]] std::size_t find_operand(std::span<const std::string> arguments);
 
   /// Sets the targets and returns the operands. Throws UsageError on the first mistake.
   std::vector<std::string> parse(std::span<const std::string> arguments);
 
-  /// Throws UsageError if the given options break a rule: exclusions first, then requirements, in
-  /// the order of the rows.
+  /// Throws UsageError if the given options break a rule; checks exclusions first, then
+  /// requirements, in the order of the rows.
   void require_consistent(std::span<const std::string> operands);
 
-  /// The options that repeat a run, with the values that were given, or with those in `resolved`,
-  /// which need not have been given. In the order of the rows; those of the server come last, and
-  /// only if asked for.
+  /// The options that repeat a run, with the given values or, for options in `resolved`, with the
+  /// values there, even if the option was not given. In the order of the rows; options for the
+  /// server come last, and only if `with_server` is true.
   [[nodiscard]] std::vector<std::string> repeated(
       const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const;
 
-  /// The options as --help lists them, at most 80 columns wide. In brief, as -h lists them: without
-  /// groups, and of each help text only what comes before the first "; ", " (" or ". ".
+  /// The options as --help lists them, at most 80 columns wide. If `brief`, as -h lists them:
+  /// without groups, and each help text cut at the first "; ", " (" or ". ".
   [[nodiscard]] std::string help(bool brief = false) const;
 
  private:
@@ -147,23 +145,23 @@ class Options {
   void require(bool excludes, std::span<const std::string> operands);
 
   std::string_view group_;
-  std::deque<Row> rows_;  ///< never moved: callers hold references
+  std::deque<Row> rows_;  ///< a deque, since callers hold references
 };
 
-/// What --now does, in every command that has it.
+/// The help text of --now for all commands.
 inline constexpr std::string_view kNowHelp =
     "use this time, not the server's clock: microseconds since 1970, or ISO 8601 with a zone";
 
-// Values of options of several commands. All throw UsageError, which names the option.
+// Parsers for values that several commands have. All throw UsageError, which names the option.
 
-/// A whole number from `least` to `most`.
+/// Parses a whole number from `least` to `most`.
 [[nodiscard]] std::int64_t parse_between(const std::string& text, std::string_view option,
                                          std::int64_t least, std::int64_t most);
-/// A duration with its unit: "90s", "1h30m".
+/// Parses a duration with a unit: "90s", "1h30m".
 [[nodiscard]] std::chrono::microseconds parse_time(const std::string& text,
                                                    std::string_view option);
-/// The time that --now names, in µs since 1970. Refuses a number that looks like seconds or
-/// milliseconds: `date +%s` is what people have at hand, and taken for µs it is in January 1970.
+/// Parses the value of --now, in µs since 1970. Refuses a number that looks like seconds or
+/// milliseconds, such as the output of `date +%s`, which would mean January 1970.
 [[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);
 
 }  // namespace rlctl::cli

@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kOfKeys = "keys";
 constexpr std::string_view kNameLog = "name the log with --replay FILE";
 
-/// A pattern's name there is more likely meant as one than as a file's.
+/// The name of a pattern is more likely meant as a pattern than as a file.
 void refuse_pattern(const std::string& operand) {
   if (operand != kAdversary && traffic::find_pattern(operand) == nullptr) return;
   throw UsageError(
@@ -28,7 +28,7 @@ void refuse_pattern(const std::string& operand) {
       fmt::format("write the name of a file as ./{}", operand));
 }
 
-/// What is wrong with them, without a look at any file.
+/// Checks the format and its fields without reading any file.
 void require_format(const replay::ReplayOptions& options) {
   if (!options.format) return;
   const auto* format = replay::find_log_format(*options.format);
@@ -58,7 +58,7 @@ void add_replay_options(Options& options, ReplayArguments& target) {
           "--suggest", "SHARE", target.suggest,
           "find the smallest limit that denies at most this share: 1% of the requests, or 1%keys")
       .needs("--replay", "", kNameLog)
-      .excludes("--script", "it asks the models of the algorithms, and a script has none",
+      .excludes("--script", "it runs models of the algorithms, and a script has none",
                 "name an --algorithm")
       .repeats();
 }
@@ -117,13 +117,13 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
   const auto [stop, error] = std::from_chars(rest.data(), end, percent, std::chars_format::fixed);
   const bool is_number = error == std::errc{} && stop == end && !rest.starts_with('-');
   if (has_percent && is_number && percent >= 0 && percent <= 100) {
-    // Not percent / 100, which rounds once more: 7 of 1000 is 0.7 %.
+    // Not percent / 100, which would round again: 7 of 1000 is 0.7 %.
     const auto moved = std::string(rest) + "e-2";
     std::from_chars(moved.data(), moved.data() + moved.size(), share.most);
     return share;
   }
   throw UsageError("--suggest must be a share like 1%, 0.1% or 1%keys, not " + in_quotes(text),
-                   "1% is of the requests, 1%keys of the keys");
+                   "1% means of all requests, 1%keys of all keys");
 }
 
 std::string denied_share_text(const traffic::DeniedShare& share) {

@@ -10,12 +10,12 @@
 
 namespace rlctl::cli {
 
-/// The word that replaces a pattern's name if a schedule is to be searched for.
+/// The word that, instead of a pattern, requests a search for the worst schedule.
 inline constexpr std::string_view kAdversary = "adversary";
 
-/// --replay and what belongs to it, as it was typed.
+/// --replay and its related options, as typed.
 struct ReplayArguments {
-  std::vector<std::string> files = {};  ///< without those that are operands
+  std::vector<std::string> files = {};  ///< excludes operands
   std::optional<std::string> format = {}, time_field = {}, key_field = {}, cost_field = {};
   std::optional<std::string> suggest = {};
   bool strict = false;
@@ -24,22 +24,23 @@ struct ReplayArguments {
 };
 
 void add_replay_options(Options& options, ReplayArguments& target);
-/// Those alone that say how a log is read: --format to --strict.
+/// Only the options that define how to read a log: --format to --strict.
 void add_log_options(Options& options, ReplayArguments& target);
 /// The section of --help that lists the formats.
 [[nodiscard]] std::string format_help();
 
-/// What they mean; `operands` are further files. None without --replay. Throws UsageError for an
-/// unknown format or field and for an operand that is the name of a pattern. Touches no file.
+/// The meaning of these options; `operands` are further files. Empty without --replay. Throws
+/// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no
+/// file.
 [[nodiscard]] std::optional<replay::ReplayOptions> parse_replay(
     const ReplayArguments& arguments, const std::vector<std::string>& operands);
 
-/// "1%", "0.1%", "1%keys". Throws UsageError.
+/// Parses "1%", "0.1%" or "1%keys". Throws UsageError.
 [[nodiscard]] traffic::DeniedShare parse_denied_share(const std::string& text);
-/// "1 % of requests"
+/// Formats as "1 % of requests".
 [[nodiscard]] std::string denied_share_text(const traffic::DeniedShare& share);
 
-/// Warns if some lines could not be read.
+/// Warns if any lines could not be read.
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);
 
 }  // namespace rlctl::cli

@@ -53,7 +53,7 @@ void add_script_options(Options& options, ScriptOptions& target) {
   options
       .value("--script", "FILE", target.script,
              "run this Lua script instead of a bundled algorithm")
-      .once("run one after the other, each beside the same --algorithm")
+      .once("run the scripts one at a time, each with the same --algorithm")
       .repeats();
   options
       .value("--args", "WORDS", target.arguments,

@@ -11,34 +11,33 @@
 
 namespace rlctl::cli {
 
-/// --script and what belongs to it, as it was typed.
+/// --script and its related options, as typed.
 struct ScriptOptions {
   std::optional<std::string> script = {}, arguments = {}, allowed_when = {}, delay_unit = {};
-  std::vector<std::string> keys = {};  ///< of a --keys that also takes numbers, the others
+  std::vector<std::string> keys = {};  ///< the values of --keys that are not numbers
 };
 
-/// All but --keys, which means something else to some commands.
+/// Adds all options except --keys, whose meaning differs between commands.
 void add_script_options(Options& options, ScriptOptions& target);
 /// The section of --help that lists the placeholders.
 [[nodiscard]] std::string placeholder_help();
 
-/// Reads the file, and what the other options mean; null without --script. Throws UsageError, which
-/// names the option: for a file that cannot be read, values without a meaning, and keys of a script
+/// Reads the file and parses the other options; null without --script. Throws UsageError, which
+/// names the option, for a file that cannot be read, an invalid value, or --keys with a template
 /// without --script.
 [[nodiscard]] std::shared_ptr<const traffic::ForeignLimiter> read_script(
     const ScriptOptions& options);
 
-/// --keys, --allowed-when: what was given, else the default.
+/// The value of --keys or --allowed-when, or the default.
 [[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);
 [[nodiscard]] std::string script_condition(const ScriptOptions& options);
 
-/// A script's source. Throws UsageError if the file cannot be read; `option` is the one that named
-/// it, or empty.
+/// Reads a script. Throws UsageError if that fails; `option` is the one with the path, or empty.
 [[nodiscard]] std::string read_script_file(std::string_view option, const std::string& path);
-/// The file's name without its folders, for tables.
+/// The file's name without its directory, for tables.
 [[nodiscard]] std::string script_name(const std::string& path);
 
-/// "allowed when its reply is nonzero"
+/// Describes the reading: "allowed when its reply is nonzero".
 [[nodiscard]] std::string reading_text(const traffic::ForeignLimiter& limiter);
 
 }  // namespace rlctl::cli

@@ -145,19 +145,18 @@ void ResultFormat::append_error(std::string& out, std::size_t line, const Proble
 
 namespace {
 
-/// The contents of the keys; empty if they cannot be read.
+/// The contents of the keys; empty if reading fails.
 std::vector<limiter::Content> try_to_read(redis::Connection& connection,
                                           std::span<const std::string> keys) {
   try {
     return limiter::read_contents(connection, keys);
   } catch (const redis::Error& error) {
-    // Only a better sentence is lost.
+    // Only a clearer message is lost.
   }
   return {};
 }
 
-/// What a key holds instead of this algorithm's state; empty if the script's own message is as
-/// good.
+/// What a key holds instead of this algorithm's state; empty if the script's message is as clear.
 std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
   const auto state = limiter::decode(content);
   const std::string name(algorithm.name);
@@ -171,7 +170,7 @@ std::string what_it_holds(const limiter::Content& content, const limiter::Algori
   return type + ", but " + name + " keeps " + own;
 }
 
-/// The n of the first "KEYS[n]" in a message, and its place; 0 if there is none.
+/// The n of the first "KEYS[n]" in a message, and its position; 0 if there is none.
 struct KeyMention {
   std::size_t number = 0, begin = 0, end = 0;
 };

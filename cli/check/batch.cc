@@ -22,22 +22,22 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::size_t kFlushAt = std::size_t{1} << 16;
-/// After this many SCRIPT LOADs without effect, NOSCRIPT is an error.
+/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error.
 constexpr int kMaxLoads = 3;
 
 // ---- The connection ----
 
 constexpr std::chrono::seconds kReconnectPause{1};
 
-/// The connection of a batch: opened when there is something to ask, dropped when it fails, and
-/// after a failure not tried again for a second.
+/// The connection of a batch: opened when a line needs it, dropped when it fails. After a failure,
+/// the next attempt comes a second later.
 class BatchLink {
  public:
   BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
       : connector_(connector), algorithm_(algorithm) {}
 
-  /// True if there is a connection now; else problem() tells why not. Throws Interrupted, and
-  /// errors in the command line.
+  /// Opens the connection if needed. Returns false if that fails; then problem() gives the reason.
+  /// Throws Interrupted, and errors in the command line.
   bool ensure();
   [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
   [[nodiscard]] redis::Connection& connection() { return *connection_; }
@@ -46,7 +46,7 @@ class BatchLink {
   [[nodiscard]] std::size_t outstanding() const {
     return connection_ ? connection_->outstanding() : 0;
   }
-  /// It works: a later failure is a new one.
+  /// A reply came, so a later failure is a new one.
   void answered() noexcept { answered_ = true; }
   void drop(const Problem& problem);
 
@@ -80,7 +80,7 @@ bool BatchLink::ensure() {
 void BatchLink::drop(const Problem& problem) {
   checker_.reset();
   connection_.reset();
-  // The error of the lines until the next attempt, which are not sent.
+  // The error for the lines until the next attempt, which are not sent.
   problem_ = problem;
   problem_.message = "not asked: " + problem.message;
   problem_.hint.clear();
@@ -89,47 +89,47 @@ void BatchLink::drop(const Problem& problem) {
 
 // ---- The lines ----
 
-/// A line on its way to its answer. Short strings keep their memory from line to line.
+/// A line without a result so far. Short strings keep their memory from line to line.
 struct Pending {
   enum class State {
-    kAsked,     ///< its replies are to come
+    kAsked,     ///< waiting for replies
     kAskAgain,  ///< the server did not know the script; nothing was counted
-    kExplain,   ///< failed; the reason is looked up when no reply is outstanding
+    kExplain,   ///< failed; the reason is determined when no reply is outstanding
     kAnswered,
     kFailed,
   };
   State state = State::kAsked;
   std::size_t line = 0;
-  std::size_t bytes = 0;  ///< about what it holds
+  std::size_t bytes = 0;  ///< approximate memory use
   std::string key;
   std::vector<std::string> redis_keys;
   std::int64_t cost = 1;
   std::size_t replies_to_come = 0;
   bool unknown_script = false;           ///< a reply was NOSCRIPT
-  std::vector<limiter::Decision> looks;  ///< --peek: of each key
+  std::vector<limiter::Decision> looks;  ///< --peek: one for each key
   limiter::Decision decision;
   Problem problem;
 };
 
-/// Lines in order: a ring that allocates nothing for short lines once it has been round.
+/// A ring buffer of pending lines, which reuses the memory of short lines.
 class PendingLines {
  public:
   /// Enough to keep the server busy, few enough that a lost connection leaves few in doubt.
   static constexpr std::size_t kMost = 1000;
-  /// Lines may be as long as a megabyte: no more are taken while they hold more than this.
+  /// A line may be a megabyte long: no lines are added while all together hold more than this.
   static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
-  /// Longer ones give their memory back.
+  /// Longer lines free their memory.
   static constexpr std::size_t kShort = std::size_t{1} << 12;
 
   PendingLines() : ring_(kMost) {}
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] bool full() const noexcept { return count_ == ring_.size() || bytes_ > kMostBytes; }
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// The index-th oldest.
+  /// The line at `index`, counted from 0 for the oldest.
   [[nodiscard]] Pending& operator[](std::size_t index) {
     return ring_[(first_ + index) % ring_.size()];
   }
-  /// `bytes`: about what the line will hold.
+  /// `bytes`: approximate memory use of the line.
   Pending& push(std::size_t bytes) {
     Pending& pending = (*this)[count_++];
     pending.bytes = bytes;
@@ -139,7 +139,7 @@ class PendingLines {
   void pop() {
     Pending& pending = ring_[first_];
     bytes_ -= pending.bytes;
-    // Moved away: a string that is only assigned an empty one keeps its memory.
+    // Replaced by a new object: assigning an empty string would keep the memory.
     if (pending.bytes > kShort) std::exchange(pending, {});
     first_ = (first_ + 1) % ring_.size();
     --count_;
@@ -148,7 +148,7 @@ class PendingLines {
  private:
   std::vector<Pending> ring_;
   std::size_t first_ = 0, count_ = 0;
-  std::size_t bytes_ = 0;  ///< of all that are under way
+  std::size_t bytes_ = 0;  ///< of all pending lines
 };
 
 // ---- The batch ----
@@ -203,19 +203,19 @@ class Batch {
   Progress progress_;
   PendingLines pending_;
   std::size_t next_reply_ = 0;  ///< no line before this index waits for a reply
-  bool settling_ = false;       ///< nothing new is asked until settle() has run
-  int loads_in_vain_ = 0;       ///< since a reply was not NOSCRIPT
-  bool readable_ = false;       ///< the connection, at the last poll()
+  bool settling_ = false;       ///< send nothing new until settle() has run
+  int loads_in_vain_ = 0;       ///< since the last reply other than NOSCRIPT
+  bool readable_ = false;       ///< whether the last poll() found the connection readable
   Clock::time_point last_progress_{};
   limiter::Request request_;    ///< reused for every line
-  std::string last_complaint_;  ///< about the server, until it answers
+  std::string last_complaint_;  ///< about the server; cleared when it answers
   ExitStatus worst_ = ExitStatus::kDone;
   std::exception_ptr input_failure_;
 };
 
 ExitStatus Batch::run() {
   while (true) {
-    // Replies first: that an idle connection has ended must be seen before something is asked.
+    // Read replies first, to notice that an idle connection has ended before sending on it.
     take_replies();
     if (settling_ && link_.outstanding() == 0) settle();
     emit_answers();
@@ -232,7 +232,7 @@ ExitStatus Batch::run() {
   return worst_;
 }
 
-/// True if more must be read before there is another line.
+/// Returns true if more input must be read to get the next line.
 bool Batch::take_lines() {
   while (may_take()) {
     const auto line = input_.next();
@@ -244,7 +244,7 @@ bool Batch::take_lines() {
 }
 
 void Batch::take(const LineReader::Line& line) {
-  // The text is kept as the key and once more for each limit; a message about it repeats it too.
+  // The text is stored as the key and once more for each limit; an error message repeats it too.
   const auto* policy = plan_.limiter.policy;
   const auto key_size = line.text.size() + (policy == nullptr ? 0 : policy->key.size());
   Pending& pending = pending_.push(key_size * (1 + plan_.limiter.limits.size()));
@@ -264,7 +264,7 @@ void Batch::take(const LineReader::Line& line) {
   ask(pending);
 }
 
-/// KEY or KEY<TAB>COST; a key that has a tab in it needs its cost. Throws UsageError.
+/// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. Throws UsageError.
 void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
   if (line.too_long) {
     throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) + " bytes");
@@ -302,7 +302,7 @@ void Batch::ask(Pending& pending) {
   pending.looks.clear();
   pending.problem.message.clear();
   pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
-  // Swapped in and out, so that no key is copied.
+  // Swap the keys in and out to avoid copies.
   request_.keys.swap(pending.redis_keys);
   request_.cost = pending.cost;
   if (plan_.peek) {
@@ -337,7 +337,7 @@ Pending& Batch::replied() {
     ++next_reply_;
   }
   if (next_reply_ < pending_.size()) return pending_[next_reply_];
-  throw redis::Error(redis::Failure::kProtocol, "the server sent an answer to nothing");
+  throw redis::Error(redis::Failure::kProtocol, "the server sent an unexpected reply");
 }
 
 void Batch::on_reply(const redis::Reply& reply) {
@@ -362,7 +362,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   finish(pending);
 }
 
-/// All replies to the line have come.
+/// Sets the state of a line whose replies have all come.
 void Batch::finish(Pending& pending) {
   if (pending.unknown_script) {
     pending.state = Pending::State::kAskAgain;
@@ -377,7 +377,7 @@ void Batch::finish(Pending& pending) {
   }
 }
 
-/// What can only be done while no reply is outstanding.
+/// Does the work that requires that no replies are outstanding.
 void Batch::settle() {
   settling_ = false;
   bool unknown_script = false;
@@ -393,7 +393,7 @@ void Batch::settle() {
   last_progress_ = Clock::now();
 }
 
-/// Loads the script and asks again what the server did not know how to answer, in order.
+/// Loads the script and repeats, in order, the requests that failed with NOSCRIPT.
 void Batch::ask_again() {
   ++loads_in_vain_;
   std::optional<Problem> problem;
@@ -401,7 +401,7 @@ void Batch::ask_again() {
     link_.checker().load();
   } catch (const redis::Error& error) {
     problem = describe(error);
-    // The server's own "no" leaves the connection usable.
+    // An error reply leaves the connection usable.
     if (error.code().empty()) link_.drop(*problem);
   }
   for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -417,12 +417,12 @@ void Batch::ask_again() {
   next_reply_ = 0;
 }
 
-/// What is wrong with a line that was sent before the connection ended so.
+/// The problem of a line that was sent before the connection failed with this error.
 Problem Batch::unanswered(const redis::Error& error) const {
   Problem problem = describe(error);
   if (plan_.peek) return without_doubt(problem);
-  // AUTH or SELECT was refused, and what followed it in the same write may have run anyway. The
-  // connection has that in its hint, for which a line of text has no place.
+  // The server refused AUTH or SELECT, but may have executed what followed in the same write. The
+  // connection reports that in its hint, which a line of text cannot show.
   const bool ran_without_setup = !error.code().empty() && !error.hint().empty();
   if (!ran_without_setup) return may_have_been_counted(problem);
   problem.message += kMayHaveBeenCounted;
@@ -507,7 +507,7 @@ void Batch::complain(const Pending& pending) {
                    : render(problem, invocation_.command, invocation_.json));
 }
 
-/// Waits until there is something to do. Writes the answers out before it blocks.
+/// Waits for input, replies or room to send. Writes the answers out before it blocks.
 void Batch::wait(bool may_block) {
   const bool unflushed = invocation_.out.pending();
   if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
@@ -557,7 +557,7 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   Batch batch(plan, file, invocation);
   try {
     return batch.run();
-  } catch (const Interrupted&) {  // Ctrl-C: answered lines have been counted; this cannot block
+  } catch (const Interrupted&) {  // Ctrl-C: answered lines were counted; this cannot block
     invocation.out.flush();
     throw;
   }

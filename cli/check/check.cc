@@ -37,9 +37,9 @@ void add_check_options(Options& options, CheckOptions& target) {
       .optional_value("--wait", "TIME", target.wait,
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
-      .excludes("--now", "a given time does not pass")
-      .excludes("--batch", "one key would hold up all others")
-      .excludes("--peek", "a peek takes nothing to wait for");
+      .excludes("--now", "a given time does not advance")
+      .excludes("--batch", "one key would delay all others")
+      .excludes("--peek", "a peek takes no units");
   options.value("--now", "TIME", target.now, kNowHelp);
   options.value("--on-error", "ANSWER", target.on_error,
                 "fail, allow or deny when the server gives no answer (default: fail)");
@@ -71,7 +71,7 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   return plan;
 }
 
-/// A line of a batch is one key, or what makes one.
+/// Throws unless one argument makes a key: a line of a batch has only one.
 void require_batchable(const CheckPlan& plan) {
   const auto* policy = plan.limiter.policy;
   if (policy == nullptr || limiter::argument_count(*policy) == 1) return;
@@ -93,31 +93,31 @@ std::string batch_file(const CheckOptions& options, const Invocation& invocation
 
 // ---- One key ----
 
-/// Who sleeps longer than this gives the connection back: the server has one client less, and what
-/// lies between drops connections on which nothing moves.
+/// Before a longer sleep, the connection is closed: this saves the server a client, and middleboxes
+/// drop idle connections.
 constexpr std::chrono::seconds kKeepConnection{1};
-/// How often the time left is shown on a terminal.
+/// Interval between updates of the time left on a terminal.
 constexpr std::chrono::seconds kTick{1};
 
-/// Sends a request to a limiter, and waits if asked to. Connects when needed; gives the connection
-/// back before a long sleep. Throws what Connector::open() and limiter::Checker throw, with an
-/// explanation if the key holds something else.
+/// Sends a request to a limiter, and waits if requested. Connects when needed; closes the
+/// connection before a long sleep. Throws what Connector::open() and limiter::Checker throw, with
+/// an explanation if the key holds something else.
 class Asker {
  public:
-  /// `progress` shows on a terminal how long it waits.
+  /// `progress` shows the time left on a terminal.
   Asker(Connector& connector, const limiter::Algorithm& algorithm, const Interrupt& interrupt,
         Progress& progress)
       : connector_(connector), algorithm_(algorithm), interrupt_(interrupt), progress_(progress) {}
 
-  /// Asks and records.
+  /// Sends the request, which is recorded if allowed.
   [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
 
-  /// Looks at each key by itself and records nothing: allowed if request.cost would remain.
+  /// Looks at each key separately and records nothing; allowed if request.cost units remain.
   [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
 
-  /// Asks until it is allowed, and sleeps in between; leaky-bucket's delay is slept too. Denied,
-  /// without sleeping or recording, if no wait helps or if `at_most` in all is known to be too
-  /// short.
+  /// Repeats the request until it is allowed, sleeping in between; also sleeps for the delay of
+  /// leaky-bucket. Returns a denial, without sleeping or recording, if waiting does not help or a
+  /// total of `at_most` is known to be too short.
   [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
                                        std::optional<std::chrono::microseconds> at_most);
 
@@ -142,7 +142,7 @@ redis::Connection& Asker::connection() {
   return *connection_;
 }
 
-/// Runs `exchange(checker)`. What it throws is made clearer: whether the request may have been
+/// Runs `exchange(checker)`. Makes its errors clearer: adds whether the request may have been
 /// counted, and what a key of the wrong type holds.
 template <typename Exchange>
 auto Asker::exchange(const limiter::Request& request, bool records, Exchange exchange) {
@@ -186,8 +186,8 @@ limiter::Decision Asker::peek(const limiter::Request& request) {
   return merge_looks(look(request), request.cost);
 }
 
-/// A denial if the request would be allowed, but with a departure later than `left`. A departure
-/// cannot be given back, so this looks before it asks.
+/// A denial if the request would be allowed, but would depart later than `left` from now. A
+/// departure cannot be given back, so this looks before the request is sent.
 std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
                                                              microseconds left) {
   const auto looks = look(request);

@@ -17,17 +17,17 @@
 
 namespace rlctl::cli {
 
-/// --on-error: the answer for a failure of the server or the network.
+/// --on-error: the answer if the server or the network fails.
 struct OnError {
   std::optional<bool> allows;  ///< none: fail
 
-  /// True if the user chose an answer for this failure; never for wrong usage or a signal.
+  /// Whether the user chose an answer for this failure; never for wrong usage or a signal.
   [[nodiscard]] bool covers(const Problem& problem) const noexcept;
-  /// The warning that replaces the error. Only if covers().
+  /// The warning that replaces the error. Requires covers().
   [[nodiscard]] std::string warning(const Problem& problem, std::string_view command) const;
 };
 
-/// What `check` was asked to do with one key or with each line of a batch.
+/// What `check` does with one key or with each line of a batch.
 struct CheckPlan {
   Limiter limiter = {};
   std::int64_t cost = 1;
@@ -39,25 +39,25 @@ struct CheckPlan {
   OnError on_error = {};
 };
 
-/// One answer as it is shown.
+/// An answer to show.
 struct Result {
-  std::string_view key = {};                     ///< as asked
+  std::string_view key = {};                     ///< as the user gave it
   std::span<const std::string> redis_keys = {};  ///< one for each limit
   std::int64_t cost = 1;
   limiter::Decision decision = {};
-  bool peek = false;                  ///< nothing was recorded; retry_after is not known
+  bool peek = false;                  ///< nothing was recorded; retry_after is unknown
   const Problem* on_error = nullptr;  ///< no answer: --on-error set `decision.allowed`
 };
 
-/// Writes the results of one limiter: `word key=value` lines, or one JSON object per line. The
-/// parts that are the same in each are made once.
+/// Formats the results of one limiter: `word key=value` lines, or one JSON object per line. Formats
+/// the parts that all results share only once.
 class ResultFormat {
  public:
   ResultFormat(const Limiter& limiter, bool json);
 
   /// Appends one line.
   void append(std::string& out, const Result& result) const;
-  /// Appends the line of a batch that has no result.
+  /// Appends an error line for a line of a batch that has no result.
   void append_error(std::string& out, std::size_t line, const Problem& problem) const;
 
  private:
@@ -67,33 +67,33 @@ class ResultFormat {
   bool json_;
   std::string algorithm_;                 ///< in JSON
   std::string limits_;                    ///< text: limit=5/60s
-  std::vector<std::string> json_limits_;  ///< of each limit, the fields after its key
+  std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key
 };
 
-/// "12.041s", rounded up to ms, so that a caller does not come back too early.
+/// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
 void append_seconds(std::string& out, std::chrono::microseconds duration);
 
 // ---- What one key and a batch have in common ----
 
-/// What looks (cost 0) at each key of a request say about it: see Asker::peek().
+/// Merges separate looks (cost 0) at the keys of a request into one decision: see Asker::peek().
 [[nodiscard]] limiter::Decision merge_looks(std::span<const limiter::Decision> looks,
                                             std::int64_t cost);
 
 inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
-/// Adds that a request which was sent and not answered may have been counted.
+/// If the request was sent but not answered, adds to the message that it may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 
-/// A script's WRONGTYPE, which speaks of KEYS[n], made clearer: "'k' holds a string, but
+/// Makes a script's WRONGTYPE error, which mentions KEYS[n], clearer: "'k' holds a string, but
 /// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window". Reads the
-/// keys; nothing else may be outstanding. If that fails or explains nothing, the script's own
-/// message stays, with the key's name in it.
+/// keys; no replies may be outstanding. If that fails or explains nothing, keeps the script's
+/// message with the key's name in it.
 [[nodiscard]] Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
                                          std::span<const std::string> keys,
                                          redis::Connection& connection);
 
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
-/// KEY or KEY<TAB>COST; a wrong one gets an error in its place, and the rest goes on. Returns the
-/// worst status of any line. Throws if input or output fails, and on a signal.
+/// KEY or KEY<TAB>COST; an invalid line gets an error in its place. Returns the worst status of any
+/// line. Throws if input or output fails, and on a signal.
 [[nodiscard]] ExitStatus run_batch(const CheckPlan& plan, const std::string& file,
                                    Invocation& invocation);
 

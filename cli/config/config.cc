@@ -16,7 +16,7 @@
 namespace rlctl::cli {
 namespace {
 
-/// No file is not a mistake, but there is nothing to show.
+/// A missing file is not a mistake, but leaves nothing to show.
 [[noreturn]] void throw_no_file(const ConfigurationSource& source) {
   throw ProblemError({.status = ExitStatus::kDenied,
                       .code = "not_found",
@@ -26,7 +26,7 @@ namespace {
 
 // --- check ---------------------------------------------------------------------------------------
 
-/// Each mistake as an error of its own.
+/// Writes each mistake as a separate error.
 void write_mistakes(const limiter::ConfigurationError& error, bool json) {
   Problem problem = describe(error);
   if (error.mistakes().size() > 1) problem.hint.clear();
@@ -62,7 +62,7 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
 
 // --- show ----------------------------------------------------------------------------------------
 
-/// The policies of these names; all of them if no name is given.
+/// The policies with these names; all policies if `names` is empty.
 std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
                                            ConfigurationSource& source) {
   std::vector<const limiter::Policy*> policies;
@@ -72,13 +72,13 @@ std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
   return policies;
 }
 
-/// One burst for all limits, or that of each.
+/// The burst that all limits share, or the burst of each limit.
 std::string bursts_of(const limiter::Policy& policy) {
   std::string out;
   for (const auto& limit : policy.limits) {
     const auto burst = limiter::effective_burst(*policy.algorithm, limit);
     if (!burst) return "-";
-    if (!out.empty() && limit.burst) continue;  // the policy's own, the same for all
+    if (!out.empty() && limit.burst) continue;  // the policy's burst, which all limits share
     out.append(out.empty() ? "" : ",").append(std::to_string(*burst));
   }
   return out;

@@ -38,7 +38,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
   options
       .optional_value("--watch", "TIME", target.watch,
                       "repeat every TIME (default: 1s) until Ctrl-C")
-      .excludes("--now", "a given time does not pass");
+      .excludes("--now", "a given time does not advance");
   options.value("--now", "TIME", target.now, kNowHelp);
 }
 
@@ -54,14 +54,14 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
                    ", or all, not " + in_quotes(text));
 }
 
-/// What `rlctl inspect` was asked, its keys apart.
+/// The options of `rlctl inspect`, without its keys.
 struct InspectPlan {
-  std::optional<Limiter> limiter;  ///< of --limit or --policy; takes precedence
-  bool names_algorithm = false;    ///< --algorithm or --policy does; else it is the default
+  std::optional<Limiter> limiter;  ///< from --limit or --policy; takes precedence
+  bool names_algorithm = false;    ///< --algorithm or --policy is given
   std::optional<std::chrono::microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
-  bool entries_are_asked = false;            ///< else a screen may show fewer
-  std::optional<Watch> watch;                ///< none: once
+  bool entries_are_asked = false;            ///< --entries is given; else a screen may show fewer
+  std::optional<Watch> watch;                ///< none: show once
   std::size_t columns_for_bars = 0;          ///< 0: no bars
 };
 
@@ -83,47 +83,47 @@ InspectPlan make_plan(const InspectOptions& options, Invocation& invocation) {
 
 using limiter::Inspection;
 
-/// The window for which bars are laid out if it is not known beforehand.
+/// The window for the layout of bars if it is not known beforehand.
 constexpr std::chrono::minutes kUsualWindow{1};
 
-/// The results of a scan are used for at least this long.
+/// Results of a scan are reused for at least this long.
 constexpr std::chrono::seconds kScanAgain{1};
 
-/// What was found for one KEY.
+/// The results for one KEY.
 struct Findings {
-  /// Of each key in Redis that belongs to it; at least one, which may not exist.
+  /// One for each key in Redis that belongs to it; at least one, whose key may not exist.
   std::vector<limiter::Inspection> inspections;
-  /// Sentences about what does not fit together.
+  /// Sentences about inconsistencies.
   std::vector<std::string> warnings;
 };
 
-/// Finds the keys in Redis that belong to a key, and the limits with which to look at them:
-/// - with --limit or --policy, those that redis_keys() names, and if there are several limits, also
-///   the key itself, if it exists;
+/// Finds the keys in Redis that belong to a key, and the limits to apply to them:
+/// - with --limit or --policy, the keys that redis_keys() names; for several limits also the key
+///   itself, if it exists;
 /// - else, if a policy of the configuration fits, the key itself and the keys of the policy's
-///   limits; a limit that is stored takes precedence over the policy's;
-/// - else the key itself and the keys of several limits that exist: those with the windows that
-///   people choose or, if the key itself does not exist, those that a scan of the database finds.
-///   The results of a scan are used for a while, so that watching does not keep the server busy.
+///   limits; a stored limit takes precedence over the policy's;
+/// - else the key itself and the existing keys of its several limits: those with common windows or,
+///   if the key itself does not exist, those that a scan of the database finds. The results of a
+///   scan are reused for a while, so that watching does not keep the server busy.
 /// Reads only. Throws redis::Error.
 class Inspector {
  public:
-  /// The configuration is read only if the plan has no limiter. `keys`: all that will be asked
-  /// about, so that one scan does for all.
+  /// Reads the configuration only if the plan has no limiter. `keys`: all keys that inspect() will
+  /// be called with, so that one scan covers all of them.
   Inspector(const InspectPlan& plan, ConfigurationSource& configuration,
             std::span<const std::string> keys, Progress& progress)
       : plan_(plan), configuration_(configuration), keys_(keys), progress_(progress) {}
 
-  /// One of the keys.
+  /// `key` must be one of the keys.
   [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
 
  private:
-  /// One key in Redis, and what is known about it beforehand.
+  /// A key in Redis, and what is known about it beforehand.
   struct Target {
     std::string key;
     std::optional<limiter::Limit> limit = {};
     const limiter::Algorithm* algorithm = nullptr;
-    bool limit_is_asked = false;  ///< it takes precedence over the stored one
+    bool limit_is_asked = false;  ///< `limit` takes precedence over the stored one
     bool only_if_there = false;
   };
 
@@ -141,11 +141,11 @@ class Inspector {
   ConfigurationSource& configuration_;
   std::span<const std::string> keys_;
   Progress& progress_;
-  std::map<std::string, std::vector<std::string>> families_;  ///< as the last scan found them
+  std::map<std::string, std::vector<std::string>> families_;  ///< from the last scan
   Clock::time_point scan_again_{};
 };
 
-/// If nothing is stored for a key with several limits, each of them is shown as unused.
+/// If nothing is stored for a key with several limits, each limit is shown as unused.
 std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
                                                          const limiter::PolicyMatch& match) const {
   const auto& [policy, asked, index] = match;
@@ -202,7 +202,7 @@ void Inspector::add_usual_family(redis::Connection& connection, const std::strin
   }
 }
 
-/// Replaces a key that does not exist by those of its limits that do.
+/// Replaces a key that does not exist with the existing keys of its limits.
 void Inspector::take_scanned_family(redis::Connection& connection, const std::string& key,
                                     Findings& findings) {
   const auto begin = Clock::now();
@@ -221,7 +221,7 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
   }
 }
 
-/// Warns if `check` would be refused, since it names another algorithm than the key's.
+/// Warns if `check` would fail because the stored state belongs to another algorithm.
 void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
   if (!inspection.is_limiter()) return;
   const auto* policy = plan_.limiter ? plan_.limiter->policy
@@ -230,12 +230,12 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findin
   if (plan_.names_algorithm) named = plan_.limiter->algorithm;
   if (named == nullptr || named->name == inspection.state.form->name) return;
   std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
-  findings.warnings.push_back(from.append(" says ").append(named->name).append(", but ") +
+  findings.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
                               in_quotes(inspection.key) + " is " +
                               limiter::describe_content(inspection.content) + ": check would fail");
 }
 
-/// Warns if nothing is stored under the names that these limits give, but something under others.
+/// Warns if nothing is stored under the names for these limits, but other limits are stored.
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
                                Findings& findings) {
   std::string others;
@@ -253,7 +253,7 @@ Findings Inspector::inspect(redis::Connection& connection, const std::string& ke
   for (const auto& target : all) {
     auto inspection = look(connection, target);
     if (target.only_if_there && !inspection.exists()) continue;
-    // The plain key beside those of several limits is not one that check writes.
+    // `check` with several limits does not write the plain key.
     if (!target.only_if_there) warn_of_algorithm(inspection, findings);
     findings.inspections.push_back(std::move(inspection));
   }
@@ -269,8 +269,7 @@ Findings Inspector::inspect(redis::Connection& connection, const std::string& ke
   return findings;
 }
 
-/// kDone if limiter state was found, kDenied if nothing was, kRejected if a key holds anything
-/// else.
+/// kDone if limiter state was found, kDenied if no key exists, kRejected if a key holds other data.
 ExitStatus status_of(const Findings& findings) {
   bool found = false;
   for (const auto& inspection : findings.inspections) {
@@ -282,7 +281,7 @@ ExitStatus status_of(const Findings& findings) {
 
 // ---- A run ----
 
-/// One run: everything that each look at the keys needs.
+/// One run of the command: the data that all looks at the keys share.
 class Inspecting {
  public:
   Inspecting(const InspectPlan& plan, std::vector<std::string> keys, Invocation& invocation)
@@ -294,10 +293,10 @@ class Inspecting {
         progress_(!redraws_ && is_terminal(STDERR_FILENO)),
         inspector_(plan_, invocation.configuration, keys_, progress_) {}
 
-  /// Appends the output for all keys once, including keys read before an error. An error of one key
-  /// is reported, and the others are read; while keys are watched, it is thrown.
+  /// Appends the output for all keys once, including keys read before an error. Reports an error
+  /// that concerns one key and reads the others; with --watch, throws it.
   void read(std::string& out);
-  /// The worst status of all keys, at the last read().
+  /// The worst status of all keys in the last read().
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
 
  private:
@@ -323,18 +322,18 @@ class Inspecting {
   ExitStatus status_ = ExitStatus::kDone;
 };
 
-/// As many bars as there are columns.
+/// Sets the number of bars to the number of columns.
 void Inspecting::fit_to(const Look& look) {
   if (!invocation_.json) plan_.columns_for_bars = columns_for_bars(look);
 }
 
-/// Whether the error is about one key, so that another one may be had.
+/// Whether the error concerns one key only, so that other keys may be readable.
 bool is_of_one_key(const redis::Error& error) {
   if (error.failure() == redis::Failure::kNotNow) return error.code().empty();
   return error.code() == "WRONGTYPE" || error.code() == "NOPERM";
 }
 
-/// After an error: commands already sent on it would be answered out of turn.
+/// Drops the connection after an error: replies to commands already sent would be out of step.
 void Inspecting::drop_connection() {
   connection_.reset();
   progress_.clear();
@@ -378,7 +377,7 @@ void Inspecting::read(std::string& out) {
     }
   } catch (const redis::Error& error) {
     drop_connection();
-    throw ProblemError(without_doubt(describe(error)));  // looks leave no trace
+    throw ProblemError(without_doubt(describe(error)));  // looks change nothing
   } catch (...) {
     drop_connection();
     throw;
@@ -386,7 +385,7 @@ void Inspecting::read(std::string& out) {
   if (redraws_) append_screen(out, look);
 }
 
-/// With at most that many entries of each key.
+/// The text with at most `entries` entries of each key.
 std::string Inspecting::text(const Findings& findings, const Look& look,
                              std::optional<std::int64_t> entries) const {
   std::string out;
@@ -409,8 +408,7 @@ std::string Inspecting::text(const Findings& findings, const Look& look,
   return out;
 }
 
-/// Everything on one screen if possible: the oldest entries are dropped first. It includes the
-/// warnings, for which there is no other place.
+/// Appends a screen with the warnings; drops the oldest entries if not everything fits.
 void Inspecting::append_screen(std::string& out, const Look& look) const {
   const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
   for (auto entries = plan_.entries.value_or(INT64_MAX);; --entries) {
@@ -431,7 +429,7 @@ void Inspecting::append_screen(std::string& out, const Look& look) const {
   }
 }
 
-/// Each warning once.
+/// Writes each warning once.
 void Inspecting::warn(const Findings& findings) {
   for (const auto& warning : findings.warnings) {
     if (!warned_.insert(warning).second) continue;
@@ -443,13 +441,13 @@ std::vector<std::string> keys_of(const InspectPlan& plan, const Invocation& invo
   const auto* limiter = plan.limiter ? &*plan.limiter : nullptr;
   auto keys = asked_keys(limiter, invocation.operands);
   if (keys.empty()) throw UsageError("no KEY is given", "rlctl inspect login:alice");
-  // Each once, in the order in which they were asked for.
+  // Remove duplicates; keep the order.
   std::set<std::string> seen;
   std::erase_if(keys, [&](const auto& key) { return !seen.insert(key).second; });
   return keys;
 }
 
-/// `--watch 2s KEY` would watch a key 2s.
+/// `--watch 2s KEY` would watch a key named 2s.
 void refuse_loose_time(const InspectOptions& options, const Invocation& invocation) {
   const auto& operands = invocation.operands;
   if (!options.watch.given || options.watch.value || operands.size() < 2) return;
@@ -459,7 +457,7 @@ void refuse_loose_time(const InspectOptions& options, const Invocation& invocati
     return;
   }
   throw UsageError(
-      "--watch: is " + in_quotes(operands[0]) + " a KEY, or how often to look?",
+      "--watch: is " + in_quotes(operands[0]) + " a KEY or the interval?",
       "write a time as --watch=" + operands[0] + "; put a KEY that looks like one last");
 }
 

@@ -24,7 +24,7 @@ using std::chrono::microseconds;
 
 constexpr std::size_t kMostGauge = 40;
 constexpr std::size_t kMostBars = 200;
-/// From this share of the limit on, it is nearly reached.
+/// From this share on, the limit is nearly reached.
 constexpr double kNearly = 0.8;
 
 bool is_queue(const Inspection& inspection) {
@@ -36,7 +36,7 @@ double as_double(microseconds duration) {
   return static_cast<double>(duration.count());
 }
 
-/// 12 s, but 8.572 s: as a period if that is short.
+/// 12 s, but 8.572 s: whole tenths of a second as a period, else as a wait.
 std::string interval_text(microseconds interval) {
   const bool whole = interval % std::chrono::milliseconds{100} == microseconds{0};
   return whole ? period_text(interval) : wait_text(interval);
@@ -46,13 +46,13 @@ std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
 }
 
-/// How many requests of cost 1 are allowed at once from empty: a queue lets one more go at once.
+/// The number of requests of cost 1 allowed at once from empty: a queue allows one more.
 std::optional<std::int64_t> capacity(const Inspection& inspection) {
   if (!inspection.burst) return inspection.limit;
   return *inspection.burst + (is_queue(inspection) ? 1 : 0);
 }
 
-/// The time of one unit.
+/// The time that one unit takes.
 std::optional<microseconds> interval(const Inspection& inspection) {
   if (!inspection.limit || !inspection.window) return std::nullopt;
   return microseconds{
@@ -64,7 +64,7 @@ std::optional<microseconds> interval(const Inspection& inspection) {
 std::string ttl_part(const TextBlock& block, const Inspection& inspection) {
   if (inspection.ttl) return "ttl " + ttl_text(*inspection.ttl);
   if (!inspection.is_limiter()) return "no ttl";
-  // Only what others keep needs the TTL to be right again.
+  // Without a TTL, only foreign state never resets.
   return inspection.state.form->is_foreign() ? block.tone("no ttl: never resets", Tone::kBad)
                                              : block.tone("no ttl: never expires", Tone::kWarning);
 }
@@ -144,7 +144,7 @@ void append_clock(TextBlock& block, const Inspection& inspection) {
 
 // --- windows ---
 
-/// When a window begins, and when it ends.
+/// The beginning and the end of a window.
 void append_frame(TextBlock& block, const Inspection& inspection, microseconds begin,
                   microseconds end) {
   const auto now = inspection.now;
@@ -168,7 +168,7 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
   auto previous = inspection.state.counts.front();
   auto current = inspection.state.counts.back();
   const auto window = current.at - previous.at;
-  // The script moves its windows on when it writes; until then a reader does.
+  // The script advances its windows only when it writes, so do the same here.
   const auto moves = std::clamp<std::int64_t>((inspection.now - current.at) / window, 0, 2);
   for (auto i = moves; i > 0; --i) {
     previous = current;
@@ -197,13 +197,12 @@ void append_level(TextBlock& block, const Inspection& inspection) {
   if (!inspection.burst || !inspection.used_exact) return;
   const auto burst = static_cast<double>(*inspection.burst);
   const auto level = burst - *inspection.used_exact;
-  // A burst that has been lowered may be owed more than it has.
+  // After the burst was lowered, the level may be below 0.
   block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),
             rate_part(inspection));
 }
 
-/// The departures of those who wait lie one interval apart; one interval after the last of them, no
-/// request has to wait.
+/// Waiting requests depart one interval apart; one interval after the last, no request has to wait.
 void append_queue(TextBlock& block, const Inspection& inspection) {
   append_gauge_of_use(block, inspection);
   const auto one = interval(inspection);
@@ -226,11 +225,10 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
 
 // --- what differs between the algorithms ---
 
-/// What is shown for one algorithm in addition to what every key has. The others have entries or
-/// leases.
+/// What one algorithm shows in addition to what every key has. Others have entries or leases.
 struct AlgorithmRow {
   std::string_view name;
-  std::string_view reset;  ///< what reset_after is the time until: "empty in"
+  std::string_view reset;  ///< the label of reset_after: "empty in"
   void (*append)(TextBlock& block, const Inspection& inspection) = nullptr;
   std::string_view time = {};  ///< the label of State::time
 };
@@ -288,7 +286,7 @@ void append_own(TextBlock& block, const Inspection& inspection) {
 
 // --- entries and leases ---
 
-/// Whether the entry counts no more, counts, or is to come.
+/// The tone for an entry that has expired, counts, or is in the future.
 Tone tone_of_entry(const Inspection& inspection, microseconds at) {
   if (at > inspection.now) return Tone::kWarning;
   if (inspection.window && inspection.now - at >= *inspection.window) return Tone::kDim;
@@ -310,7 +308,7 @@ std::string entry_time(const TextBlock& block, const limiter::InspectedEntry& en
   return text;
 }
 
-/// How a list of entries or leases is headed.
+/// The words in the heading of a list of entries or leases.
 struct ListWords {
   std::string_view label, order;
   std::string_view expired, removed;  ///< "1 has left the window and is not pruned yet"
@@ -431,7 +429,7 @@ std::size_t columns_for_bars(const Look& look) noexcept {
 
 namespace {
 
-/// No entry of a log takes more bytes: a time of 16 digits and a count of 10.
+/// The most bytes that an entry of a log takes: a time of 16 digits and a count of 10.
 constexpr std::size_t kBytesOfEntry = 48;
 
 void append_inferred(JsonWriter& json, const Inspection& inspection) {

@@ -18,7 +18,7 @@ using std::chrono::microseconds;
 
 constexpr microseconds kLeast{100'000};
 
-/// The problem, if another attempt may help.
+/// The problem, if another attempt may succeed.
 std::optional<Problem> passing_problem(const std::exception& error) {
   if (dynamic_cast<const Interrupted*>(&error) != nullptr) return std::nullopt;
   auto problem = describe(error);
@@ -47,7 +47,7 @@ class Watching {
     }
   }
 
-  /// Waits until it is time for the next text, or to draw the same again.
+  /// Waits until the next text is due or the screen must be redrawn.
   void wait(Deadline next) {
     if (screen_) {
       screen_->wait(invocation_.interrupt, next);
@@ -58,7 +58,7 @@ class Watching {
 
   void show(const Problem& problem) {
     if (screen_) {
-      std::string message;  // at the end, which may be cut
+      std::string message;  // at the end of the line, which may be cut
       escape_message(message, problem.message);
       draw("no answer at " + clock() + ", trying again: " + message, Tone::kBad);
     } else if (!lost_) {
@@ -102,7 +102,7 @@ void watch(const Watch& how, Invocation& invocation, const std::function<std::st
   Watching watching(how, invocation);
   watching.show(std::move(first));
   for (auto next = Clock::now();;) {
-    // What takes longer than the interval is not made up for.
+    // A read that takes longer than the interval is not made up for.
     next = std::max(next + how.interval, Clock::now());
     watching.wait(next);
     next = std::min(next, Clock::now());

@@ -21,7 +21,7 @@ using limiter::LeftReason;
 using limiter::ResetOutcome;
 using limiter::ResetResult;
 
-/// The words of each result and reason, in the order of the enumerators.
+/// The names of the results and reasons, in the order of the enumerators.
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
 constexpr std::array<std::string_view, 5> kReasons{"no-limiter-state", "foreign", "uncertain",
                                                    "changing", "changed"};

@@ -16,12 +16,12 @@
 
 namespace rlctl::cli {
 
-/// Counts keys by kind: by algorithm, or by type if no algorithm is known.
+/// Counts keys by kind: by algorithm, or by type if the algorithm is unknown.
 class KindCounts {
  public:
   void add(std::string_view kind);
   [[nodiscard]] std::size_t total() const noexcept { return total_; }
-  /// "600 gcra, 400 fixed-window": the most first.
+  /// The counts in decreasing order: "600 gcra, 400 fixed-window".
   [[nodiscard]] std::string text() const;
 
  private:
@@ -29,10 +29,10 @@ class KindCounts {
   std::size_t total_ = 0;
 };
 
-/// What `reset` was asked to do.
+/// The options of `reset`.
 struct ResetPlan {
-  std::optional<std::string> match = {};  ///< else the operands are keys
-  std::optional<Limiter> limiter = {};    ///< whose keys they are, if known
+  std::optional<std::string> match = {};  ///< none: the operands are keys
+  std::optional<Limiter> limiter = {};    ///< the limiter of the keys, if known
   bool dry_run = false;
   bool yes = false;
   bool force = false;
@@ -40,21 +40,21 @@ struct ResetPlan {
   bool quiet = false;
 };
 
-/// The report of `reset`: a line for each key on standard output, and a summary.
+/// The report of `reset`: one line per key on standard output, and a summary.
 class ResetReport {
  public:
-  /// Both must outlive it.
+  /// `plan` and `invocation` must outlive it.
   ResetReport(const ResetPlan& plan, Invocation& invocation)
       : plan_(plan), invocation_(invocation) {}
 
-  /// Counts a key, and appends its line: of keys that match, only of those that are removed, would
-  /// be, or have changed meanwhile, unless --verbose asks for all.
+  /// Counts a key and appends its line. For --match, without --verbose, only keys that were
+  /// removed, would be removed, or have changed meanwhile get a line.
   void add(const limiter::ResetOutcome& outcome);
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
-  /// How many were to be removed and were left, since other clients changed them.
+  /// The number of keys that were not removed because other clients changed them.
   [[nodiscard]] std::size_t changed() const noexcept { return changing_ + changed_; }
-  /// A sentence for people: what was removed, what was left, and why.
+  /// A sentence that reports what was removed, what was left, and why.
   [[nodiscard]] std::string summary() const;
 
  private:
@@ -63,38 +63,37 @@ class ResetReport {
 
   const ResetPlan& plan_;
   Invocation& invocation_;
-  KindCounts removed_;  ///< in a dry run: what would be
-  KindCounts foreign_;  ///< left, perhaps another program's
-  KindCounts other_;    ///< left, no limiter state; by type
+  KindCounts removed_;  ///< in a dry run: would be removed
+  KindCounts foreign_;  ///< left, since another program may own them
+  KindCounts other_;    ///< left, since they hold no limiter state; by type
   std::size_t changing_ = 0, changed_ = 0;
 };
 
-/// What a key holds, in one word: its algorithm's name, else its type.
+/// The kind of a key: its algorithm's name, else its type.
 [[nodiscard]] std::string_view kind_of(const limiter::ResetOutcome& outcome);
 
-/// "1 key", "412 keys"
+/// Formats "1 key" or "412 keys".
 [[nodiscard]] std::string count_of_keys(std::size_t count);
-/// "login:ann, login:bob, login:cid and 409 more": the first three, escaped, long ones cut.
+/// Formats "login:ann, login:bob, login:cid and 409 more": the first three, escaped, long ones cut.
 [[nodiscard]] std::string first_keys(std::span<const std::string> keys);
 
-/// What both ways to reset have in common: a server, results, and how a failure half way is
-/// reported.
+/// The parts that both kinds of reset share: server, results, and the report of a failure half way.
 struct ResetSession {
-  /// Throws ProblemError if results could not be written. Both must outlive it.
+  /// Throws ProblemError if the results cannot be written. Both arguments must outlive the session.
   ResetSession(const ResetPlan& plan, Invocation& invocation);
 
-  /// Neither JSON nor quiet was asked for.
+  /// Whether the output is for people: neither JSON nor quiet.
   [[nodiscard]] bool is_for_people() const noexcept { return !plan.quiet && !invocation.json; }
 
-  /// Runs `work` with a Resetter that passes each outcome to `on_outcome`. Results are written out
-  /// as they come. Exceptions also tell what had already been removed.
+  /// Runs `work` with a Resetter that passes each outcome to `on_outcome`. Writes results as they
+  /// come. Exceptions include what was already removed.
   void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& on_outcome,
            const std::function<void(limiter::Resetter&)>& work);
   /// Runs `work`, which searches for keys and writes nothing.
   void search(const std::function<void()>& work);
   /// Writes the results so far.
   void flush();
-  /// Writes the report's summary to stderr, unless JSON or quiet was asked for.
+  /// Writes the summary to stderr, except with --json or --quiet.
   void summarize();
 
   const ResetPlan& plan;

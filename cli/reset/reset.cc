@@ -24,10 +24,10 @@ using limiter::SeenKey;
 
 // ---- KEY... ----
 
-/// A key as it was asked for.
+/// A key as the user gave it.
 struct AskedKey {
   std::string key;
-  std::vector<std::string> redis_keys;  ///< it, and those that several limits of it may have
+  std::vector<std::string> redis_keys;  ///< the key itself, and the keys for several limits
 };
 
 std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& invocation) {
@@ -47,7 +47,7 @@ std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& i
   return asked;
 }
 
-/// The limits are not known: adds the keys of all limits that are stored.
+/// Adds the stored keys of all limits, since the limits are not known.
 void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.push_back(each.key);
@@ -71,8 +71,8 @@ std::string what_it_holds(const ResetOutcome& outcome) {
   return "it holds " + limiter::with_article(outcome.type) + " that is not a limiter's state";
 }
 
-/// Reports the fate of the Redis keys, a line each, in the order in which they were asked for; a
-/// key of which nothing was found has one line with its own name.
+/// Reports the outcome for each Redis key, one line each, in the order of the asked keys. An asked
+/// key for which nothing was found gets one line with its own name.
 class KeysReport {
  public:
   KeysReport(std::vector<AskedKey> asked, ResetReport& report)
@@ -86,10 +86,10 @@ class KeysReport {
     }
   }
 
-  /// All Redis keys, each once.
+  /// All Redis keys, without duplicates.
   [[nodiscard]] const std::vector<std::string>& redis_keys() const { return redis_keys_; }
 
-  /// Takes the outcome of the next key.
+  /// Adds the outcome for the next key.
   void add(const ResetOutcome& outcome) {
     ++outcomes_;
     if (outcome.result != ResetResult::kNone) {
@@ -104,7 +104,7 @@ class KeysReport {
     for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
   }
 
-  /// After the last add(). Throws ProblemError if a key was left.
+  /// Call after the last add(). Throws ProblemError if a key was left.
   [[nodiscard]] ExitStatus finish() const {
     if (left_ == 0) return missing_ > 0 ? ExitStatus::kDenied : ExitStatus::kDone;
     throw ProblemError(
@@ -131,7 +131,7 @@ class KeysReport {
   std::vector<AskedKey> asked_;
   ResetReport& report_;
   std::vector<std::string> redis_keys_;
-  std::vector<std::size_t> ends_;  ///< of the Redis keys of each asked key
+  std::vector<std::size_t> ends_;  ///< for each asked key, the end of its Redis keys
   std::unordered_set<std::string> there_;
   std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
   std::string first_left_, first_left_key_;
@@ -155,7 +155,7 @@ ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
 
 // ---- --match ----
 
-/// What would be removed.
+/// The keys that would be removed.
 using Found = std::vector<SeenKey>;
 
 ResetOutcome would_remove(const SeenKey& seen) {
@@ -166,7 +166,7 @@ ResetOutcome would_remove(const SeenKey& seen) {
           .reason = std::nullopt};
 }
 
-/// What a scan has done so far, for people.
+/// The progress of a scan, for people.
 std::string scanned(const ResetSession& session) {
   const auto removed = session.report.removed();
   return removed == 0 ? "the database" : "the database, " + count_of_keys(removed) + " removed";
@@ -182,10 +182,10 @@ void scan(ResetSession& session, const std::string& pattern, redis::Connection& 
   }
 }
 
-/// Each key once, in their order; SCAN may give a key twice.
+/// The matching keys, sorted, without duplicates, which SCAN may return.
 Found look(const ResetPlan& plan, ResetSession& session) {
   Found found;
-  std::unordered_set<std::size_t> left;  // hashes: there may be many, and they are only counted
+  std::unordered_set<std::size_t> left;  // hashes, since there may be many keys to count
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result == ResetResult::kWouldRemove) {
@@ -212,7 +212,7 @@ std::vector<std::string> keys_of(const Found& found) {
   return keys;
 }
 
-/// Names, above the question, what --force removes in addition to limiter state.
+/// Lists, above the question, the keys without limiter state that --force removes.
 void warn_of_others(const Found& found) {
   std::vector<std::string> others;
   for (const auto& each : found) {
@@ -244,8 +244,8 @@ bool ask(const Found& found, ResetSession& session) {
   return yes;
 }
 
-/// Calls `work` with a new connection: the server may have closed the one before while the user
-/// thought about the question.
+/// Calls `work` with a new connection, since the server may have closed the previous one while the
+/// user considered the question.
 void remove(ResetSession& session,
             const std::function<void(redis::Connection&, limiter::Resetter&)>& work) {
   auto connection = session.connector.open();
@@ -256,7 +256,7 @@ void remove(ResetSession& session,
               [&](limiter::Resetter& resetter) { work(connection, resetter); });
 }
 
-/// The likely mistake in a pattern that matches nothing.
+/// Prints a hint at the likely mistake in a pattern that matches nothing.
 void hint_at_pattern(const std::string& pattern) {
   if (pattern.find_first_of("*?[") == pattern.npos) {
     write_stderr("  hint: the pattern has no * ? or [ and matches only one key; was it quoted?\n");
@@ -278,7 +278,7 @@ ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
 ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
   ResetSession session(plan, invocation);
   if (plan.yes && !plan.dry_run) {
-    // As the scan goes on: memory does not grow with the number of keys.
+    // Remove keys during the scan, so that memory does not grow with the number of keys.
     remove(session, [&](redis::Connection& connection, limiter::Resetter& resetter) {
       scan(session, *plan.match, connection, resetter);
     });
@@ -301,7 +301,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 struct ResetOptions {
   LimitOptions limit;
   std::optional<std::string> match;
-  ResetPlan plan;  ///< without --match and the limits
+  ResetPlan plan;  ///< excludes --match and the limits
 };
 
 void add_reset_options(Options& options, ResetOptions& target) {
@@ -313,7 +313,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
   options
       .value("--match", "PATTERN", target.match,
              "reset every limiter whose key matches this Redis pattern: * ? [ab]")
-      .once("run one after the other")
+      .once("run reset once for each pattern")
       .excludes("--policy", kOwnLimits, kMatchSeveral)
       .excludes("--limit", kOwnLimits, kMatchSeveral)
       .excludes("--algorithm", kOwnLimits, kMatchSeveral)

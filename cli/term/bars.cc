@@ -40,7 +40,7 @@ constexpr Glyphs kAscii{.bars = {".", ":", "-", "=", "+", "*", "#", "%", "@"},
                         .end = "+",
                         .times = "x"};
 
-/// 0 for none alone, kGlyphLevels for the highest.
+/// 0 only for a count of 0, kGlyphLevels for the highest.
 std::size_t level(std::int64_t count, std::int64_t highest) {
   if (count <= 0) return 0;
   const auto share = static_cast<double>(count) / static_cast<double>(highest);
@@ -48,7 +48,7 @@ std::size_t level(std::int64_t count, std::int64_t highest) {
       std::clamp<std::int64_t>(std::llround(share * kGlyphLevels), 1, kGlyphLevels));
 }
 
-/// How many digits a duration has, zeros at its end apart, in the unit in which it is shortest.
+/// The number of digits of a duration in its shortest unit, without trailing zeros.
 std::size_t digits_of(std::chrono::microseconds duration) {
   const auto text = format_duration(duration);
   const std::string_view digits(text.data(), text.find_first_not_of("0123456789"));
@@ -104,9 +104,9 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// More edges than this in an axis would be a comb.
+/// The maximum number of window edges that an axis marks.
 constexpr std::int64_t kMostTicks = 6;
-/// The largest power of ten of which there are ten or more in the span.
+/// The largest power of ten that fits into the span at least ten times.
 microseconds rounding_of(microseconds span) {
   microseconds unit{1};
   while (span >= unit * 100) unit *= 10;

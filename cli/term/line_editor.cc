@@ -77,7 +77,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Those that are missing, for this user alone.
+/// Creates the missing directories, accessible only to this user.
 void make_folders(const fs::path& folder) {
   if (folder.empty() || ::access(folder.c_str(), F_OK) == 0) return;
   make_folders(folder.parent_path());
@@ -87,7 +87,7 @@ void make_folders(const fs::path& folder) {
 bool write_to(const std::string& file, int flags, const std::string& text) {
   const FileDescriptor out(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600));
-  // An existing file may be readable by others. (A pipe without a reader is not opened.)
+  // An existing file may be readable by others. (Opening a pipe without a reader fails.)
   return out && ::fchmod(out.get(), 0600) == 0 &&
          ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
@@ -144,8 +144,8 @@ struct EndHistory {
 
 using Function = unsigned char (*)(EditLine*, int);
 
-/// Makes a function known to EL_BIND. The editor copies both texts and never frees them, which is
-/// not to be reported as a leak of ours.
+/// Makes a function available to EL_BIND. The editor copies both texts and never frees them;
+/// exclude them from leak reports.
 void add_function(EditLine* editor, const char* name, const char* help, Function function) {
 #if defined(__SANITIZE_ADDRESS__)
   const __lsan::ScopedDisabler not_ours;
@@ -161,7 +161,7 @@ class TypedLines final : public LineSource {
   std::optional<std::string> next() override;
 
  private:
-  /// Why the editor was given no character.
+  /// Why read_character() returned no character.
   enum class Stopped { kNot, kCancelled, kEnded };
 
   static TypedLines& of(EditLine* editor);
@@ -187,7 +187,7 @@ class TypedLines final : public LineSource {
   std::unique_ptr<EditLine, EndEditor> editor_;
   std::pair<std::size_t, std::size_t> size_;
   Stopped stopped_ = Stopped::kNot;
-  bool is_warned_ = false;  ///< Ctrl-C came, and nothing was typed since
+  bool is_warned_ = false;  ///< Ctrl-C was pressed, and nothing was typed since
 };
 
 TypedLines::TypedLines(std::string prompt, std::string history_file, Complete complete,
@@ -197,7 +197,7 @@ TypedLines::TypedLines(std::string prompt, std::string history_file, Complete co
       complete_(std::move(complete)),
       key_(key),
       interrupt_(interrupt) {
-  // Without a locale that knows more than ASCII, input is taken for UTF-8.
+  // If the locale supports only ASCII, treat input as UTF-8.
   std::setlocale(LC_CTYPE, "");
   if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   editor_.reset(::el_init("rlctl", stdin, stdout, stderr));
@@ -239,7 +239,7 @@ void TypedLines::look_at_size() {
   ::el_set(editor_.get(), EL_REFRESH);
 }
 
-/// False if there will be none: see stopped_.
+/// Waits for input. Returns false if none will come; see stopped_.
 bool TypedLines::wait_for_byte() {
   while (true) {
     std::array<pollfd, 4> polled{{{STDIN_FILENO, POLLIN, 0},
@@ -252,7 +252,7 @@ bool TypedLines::wait_for_byte() {
     if (ready > 0 && polled[2].revents != 0) stopped_ = Stopped::kCancelled;
     if (stopped_ != Stopped::kNot) return false;
     if (ready > 0 && polled[3].revents != 0) {
-      // The process was stopped, and others used the terminal; the editor does not know that.
+      // While the process was stopped, others used the terminal, which the editor does not know.
       suspension_.clear();
       ::el_set(editor_.get(), EL_PREP_TERM, 0);
       ::el_set(editor_.get(), EL_PREP_TERM, 1);
@@ -303,7 +303,7 @@ std::string common_beginning(const std::vector<std::string>& words) {
   return common;
 }
 
-/// Below the line, in columns.
+/// Shows the words below the line, in columns.
 void TypedLines::show(const std::vector<std::string>& words) const {
   std::size_t width = 0;
   for (const auto& word : words) width = std::max(width, word.size() + 2);
@@ -325,7 +325,7 @@ unsigned char TypedLines::complete_word() {
   const auto words = complete_(line);
   if (words.empty()) return CC_REFRESH_BEEP;
   const auto common = common_beginning(words);
-  // How much of it is there already: the longest end of the line that it begins with.
+  // The length of the part already typed: the longest suffix of the line that is a prefix of it.
   auto typed = std::min(common.size(), line.size());
   while (typed > 0 && line.substr(line.size() - typed) != common.substr(0, typed)) --typed;
   auto more = common.substr(typed);
@@ -337,7 +337,7 @@ unsigned char TypedLines::complete_word() {
   try {
     show(words);
   } catch (const std::exception&) {
-    stopped_ = Stopped::kEnded;  // the output is closed, or Ctrl-C came
+    stopped_ = Stopped::kEnded;  // the output is closed, or Ctrl-C was pressed
     return CC_EOF;
   }
   return CC_REDISPLAY;
@@ -352,10 +352,10 @@ void TypedLines::remember(const std::string& line) {
 }
 
 std::optional<std::string> TypedLines::next() {
-  constexpr std::string_view kHint = "\n(once more, or 'quit', leaves)\n";
+  constexpr std::string_view kHint = "\n(press Ctrl-C again, or type 'quit', to leave)\n";
   while (true) {
     stopped_ = Stopped::kNot;
-    // A line may have been read without a byte being waited for.
+    // The editor may have read a line without waiting for a byte.
     if (!key_.pressed()) is_warned_ = false;
     int count = 0;
     const char* typed = ::el_gets(editor_.get(), &count);

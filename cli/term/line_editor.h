@@ -12,18 +12,17 @@
 
 namespace rlctl::cli {
 
-/// The lines that were typed, the oldest first, in a file that only this user can read: the last
-/// thousand of them. Several processes may add to one file. Failures to read or write it are
-/// ignored: a history is not worth an error.
+/// The last thousand typed lines, oldest first, in a file that only this user can read. Several
+/// processes may append to it. Ignores read and write failures: a history is not worth an error.
 class LineHistory {
  public:
   static constexpr std::size_t kMost = 1000;
 
-  /// Reads the file, and shortens it if it is too long. An empty name: no file.
+  /// Reads the file, and shortens it if it is too long. An empty name means no file.
   explicit LineHistory(std::string file);
 
   [[nodiscard]] const std::vector<std::string>& lines() const noexcept { return lines_; }
-  /// Adds a line at the end; false if it is empty or repeats the last one.
+  /// Appends a line; returns false if it is empty or repeats the last one.
   bool add(const std::string& line);
 
  private:
@@ -34,7 +33,7 @@ class LineHistory {
   std::vector<std::string> lines_;
 };
 
-/// Lines that a person types, or of a file.
+/// A source of lines: typed by a person, or from a file.
 class LineSource {
  public:
   LineSource() = default;
@@ -42,21 +41,21 @@ class LineSource {
   LineSource(const LineSource&) = delete;
   LineSource& operator=(const LineSource&) = delete;
 
-  /// The next one; none at the end. Waits. Throws Interrupted, and InputError if it cannot be read.
+  /// Waits for the next line; returns nothing at the end. Throws Interrupted, and InputError.
   [[nodiscard]] virtual std::optional<std::string> next() = 0;
 };
 
-/// Lines of a file, or of standard input: "-". Lines longer than a MiB are refused. A prompt,
-/// unless empty, is written to standard output before each wait.
+/// The lines of a file, or of standard input ("-"). Refuses lines longer than 1 MiB. Writes the
+/// prompt, unless it is empty, to standard output before each wait.
 [[nodiscard]] std::unique_ptr<LineSource> lines_of(const std::string& file, std::string prompt,
                                                    const Interrupt& interrupt);
 
-/// The possible completions of the word that ends at the cursor, given the line up to there.
+/// Returns the completions of the word at the cursor, given the line up to the cursor.
 using Complete = std::function<std::vector<std::string>(std::string_view line)>;
 
-/// Lines that are typed at a terminal, after a prompt: edited, completed with TAB, and found again
-/// in the history, which is a file (empty: none is kept). Standard input and output are terminals.
-/// Ctrl-C clears the line; a second one, if nothing was typed since, raises the interrupt.
+/// Lines typed at a terminal after a prompt, with editing, completion with TAB, and a history,
+/// stored in a file (empty: not stored). Standard input and output must be terminals. Ctrl-C clears
+/// the line; a second one, if nothing was typed since, raises the interrupt.
 [[nodiscard]] std::unique_ptr<LineSource> typed_lines(std::string prompt, std::string history_file,
                                                       Complete complete, BreakKey& key,
                                                       const Interrupt& interrupt);

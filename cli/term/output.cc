@@ -14,8 +14,8 @@ namespace rlctl::cli {
 
 namespace {
 
-/// What a pipe takes at once if poll() reports room: more might block. Whole lines if possible, so
-/// that those of several processes do not mix.
+/// The number of bytes that a pipe accepts without blocking if poll() reports room. Whole lines if
+/// possible, so that lines of several processes do not mix.
 std::size_t size_of_piece(std::string_view text) {
   if (text.size() <= PIPE_BUF) return text.size();
   const auto newline = text.substr(0, PIPE_BUF).rfind('\n');
@@ -47,7 +47,7 @@ void Output::flush() {
   buffer_.clear();
 }
 
-/// A signal only ends the wait: what can be written without one has been counted, and is written.
+/// A signal only ends the wait: the buffered answers were counted, so write what does not block.
 void Output::wait_for_room() const {
   pollfd fds[] = {{fd_, POLLOUT, 0}, {interrupt_.fd(), POLLIN, 0}};
   while (::poll(fds, 2, -1) <= 0 || fds[0].revents == 0) interrupt_.check();
@@ -75,8 +75,8 @@ void write_stderr(std::string_view text) noexcept {
 void guard_standard_descriptors() noexcept {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // The lowest free number is fd itself. Opened the wrong way round: using it fails, as it would
-    // have; a closed standard input is not an empty one.
+    // open() returns the lowest free number, which is fd. The wrong access mode makes using it
+    // fail, as before: a closed standard input is not an empty one.
     [[maybe_unused]] const int opened = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
   }
 }

@@ -10,25 +10,25 @@
 
 namespace rlctl::cli {
 
-/// The reader of our output has closed it (`| head -1`): the process ends by SIGPIPE.
+/// The reader of the output closed it (`| head -1`): the process ends with SIGPIPE.
 class OutputClosed : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "standard output is closed"; }
 };
 
-/// Standard output. Text is kept until flush(), and nothing is lost silently: flush() throws
-/// OutputClosed, OutputError (a full disk) or Interrupted. Once interrupted, it writes what it can
-/// without blocking, and throws if that is not everything.
+/// Standard output. Buffers text until flush(), which throws OutputClosed, OutputError (such as a
+/// full disk) or Interrupted, so that nothing is lost silently. Once interrupted, it writes what it
+/// can without blocking, and throws if that is not everything.
 class Output {
  public:
   Output(int fd, const Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
 
-  /// To append to.
+  /// The buffer; append text to it.
   [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
   void flush();
-  /// Throws what flush() would throw if standard output was closed from the start: for callers that
-  /// are about to do something that cannot be undone.
+  /// Throws what flush() would throw if standard output was closed from the start: call it before
+  /// doing something that cannot be undone.
   void require_open() const;
   [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
   [[nodiscard]] int fd() const noexcept { return fd_; }
@@ -42,17 +42,17 @@ class Output {
   std::string buffer_;
 };
 
-/// Writes to stderr, if possible with one write. A failure there cannot be reported.
+/// Writes to stderr, with one write() if possible. Ignores failures.
 void write_stderr(std::string_view text) noexcept;
 
 /// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no socket gets its number;
-/// reading and writing there stay errors.
+/// reading and writing there still fail.
 void guard_standard_descriptors() noexcept;
 
-/// The destination of one form of the report: a file, standard output, or none.
+/// The destination of one format of the report: a file, standard output, or none.
 class Destination {
  public:
-  /// "-" is standard output. Opens the file, so that one that cannot be written is known before
+  /// "-" means standard output. Opens the file, so that an unwritable file is reported before
   /// anything runs.
   Destination(std::string_view option, const std::optional<std::string>& path, Output& out)
       : out_(out), to_stdout_(path == "-") {

@@ -24,7 +24,7 @@ bool Progress::is_due() {
 }
 
 void Progress::show(std::string line) {
-  // The last column stays free: some terminals wrap when it is written.
+  // Leave the last column free: some terminals wrap after writing it.
   line.resize(std::min(line.size(), terminal_width(STDERR_FILENO) - 1));
   write_stderr("\r" + line + "\033[K");
   shown_ = true;

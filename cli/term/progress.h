@@ -9,8 +9,8 @@
 
 namespace rlctl::cli {
 
-/// One line on a terminal's stderr that shows the progress of long work: after the first second, at
-/// most ten times a second, no wider than the terminal, removed at the end.
+/// A progress line on stderr, a terminal, for long work: appears after the first second, changes at
+/// most ten times a second, is no wider than the terminal, and is removed at the end.
 class Progress {
  public:
   explicit Progress(bool enabled) : enabled_(enabled) {}
@@ -19,7 +19,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   [[nodiscard]] bool enabled() const noexcept { return enabled_; }
-  /// For a batch: bytes of input, and lines.
+  /// For a batch: bytes and lines of input.
   void update(std::size_t done_bytes, std::size_t total_bytes, std::size_t lines);
   /// For a wait for `key`.
   void update(std::chrono::microseconds left, const std::string& key);
@@ -27,7 +27,7 @@ class Progress {
   void update(double share, std::string_view what);
   /// A whole line.
   void update(std::string line);
-  /// To be called before anything else is written to stderr.
+  /// Call this before writing anything else to stderr.
   void clear() noexcept;
 
  private:

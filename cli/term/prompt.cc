@@ -13,7 +13,7 @@
 namespace rlctl::cli {
 namespace {
 
-/// The terminal without echo, until destroyed.
+/// Turns off echo on the terminal until destroyed.
 class SilentTerminal {
  public:
   SilentTerminal() : fd_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
@@ -45,8 +45,7 @@ void say(int out, std::string_view text) {
   [[maybe_unused]] const auto written = ::write(out, text.data(), text.size());
 }
 
-/// Asks on `out` and reads from `in`: a line without its end, or what there was before the input
-/// ended.
+/// Asks on `out` and reads from `in`: a line without its end, or the text before the end of input.
 std::string ask_line(std::string_view question, int in, int out, const Interrupt& interrupt) {
   say(out, question);
   std::string line;
@@ -56,7 +55,7 @@ std::string ask_line(std::string_view question, int in, int out, const Interrupt
     if (interrupt.signal() != 0) say(out, "\n");
     interrupt.check();
     if (ready < 0 || fds[0].revents == 0) continue;
-    char byte = 0;  // one at a time: what follows the line is not ours
+    char byte = 0;  // one at a time, to leave the input after the line unread
     const auto count = ::read(in, &byte, 1);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) say(out, "\n");

@@ -10,11 +10,11 @@ namespace rlctl::cli {
 /// True if standard input and standard error are terminals.
 [[nodiscard]] bool can_confirm() noexcept;
 
-/// Asks on standard error and reads a line of standard input. True for y and yes, in any case; an
-/// empty line, the end of input and anything else mean no. Throws Interrupted on Ctrl-C.
+/// Asks on standard error and reads a line from standard input. Returns true for y and yes, in any
+/// case; false for an empty line, the end of input and anything else. Throws Interrupted on Ctrl-C.
 [[nodiscard]] bool confirm(std::string_view question, const Interrupt& interrupt);
 
-/// Asks on the terminal of the process (/dev/tty, whatever stdin is) without echo. Throws
+/// Asks on the terminal of the process (/dev/tty, even if stdin is redirected) without echo. Throws
 /// UsageError if there is no terminal or nothing was typed, Interrupted on Ctrl-C.
 [[nodiscard]] std::string ask_password(std::string_view prompt, const Interrupt& interrupt);
 

@@ -27,7 +27,7 @@ std::string frame_text(std::string_view text, std::size_t columns, std::size_t l
     out += kClearLine;
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
   }
-  // Below the last line there is nothing to clear, and a line end would scroll.
+  // If the text fills all lines, there is nothing to clear, and a line end would scroll.
   if (line < lines) out.append(line > 0 ? "\n" : "").append(kClearBelow);
   return out;
 }
@@ -57,7 +57,7 @@ Screen::~Screen() {
     out_.write(last_);
     out_.flush();
   } catch (...) {
-    // The terminal is gone, or takes nothing any more.
+    // The terminal is gone or no longer accepts output.
   }
 }
 

@@ -11,25 +11,24 @@
 
 namespace rlctl::cli {
 
-/// A frame for a screen: as many lines as fit, each cut to the width and cleared to its end,
-/// written over the previous one.
+/// The output that draws a frame over the previous one: as many lines as fit, each cut to the width
+/// and cleared to its end.
 [[nodiscard]] std::string frame_text(std::string_view text, std::size_t columns, std::size_t lines);
 
-/// A terminal that is redrawn again and again: its alternate screen, without a cursor. At the end
-/// the terminal is restored, and the last text is written to it. While Ctrl-Z has stopped the
-/// process, the terminal is restored too.
+/// Redraws a terminal repeatedly, on its alternate screen, without a cursor. At the end, restores
+/// the terminal and writes the last text to it. Also restores it while Ctrl-Z stops the process.
 class Screen {
  public:
-  /// `out` is a terminal.
+  /// `out` must be a terminal.
   explicit Screen(Output& out) : out_(out) {}
   ~Screen();
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  /// `header` is a line above the text, which goes with the screen. Throws as Output::flush().
+  /// `header` is a line above the text, only on the screen. Throws what Output::flush() throws.
   void draw(const std::string& header, std::string text);
-  /// Waits until the deadline; ends earlier if the screen must be redrawn, since the process was
-  /// stopped. Throws Interrupted.
+  /// Waits until the deadline, or until the process was stopped and continues, so that the screen
+  /// must be redrawn. Throws Interrupted.
   void wait(const Interrupt& interrupt, Deadline deadline);
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-// A signal handler can reach nothing but globals.
+// A signal handler can only use globals.
 std::atomic<Interrupt*> raised_by_handler{nullptr};
 std::atomic<bool> pipe_was_ignored{false};
 
@@ -68,7 +68,7 @@ Signals::Signals() {
   raised_by_handler = &interrupt_;
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = 0;  // without SA_RESTART: waits shall end
+  action.sa_flags = 0;  // without SA_RESTART, so that waits end
   for (const int signal : kSignals) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
@@ -126,7 +126,7 @@ void BreakKey::clear() noexcept {
   pressed_ = false;
 }
 
-/// Runs in the handler.
+/// Runs in the signal handler.
 bool BreakKey::press() noexcept {
   const int saved_errno = errno;
   const bool is_first = !pressed_.exchange(true);
@@ -192,10 +192,10 @@ void Suspension::clear() noexcept {
   drain(fd());
 }
 
-/// Runs in the handler: nothing here may allocate or lock.
+/// Runs in the signal handler: must not allocate or lock.
 void Suspension::stop() noexcept {
   [[maybe_unused]] auto written = ::write(terminal_, leave_.data(), leave_.size());
-  raise_default(SIGTSTP);  // returns when the process goes on
+  raise_default(SIGTSTP);  // returns when the process continues
   handle_stop();
   written = ::write(terminal_, enter_.data(), enter_.size());
   written = ::write(write_end_.get(), "!", 1);

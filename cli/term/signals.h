@@ -9,9 +9,9 @@
 
 namespace rlctl::cli {
 
-/// While it lives, SIGINT, SIGTERM, SIGHUP and SIGQUIT raise interrupt() instead of ending the
-/// process, once: a second one ends it at once. What the process was started to ignore (nohup, a
-/// background job) stays ignored. SIGPIPE is ignored, so that write() reports it. One at a time.
+/// While it exists, the first SIGINT, SIGTERM, SIGHUP or SIGQUIT raises interrupt() and a second
+/// one ends the process at once. Signals that were ignored at the start (nohup, a background job)
+/// stay ignored. SIGPIPE is ignored, so that write() reports the error. One instance at a time.
 class Signals {
  public:
   Signals();
@@ -25,9 +25,9 @@ class Signals {
   Interrupt interrupt_;
 };
 
-/// While it lives, a first SIGINT is only noted, for callers that run something which can be
-/// stopped by itself; another one before clear() acts as usual. One at a time, while there are
-/// Signals.
+/// While it exists, the first SIGINT is only recorded, for callers that run something that can be
+/// stopped separately; another one before clear() acts as usual. Requires Signals. One instance at
+/// a time.
 class BreakKey {
  public:
   BreakKey();
@@ -38,9 +38,9 @@ class BreakKey {
   [[nodiscard]] bool pressed() const noexcept { return pressed_.load(); }
   /// Forgets the signal.
   void clear() noexcept;
-  /// Readable once pressed; for poll().
+  /// Readable after the signal; for poll().
   [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
-  /// The signal handler's part. False if it had been pressed before.
+  /// Called by the signal handler. Returns false if already pressed.
   bool press() noexcept;
 
  private:
@@ -48,8 +48,8 @@ class BreakKey {
   std::atomic<bool> pressed_ = false;
 };
 
-/// While it lives, a second signal, which ends the process at once, writes this text to stderr
-/// first: what the process leaves behind. One at a time, while there are Signals.
+/// While it exists, a second signal, which ends the process at once, first writes this text to
+/// stderr: what the process leaves behind. Requires Signals. One instance at a time.
 class LastWords {
  public:
   explicit LastWords(std::string text);
@@ -57,19 +57,19 @@ class LastWords {
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
 
-  /// Called in the handler.
+  /// Called by the signal handler.
   void write() const noexcept;
 
  private:
   std::string text_;
 };
 
-/// Ends the process by the signal itself, so that a shell sees 128+n and a loop around it stops.
-/// Returns only if the signal was ignored from the start.
+/// Ends the process with the signal, so that a shell sees 128+n and a loop around it stops. Returns
+/// only if the signal was ignored at the start.
 void die_by(int signal) noexcept;
 
-/// While it lives, a window that changes its size (SIGWINCH) ends a poll(), with EINTR. One at a
-/// time.
+/// While it exists, a change of the window size (SIGWINCH) ends a poll() with EINTR. One instance
+/// at a time.
 class ResizeSignal {
  public:
   ResizeSignal();
@@ -78,22 +78,22 @@ class ResizeSignal {
   ResizeSignal& operator=(const ResizeSignal&) = delete;
 };
 
-/// While it lives, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
-/// `enter` once it goes on, at once, even during a wait. If SIGTSTP was ignored from the start, it
-/// stays ignored. One at a time.
+/// While it exists, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
+/// `enter` as soon as it continues, even during a wait. If SIGTSTP was ignored at the start, it
+/// stays ignored. One instance at a time.
 class Suspension {
  public:
-  /// The texts must outlive it.
+  /// `leave` and `enter` must outlive it.
   Suspension(int terminal, std::string_view leave, std::string_view enter);
   ~Suspension();
   Suspension(const Suspension&) = delete;
   Suspension& operator=(const Suspension&) = delete;
 
-  /// Readable once the process was stopped and goes on; for poll().
+  /// Readable after the process was stopped and continued; for poll().
   [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
   /// Forgets the signal.
   void clear() noexcept;
-  /// The signal handler's part.
+  /// Called by the signal handler.
   void stop() noexcept;
 
  private:

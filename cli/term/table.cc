@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kGapOfColumns = 2;
 
-/// The first column, and those from `begin` to `end`, row by row.
+/// The first column and the columns from `begin` to `end`, as rows.
 std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin, std::size_t end) {
   std::vector<Cells> rows(columns.front().size());
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -88,15 +88,15 @@ void Table::append(std::string& out, const Look& look) const {
 
 namespace {
 
-/// The beginning of the third column, counted from the end of the label.
+/// The position of the third column, counted from the end of the label.
 constexpr std::size_t kAbout = 23;
-/// Narrower terminals have two columns.
+/// On terminals narrower than this, there are only two columns.
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kGapOfRow = 2;
 constexpr std::size_t kIndent = 2;
 
-/// The end of the longest beginning of `text` that fits and can stand alone: after a comma if
-/// possible, else at a blank, else the first word.
+/// The end of the longest prefix of `text` that fits and can be a line: after a comma if possible,
+/// else at a space, else the first word.
 std::size_t end_of_line(std::string_view text, std::size_t columns) {
   if (display_width(text) <= columns) return text.size();
   std::size_t at_comma = 0, at_blank = 0;
@@ -159,7 +159,7 @@ void TextBlock::table(const std::vector<Cells>& lines) {
   }
 }
 
-/// The first cell, and below it the others, as many on a line as fit.
+/// Writes the first cell and below it the others, as many per line as fit.
 void TextBlock::stack(const Cells& cells) {
   item(cells.front());
   std::string line;

@@ -36,7 +36,7 @@ namespace {
 constexpr std::size_t kColumns = 80;
 constexpr std::size_t kLines = 24;
 
-/// All zero if it is not known.
+/// All zero if the size is unknown.
 winsize size_of(int fd) noexcept {
   winsize size{};
   if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return {};

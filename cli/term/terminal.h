@@ -7,31 +7,31 @@
 
 namespace rlctl::cli {
 
-/// The value of an environment variable. Empty counts as unset.
+/// The value of an environment variable. An empty value counts as unset.
 [[nodiscard]] std::optional<std::string> environment(const char* name);
 
-/// The file that keeps a person's history between runs: $XDG_STATE_HOME/rlctl/NAME, in
-/// ~/.local/state if that is unset, empty or not absolute. Empty if there is no home.
+/// The file for a history that is kept between runs: $XDG_STATE_HOME/rlctl/NAME, or in
+/// ~/.local/state if the variable is unset, empty or not absolute. Empty without a home directory.
 [[nodiscard]] std::string state_file(const std::string& name);
 
-// What the terminal of a descriptor can do. Queried at each call: a window changes its size.
+// Properties of a terminal, queried at each call, since a window may change its size.
 
 [[nodiscard]] bool is_terminal(int fd) noexcept;
-/// 80 columns and 24 lines if the size is not known.
+/// 80 columns and 24 lines if the size is unknown.
 [[nodiscard]] std::size_t terminal_width(int fd) noexcept;
 [[nodiscard]] std::size_t terminal_height(int fd) noexcept;
-/// A terminal that knows escape sequences: TERM is set, and is not "dumb".
+/// Whether it is a terminal with escape sequences: TERM is set and is not "dumb".
 [[nodiscard]] bool may_draw(int fd);
-/// may_draw(), and NO_COLOR is unset or empty.
+/// Whether may_draw() is true and NO_COLOR is unset or empty.
 [[nodiscard]] bool may_colour(int fd);
-/// The terminal takes UTF-8, according to the first of LC_ALL, LC_CTYPE and LANG that is not empty.
+/// Whether the terminal uses UTF-8: the first non-empty one of LC_ALL, LC_CTYPE and LANG decides.
 [[nodiscard]] bool locale_is_utf8();
 
-/// The form that text may take.
+/// How output may be formatted.
 struct Look {
   std::size_t columns = 80;
   bool colour = false;
-  bool utf8 = false;  ///< else ASCII alone, apart from keys and members, which are data
+  bool utf8 = false;  ///< else ASCII only, except in keys and members, which are data
 };
 
 [[nodiscard]] Look look_of(int fd);
@@ -39,13 +39,13 @@ struct Look {
 /// The meaning of a piece of text, which decides its colour.
 enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
 
-/// The text, in its colour if there are colours. It must have been escaped.
+/// The text, with the colour of its tone if `colour` is true. It must be escaped.
 [[nodiscard]] std::string toned(std::string_view text, Tone tone, bool colour);
 
-/// As much of a line as fits into `columns`; a colour that has begun is ended.
+/// The part of a line that fits into `columns`, with any colour reset at its end.
 [[nodiscard]] std::string cut_to_width(std::string_view line, std::size_t columns);
 
-/// Appends blanks until `used` columns have become `columns`.
+/// Appends spaces to extend `used` columns to `columns`.
 void pad(std::string& out, std::size_t used, std::size_t columns);
 
 }  // namespace rlctl::cli

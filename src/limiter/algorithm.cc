@@ -18,11 +18,11 @@ std::unique_ptr<KeyModel> make() {
   return std::make_unique<Model>();
 }
 
-constexpr std::int64_t kMaxLogCost = 10'000;  // every unit is an entry of its own
+constexpr std::int64_t kMaxLogCost = 10'000;  // each unit is one entry
 
 constexpr std::array kAlgorithms{
     Algorithm{.name = "fixed-window",
-              .summary = "a counter a window; up to twice the limit at its edge",
+              .summary = "a counter per window; up to twice the limit at an edge",
               .script = embedded::k_fixed_window.text,
               .sha1 = embedded::k_fixed_window.sha1,
               .allows_at_most = "twice the limit, half of it on each side of a window's edge",
@@ -48,28 +48,28 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_sliding_window_counter.text,
               .sha1 = embedded::k_sliding_window_counter.sha1,
               .allows_at_most =
-                  "less than twice the limit: it takes what came in the last window as spread "
-                  "evenly",
+                  "less than twice the limit: it assumes that the last window's requests were "
+                  "spread evenly",
               .make_model = make<SlidingWindowCounterModel>},
     Algorithm{.name = "token-bucket",
               .summary = "tokens come back steadily; bursts up to --burst",
               .script = embedded::k_token_bucket.text,
               .sha1 = embedded::k_token_bucket.sha1,
-              .allows_at_most = "its burst plus what the rate gives back meanwhile",
+              .allows_at_most = "its burst plus the refill during the window",
               .has_burst = true,
               .make_model = make<TokenBucketModel>},
     Algorithm{.name = "gcra",
               .summary = "like token-bucket, but exact and smaller",
               .script = embedded::k_gcra.text,
               .sha1 = embedded::k_gcra.sha1,
-              .allows_at_most = "its burst plus what the rate gives back meanwhile",
+              .allows_at_most = "its burst plus the refill during the window",
               .has_burst = true,
               .make_model = make<GcraModel>},
     Algorithm{.name = "leaky-bucket",
-              .summary = "a queue that drains steadily; says how long to wait",
+              .summary = "a queue that drains steadily; returns how long to wait",
               .script = embedded::k_leaky_bucket.text,
               .sha1 = embedded::k_leaky_bucket.sha1,
-              .allows_at_most = "the limit, since what is delayed counts when it may go on",
+              .allows_at_most = "the limit, since delayed requests count when they may proceed",
               .has_burst = true,
               .has_refund = false,
               .has_delay = true,
@@ -81,10 +81,10 @@ constexpr std::array kAlgorithms{
               .has_refund = false,
               .max_cost = 1,
               .does_instead = "gives leases to holders and takes them back instead of counting "
-                              "requests; rlctl-scripts(7) says how its script is called"},
+                              "requests; rlctl-scripts(7) describes its script"},
 };
 
-/// Range checks of the contract that involve more than one number.
+/// Checks the ranges of the contract that involve more than one number.
 void require_burst(const Limit& limit) {
   const auto burst = limit.burst.value_or(limit.limit);
   if (burst < 1 || burst > kLargestLimit) {

@@ -6,9 +6,9 @@
 namespace rlctl::limiter {
 namespace {
 
-constexpr std::size_t kDigits = 20;  // of any 64-bit number, with its sign
+constexpr std::size_t kDigits = 20;  // enough for any 64-bit number with its sign
 
-/// Writes numbers one after the other into one string, which must not grow.
+/// Writes numbers one after another into one string, which must not grow.
 class NumberWriter {
  public:
   NumberWriter(std::string& buffer, std::size_t most) : buffer_(buffer) {
@@ -61,7 +61,7 @@ ScriptCall CheckCommand::of(const Request& request) {
   }
   arguments_.push_back(request.cost != 1 ? numbers.write(request.cost) : "");
   arguments_.push_back(request.now ? numbers.write(request.now->count()) : "");
-  // An argument left out at the end takes its default, as an empty string does in the middle. The
+  // A missing argument at the end takes its default, as an empty string does in the middle. The
   // last window is never empty.
   while (!arguments_.empty() && arguments_.back().empty()) arguments_.pop_back();
   return {.sha1 = algorithm_.sha1, .keys = keys_, .arguments = arguments_};

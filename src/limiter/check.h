@@ -15,7 +15,7 @@
 
 namespace rlctl::limiter {
 
-/// One call of a script: `keys` and `limits` pair up.
+/// One call of a script: limits[i] applies to keys[i].
 struct Request {
   std::vector<std::string> keys;
   std::vector<Limit> limits;
@@ -23,7 +23,7 @@ struct Request {
   std::optional<std::chrono::microseconds> now;  ///< default: the server's clock
 };
 
-/// A call of a loaded script: EVALSHA as data. Owns nothing.
+/// The arguments of EVALSHA for a loaded script. Owns nothing.
 struct ScriptCall {
   std::string_view sha1 = {};
   redis::Arguments keys = {}, arguments = {};
@@ -38,34 +38,34 @@ class CheckCommand {
  public:
   explicit CheckCommand(const Algorithm& algorithm) : algorithm_(algorithm) {}
 
-  /// Valid until the next call, and as long as the request is.
+  /// The result is valid until the next call and while the request exists.
   [[nodiscard]] ScriptCall of(const Request& request);
 
  private:
   const Algorithm& algorithm_;
-  // Of the last request; kept, so that the next one allocates nothing.
+  // Buffers of the last request, kept so that the next one allocates nothing.
   std::string numbers_;
   std::vector<std::string_view> keys_, arguments_;
 };
 
-/// SCRIPT LOAD of an algorithm's script, and its answer. Throws redis::Error.
+/// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, const Algorithm& algorithm);
 
-/// Calls one algorithm's script on one connection: EVALSHA at once, and only if the server answers
+/// Calls one algorithm's script on one connection. Sends EVALSHA first; only if the server replies
 /// NOSCRIPT, loads the script and repeats the request, which was not executed.
 class Checker {
  public:
   Checker(redis::Connection& connection, const Algorithm& algorithm)
       : connection_(connection), algorithm_(algorithm), command_(algorithm) {}
 
-  /// One round trip (two more after NOSCRIPT). Throws redis::Error.
+  /// Takes one round trip (three after NOSCRIPT). Throws redis::Error.
   [[nodiscard]] Decision check(const Request& request);
 
-  /// Pipelining: append() queues the question, parse() reads the answer to it. parse() throws
-  /// redis::Error for an error reply (NOSCRIPT too) and for what no limiter script answers.
+  /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
+  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply.
   void append(const Request& request) { command_.of(request).append_to(connection_); }
   [[nodiscard]] static Decision parse(redis::ReplyView reply);
-  /// Queues a look (cost 0) at each key of a request by itself: as many answers as keys.
+  /// Queues a separate request of cost 0 for each key: one reply per key.
   void append_looks(const Request& request);
   void load() { load_script(connection_, algorithm_); }
 
@@ -75,8 +75,8 @@ class Checker {
   CheckCommand command_;
 };
 
-/// The server does not have the script: the request was not executed and may be sent again after
-/// Checker::load().
+/// Whether the server does not have the script: the request was not executed and may be sent again
+/// after Checker::load().
 [[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
 
 }  // namespace rlctl::limiter

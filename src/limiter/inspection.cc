@@ -14,10 +14,10 @@ namespace rlctl::limiter {
 
 namespace {
 
-/// The page size if all are asked for: about a millisecond of the server's time.
+/// The page size for reading all entries: takes about a millisecond of the server's time.
 constexpr std::int64_t kLargePage = 10'000;
 
-/// Its replies are known to be of the type that the key had.
+/// Reads a reply; WRONGTYPE means that the key changed its type since it was read.
 redis::Reply read_or_changed(redis::Connection& connection) {
   auto reply = connection.read();
   if (!reply.is_error()) return reply;
@@ -30,7 +30,7 @@ redis::Reply read_or_changed(redis::Connection& connection) {
                      "an entry is not a time: '" + escape(text, 40) + "'", "WRONGTYPE");
 }
 
-/// Beyond any time of the contract, and of a lease's end: sums of such times are numbers still.
+/// Larger than any time in the contract and any lease's end; sums of such times do not overflow.
 constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
 
 microseconds parse_time(std::string_view text) {
@@ -50,7 +50,7 @@ microseconds parse_score(std::string_view text, std::int64_t us_per_score) {
   return microseconds{std::llround(score)};
 }
 
-/// The scores below that of an instant, as ZCOUNT's upper end.
+/// ZCOUNT's upper bound for the scores before an instant.
 std::string before(microseconds instant, std::int64_t us_per_score) {
   const auto whole = std::to_string(instant.count() / us_per_score);
   if (us_per_score == 1) return "(" + whole;
@@ -135,7 +135,7 @@ std::vector<std::int64_t> Entries::count_before(std::span<const microseconds> in
   return counts;
 }
 
-/// All searches at once, a look of each in every round trip.
+/// Advances all searches together, one LINDEX for each per round trip.
 void Entries::bisect(std::span<Bounds> bounds) {
   const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
   while (std::any_of(bounds.begin(), bounds.end(), open)) {
@@ -176,12 +176,12 @@ microseconds Entries::at(std::int64_t index) {
 }
 
 void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& visit) {
-  microseconds last{0};   // visited
-  std::size_t alike = 0;  // how many of its instant have been
+  microseconds last{0};   // time of the last visited entry
+  std::size_t alike = 0;  // visited entries with that time
   const auto visit_page = [&](const std::vector<StoredEntry>& page) {
     auto entry = page.rbegin();
     if (alike > 0 && entry != page.rend() && entry->at > last) {
-      // The oldest were dropped meanwhile, and the page begins with what was visited already.
+      // The oldest entries were pruned meanwhile, so the page begins with entries visited before.
       entry = std::find_if(entry, page.rend(), [&](const auto& e) { return e.at <= last; });
       entry += std::min<std::ptrdiff_t>(page.rend() - entry, static_cast<std::ptrdiff_t>(alike));
     }
@@ -194,7 +194,7 @@ void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& vis
   };
   auto end = size_ - static_cast<std::int64_t>(newest_.size());
   if (!visit_page(newest_)) return;
-  // The next page is under way while this one is looked at.
+  // Requests the next page before visiting this one.
   auto asked = ask_for_page_before(end);
   while (end > 0) {
     const auto ahead = ask_for_page_before(asked);
@@ -207,7 +207,7 @@ void Entries::visit_backwards(const std::function<bool(const StoredEntry&)>& vis
   while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
 }
 
-/// Returns where the page begins; asks for nothing before the first entry.
+/// Returns the index at which the page begins; requests nothing before the first entry.
 std::int64_t Entries::ask_for_page_before(std::int64_t end) {
   const auto first = std::max<std::int64_t>(0, end - kLargePage);
   if (first < end) append_range(first, end - 1);
@@ -218,16 +218,16 @@ std::int64_t Entries::ask_for_page_before(std::int64_t end) {
 
 namespace {
 
-/// The TTL of a log written by a caller's clock is longer by this.
+/// The scripts add this to the TTL of a log written with a caller's clock.
 constexpr std::chrono::hours kCallersClock{1};
 constexpr microseconds kTtlError{2'000};  // TTLs are in ms, rounded up and down
 
-/// The windows that may have been.
+/// The possible windows.
 struct Range {
   microseconds least, most;
 };
 
-/// The one of them that a person would have chosen.
+/// The window in the range that a person would most likely choose.
 microseconds roundest(const Range& range) {
   using std::chrono::days, std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
   using std::chrono::milliseconds;
@@ -246,8 +246,8 @@ microseconds roundest(const Range& range) {
   return range.most;
 }
 
-/// The window if the newest entry has set the TTL: then it is the shortest possible one, to a few
-/// ms, and very likely a number of seconds that people choose.
+/// The window if the newest entry set the TTL: the shortest possible one within a few ms, and very
+/// likely a number of seconds that people choose.
 std::optional<microseconds> set_by_newest(const Range& range) {
   using std::chrono::seconds;
   const microseconds whole = std::chrono::round<seconds>(range.least);
@@ -271,7 +271,7 @@ std::optional<microseconds> infer_window(const StateForm& form, const EntryTimes
   if (!is_ours || lasts - kCallersClock <= span) return exact.value_or(roundest(servers));
   const Range callers{std::max(servers.least - kCallersClock, span), lasts - kCallersClock};
   if (exact) {
-    // A TTL of an hour and a minute was hardly meant.
+    // A window of an hour and a minute is unlikely.
     const bool is_round = *exact % std::chrono::minutes{30} == microseconds{0};
     return is_round ? exact : set_by_newest(callers);
   }
@@ -283,10 +283,10 @@ std::optional<microseconds> infer_window(const StateForm& form, const EntryTimes
 
 namespace {
 
-/// How often a key is read again if other clients write to it.
+/// How often a key is read if other clients keep writing to it.
 constexpr int kAttempts = 5;
 constexpr std::string_view kLeasePrefix = "lease:";
-/// Longer TTLs, of 285 years, are reported as this.
+/// Longer TTLs (285 years) are reported as this.
 constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
 
 /// Reads one key, once.
@@ -300,7 +300,7 @@ class Reading {
         result_(result),
         on_progress_(on_progress) {}
 
-  /// Throws KeyChanged if the parts that were read do not fit together.
+  /// Throws KeyChanged if the parts that were read are inconsistent.
   void read();
 
  private:
@@ -317,7 +317,7 @@ class Reading {
 
   redis::Connection& connection_;
   const InspectionRequest& request_;
-  const std::optional<Limit>& limit_;  ///< of a key that does not store one
+  const std::optional<Limit>& limit_;  ///< for a key that does not store one
   Inspection& result_;
   const Entries::OnProgress& on_progress_;
 };
@@ -339,7 +339,7 @@ void Reading::read() {
   list(entries);
 }
 
-/// What every key has.
+/// Reads what every key has.
 void Reading::read_frame() {
   connection_.append({"TIME"});
   connection_.append({"PTTL", result_.key});
@@ -355,7 +355,7 @@ void Reading::read_frame() {
   if (ttl.integer() >= 0) {
     result_.ttl = std::chrono::milliseconds{std::min(ttl.integer(), kMaxTtlMs)};
   }
-  // Many users may not ask for it, and some servers have no such command.
+  // Many users lack permission for MEMORY USAGE, and some servers do not have it.
   if (bytes.type() == redis::ReplyType::kInteger) result_.bytes = bytes.integer();
   result_.content = read_contents(connection_, {&result_.key, 1}).front();
   result_.state = decode(result_.content);
@@ -364,7 +364,7 @@ void Reading::read_frame() {
 void Reading::set_limit(const Limit& limit) {
   result_.limit = limit.limit;
   result_.window = limit.window;
-  // The stored state tells the algorithm.
+  // The stored state determines the algorithm.
   const auto* algorithm =
       result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
   if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
@@ -398,7 +398,7 @@ void Reading::tell_text() {
   }
 }
 
-/// For a window of which only the TTL tells the end.
+/// For a counter whose TTL alone determines the end of the window.
 void Reading::tell_counter() {
   if (limit_) set_limit(*limit_);
   result_.used = result_.state.counts.front().units;
@@ -406,8 +406,8 @@ void Reading::tell_counter() {
   set_room(*result_.used, [&](std::int64_t) { return result_.ttl.value_or(kNever); });
 }
 
-/// Sets remaining and next_free if a limit is known. `frees(n)` is the time until the n-th newest
-/// unit no longer counts.
+/// Sets `used`, and remaining and next_free if a limit is known. `frees(n)` is the time until the
+/// n-th newest unit no longer counts.
 void Reading::set_room(std::int64_t used, const std::function<microseconds(std::int64_t)>& frees) {
   result_.used = used;
   if (!result_.limit) return;
@@ -465,7 +465,7 @@ void Reading::draw_bars(Entries& entries, microseconds time) {
   }
 }
 
-/// The newest instants at which there are entries.
+/// Lists the newest instants that have entries.
 void Reading::list(Entries& entries) {
   auto& listed = result_.entries;
   const bool leases = result_.state.form->keeping == Keeping::kLeases;
@@ -478,7 +478,7 @@ void Reading::list(Entries& entries) {
       return false;
     }
     listed.push_back({.at = entry.at});
-    // A member among leases that is none of the script's is shown as it is.
+    // A member that is not a lease of the script is shown unchanged.
     const bool is_lease = leases && entry.member.starts_with(kLeasePrefix);
     if (leases) listed.back().holder = entry.member.substr(is_lease ? kLeasePrefix.size() : 0);
     return true;
@@ -486,7 +486,7 @@ void Reading::list(Entries& entries) {
   std::reverse(listed.begin(), listed.end());
 }
 
-/// Ends what WATCH began. False if another client wrote to the key meanwhile.
+/// Ends the WATCH. Returns false if another client wrote to the key meanwhile.
 bool unchanged(redis::Connection& connection) {
   connection.append({"MULTI"});
   connection.append({"EXEC"});
@@ -497,7 +497,7 @@ bool unchanged(redis::Connection& connection) {
   return !exec.is_nil();
 }
 
-/// One attempt; none if the key changed its nature meanwhile.
+/// Reads the key once; returns nothing if the key changed its type or shrank meanwhile.
 std::optional<Inspection> attempt(redis::Connection& connection, const std::string& key,
                                   const InspectionRequest& request,
                                   const Entries::OnProgress& on_progress) {
@@ -525,7 +525,7 @@ Inspection inspect(redis::Connection& connection, const std::string& key,
     auto one = attempt(connection, key, request, on_progress);
     if (!one) continue;
     result = std::move(one);
-    // All of many pages are not read again: meanwhile a busy key would change as often.
+    // A full read of many pages is not repeated: a busy key would change again meanwhile.
     const bool takes_long = !request.entries && result->stored > Entries::kPage;
     if (!result->changed_while_read || takes_long) return *std::move(result);
   }

@@ -18,7 +18,7 @@ struct Suffix {
   std::string_view unit;
   microseconds length;
 };
-// "us" and "ms" before the "s" that they end in.
+// "us" and "ms" must precede "s", which is their last letter.
 constexpr std::array kSuffixes{Suffix{"us", microseconds{1}},
                                Suffix{"ms", std::chrono::milliseconds{1}},
                                Suffix{"s", std::chrono::seconds{1}}};
@@ -36,8 +36,7 @@ std::optional<microseconds> parse_suffix(std::string_view text) {
   return std::nullopt;
 }
 
-/// The part of the names of a key's family before the window; none if the key can have no such
-/// names.
+/// The prefix, up to the window, of the names of a key's family; none if redis_keys() refuses it.
 std::optional<std::string> family_prefix(std::string_view key) {
   try {
     constexpr std::array kTwo{Limit{.limit = 1, .window = std::chrono::seconds{1}, .burst = {}},
@@ -50,7 +49,7 @@ std::optional<std::string> family_prefix(std::string_view key) {
   }
 }
 
-/// Finds the families of some keys among other names, by the names.
+/// Assigns scanned names to the families of some keys.
 class FamilyNames {
  public:
   explicit FamilyNames(std::span<const std::string> keys) : families_(keys.size()) {
@@ -60,7 +59,7 @@ class FamilyNames {
   }
 
   [[nodiscard]] bool empty() const noexcept { return keys_of_.empty(); }
-  /// Matches all that can be in a family.
+  /// A glob that matches every name that may be in a family.
   [[nodiscard]] std::string pattern() const {
     return keys_of_.size() == 1 ? redis::escape_glob(keys_of_.begin()->first) + "[1-9]*s"
                                 : "*{?*}*:[1-9]*s";
@@ -75,12 +74,12 @@ class FamilyNames {
   [[nodiscard]] Families take() { return std::move(families_); }
 
  private:
-  /// By prefix: "a" and "{a}" have the same.
+  /// Indexed by prefix, which "a" and "{a}" share.
   std::unordered_map<std::string, std::vector<std::size_t>> keys_of_;
   Families families_;
 };
 
-/// Each name once, by window, and only those that hold limiter state.
+/// Sorts the names by window, and removes duplicates and names that do not hold limiter state.
 void keep_limiters(redis::Connection& connection, std::vector<std::string>& names) {
   std::sort(names.begin(), names.end(),
             [](const auto& a, const auto& b) { return window_in_name(a) < window_in_name(b); });

@@ -12,30 +12,28 @@
 
 namespace rlctl::limiter {
 
-// If a key has several limits, each is kept under a key of its own, whose name redis_keys() makes
-// from the key and the limit's window. These functions go the way back, for callers that do not
-// know the limits.
+// If a key has several limits, each limit has its own Redis key, which redis_keys() names after the
+// key and the window. These functions do the reverse, for callers that do not know the limits.
 
-/// The window in the name of such a key: 60s of "{login:alice}:60s" and of "a{tag}b:60s". None if
-/// redis_keys() would not write the name so: without a hash tag before the last colon, or with
-/// another spelling after it ("1m", "060s", "1000ms").
+/// The window in such a name: 60s in "{login:alice}:60s" and in "a{tag}b:60s". None if redis_keys()
+/// would not make that name: if there is no hash tag before the last colon, or the window is spelt
+/// differently ("1m", "060s", "1000ms").
 [[nodiscard]] std::optional<microseconds> window_in_name(std::string_view redis_key);
 
 /// Called with the share of the database that has been scanned, 0 to 1.
 using OnScanned = std::function<void(double)>;
 
-/// The family of each key, in their order: the keys that exist and hold what one of several limits
-/// of the key holds. They are named as redis_keys() names them, whatever the window, and contain
-/// limiter state of this project. The shortest window comes first; the key itself is not included.
+/// The families of the keys, in the same order. A family is the set of existing keys that
+/// redis_keys() would make from the key, with any window, and that contain limiter state of this
+/// project. The shortest window comes first; the key itself is not included.
 ///
-/// Goes through the whole database by SCAN, once. Reads only. Throws redis::Error; `on_scanned` may
-/// be empty.
+/// Scans the whole database once. Reads only. Throws redis::Error; `on_scanned` may be empty.
 [[nodiscard]] std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
                                                                   std::span<const std::string> keys,
                                                                   const OnScanned& on_scanned = {});
 
-/// Those of a key's family that have one of the windows that people choose. Looking for these takes
-/// a few round trips; the time of a scan grows with the database.
+/// The members of a key's family that have a common window. Takes a few round trips, while the time
+/// of a scan grows with the database.
 [[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
                                                          std::string_view key);
 

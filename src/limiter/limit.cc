@@ -70,7 +70,7 @@ std::string window_suffix(microseconds window) {
 }
 
 bool can_carry_several_limits(std::string_view key) {
-  // Otherwise "{" + key + "}" would begin with "{}", which is not a tag.
+  // Otherwise "{" + key + "}" would begin with "{}", which is not a hash tag.
   return has_hash_tag(key) || (!key.empty() && key.front() != '}');
 }
 

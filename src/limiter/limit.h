@@ -13,22 +13,22 @@
 
 namespace rlctl::limiter {
 
-// The ranges of the script contract, rlctl-scripts(7). The scripts refuse everything else.
+// The ranges of the script contract in rlctl-scripts(7). The scripts refuse other values.
 
-/// A limit and a burst are from 1 to this.
+/// The maximum of a limit and of a burst; the minimum is 1.
 inline constexpr std::int64_t kLargestLimit = 1'000'000'000;
-/// A cost, and a refund, is at most this; an algorithm may take less.
+/// The maximum of a cost and of a refund; an algorithm may have a lower one.
 inline constexpr std::int64_t kLargestCost = 1'000'000'000;
-/// A window is from 1 µs to this.
+/// The longest window; the shortest is 1 µs.
 inline constexpr microseconds kLongestWindow = kLongestDuration;
-/// `now` is from 0 to this.
+/// The maximum of `now`; the minimum is 0.
 inline constexpr microseconds kLatestNow = kLatestInstant;
-/// A burst comes back within this: burst * window / limit is at most as long.
+/// The maximum of burst * window / limit, the time in which a burst is restored.
 inline constexpr microseconds kLongestRefill{4'000'000'000'000'000};
-/// limit * burst is at most this, so that it is exact as a double.
+/// The maximum of limit * burst, which a double represents exactly.
 inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 
-/// At most `limit` units in any (or each) `window`.
+/// Allows `limit` units in any (or each) `window`.
 struct Limit {
   std::int64_t limit = 1;
   microseconds window{1};
@@ -37,33 +37,34 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
-/// "5/60s", "100/min", "10/s", "1000/1h30m", "1M/30d": a count (decimal digits, then perhaps k or
-/// M) over a duration; a unit without a number is one of it. Throws UsageError.
+/// Parses "5/60s", "100/min", "10/s", "1000/1h30m" or "1M/30d": a count (decimal digits, then
+/// optionally k or M), a slash, and a duration; a unit without a number means one. Throws
+/// UsageError.
 [[nodiscard]] Limit parse_limit(std::string_view text);
-/// A spelling that parse_limit() reads back as the same, the window in one unit: "5/60s",
-/// "1000/90m"; whole millions as such: "1M/30d". The burst is not in it.
+/// A text that parse_limit() parses to the same limit, with the window in one unit: "5/60s",
+/// "1000/90m"; whole millions with M: "1M/30d". Does not include the burst.
 [[nodiscard]] std::string format_limit(const Limit& limit);
 
-/// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one for each
-/// window, "{key}:60s", in one Cluster slot (a key with a hash tag keeps it): whole seconds if
-/// possible, else ms, else us, so that 60s and 1m are one. Throws UsageError if two windows are the
-/// same, and for several limits of a key that cannot carry them: one without a tag that is empty or
-/// begins with '}'.
+/// The Redis keys that hold `limits` of `key`. One limit: the key itself. Several: one key per
+/// window, "{key}:60s", all in one Cluster slot (a key with a hash tag keeps its tag). The window
+/// is written in whole seconds if possible, else in ms, else in us, so that 60s and 1m give the
+/// same name. Throws UsageError if two windows are equal, or if there are several limits and the
+/// key has no tag and is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
 /// Throws UsageError if two limits have the same window: they would share a key.
 void require_different_windows(std::span<const Limit> limits);
-/// Whether redis_keys() takes the key with several limits.
+/// Whether redis_keys() accepts the key with several limits.
 [[nodiscard]] bool can_carry_several_limits(std::string_view key);
-/// The reverse: the keys for which redis_keys() would keep this limit, one of several, at
-/// `redis_key`. For "{login:alice}:60s" these are "login:alice" and "{login:alice}", in this order;
-/// for most keys there are none. The views are of `redis_key`.
+/// The reverse: the keys for which redis_keys() would use `redis_key` for this limit, one of
+/// several. For "{login:alice}:60s" these are "login:alice" and "{login:alice}", in this order; for
+/// most keys there are none. The views refer to `redis_key`.
 [[nodiscard]] std::vector<std::string_view> base_keys(std::string_view redis_key,
                                                       const Limit& limit);
 /// How redis_keys() writes a window: "60s", "1500ms", "1us".
 [[nodiscard]] std::string window_suffix(microseconds window);
-/// Has a hash tag, as Redis Cluster reads keys: something between the first '{' and the first '}'
-/// after it.
+/// Whether the key has a hash tag as Redis Cluster defines it: at least one byte between the first
+/// '{' and the next '}'.
 [[nodiscard]] bool has_hash_tag(std::string_view key);
 
 }  // namespace rlctl::limiter

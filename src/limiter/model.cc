@@ -8,8 +8,8 @@ namespace rlctl::limiter {
 
 // ---- fixed-window ----
 
-/// A stored frame counts until its own end, whatever window this call names; also one that starts
-/// in the future, or a clock that steps back would open the limiter.
+/// A stored frame counts until its own end, whatever window this call uses, even if it starts in
+/// the future; otherwise a clock that steps back would open the limiter.
 FixedWindowFrame FixedWindowModel::frame_at(const Limit& limit, microseconds now) const {
   if (stored_ && now < stored_->end()) return *stored_;
   return {.start = now - now % limit.window, .window = limit.window};
@@ -49,13 +49,13 @@ std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
   return empty() ? now.count() : std::max<std::int64_t>(now.count(), times_us_.back());
 }
 
-/// Looks further and further from the front: since they were last pruned, few have left.
+/// Searches from the front with doubling steps: few units have expired since the last prune.
 std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now) const {
   const auto times = this->times();
   const auto t = key_time_us(now);
   const auto left = [&](std::int64_t unit) { return t - unit >= limit.window.count(); };
   if (times.empty() || !left(times.front())) return 0;
-  std::size_t known = 1;  // units that have left
+  std::size_t known = 1;  // units that have expired
   std::size_t step = 1;
   while (step <= times.size() - known && left(times[known + step - 1])) {
     known += step;
@@ -69,7 +69,7 @@ std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now)
 
 void SlidingWindowLogModel::prune(std::size_t units) {
   first_ += units;
-  // What is moved down is never more than what has been dropped.
+  // Never moves more units than have been dropped.
   if (first_ < times_us_.size() - first_) return;
   times_us_.erase(times_us_.begin(), std::next(times_us_.begin(), static_cast<long>(first_)));
   first_ = 0;
@@ -112,7 +112,7 @@ void SlidingWindowLogModel::refund(const Limit& limit, std::int64_t units, micro
 
 // ---- sliding-window-counter ----
 
-// The order of the operations is part of the contract: in another one, doubles round differently.
+// The order of the operations is part of the contract: another order rounds differently.
 double CounterFrame::with(std::int64_t cost, microseconds t) const {
   const microseconds elapsed = t - start;
   return as_double(previous) * as_double(window - elapsed) / as_double(window) +
@@ -125,7 +125,7 @@ std::int64_t CounterFrame::remaining(std::int64_t limit, microseconds t) const {
     then.current += taken;
     return then.with(1, t) <= as_double(limit);
   };
-  // An estimate, then the truth: rounding is by less than one.
+  // Correct the estimate, which rounding changes by less than one.
   auto count = std::max<std::int64_t>(0, static_cast<std::int64_t>(as_double(limit) - with(0, t)));
   while (allows_after(count)) ++count;
   while (count > 0 && !allows_after(count - 1)) --count;
@@ -139,7 +139,7 @@ microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
   auto high = end();
   if (low == high || !allows(high - microseconds{1})) return high;
   if (allows(low)) return low;
-  // Bisection, begun near the solution in real numbers.
+  // Bisect, starting near the solution in real numbers.
   const auto share =
       (as_double(limit) - as_double(current) - as_double(cost)) / as_double(previous);
   const auto guess = end() - microseconds{static_cast<std::int64_t>(share * as_double(window))};
@@ -158,8 +158,8 @@ microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
   return low;
 }
 
-/// A stored frame counts, as current or as previous one, by its own window, whatever window this
-/// call names; also one that starts in the future.
+/// A stored frame counts, as the current or the previous one, by its own window, whatever window
+/// this call uses, even if it starts in the future.
 CounterFrame SlidingWindowCounterModel::frame_at(const Limit& limit, microseconds now) const {
   if (stored_ && now < stored_->end()) return *stored_;
   if (stored_ && now < stored_->next().end()) return stored_->next();
@@ -216,7 +216,7 @@ double full(const Limit& limit) {
 
 }  // namespace
 
-// The order of the operations is part of the contract: in another one, doubles round differently.
+// The order of the operations is part of the contract: another order rounds differently.
 double TokenBucket::tokens_at(const Limit& limit, microseconds t) const {
   return std::min(full(limit),
                   tokens + as_double(t - at) * as_double(limit.limit) / as_double(limit.window));
@@ -227,7 +227,7 @@ microseconds TokenBucket::first_with(const Limit& limit, std::int64_t cost,
   const auto enough = [&](microseconds t) { return tokens_at(limit, t) >= as_double(cost); };
   const auto missing = as_double(cost) - tokens;
   const auto wait = std::ceil(missing * as_double(limit.window) / as_double(limit.limit));
-  // An estimate, then the truth, which is a few µs away: the whole bucket fills in at most 4e15.
+  // Correct the estimate, which is off by a few µs: the whole bucket fills in at most 4e15 µs.
   auto t = std::max(from, at + microseconds{static_cast<std::int64_t>(wait)});
   while (!enough(t)) ++t;
   while (t > from && enough(t - microseconds{1})) --t;
@@ -287,7 +287,7 @@ void GcraModel::set_ahead(const Limit& limit, Wide ahead, microseconds now) {
 
 Decision GcraModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
   const auto burst = limit.burst.value_or(limit.limit);
-  const Wide unit = limit.window.count();  // the time of one, in 1/limit µs
+  const Wide unit = limit.window.count();  // the time of one unit, in 1/limit µs
   const Wide ahead_now = ahead(limit, now);
   const Wide room = burst * unit - ahead_now;
   Decision decision;
@@ -363,7 +363,7 @@ void LeakyBucketModel::refund(const Limit&, std::int64_t, microseconds) {
 
 namespace {
 
-/// The state of all keys at `now`: what a look answers, and a part of every other answer.
+/// The state of all keys at `now`: the reply to a look, and part of every other reply.
 Decision look_at_all(std::span<const KeyAndLimit> keys, microseconds now) {
   Decision merged{.allowed = true, .remaining = INT64_MAX};
   for (const auto& [key, limit] : keys) {
@@ -374,7 +374,7 @@ Decision look_at_all(std::span<const KeyAndLimit> keys, microseconds now) {
   return merged;
 }
 
-/// Merges the decision of a key, whose number counts from 1, into those of the keys before it.
+/// Merges the decision for key `number`, from 1, into the merged decision for the keys before it.
 void merge(Decision& merged, const Decision& one, int number) {
   merged.remaining = std::min(merged.remaining, one.remaining);
   merged.reset_after = std::max(merged.reset_after, one.reset_after);
@@ -401,7 +401,7 @@ Decision request(std::span<const KeyAndLimit> keys, std::int64_t cost, microseco
   return merged;
 }
 
-/// The same for one key, with nothing to merge.
+/// Like the above for a single key, without merging.
 Decision request(KeyModel& key, const Limit& limit, std::int64_t cost, microseconds now) {
   Decision decision = key.look(limit, cost, now);
   if (!decision.allowed) {

@@ -15,10 +15,10 @@
 #include "redis/transport.h"
 #include "redis/url.h"
 
-// Compiled here and nowhere else: a shared library would cost every process that starts. Two things
-// that malformed files can reach are mended, in toml++ up to 3.4.0: a table header such as "[="
-// breaks an assertion, so that the process would abort or, with NDEBUG, behave in any way; a letter
-// such as U+00E9 outside of a string reaches the end of a switch that is marked as unreachable.
+// Compiled only here: a shared library would slow down every start. This works around two bugs in
+// toml++ up to 3.4.0 that malformed files trigger: a table header such as "[=" breaks an assertion,
+// so that the process aborts or, with NDEBUG, has undefined behaviour; a letter such as U+00E9
+// outside a string reaches the end of a switch that is marked as unreachable.
 namespace rlctl::limiter {
 namespace {
 struct BrokenAssertion {};
@@ -29,7 +29,7 @@ struct BrokenAssertion {};
 }  // namespace rlctl::limiter
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
-// It goes down one call for each level of nesting; a configuration has three.
+// The parser recurses once for each level of nesting; a configuration has three.
 #define TOML_MAX_NESTED_VALUES 16
 #undef NDEBUG
 #define TOML_ASSERT(expression) \
@@ -48,7 +48,7 @@ namespace rlctl::limiter {
 namespace {
 
 constexpr std::size_t kMaxSize = std::size_t{1} << 20;
-/// The parts of a dotted key are levels too, and toml++ counts none of these.
+/// Each part of a dotted key is a level too, and toml++ does not count these.
 constexpr std::ptrdiff_t kMaxDots = 1000;
 
 constexpr std::array<std::string_view, 3> kKeys{"url", "timeout", "policy"};
@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 4> kPolicyKeys{"key", "algorithm", "limit
 
 // --- Templates of keys ---------------------------------------------------------------------------
 
-/// The text around each %s: one more than there are arguments. Throws UsageError.
+/// The text around each %s: one more element than there are arguments. Throws UsageError.
 std::vector<std::string> literals_of(std::string_view key) {
   std::vector<std::string> literals(1);
   for (std::size_t i = 0; i < key.size(); ++i) {
@@ -77,7 +77,7 @@ std::vector<std::string> literals_of(std::string_view key) {
   return literals;
 }
 
-/// How many bytes of each of its keys are the policy's own, and not an argument's.
+/// The number of bytes in the policy's template that are not part of an argument.
 std::size_t own_size(const Policy& policy) {
   std::size_t size = 0;
   for (const auto& literal : literals_of(policy.key)) size += literal.size();
@@ -95,13 +95,13 @@ bool comes_before(const toml::source_position& a, const toml::source_position& b
   return std::pair(a.line, a.column) < std::pair(b.line, b.column);
 }
 
-/// Bytes that continue a character of UTF-8.
+/// Whether the byte continues a UTF-8 character.
 bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// At most `head` and `tail` bytes of a text that is longer, with "..." between. If the "@" that
-/// marks a password is cut off, so is the text before it.
+/// The first `head` and the last `tail` bytes of a longer text, with "..." between. If this cuts
+/// off the "@" that marks a password, the text before it is dropped too.
 std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail = 0) {
   if (text.size() <= head + tail + 3) return std::string(text);
   auto begin = text.size() - tail;
@@ -111,13 +111,13 @@ std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail =
   return fmt::format("{}...{}", text.substr(0, head), text.substr(begin));
 }
 
-/// A sentence in which others have put a value of any length.
+/// Shortens a message that may contain a value of any length.
 std::string cut_sentence(std::string_view sentence) {
   constexpr std::size_t kHead = 200, kTail = 200;
   return cut(sentence, kHead, kTail);
 }
 
-/// A value for a message.
+/// A value as messages show it.
 std::string shown(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("the string '{}'", cut(text->get()));
   if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());
@@ -127,7 +127,7 @@ std::string shown(const toml::node& node) {
   return node.is_table() ? "a table" : "a date or time";
 }
 
-/// As written in the file: [policy.login], [policy."a b"].
+/// The table name as the file spells it: [policy.login], [policy."a b"].
 std::string table_name(std::string_view policy) {
   const bool bare = std::all_of(policy.begin(), policy.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -137,7 +137,7 @@ std::string table_name(std::string_view policy) {
                                  : fmt::format("[policy.\"{}\"]", cut(policy));
 }
 
-/// toml++'s sentences begin with "Error while parsing string: ".
+/// Rewrites a message of toml++, which begins with "Error while parsing ".
 std::string syntax_message(std::string_view description) {
   constexpr std::string_view kPrefix = "Error while parsing ";
   if (!description.starts_with(kPrefix)) {
@@ -163,13 +163,13 @@ bool breaks_assertion(std::string_view text) {
   } catch (const BrokenAssertion&) {
     return true;
   } catch (const toml::parse_error&) {
-    return false;  // a text that is cut off is often wrong
+    return false;  // truncated text is often invalid
   }
   return false;
 }
 
 /// The line that breaks an assertion, which does not report it: the last line of the shortest
-/// beginning of the text that breaks it.
+/// prefix of the text that breaks it.
 std::size_t broken_line(std::string_view text) {
   std::vector<std::size_t> ends;
   for (auto end = text.find('\n'); end != text.npos; end = text.find('\n', end + 1)) {
@@ -181,7 +181,7 @@ std::size_t broken_line(std::string_view text) {
   return static_cast<std::size_t>(found - ends.begin()) + 1;
 }
 
-/// Takes a file apart and collects the mistakes in it.
+/// Parses a file and collects the mistakes in it.
 class Reader {
  public:
   explicit Reader(const std::string& file) { configuration_.file = file; }
@@ -290,7 +290,7 @@ void Reader::refuse_unknown(const toml::table& table, std::span<const std::strin
   }
 }
 
-/// Null if there is none, or if it is not a string, which is a mistake.
+/// Null if the key is missing or is not a string; the latter is a mistake.
 const std::string* Reader::text_of(const toml::table& table, std::string_view key,
                                    const std::string& name) {
   const auto* node = table.get(key);
@@ -322,7 +322,7 @@ void Reader::read_policies(const toml::node& node, const Position& at) {
     mistake(at, fmt::format("policy must be a table, [policy.NAME], not {}", shown(node)));
     return;
   }
-  // toml++ keeps them by their names.
+  // toml++ sorts them by name.
   std::vector<std::pair<const toml::key*, const toml::node*>> in_order;
   for (const auto& [name, policy] : *table) in_order.emplace_back(&name, &policy);
   std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
@@ -416,13 +416,13 @@ bool Reader::read_burst(const toml::table& table, const std::string& name, Polic
   return true;
 }
 
-/// `name` is that of the policy.
+/// `name` is the name of the policy in messages.
 bool Reader::fit_together(const toml::table& table, const std::string& name, const Policy& policy) {
   const std::string word = table.get("burst") != nullptr ? "burst" : "limit";
   const bool usable = attempt(table.get(word)->source().begin, name + word, [&] {
     for (const auto& limit : policy.limits) require_usable(*policy.algorithm, limit);
   });
-  // The template represents the keys that are made from it.
+  // The template stands for all keys that are made from it.
   const bool keyed = attempt(table.get("key")->source().begin, name + "key",
                              [&] { (void)redis_keys(policy.key, policy.limits); });
   return usable && keyed;
@@ -459,15 +459,15 @@ std::string fill(const Policy& policy, std::span<const std::string> arguments) {
 }
 
 bool fits(const Policy& policy, std::string_view key) {
-  // Most keys of a server fit no policy, and differ in their first bytes.
+  // Fast path: most keys of a server fit no policy and differ in their first bytes.
   if (!key.starts_with(std::string_view(policy.key).substr(0, policy.key.find('%')))) return false;
   const auto literals = literals_of(policy.key);
   if (literals.size() == 1) return key == literals.front();
   const std::string_view first = literals.front();
   const std::string_view last = literals.back();
   if (!key.starts_with(first)) return false;
-  // The beginning of the argument before the next literal. The nearest place for each literal
-  // leaves the most to those after it.
+  // Where the argument before the next literal begins. The earliest match of each literal leaves
+  // the most text for the following ones.
   std::size_t at = first.size();
   for (const auto& literal : std::span(literals).subspan(1, literals.size() - 2)) {
     const auto found = key.find(literal, at + 1);
@@ -507,7 +507,7 @@ const Policy* find_policy(const Configuration& configuration, std::string_view n
 
 std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key) {
   std::optional<PolicyMatch> best;
-  std::size_t most = 0;  // bytes of the best policy's own
+  std::size_t most = 0;  // the best policy's own bytes
   for (const Policy& policy : configuration.policies) {
     const auto consider = [&](std::string_view asked, std::optional<std::size_t> limit) {
       if (!fits(policy, asked)) return;

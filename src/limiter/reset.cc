@@ -6,13 +6,13 @@
 
 namespace rlctl::limiter {
 
-/// A key, and what is known of it so far.
+/// A key, and what is known about it so far.
 struct Resetter::Look {
   std::string_view key;
   const SeenKey* seen;
   std::string type = {};
   const StateForm* form = nullptr;
-  std::optional<ResetResult> result = {};  ///< none: not settled
+  std::optional<ResetResult> result = {};  ///< none: not decided yet
   std::optional<LeftReason> reason = {};
 
   [[nodiscard]] bool has_changed() const {
@@ -27,10 +27,9 @@ struct Resetter::Look {
 
 namespace {
 
-/// Up to Redis 7.0 a WATCH compares each key with all that are watched already: twice the keys,
-/// four times the work.
+/// Up to Redis 7.0, WATCH compares each key with all watched keys, so the work is quadratic.
 constexpr std::size_t kMostWatched = 200;
-/// With no WATCH there is nothing but memory to mind.
+/// Without WATCH, only memory limits the number.
 constexpr std::size_t kMostLookedAt = 1000;
 
 std::optional<LeftReason> reason_to_leave(const State& state) {
@@ -86,7 +85,7 @@ void Resetter::settle(Looks& looks) {
   Indices all(looks.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Indices> open{std::move(all)};
-  int tries = 0;  // of the one key that is tried alone
+  int tries = 0;  // for the one key that is tried alone
   while (!open.empty()) {
     const auto which = std::move(open.back());
     open.pop_back();
@@ -107,7 +106,7 @@ void Resetter::settle(Looks& looks) {
   }
 }
 
-/// Settles a key, unless it is to be removed.
+/// Settles the key, unless it must be removed.
 void Resetter::decide(Look& look, const Content& content) const {
   const State state = decode(content);
   look.type = content.type;
@@ -124,8 +123,8 @@ void Resetter::decide(Look& look, const Content& content) const {
   }
 }
 
-/// Looks at some keys and removes what is to be removed. Returns those that are still open, since
-/// another client wrote one of them.
+/// Looks at some keys and removes those that are to be removed. Returns these keys, still
+/// unsettled, if another client wrote one of them.
 Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   std::vector<std::string> keys;
   keys.reserve(which.size());
@@ -142,11 +141,11 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   return removable;
 }
 
-/// Not in a dry run: watches the keys from before the look on, and no others any more.
+/// Reads the keys. Except in a dry run, watches them first, and no others.
 std::vector<Content> Resetter::look_at(std::span<const std::string> keys) {
   if (options_.dry_run) return read_contents(connection_, keys);
-  // If the user may not call MULTI, commands after it in the same write would be executed at once:
-  // so this is checked first.
+  // If the user may not call MULTI, the server would execute the commands after it in the same
+  // write at once, so check this first.
   const bool ask = !may_transact_;
   if (ask) {
     connection_.append({"MULTI"});
@@ -163,7 +162,7 @@ std::vector<Content> Resetter::look_at(std::span<const std::string> keys) {
   return take_contents(connection_, keys);
 }
 
-/// False if one of them has been written since the look; then nothing was removed.
+/// Returns false if one of the keys was written since the look; then nothing was removed.
 bool Resetter::remove(Looks& looks, const Indices& which) {
   in_doubt_.clear();
   for (const auto index : which) in_doubt_.emplace_back(looks[index].key);
@@ -180,7 +179,7 @@ bool Resetter::remove(Looks& looks, const Indices& which) {
   const auto done = connection_.read();
   if (!in_transaction) throw redis::Error(*refused);
   in_doubt_.clear();
-  // If a command was refused, EXEC only reports that.
+  // If the server refused a command, EXEC only reports that.
   if (refused) throw redis::Error(*refused);
   require_no_error(done);
   if (done.is_nil()) return false;
@@ -189,7 +188,7 @@ bool Resetter::remove(Looks& looks, const Indices& which) {
     if (removed.is_error()) {
       if (!refused) refused = redis::to_error(removed);
     } else {
-      // A key may run out between look and removal.
+      // A key may expire between the look and the removal.
       looks[which[i]].settle(removed.integer() == 1 ? ResetResult::kRemoved : ResetResult::kNone);
     }
   }

@@ -13,71 +13,70 @@
 
 namespace rlctl::limiter {
 
-/// The fate of a key.
+/// The outcome for a key.
 enum class ResetResult {
   kRemoved,
   kWouldRemove,  ///< a dry run
   kLeft,         ///< see LeftReason
-  kNone,         ///< it does not exist, or expired meanwhile
+  kNone,         ///< the key does not exist, or expired meanwhile
 };
 
-/// Why a key was left.
+/// Why a key was not removed.
 enum class LeftReason {
   kNoLimiterState,
   kForeign,    ///< a form that other programs write, limiters or not
-  kUncertain,  ///< a form of this project's that other programs might write as well
+  kUncertain,  ///< a form of this project that other programs may write as well
   kChanging,   ///< other clients wrote to it before each attempt to remove it
-  kChanged,    ///< its type or form is not what the caller saw
+  kChanged,    ///< its type or form differs from what the caller saw
 };
 
 /// A key, and what it held when the caller saw it.
 struct SeenKey {
   std::string key;
-  std::string type = {};  ///< TYPE's word; empty if the caller has not seen it
+  std::string type = {};  ///< as TYPE prints it; empty if the caller has not seen it
   const StateForm* form = nullptr;
 };
 
 struct ResetOutcome {
   std::string_view key;
   ResetResult result = ResetResult::kNone;
-  std::string_view type = {};  ///< TYPE's word; "none" if it does not exist
-  /// What it holds; null if that is not known limiter state.
+  std::string_view type = {};  ///< as TYPE prints it; "none" if the key does not exist
+  /// The form of its content; null if that is not known limiter state.
   const StateForm* form = nullptr;
-  std::optional<LeftReason> reason = {};  ///< of kLeft
+  std::optional<LeftReason> reason = {};  ///< for kLeft
 };
 
 struct ResetOptions {
-  bool force = false;    ///< whatever it holds
-  bool dry_run = false;  ///< reports what would be removed, and writes nothing
-  /// How often a key is tried, by itself, that other clients write: a look and a removal, two round
-  /// trips apart.
+  bool force = false;    ///< remove a key whatever it holds
+  bool dry_run = false;  ///< report what would be removed, and write nothing
+  /// How often to try a key that other clients write: a look and a removal, two round trips apart.
   int tries = 100;
-  /// Called after each look, before what was looked at is removed. May be empty.
+  /// Called after each look, before the removal. May be empty.
   std::function<void()> on_looked = {};
 };
 
-/// Removes limiter state, and nothing else. A key is removed only as it was when it was read: one
-/// that another client writes meanwhile is read again.
+/// Removes limiter state, and nothing else. Never removes a key that another client wrote after it
+/// was read; such a key is read again.
 ///
-/// Some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. If EXEC reports
-/// that one was written, nothing was removed, and they are tried again in halves, down to single
-/// keys. The connection has nothing outstanding before and after. Throws redis::Error, also if the
-/// server refuses a command; what had already been removed has been reported by then.
+/// Handles some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. If EXEC
+/// reports that one was written, nothing was removed, and the keys are tried again in halves, down
+/// to single keys. The connection has nothing outstanding before and after. Throws redis::Error,
+/// also if the server refuses a command; keys removed before that have been reported.
 class Resetter {
  public:
-  /// Called for each key, in the order asked. Its argument is valid until it returns.
+  /// Called for each key, in the order given. The outcome is valid during the call.
   using Report = std::function<void(const ResetOutcome&)>;
 
   Resetter(redis::Connection& connection, ResetOptions options, Report report)
       : connection_(connection), options_(std::move(options)), report_(std::move(report)) {}
 
-  /// `keys` has none twice.
+  /// `keys` must not contain duplicates.
   void reset(std::span<const std::string> keys);
-  /// The same for keys that the caller has seen: those that exist and have another type or form now
-  /// are left, also with `force`.
+  /// The same for keys that the caller has seen: leaves those with another type or form now, even
+  /// with `force`.
   void reset(std::span<const SeenKey> keys);
 
-  /// After an exception: the keys that were sent to be removed, and whose answer did not come.
+  /// After an exception: the keys whose removal was sent but not answered.
   [[nodiscard]] std::span<const std::string> in_doubt() const noexcept { return in_doubt_; }
 
  private:
@@ -95,7 +94,7 @@ class Resetter {
   redis::Connection& connection_;
   ResetOptions options_;
   Report report_;
-  bool may_transact_ = false;  ///< the server has taken a MULTI of this user
+  bool may_transact_ = false;  ///< the server has accepted a MULTI from this user
   std::vector<std::string> in_doubt_;
 };
 

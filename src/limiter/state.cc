@@ -13,16 +13,16 @@
 namespace rlctl::limiter {
 namespace {
 
-/// A time to come: gcra's, leaky-bucket's, and the start of a counter's window.
+/// The latest time that may be stored: gcra's, leaky-bucket's, and the start of a counter's window.
 constexpr std::int64_t kMaxFuture = 9'000'000'000'000'000;
-/// About today: µs from 2010 to 2039. A list of other numbers may be anything; and limiters run in
-/// the present. (The numbers of bank cards, which may have sixteen digits, begin above that.)
+/// The present in a wide sense: µs from 2010 to 2039. Limiters store present times, and a list of
+/// other numbers may be anything. (Sixteen-digit bank card numbers are larger.)
 constexpr std::int64_t kFirstOfToday = 1'262'304'000'000'000;
 constexpr std::int64_t kLastOfToday = 2'200'000'000'000'000;
 /// ms from 2001 to 2286: thirteen digits.
 constexpr double kLeastMs = 1e12, kMostMs = 1e13;
 
-/// Decimal digits only, as the scripts write them; leading zeros only if `width` gives the number
+/// Parses decimal digits, as the scripts write them; leading zeros only if `width` gives the number
 /// of digits.
 std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t most,
                                          std::size_t width = 0) {
@@ -34,10 +34,10 @@ std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t mos
   return number > most ? std::nullopt : std::optional(number);
 }
 
-/// Reads a text form from left to right. What does not fit makes it fail, and everything after.
+/// Reads the fields of a text form from left to right. After a mismatch, all reads fail.
 class TextReader {
  public:
-  /// `tag` is followed by a blank or, if a caller's clock was used, by '~'.
+  /// `tag` is followed by a space or, if a caller's clock was used, by '~'.
   TextReader(std::string_view text, std::string_view tag) : rest_(text) {
     failed_ = text.size() >= Content::kMostText || !text.starts_with(tag) ||
               text.size() <= tag.size() || (text[tag.size()] != ' ' && text[tag.size()] != '~');
@@ -54,7 +54,7 @@ class TextReader {
     failed_ = failed_ || !number || *number < least;
     return number.value_or(least);
   }
-  /// "%022.17g".
+  /// A number written with "%022.17g".
   double real(double most) {
     const auto text = field();
     double number = 0;
@@ -64,7 +64,7 @@ class TextReader {
     failed_ = failed_ || !parsed || !(number >= 0 && number <= most);
     return failed_ ? 0 : number;
   }
-  /// One that the algorithm's script takes.
+  /// A limit that the algorithm's script accepts.
   Limit limit(std::string_view algorithm) {
     const auto& row = *find_algorithm(algorithm);
     Limit limit;
@@ -78,14 +78,14 @@ class TextReader {
     }
     return limit;
   }
-  /// All of it has been read, and fitted.
+  /// Whether the whole text was read and matched.
   [[nodiscard]] bool done() const { return !failed_ && rest_.empty(); }
 
  private:
   std::string_view field() {
     const auto end = rest_.find(' ');
     const auto text = rest_.substr(0, end);
-    // A blank at the end is a field too many.
+    // A space at the end starts one field too many.
     if (end != rest_.npos && end + 1 == rest_.size()) failed_ = true;
     rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 1);
     return text;
@@ -173,7 +173,7 @@ std::optional<double> parse_score(std::string_view text) {
   return score;
 }
 
-/// 'MICROSECONDS:SEQUENCE', scored by the former.
+/// Whether the member is 'MICROSECONDS:SEQUENCE' and its score is MICROSECONDS.
 bool is_unit(const Content::Edge& edge) {
   constexpr std::size_t kSequence = 10;
   const std::string_view member = edge.member;
@@ -190,7 +190,7 @@ std::optional<State> read_zset_log(const Content& content) {
   return State{.certain = true};
 }
 
-/// When it lapses; none if it is not a lease.
+/// When the lease lapses; none if the entry is not a lease.
 std::optional<double> lapse_of(const Content::Edge& edge) {
   const auto lapse = parse_score(edge.score);
   const bool is_lease = edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse &&
@@ -241,8 +241,8 @@ constexpr std::array kForms{
     StateForm{.name = "leaky-bucket", .type = "string", .read = read_leaky_bucket},
     StateForm{
         .name = "concurrency", .type = "zset", .keeping = Keeping::kLeases, .read = read_leases},
-    // Scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE, of the window or a second
-    // more.
+    // Scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE, where the TTL is the
+    // window or a second more.
     StateForm{.name = "foreign-zset",
               .type = "zset",
               .summary = "a sorted set scored in milliseconds, as other limiters keep their window",
@@ -295,13 +295,13 @@ namespace {
 
 constexpr std::string_view kLastOfText = "127";
 static_assert(Content::kMostText == 128);
-/// An entry may have any size, which is not known before it comes; and a server makes all replies
-/// to one write before it sends the first. So the ends of lists and sorted sets are asked for a few
-/// keys at a time: of one key first, of twice as many next, up to this many...
+/// An entry may be of any size, which is unknown until it arrives, and a server builds all replies
+/// to one write before it sends the first. So the ends of lists and sorted sets are read a few keys
+/// at a time: first one key, then twice as many each time, up to this many...
 constexpr std::size_t kMostEnds = 16;
-/// ... and of one again if the last ones were larger than this in total.
+/// ... and again one key if the last ends were larger than this in total.
 constexpr std::size_t kManyBytes = std::size_t{1} << 20;
-/// How often a key is looked at that is empty: it went or changed its type between the two halves
+/// How often to read a key that seems empty: it expired or changed its type between the two halves
 /// of a look, or is an empty string.
 constexpr int kLooks = 2;
 
@@ -347,8 +347,8 @@ Content::Edge edge(redis::ReplyView reply) {
   return {.member = std::string(reply[0].text()), .score = std::string(reply[1].text())};
 }
 
-/// Takes what append_read() asked for. False if there was nothing: no list or sorted set is empty,
-/// and hardly any string.
+/// Reads the replies to append_read(). Returns false if the key was empty: lists and sorted sets
+/// never are, strings rarely.
 bool take_read(redis::Connection& connection, Content& content) {
   if (content.type == "string") {
     const auto text = read_of_any_type(connection);
@@ -366,8 +366,8 @@ bool take_read(redis::Connection& connection, Content& content) {
 
 using Indices = std::vector<std::size_t>;
 
-/// The contents of some keys, whose types are known. Appends those that were empty to `empty`;
-/// returns how many bytes the ends had.
+/// Reads the contents of some keys, whose types are known. Appends the indices of empty ones to
+/// `empty`; returns the total size of the ends in bytes.
 std::size_t read_group(redis::Connection& connection, std::span<const std::string> keys,
                        std::vector<Content>& contents, std::span<const std::size_t> group,
                        Indices& empty) {
@@ -380,7 +380,7 @@ std::size_t read_group(redis::Connection& connection, std::span<const std::strin
   return bytes;
 }
 
-/// The same of any number of them. Those that were empty.
+/// The same for any number of keys. Returns the indices of empty ones.
 Indices read_groups(redis::Connection& connection, std::span<const std::string> keys,
                     std::vector<Content>& contents, Indices which) {
   const auto small_ones = std::partition(which.begin(), which.end(),

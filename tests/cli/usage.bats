@@ -112,7 +112,7 @@ tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
 }
 
 @test "concurrency, which has its own contract, is refused with a pointer to the manual" {
-  wrong 'check: --algorithm: concurrency gives leases to holders and takes them back instead of counting requests; rlctl-scripts(7) says how its script is called' \
+  wrong 'check: --algorithm: concurrency gives leases to holders and takes them back instead of counting requests; rlctl-scripts(7) describes its script' \
     check k --limit 5/60s --algorithm concurrency
 }
 
@@ -177,11 +177,11 @@ TABLE
 }
 
 @test "options that contradict each other are refused" {
-  wrong 'check: --wait and --now exclude each other: a given time does not pass' \
+  wrong 'check: --wait and --now exclude each other: a given time does not advance' \
     check k --limit 5/60s --wait --now 5
-  wrong 'check: --wait and --batch exclude each other: one key would hold up all others' \
+  wrong 'check: --wait and --batch exclude each other: one key would delay all others' \
     check --limit 5/60s --wait --batch
-  wrong 'check: --wait and --peek exclude each other: a peek takes nothing to wait for' \
+  wrong 'check: --wait and --peek exclude each other: a peek takes no units' \
     check k --limit 5/60s --wait --peek
   wrong "check: --peek takes nothing, so --cost must be 0 or more, not '-1'" \
     check k --limit 5/60s --peek --cost -1

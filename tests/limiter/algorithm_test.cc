@@ -84,7 +84,7 @@ TEST_CASE("a refund is refused for an algorithm without refunds") {
 TEST_CASE("an algorithm with its own contract reports it") {
   CHECK(refusal("concurrency", {5, 60s, {}}) ==
         "concurrency gives leases to holders and takes them back instead of counting requests; "
-        "rlctl-scripts(7) says how its script is called");
+        "rlctl-scripts(7) describes its script");
 }
 
 }  // namespace limiter_algorithm_test

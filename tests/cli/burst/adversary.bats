@@ -55,7 +55,7 @@ without_blanks() {
     run -0 rlctl burst adversary --algorithm "$algorithm"
     without_blanks
     assert_line --partial "$algorithm 1.80× the limit: 9 within "
-    assert_line 'at most its burst plus what the rate gives back meanwhile: 5 + 4'
+    assert_line 'at most its burst plus the refill during the window: 5 + 4'
   done
   run -0 rlctl burst adversary --algorithm leaky-bucket --cost 2
   assert_line '           in whole requests of 2: 6'

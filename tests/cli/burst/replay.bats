@@ -220,7 +220,7 @@ the time 'hello' cannot be read: 'hello'"
   refused 'standard input can be read only once' --replay - -
   refused 'there are several --limit' --replay epoch.log --suggest 1% --limit 1/s --limit 5/60s
   echo 'return 1' >one.lua
-  refused '--suggest and --script exclude each other: it asks the models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
+  refused '--suggest and --script exclude each other: it runs models of the algorithms' --replay epoch.log --suggest 1% --script one.lua --args '{now}'
 }
 
 @test "Redis and the models decide alike, request by request, for every algorithm" {

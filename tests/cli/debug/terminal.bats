@@ -99,7 +99,7 @@ nothing_is_left() { ! compgen -G "$TMPDIR/rlctl*"; }
   run -0 plain_screen
   assert_line '= 7'
   refute_output --partial 'unknown command'
-  assert_equal "$(grep -c "once more, or 'quit', leaves" <<<"$output")" 2
+  assert_equal "$(grep -c "press Ctrl-C again, or type 'quit', to leave" <<<"$output")" 2
   nothing_is_left
 }
 

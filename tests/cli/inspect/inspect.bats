@@ -298,11 +298,11 @@ END
   policies
   rlctl check -q mail:ann --limit 5/60s
   run -0 --separate-stderr rlctl inspect mail:ann
-  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' says gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
+  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' names gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
   run -0 --separate-stderr rlctl inspect mail:ann --limit 5/60s --algorithm fixed-window
-  assert_equal "$stderr" "rlctl: inspect: warning: --algorithm says fixed-window, but 'mail:ann' is sliding-window-log's state: check would fail"
+  assert_equal "$stderr" "rlctl: inspect: warning: --algorithm names fixed-window, but 'mail:ann' is sliding-window-log's state: check would fail"
   run -0 --separate-stderr rlctl inspect --policy mail ann --json
-  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' says gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
+  assert_equal "$stderr" "rlctl: inspect: warning: policy 'mail' names gcra, but 'mail:ann' is sliding-window-log's state: check would fail"
   run -0 --separate-stderr rlctl inspect mail:ann --limit 5/60s
   assert_equal "$stderr" ''
 }
@@ -324,7 +324,7 @@ k --entries -1|--entries must be from 0 to 1000000000, or all, not '-1'
 k --entries 1000000001|--entries must be from 0 to 1000000000, or all, not '1000000001'
 k --watch=10ms|--watch: '10ms' is too short; at least 100ms is accepted
 k --watch=5|--watch: '5' has no unit
-k --watch --now 1000000|--watch and --now exclude each other: a given time does not pass
+k --watch --now 1000000|--watch and --now exclude each other: a given time does not advance
 k --now 1767268800|--now: '1767268800' looks like seconds since 1970, but is taken as microseconds
 k --limit 5/5q|--limit: '5/5q' has
 k --algorithm gcra|--algorithm requires --limit
@@ -445,6 +445,6 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 
 @test "--watch followed by a separate time is an error, not a key of that name" {
   run -2 rlctl inspect --watch 2s k
-  assert_line --partial "--watch: is '2s' a KEY, or how often to look?"
+  assert_line --partial "--watch: is '2s' a KEY or the interval?"
   assert_line '  hint: write a time as --watch=2s; put a KEY that looks like one last'
 }
