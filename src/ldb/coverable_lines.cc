@@ -72,7 +72,7 @@ class DumpReader {
     return number;
   }
 
-  // Of things of a byte at the least.
+  // A count of items that take at least one byte each.
   std::size_t count() {
     const auto count = number(size_of_int_);
     if (count > rest_.size()) refuse();
@@ -134,13 +134,13 @@ struct Instruction {
   [[nodiscard]] unsigned c() const { return bits >> 14 & 0x1ff; }
   [[nodiscard]] std::size_t bx() const { return bits >> 14; }
   [[nodiscard]] std::ptrdiff_t sbx() const { return static_cast<std::ptrdiff_t>(bx()) - 131071; }
-  /// One that skips the next or jumps as that says: it is then no instruction of its own.
+  /// Skips the next instruction or jumps as that one says; the two act as one.
   [[nodiscard]] bool is_test() const {
     return (code() >= kEq && code() <= kTestSet) || code() == kTForLoop;
   }
 };
 
-/// Which instructions of one function can be reached.
+/// Finds the instructions of one function that can be reached.
 class LineSearch {
  public:
   explicit LineSearch(const LuaPrototype& function)
@@ -224,7 +224,7 @@ void append_reachable_lines(const LuaPrototype& function, std::vector<int>& line
 
 namespace {
 
-// Before 7.0 the script is the body of a function, whose `end` has a line of its own.
+// Before 7.0 the script is the body of a function whose `end` has its own line.
 constexpr std::string_view kCompile = R"(
 local script, message = loadstring(ARGV[1], '@user_script')
 if script and not redis.REDIS_VERSION_NUM then

@@ -9,38 +9,38 @@
 
 namespace rlctl::ldb {
 
-/// A function of Lua 5.1 as its compiler made it.
+/// A Lua 5.1 function in compiled form.
 struct LuaPrototype {
   std::vector<std::uint32_t> code = {};
-  std::vector<int> lines = {};  ///< of each instruction
+  std::vector<int> lines = {};  ///< the line of each instruction
   std::vector<LuaPrototype> inner = {};
-  std::vector<int> upvalues_of_inner = {};  ///< how many each of them has
+  std::vector<int> upvalues_of_inner = {};  ///< the number of upvalues of each of them
 };
 
-/// Takes apart what string.dump() gave, with sizes and byte order of whatever machine. Throws
-/// redis::Error(kProtocol) where it is something else.
+/// Parses the output of string.dump(), with any sizes and byte order. Throws
+/// redis::Error(kProtocol) if it is not Lua 5.1 bytecode.
 [[nodiscard]] LuaPrototype parse_bytecode(std::string_view dump);
 
-/// The lines of which an instruction can be reached, of this function and those that it makes, in
-/// any order and more than once.
+/// Appends the lines that have a reachable instruction, in this function and in those it creates,
+/// in any order and possibly repeated.
 void append_reachable_lines(const LuaPrototype& function, std::vector<int>& lines);
 
-/// The lines of a script on which the debugger of this server can stop, in order: those of which
-/// there is an instruction that can be reached in any way at all, so not of an `end` behind a
-/// `return`. The server's own compiler tells them, by a script, which changes nothing.
+/// The lines of a script at which the server's debugger can stop, in order: those with an
+/// instruction that any path can reach, so not an `end` after a `return`. The server's own compiler
+/// determines them, in a script that changes nothing.
 ///
-/// Throws redis::Error: kRejected where the source does not compile, with the server's words.
+/// Throws redis::Error: kRejected, with the server's message, if the source does not compile.
 [[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
                                                std::string_view source);
 
-/// The same for a script that is run with probes, in lines of the source. There are some more: Lua
-/// has no instruction for a "local a" at some places, nor for "do end", and jumps to a jump (a
-/// `break`) lead to where that would; not so after a probe.
+/// The same for a script that runs with probes, in lines of the source. There are a few more lines:
+/// Lua omits the instruction for some "local a" and for "do end", and collapses a jump to a jump (a
+/// `break`), but not after a probe.
 [[nodiscard]] std::vector<int> coverable_lines(redis::Connection& connection,
                                                const ProbedScript& script);
 
-/// The same for a script in the form in which begin_walk() runs it where length does not matter:
-/// with probes, or wrapped, or as it is.
+/// The same for a script in the form in which begin_walk() runs it if its length does not matter:
+/// with probes, or wrapped, or unmodified.
 [[nodiscard]] std::vector<int> coverable_lines_as_run(redis::Connection& connection,
                                                       std::string_view source);
 

@@ -20,9 +20,9 @@ namespace {
 using Outcome = Evaluation::Outcome;
 using Why = Halt::Why;
 
-/// What a server's debugger takes.
+/// The limit of a server's debugger.
 constexpr std::size_t kMostBreakpoints = 64;
-/// Of calls and messages since the last stop.
+/// The calls and messages kept since the last stop.
 constexpr std::size_t kMostKept = 20;
 
 template <typename Item>
@@ -41,12 +41,13 @@ bool is_true(const Evaluation& evaluation) {
   return value.kind != Value::Kind::kNil && (value.kind != Value::Kind::kBoolean || value.boolean);
 }
 
-/// There are servers to which each byte of code counts.
+/// Checked because some servers accept only short code.
 bool may_ask_time(std::string_view code) {
   return names_in(code).contains("redis") && contains_in_any_case(code, "time");
 }
 
-/// `redis` for code, where TIME is stopped: the script's own is the shim's, which cannot be seen.
+/// Defines `redis` for evaluated code if TIME is frozen: the script's own `redis` is the shim's,
+/// which such code cannot see.
 std::string clock_for(std::chrono::microseconds now) {
   constexpr std::string_view kRedis =
       "local redis=(function(R,s,u)local function w(f)return function(c,...)"
@@ -68,7 +69,7 @@ Debugger::Debugger(const Debuggee& debuggee, Mode mode, Connect connect, Options
 
 // ---- From the beginning ----
 
-/// As the text that will be sent has them; that is known only once the server has compiled it.
+/// Finds the stop lines of the text that will be sent, for which the server must compile it.
 void Debugger::find_stop_lines() {
   if (stop_lines_) return;
   auto connection = connect_();
@@ -131,7 +132,7 @@ void Debugger::gather() {
   (void)add_last(since_.messages, walk_->take_messages());
 }
 
-/// What every move comes to.
+/// Processes a move. Returns false if the script has ended.
 bool Debugger::moved(bool stands) {
   gather();
   if (stands) locals_.look(*walk_, walk_->reason() == Stop::Reason::kTimeout);
@@ -164,7 +165,7 @@ void Debugger::require_running() const {
 
 // ---- Reasons to stand ----
 
-/// What is out of sight is as it was.
+/// Evaluates the watches. Those with variables that are not visible count as unchanged.
 void Debugger::look_at_watches() {
   for (auto& watch : watches_) {
     if (is_out_of_sight(watch.expression)) continue;
@@ -176,7 +177,7 @@ void Debugger::look_at_watches() {
   }
 }
 
-/// What ended the session would do so again.
+/// Removes a watch that ended the session, since it would do so again.
 void Debugger::drop(const Watch& watch) {
   blame(fmt::format("watch {}", watch.number));
   (void)remove_watch(watch.number);
@@ -186,7 +187,7 @@ void Debugger::blame(const std::string& what) {
   result_.message += fmt::format(" to {}, which is removed", what);
 }
 
-/// Whether there is a breakpoint that holds here.
+/// Whether a breakpoint on this line applies.
 bool Debugger::breaks_here() {
   const auto found = breakpoints_.find(walk_->line());
   if (found == breakpoints_.end()) return false;
@@ -225,7 +226,7 @@ Halt Debugger::step() {
   return reason ? *std::move(reason) : halt(Why::kStepped);
 }
 
-/// Without probes it is known only how many there are.
+/// Without probes only the number of functions is reliable.
 std::vector<std::size_t> Debugger::functions_entered() {
   std::vector<std::size_t> functions;
   for (const auto& frame : backtrace()) {
@@ -236,8 +237,8 @@ std::vector<std::size_t> Debugger::functions_entered() {
   return functions;
 }
 
-/// Whether the innermost of them is executed again, or one around it. Coroutines have stacks of
-/// their own, at whose bottom the main function is not.
+/// Whether the innermost of `functions`, or one of its callers, is executing again. A coroutine has
+/// its own stack, without the main function at its bottom.
 bool Debugger::is_back_in(const std::vector<std::size_t>& functions) {
   const auto now = functions_entered();
   if (now.empty() || functions.empty()) return functions.empty();
@@ -262,7 +263,7 @@ Halt Debugger::next() {
   return finished();
 }
 
-/// Else by steps, with a look around at each.
+/// If false, the script must run in steps, checking watches and breakpoints at each.
 bool Debugger::can_run_freely() const {
   return watches_.empty() && stops_by_itself_ && breakpoints_.size() <= kMostBreakpoints;
 }
@@ -273,7 +274,7 @@ void Debugger::send_breakpoints() {
     const auto found = text_lines_.find(line);
     if (found != text_lines_.end()) wanted.insert(found->second);
   }
-  // First those that go: the server has room for kMostBreakpoints.
+  // First remove breakpoints: the server has room for kMostBreakpoints.
   for (const int line : sent_) {
     if (running() && !wanted.contains(line)) {
       (void)walk_->session().ask({"break", std::to_string(-line)});
@@ -314,7 +315,7 @@ Halt Debugger::abort_script() {
 
 // ---- Code ----
 
-/// What an error may come from.
+/// A possible cause of an error, to append to its message.
 std::string Debugger::why_not_seen(std::string_view code) const {
   auto why = locals_.why_not_copied(code);
   for (const auto& name : names_in(code)) {
@@ -325,7 +326,7 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   return why.empty() ? why : " (" + why + ")";
 }
 
-/// `with_absent`: variables that are not there, or not yet, are nil.
+/// `with_absent`: variables that do not exist here, or not yet, are nil.
 Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
   require_running();
   if (!options_.may_hang && may_be_endless(code)) {
@@ -359,7 +360,7 @@ Evaluation Debugger::print(std::string_view expression) {
   return run_code(expression, false);
 }
 
-/// Of a plain variable without a word to the server.
+/// Evaluates a plain variable without asking the server.
 Evaluation Debugger::evaluate_watch(const std::string& expression) {
   const auto path = parse_path(expression);
   if (path && locals_.find(path->root) != nullptr) return print(expression);
@@ -367,7 +368,7 @@ Evaluation Debugger::evaluate_watch(const std::string& expression) {
   return run_code(expression, true);
 }
 
-/// Whether it names a variable that is not there, and nothing global that is called so.
+/// Whether the expression names a local that is not visible and no global of that name exists.
 bool Debugger::is_out_of_sight(const std::string& expression) {
   for (const auto& name : names_in(expression)) {
     if (locals_.find(name) != nullptr || declared_at(name) == 0) continue;
@@ -391,7 +392,7 @@ std::vector<std::string> Debugger::fields_of(std::string_view path) const {
   return names;
 }
 
-/// TIME, where the script has a clock of its own.
+/// The reply of TIME, if the script's time is set.
 std::optional<Call> Debugger::time_told(const std::vector<std::string>& words) const {
   if (!options_.now || words.size() != 1 || words[0].size() != 4 ||
       !contains_in_any_case(words[0], "time")) {
@@ -433,13 +434,13 @@ void Debugger::require_stop_line(int line) const {
                                one ? "does is" : "do are", nearest));
 }
 
-/// By the server where that can be asked.
+/// The server checks this if a script is running.
 void Debugger::require_compiles(const std::string& expression) {
   if (!running()) {
     if (find_scopes("return " + expression + "\n")) return;
     throw UsageError("'" + expression + "' is not an expression");
   }
-  // What is not called does not run.
+  // A function that is not called does not run.
   const auto evaluation = ldb::evaluate(
       walk_->session(), "", "function() return " + expression + "\nend", options_.evaluation);
   note_end();

@@ -38,7 +38,7 @@ std::optional<Value> number_key(std::string_view text, bool is_negative) {
   return key;
 }
 
-/// What stands in brackets.
+/// Parses the content of brackets.
 std::optional<VariablePath::Step> step_in(Tokens inner) {
   using Step = VariablePath::Step;
   const bool is_negative = inner.size() == 2 && inner[0].is("-");
@@ -53,7 +53,7 @@ std::optional<VariablePath::Step> step_in(Tokens inner) {
   return Step{.key = *std::move(key)};
 }
 
-/// Takes a step off the front.
+/// Takes the first step off `rest`.
 std::optional<VariablePath::Step> take_step(Tokens& rest) {
   if (rest[0].is(".") && rest.size() > 1 && rest[1].kind == TokenKind::kName) {
     VariablePath::Step step{
@@ -101,9 +101,9 @@ namespace {
 using Outcome = Evaluation::Outcome;
 using ValueKind = Value::Kind;
 
-// What the server runs. `E` writes values as probes do (probe.lua), in few bytes: there are servers
-// that take no more than 1024 at a time. `p` is the prelude, `c` the code; the answer is "R", "E"
-// or "C" (values, an error, a compile error), and values after semicolons.
+// The code that the server runs. `E` writes values in the format of probe.lua, in few bytes: some
+// servers accept no more than 1024 at a time. `p` is the prelude, `c` the code; the answer is "R",
+// "E" or "C" (values, an error, a compile error), followed by values after semicolons.
 constexpr std::string_view kEncoder =
     "local q=0 local function E(v,d)local k=type(v)if k=='table'then if d>9 then return'c'end "
     "local r,i='{',1 for a,b in next,v do q=q+1 if q>999 then return r..'~0;}'end "
@@ -119,7 +119,7 @@ constexpr std::string_view kRun =
     "if not f then return'C;'..E(e,0)end return(function(o,...)local r=o and'R'or'E'"
     "for i=1,select('#',...)do r=r..';'..E((select(i,...)),0)end return r end)(pcall(f))";
 
-/// As Lua reads it, with blanks, at which a long command can be cut.
+/// A Lua literal of `text`, with blanks at which a long command can be split.
 std::string quoted(std::string_view text) {
   constexpr std::size_t kPiece = 800, kEscapedPiece = 200;  // four bytes each at most
   const auto literal = [](std::string_view piece) {
@@ -137,7 +137,7 @@ std::string quoted(std::string_view text) {
     pieces.append(count == 0 ? "" : ", ").append(piece);
     ++count;
   } while (!text.empty());
-  // Not by "..", of which Lua takes no more than 200 in one expression.
+  // Not with "..": Lua allows no more than 200 in one expression.
   return count == 1 ? pieces : "table.concat{" + pieces + "}";
 }
 
@@ -148,13 +148,13 @@ bool begins_statement(std::string_view code) {
   if (!tokens) return false;
   const auto& first = tokens->tokens.front();
   const auto& second = tokens->tokens[std::min(std::size_t{1}, tokens->tokens.size() - 1)];
-  // An expression may begin with a function that has no name.
+  // An expression may begin with an anonymous function.
   if (first.is("function") && second.is("(")) return false;
   return first.kind == LuaToken::Kind::kKeyword &&
          std::find(kWords.begin(), kWords.end(), first.text) != kWords.end();
 }
 
-/// "eval:1: unexpected symbol" without what it knows of the place; Redis 6 has "=eval: 1: ..." too.
+/// "eval:1: unexpected symbol" without its place; Redis 6 also has "=eval: 1: ...".
 std::string without_place(std::string_view message) {
   for (const std::string_view chunk : {"eval:", "ldb_eval:", "=eval: "}) {
     const auto at = message.find(chunk);
@@ -207,7 +207,7 @@ std::optional<Evaluation> parse_answer(std::string_view text) {
   return result;
 }
 
-/// What the server says without our help.
+/// Parses the server's own answer, without our encoder.
 Evaluation plain_answer(const std::vector<std::string>& items) {
   for (std::string_view item : items) {
     if (item.starts_with(kValueItem))
@@ -221,7 +221,7 @@ Evaluation plain_answer(const std::vector<std::string>& items) {
   return {};
 }
 
-/// None if it is not what our code answers.
+/// Parses the encoder's answer; none if it is not in that form.
 std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
   for (std::string_view item : items) {
     if (!item.starts_with(kValueItem)) continue;
@@ -240,7 +240,7 @@ std::set<std::string> names_in(std::string_view code) {
   const auto tokens = lex_lua(code);
   if (!tokens) return names;
   int braces = 0;
-  for (std::size_t i = 0; i + 1 < tokens->tokens.size(); ++i) {  // the last one is the end
+  for (std::size_t i = 0; i + 1 < tokens->tokens.size(); ++i) {  // the last token is kEnd
     const auto& token = tokens->tokens[i];
     if (token.is("{")) ++braces;
     if (token.is("}")) --braces;
@@ -288,9 +288,9 @@ Evaluation evaluate(Session& session, std::string_view prelude, std::string_view
     if (auto answer = answer_of(message.items)) return *std::move(answer);
     return plain_answer(message.items);
   } catch (const UsageError&) {
-    // It is too long.
+    // The code is too long.
   }
-  // As the server itself does it, then.
+  // Fall back to the server's own evaluation.
   try {
     std::string shorter(prelude);
     if (!prelude.empty() && !is_statement) shorter += "return ";
@@ -309,8 +309,8 @@ LocalWatch::Activation LocalWatch::owner_of(const ProbeReading::Variable& variab
   return {script_->locals[variable.local].function, variable.activation};
 }
 
-/// A variable that a probe of its function does not tell has gone, or is hidden by another of its
-/// name; the next round of a loop has a new one.
+/// Forgets variables that a probe of their function does not report: they have gone or are hidden
+/// by another of the same name; each iteration of a loop has new ones.
 void LocalWatch::forget_gone(const ProbeReading& reading) {
   const auto function = script_->probes[reading.probe].function;
   std::int64_t activation = 0;
@@ -342,7 +342,7 @@ std::vector<LocalChange> LocalWatch::changes(const ProbeReading& reading) {
 
 namespace {
 
-/// "<value> NAME = VALUE"; none if it is a variable of Lua's own: "(for index)", `arg`.
+/// "<value> NAME = VALUE"; none for Lua's own variables: "(for index)", `arg`.
 std::optional<LocalChange> parse_local(std::string_view item, int line) {
   constexpr std::string_view kValue = "<value> ", kEquals = " = ";
   if (!item.starts_with(kValue)) return std::nullopt;
@@ -377,7 +377,7 @@ std::vector<LocalChange> PrintedLocals::changes(const std::vector<std::string>& 
 
 namespace {
 
-/// Whether a value can be what the server's debugger printed so.
+/// Whether the server's debugger can have printed `value` as `printed`.
 bool may_print_as(const Value& value, const Value& printed) {
   switch (value.kind) {
     case Value::Kind::kNil:
@@ -407,7 +407,8 @@ std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) con
   if (!last_reading_) return around;
   const auto& probe = script.probes[last_reading_->probe];
   if (probe.line == line) return probe.function;
-  // At an `end` a function ends, or the one around it has made it: that one told nothing of it.
+  // At an `end`, either this function returns or the enclosing one has just created it; the latter
+  // reported nothing.
   const auto& lines = script.functions[probe.function];
   return lines.first == line || lines.last == line ? probe.function : around;
 }

@@ -18,66 +18,65 @@
 
 namespace rlctl::ldb {
 
-/// A variable, or what is in it: t.a[2]["b c"][i].
+/// A variable or a field of it: t.a[2]["b c"][i].
 struct VariablePath {
   struct Step {
     Value key = {};
-    std::string variable = {};  ///< whose value is the key; empty: `key` is
+    std::string variable = {};  ///< the variable that holds the key; if empty, use `key`
   };
   std::string root = {};
   std::vector<Step> steps = {};
 };
 
-/// None if an expression is something else.
+/// Returns none if the expression is anything else.
 [[nodiscard]] std::optional<VariablePath> parse_path(std::string_view expression);
 
-/// The field of a table by its key: nil where there is none. None if that is not known: if it
-/// is not a table, or is one that is cut.
+/// The field of a table with this key, nil if there is none. Returns none if it cannot be known:
+/// the value is not a table, or is a truncated one.
 [[nodiscard]] std::optional<Value> field_of(const Value& table, const Value& key);
 
-/// What came of code that was run at a stop.
+/// The result of code that was run at a stop.
 struct Evaluation {
   enum class Outcome {
     kValues,
     kCompileError,
-    kError,   ///< it raised one, or could not be sent
-    kCutOff,  ///< the session has ended over it
+    kError,   ///< it raised an error, or could not be sent
+    kCutOff,  ///< it ended the session
   } outcome = Outcome::kValues;
-  std::vector<Value> values = {};  ///< all that an expression has, or `return` returned
-  std::string message = {};        ///< of the errors
+  std::vector<Value> values = {};  ///< all values of the expression or of `return`
+  std::string message = {};        ///< of an error
 
   bool operator==(const Evaluation&) const = default;
 };
 
-/// The names that stand in code, fields aside; none if it is not Lua as far as it can be taken
-/// apart.
+/// The names used in code, except fields; empty if the code cannot be tokenized.
 [[nodiscard]] std::set<std::string> names_in(std::string_view code);
 
-/// The variable that a statement assigns to, or to what is in it: "t" of "t.a = 1"; empty if it
-/// is none of that kind.
+/// The variable that a statement assigns to, directly or to a field: "t" for "t.a = 1"; empty for
+/// any other statement.
 [[nodiscard]] std::string assigned_in(std::string_view code);
 
-/// Whether code may run without an end by itself, or so long: it has a loop, or a function of its
-/// own, takes code from a string, or repeats one.
+/// Whether code may not terminate or may run long: it contains a loop or a function, loads code
+/// from a string, or repeats a string.
 [[nodiscard]] bool may_be_endless(std::string_view code);
 
-/// Runs code, an expression or statements, at the stop at which a session is, in the server.
-/// `prelude` stands before it: "local a, b = 1, 2 ". It sees globals, and calls Redis. Values are
-/// exact, but where the server takes short commands only and this would be a long one: then there
-/// is one at most, and it may be approximate.
+/// Runs code, an expression or statements, in the server at the session's current stop, after
+/// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis. Values are exact,
+/// unless the server accepts only short commands and this one is too long: then there is at most
+/// one value, possibly approximate.
 [[nodiscard]] Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
                                   std::chrono::microseconds limit);
 
-/// Tells which local variables are new or different, from what probes tell.
+/// Finds the local variables that are new or changed, from probe readings.
 class LocalWatch {
  public:
-  /// The script must outlive it.
+  /// The script must outlive this.
   explicit LocalWatch(const ProbedScript& script) : script_(&script) {}
 
   [[nodiscard]] std::vector<LocalChange> changes(const ProbeReading& reading);
 
  private:
-  /// Of one activation of a function: its variables, by their number in the script.
+  /// The variables of one function activation, by their index in the script.
   using Frame = std::map<std::size_t, Value>;
   using Activation = std::pair<std::size_t, std::int64_t>;
 
@@ -88,12 +87,12 @@ class LocalWatch {
   std::map<Activation, Frame> frames_;
 };
 
-/// The same from what the debugger's own `print` says, which knows the innermost function's
-/// variables alone, by their places on the stack.
+/// The same from the output of the debugger's own `print`, which covers only the variables of the
+/// innermost function, by stack position.
 class PrintedLocals {
  public:
-  /// `items` are what "print" answered, `depth` is how many functions have been entered, `line` is
-  /// the one that was executed.
+  /// `items` is the output of "print", `depth` the number of active functions, `line` the line that
+  /// was executed.
   [[nodiscard]] std::vector<LocalChange> changes(const std::vector<std::string>& items,
                                                  std::size_t depth, int line);
 
@@ -102,45 +101,45 @@ class PrintedLocals {
   std::vector<Frame> frames_;
 };
 
-/// A variable that can be seen at a stop.
+/// A variable that is visible at a stop.
 using VisibleLocal = LocalChange;
 
-/// What is known of a script's variables where it stands, in one run of it: what probes told, or,
-/// where there are none, what the server's debugger prints.
+/// The known variables of a script at a stop, within one run: from probes or, without probes, from
+/// what the server's debugger prints.
 class VisibleLocals {
  public:
-  /// What a probe told; each, in their order.
+  /// Takes a probe's reading; call it for each one, in order.
   void hear(const ProbedScript& script, const ProbeReading& reading);
 
-  /// Where a walk has come to stand; each such place. `in_midst`: it was stopped in a line that
-  /// goes on and on. There, and where it comes back to a line that nothing was told before, values
-  /// may be others than were told: such a one is then what the server prints, which may be
-  /// approximate. The session may end over it.
+  /// Updates the variables; call it at each stop of the walk. `in_midst`: the script was stopped
+  /// within a line that keeps running. There, and when execution returns to a line without a new
+  /// reading, values may be outdated; an outdated one is replaced by what the server prints, which
+  /// may be approximate. This may end the session.
   void look(Walk& walk, bool in_midst);
-  /// What is new or different since this was asked last, at the last look.
+  /// The variables that are new or changed at the last look(), since the previous call.
   [[nodiscard]] std::vector<LocalChange> changes(Walk& walk);
 
-  /// Of a line that begins with no statement it is what was known before the statement that it
-  /// belongs to.
+  /// For a line that does not begin a statement, the values known before the statement it belongs
+  /// to.
   [[nodiscard]] const std::vector<VisibleLocal>& all() const noexcept { return locals_; }
-  /// The one that a name means; null if there is none.
+  /// The variable that a name refers to; null if there is none.
   [[nodiscard]] const VisibleLocal* find(std::string_view name) const noexcept;
   struct Found {
-    std::optional<Value> value = {};  ///< none: Lua may know it
-    std::string why_not = {};         ///< not even Lua would, from a copy
+    std::optional<Value> value = {};  ///< none: the server may know it
+    std::string why_not = {};         ///< set if the server cannot know it from a copy either
   };
-  /// The value of a variable, or of what is in it.
+  /// The value of a variable or of a field of it.
   [[nodiscard]] Found find(const VariablePath& path) const;
-  /// The function of the script's in which it stands.
+  /// The script's function that contains the current line.
   [[nodiscard]] std::size_t function() const noexcept { return function_; }
-  /// Nothing is in sight any more.
+  /// Forgets all visible variables.
   void clear() noexcept { locals_.clear(); }
 
-  /// "local a,b=1,2 " of the variables that code names: copies of them. Those that `absent` takes,
-  /// of the names that are not in sight, are what is global of that name, or nil.
+  /// "local a,b=1,2 ": copies of the variables that code names. Names that are not visible and that
+  /// `absent` accepts get the value of the global of that name, or nil.
   [[nodiscard]] std::string copies_for(std::string_view code,
                                        const std::function<bool(std::string_view)>& absent) const;
-  /// Why code could not see a variable: there is no copy of it. Empty if that is not so.
+  /// Why a variable in the code has no copy; empty if all have one.
   [[nodiscard]] std::string why_not_copied(std::string_view code) const;
 
  private:
@@ -148,15 +147,15 @@ class VisibleLocals {
   [[nodiscard]] const ProbeReading* reading_here() const;
   void take_printed(const std::vector<std::string>& items);
 
-  std::map<std::size_t, ProbeReading> readings_;  ///< the last one of each function
+  std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
   std::optional<ProbeReading> last_reading_;
   std::optional<LocalWatch> watch_;
   PrintedLocals printed_;
-  std::vector<std::string> printed_items_;  ///< where there are no probes
+  std::vector<std::string> printed_items_;  ///< without probes
   std::vector<VisibleLocal> locals_;
   std::size_t function_ = 0;
   int line_ = 0;        ///< of the last look
-  bool heard_ = false;  ///< something since then
+  bool heard_ = false;  ///< hear() was called since then
 };
 
 }  // namespace rlctl::ldb

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 21> kKeywords{
     "and",   "break", "do",  "else", "elseif", "end",    "false", "for",  "function", "if",   "in",
     "local", "nil",   "not", "or",   "repeat", "return", "then",  "true", "until",    "while"};
 
-// The longest first.
+// Longest first.
 constexpr std::array<std::string_view, 26> kSymbols{
     "...", "..", "==", "~=", "<=", ">=", "+", "-", "*", "/", "%", "^", "#",
     "<",   ">",  "=",  "(",  ")",  "{",  "}", "[", "]", ";", ":", ",", "."};
@@ -63,7 +63,7 @@ class Lexer {
   [[nodiscard]] bool ended() const { return position_ >= source_.size(); }
   [[nodiscard]] int line() const { return static_cast<int>(found.line_offsets.size()); }
 
-  // Over a line's end, which may be of two bytes.
+  // Skips a line end, which may be two bytes.
   void end_line() {
     const char first = at(position_++);
     if (!ended() && is_line_end(at(position_)) && at(position_) != first) ++position_;
@@ -114,7 +114,7 @@ class Lexer {
     return symbol() ? std::optional(Kind::kSymbol) : std::nullopt;
   }
 
-  // As far as Lua reads on before it looks whether it is one.
+  // Takes what Lua reads before it checks whether it is a number.
   void number() {
     while (is_digit(at(position_)) || at(position_) == '.') ++position_;
     if (at(position_) == 'e' || at(position_) == 'E') {
@@ -154,7 +154,7 @@ class Lexer {
     return false;
   }
 
-  // How many '=' an opening long bracket has here; none if it is not such a bracket.
+  // The number of '=' in the opening long bracket here; none if it is not one.
   [[nodiscard]] std::optional<std::size_t> bracket_level() const {
     std::size_t end = position_ + 1;
     while (at(end) == '=') ++end;

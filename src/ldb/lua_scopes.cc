@@ -9,14 +9,14 @@ namespace {
 
 using TokenKind = LuaToken::Kind;
 
-/// Lua's own limit (LUAI_MAXCCALLS) of what stands in what.
+/// Lua's own nesting limit (LUAI_MAXCCALLS).
 constexpr int kDeepestNesting = 200;
-/// Stands for a local without a name, as a `for` has three of.
+/// An unnamed local, such as the three of each `for`.
 constexpr auto kNameless = static_cast<std::size_t>(-1);
 
 struct NotUnderstood {};
 
-/// The parser of Lua 5.1 (its manual, section 8), without what the values are.
+/// A parser for Lua 5.1 (its manual, section 8) that ignores values.
 class ScopeParser {
  public:
   explicit ScopeParser(const LuaTokens& tokens) : tokens_(tokens.tokens) {
@@ -26,14 +26,14 @@ class ScopeParser {
   LuaScopes scopes;
 
  private:
-  /// A function that is being read.
+  /// A function that is being parsed.
   struct Open {
     std::size_t function;
-    std::vector<std::size_t> active;  ///< its locals that can be named, or are hidden
+    std::vector<std::size_t> active;  ///< its locals that are visible or hidden
   };
   enum class Primary { kName, kCall, kOther };
 
-  // How deep it is.
+  // Counts the nesting depth.
   class Level {
    public:
     explicit Level(ScopeParser& parser) : depth_(parser.depth_) {
@@ -168,8 +168,8 @@ void ScopeParser::refer(const LuaToken& name) {
 
 // --- statements
 
-// "a = a", of which Lua makes no instruction where that is a local. A block in which there is one
-// is left in another way than one in which there is none.
+// "a = a", for which Lua generates no instruction if `a` is a local. Lua leaves a block that
+// contains one differently from one that contains none.
 bool ScopeParser::does_nothing(std::size_t first) const {
   if (tokens_[first].kind != TokenKind::kName || first + 3 >= tokens_.size()) return false;
   const auto& behind = tokens_[first + 3];
@@ -179,16 +179,16 @@ bool ScopeParser::does_nothing(std::size_t first) const {
   return ends && tokens_[first + 1].is("=") && tokens_[first + 2].text == tokens_[first].text;
 }
 
-// The instruction with which Lua leaves a block belongs to the line on which its last statement
-// ends. After another one it would not: so only where there is one on that line anyway, and where
-// going back to the line on which a loop begins is another line.
+// Lua attributes the instruction that leaves a block to the line on which its last statement ends.
+// An added statement would change that line, so add one only if that line has another instruction
+// anyway, and if the line that a loop jumps back to is a different one.
 bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
   const auto& begin = tokens_[first];
   if (start == 0 || next_ == first || tokens_[next_ - 1].last_line != begin.line ||
       tokens_[start - 1].last_line == begin.line) {
     return false;
   }
-  // One instruction sets several locals to nil.
+  // A single instruction sets several locals to nil.
   const auto& end = tokens_[next_ - (tokens_[next_ - 1].is(";") ? 2 : 1)];
   const bool is_bare = begin.is("local") && std::none_of(&begin, &end, [](const auto& token) {
                          return token.is("=") || token.is("function");
@@ -200,7 +200,7 @@ bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
   return begin.is("(") || begin.is("local") || begin.is("function") || begin.is("for");
 }
 
-// True if its last statement is a return or break.
+// Returns true if the chunk's last statement is a return or break.
 bool ScopeParser::chunk(bool begins_function) {
   const Level level(*this);
   bool is_last = false;
@@ -232,7 +232,7 @@ void ScopeParser::note_statement(bool begins_function) {
   scopes.statements.push_back(std::move(statement));
 }
 
-// True for the last one of its block.
+// Returns true for the last statement of its block.
 bool ScopeParser::statement(bool begins_function) {
   note_statement(begins_function);
   if (token().kind != TokenKind::kKeyword) {
@@ -302,7 +302,7 @@ void ScopeParser::for_statement() {
   expect("end");
 }
 
-// The condition sees what the body declares.
+// The condition sees the body's locals.
 void ScopeParser::repeat_statement() {
   skip();
   const auto active = open().active.size();

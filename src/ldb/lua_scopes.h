@@ -15,60 +15,59 @@ struct ScopedLocal {
   std::string_view name = {};
   int line = 1;
   std::size_t function = 0;  ///< index into LuaScopes::functions
-  /// What Lua declares by itself in functions that take "...": `arg`. Of no interest, but it hides
-  /// what is called so outside.
+  /// The `arg` that Lua itself declares in functions that take "...". It is not reported, but it
+  /// hides an outer variable of that name.
   bool is_hidden = false;
 };
 
 struct ScopedFunction {
-  std::size_t parent = 0;       ///< of the main one: itself
-  int first_line = 0;           ///< that of `function`; of the main one 0
-  int last_line = 0;            ///< that of `end`; of the main one 0
-  bool takes_varargs = false;   ///< the main one does
-  bool uses_varargs = false;    ///< "..." stands in it
-  std::size_t most_locals = 0;  ///< at one time, counted as Lua does
-  /// Locals of functions around it that it, or one in it, refers to: its upvalues.
+  std::size_t parent = 0;       ///< of the main function: itself
+  int first_line = 0;           ///< the line of `function`; 0 for the main function
+  int last_line = 0;            ///< the line of `end`; 0 for the main function
+  bool takes_varargs = false;   ///< true for the main function
+  bool uses_varargs = false;    ///< it contains "..."
+  std::size_t most_locals = 0;  ///< live at one time, counted as Lua does
+  /// Locals of enclosing functions that it, or a function in it, refers to: its upvalues.
   std::vector<std::size_t> outer = {};
-  std::set<std::string_view> globals = {};  ///< that it, or one in it, refers to
+  std::set<std::string_view> globals = {};  ///< referred to by it or a function in it
 };
 
-/// Where a statement begins, or could be added without a change of which lines the others have
-/// instructions on: at the `end`, `else`, `elseif` or `until` of most blocks whose last statement
-/// stands on one line.
+/// Where a statement begins, or where one could be added without changing which lines the others
+/// have instructions on: at the `end`, `else`, `elseif` or `until` of most blocks whose last
+/// statement is on one line.
 struct ScopedStatement {
   std::size_t offset = 0;  ///< of its first byte
   int line = 1;
   std::size_t function = 0;
-  /// No token stands before it on its line, not the end of one either; and it is not "a = a".
+  /// No token precedes it on its line, nor ends there, and it is not "a = a".
   bool begins_line = false;
   bool begins_function = false;
-  /// What the function's own names mean there, the innermost last. Only of one that begins a line.
+  /// The function's locals visible there, innermost last. Only set if the statement begins a line.
   std::vector<std::size_t> locals = {};
 };
 
-/// A place where a global is read by its name.
+/// A place that reads a global by name.
 struct GlobalRead {
   std::string_view name = {};
   std::size_t offset = 0;
   std::size_t function = 0;
 };
 
-/// What is declared where in a source.
+/// The declarations of a source.
 struct LuaScopes {
-  std::vector<std::size_t> line_offsets = {};    ///< as of LuaTokens
-  std::vector<ScopedLocal> locals = {};          ///< in the order of their declarations
-  std::vector<ScopedFunction> functions = {};    ///< the main one first, each after those around it
+  std::vector<std::size_t> line_offsets = {};    ///< as in LuaTokens
+  std::vector<ScopedLocal> locals = {};          ///< in order of declaration
+  std::vector<ScopedFunction> functions = {};    ///< the main function first, outer before inner
   std::vector<ScopedStatement> statements = {};  ///< in the order of the source
-  /// Not those of "function a.b()", nor those that are assigned to.
+  /// Without those in "function a.b()", and without assignments.
   std::vector<GlobalRead> global_reads = {};
-  std::set<std::string_view> names = {};  ///< all, fields too
+  std::set<std::string_view> names = {};  ///< all names, including fields
   std::size_t code_end = 0;               ///< after the last token
-  bool ends_in_return = false;            ///< the main function's last statement
+  bool ends_in_return = false;            ///< the main function ends in `return`
 };
 
-/// None if the source is not Lua 5.1 as far as this knows. (There are sources that the server
-/// does not compile and this takes: where `break` is in no loop, or a number none.) The names point
-/// into `source`.
+/// Returns none if the source is not valid Lua 5.1. (A few sources that the server rejects are
+/// accepted: a `break` outside a loop, or a malformed number.) The names point into `source`.
 [[nodiscard]] std::optional<LuaScopes> find_scopes(std::string_view source);
 
 }  // namespace rlctl::ldb

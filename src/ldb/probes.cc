@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kMostUpvalues = 60;
 constexpr std::size_t kMostLocals = 200;
 
-/// The shim as a Lua string on one line, without its comments. So it is one line for Lua, too:
-/// the debugger looks at each line that is begun, also of the shim, and that is most of its time.
+/// The shim as a Lua string on one line, without its comments. Lua then sees only one line: the
+/// debugger checks each new line, also in the shim, and that takes most of its time.
 std::string quoted_shim() {
   std::string quoted = "\"";
   std::string_view rest = embedded::k_probe.text;
@@ -46,10 +46,10 @@ std::vector<int> same_lines(std::size_t count) {
   return lines;
 }
 
-/// What is to be put into the source.
+/// Text to insert into the source.
 struct Insertion {
   std::size_t offset = 0;
-  std::string text = {};  ///< ends its line where it holds a line's end
+  std::string text = {};  ///< if it contains a line end, it ends with one
 };
 
 class ProbeWriter {
@@ -57,9 +57,9 @@ class ProbeWriter {
   ProbeWriter(std::string_view source, const LuaScopes& scopes, const ProbeOptions& options)
       : source_(source), scopes_(scopes), options_(options), plans_(scopes.functions.size()) {}
 
-  /// False if it cannot be done.
+  /// Returns false if probes cannot be added.
   bool run() {
-    // In a function that takes "..." `arg` is a local.
+    // In a function that takes "...", `arg` is a local.
     if (options_.wrapped && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
     choose_name();
     if (!choose_functions()) return false;
@@ -69,7 +69,7 @@ class ProbeWriter {
       insert_probes();
     }
     insert_aliases();
-    // The main function returns at the line at which it did, not at that of our `end`.
+    // Make the main function return at its original line, not at that of our `end`.
     if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
       insertions_.push_back({scopes_.code_end, " return"});
     }
@@ -86,7 +86,7 @@ class ProbeWriter {
     bool has_marker = false;
   };
 
-  // One with which no name of the source begins.
+  // Chooses a name that is not a prefix of any name in the source.
   void choose_name() {
     name_ = "__rl";
     const auto is_taken = [&] {
@@ -109,7 +109,7 @@ class ProbeWriter {
     return true;
   }
 
-  // Those of which a probe tells something.
+  // Chooses the functions with a variable that a probe reports.
   void choose_markers() {
     for (const auto& statement : scopes_.statements) {
       if (!begins_probe(statement)) continue;
@@ -120,7 +120,8 @@ class ProbeWriter {
     }
   }
 
-  // What it will have: its own, the probe, `redis`, and the markers of functions around it.
+  // The upvalues that the function will have: its own, the probe, `redis`, and the markers of
+  // enclosing functions.
   [[nodiscard]] std::size_t upvalues_of(std::size_t function) const {
     const auto& outer = scopes_.functions[function].outer;
     std::set<std::size_t> owners;
@@ -170,7 +171,7 @@ class ProbeWriter {
       prefix.text +=
           scopes_.functions[0].uses_varargs ? "return (function(...)" : "return (function()";
     }
-    // A CR after the LF would belong to it.
+    // A CR after the LF would be part of that line end.
     const bool cr_follows = source_.substr(prefix.offset, 1) == "\r";
     prefix.text += !options_.probes ? " " : cr_follows ? "\n " : "\n";
     insertions_.push_back(std::move(prefix));
@@ -187,7 +188,8 @@ class ProbeWriter {
     }
   }
 
-  // Valkey's other name for `redis`: read where it is read, since it need not be there.
+  // Wraps `server`, Valkey's other name for `redis`, where the script reads it, since it may not
+  // exist.
   void insert_aliases() {
     for (const auto& read : scopes_.global_reads) {
       if (read.name != "server") continue;
@@ -211,7 +213,7 @@ class ProbeWriter {
     return text + '\n';
   }
 
-  // A part below 0 is told with the next.
+  // A part with a negative number is reported with the next one.
   void append_calls(std::string& out, const Probe& probe, std::size_t function) {
     std::vector<std::string> values;
     for (const auto owner : probe.functions) values.push_back(marker(owner));
@@ -220,7 +222,7 @@ class ProbeWriter {
     do {
       const auto end = std::min(next + ProbePart::kMostValues, values.size());
       const char* more = end < values.size() ? "-" : "";
-      // Not 0: Lua 5.1 keeps one constant for 0 and -0, the one that comes first.
+      // Not 0: Lua 5.1 stores 0 and -0 as one constant, the first to appear.
       const auto place = ProbePart::place_of(function, next);
       out += fmt::format("{}({}{},{}", name_, more, ++parts_,
                          place == 0 ? "false" : fmt::to_string(place));
@@ -257,7 +259,7 @@ class ProbeWriter {
   std::string_view source_;
   const LuaScopes& scopes_;
   const ProbeOptions& options_;
-  std::string name_;  ///< of the probe, and what the names of markers begin with
+  std::string name_;  ///< the probe's name, and the prefix of the markers' names
   std::vector<Plan> plans_;
   std::vector<Insertion> insertions_;
   int parts_ = 0;
@@ -272,7 +274,7 @@ int ProbedScript::line_of(int line) const noexcept {
 
 std::size_t ProbedScript::function_around(int line) const noexcept {
   std::size_t innermost = 0;
-  // Each stands after those around it.
+  // Each function comes after those that enclose it.
   for (std::size_t i = 1; i < functions.size(); ++i) {
     if (functions[i].first < line && line < functions[i].last) innermost = i;
   }
@@ -301,7 +303,7 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
 
 namespace {
 
-// The form of the lines is described in probe.lua.
+// probe.lua describes the form of the lines.
 constexpr std::string_view kTag = "~rl:";
 constexpr int kDeepestValue = 200;
 
@@ -317,7 +319,7 @@ template <typename Number>
 Number parse_number(std::string_view text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  // Beyond what a number can be does not come, but 5e-324 may be said to be.
+  // from_chars() may report 5e-324 as out of range; other values out of range do not occur.
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) throw NotOurs{};
   return number;
 }
@@ -337,7 +339,7 @@ std::string decode(std::string_view word) {
   return bytes;
 }
 
-/// What is left of a line.
+/// The unparsed rest of a line.
 class Rest {
  public:
   explicit Rest(std::string_view text) : text_(text) {}
@@ -352,7 +354,7 @@ class Rest {
   void expect(char c) {
     if (!accept(c)) throw NotOurs{};
   }
-  /// Up to the next of the signs by which things are parted.
+  /// Takes the text up to the next separator.
   std::string_view word() {
     const auto word = text_.substr(0, text_.find_first_of(";=:{}~"));
     text_.remove_prefix(word.size());
@@ -427,8 +429,8 @@ class Rest {
   std::string_view text_;
 };
 
-// A number as servers since 7.2 write it into a command (their fpconv): its fewest digits, with an
-// exponent where there would be many zeros.
+// A number as servers write it into a command since 7.2 (their fpconv): with the fewest digits, and
+// an exponent instead of many zeros.
 std::string server_digits(double number) {
   std::array<char, 32> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), std::abs(number),
@@ -481,7 +483,7 @@ std::optional<Value> parse_told(std::string_view text) {
     auto value = rest.value();
     if (rest.empty()) return value;
   } catch (const NotOurs&) {
-    // None, as it is told below.
+    // Returns none below.
   }
   return std::nullopt;
 }

@@ -14,109 +14,110 @@
 
 namespace rlctl::ldb {
 
-/// A local variable as a script declares it: a `local`, a parameter, a variable of a `for`.
+/// A local variable that a script declares: a `local`, a parameter, or a `for` variable.
 struct Local {
   std::string name = {};
   int declared_at = 0;       ///< the line
-  std::size_t function = 0;  ///< which one of the script's declares it; 0: the main one
+  std::size_t function = 0;  ///< the script's function that declares it; 0: the main function
   bool operator==(const Local&) const = default;
 };
 
-/// Which lines a function stands on.
+/// The lines that a function spans.
 struct FunctionLines {
-  int first = 0;  ///< that of `function`
-  int last = 0;   ///< that of `end`
+  int first = 0;  ///< the line of `function`
+  int last = 0;   ///< the line of `end`
   bool operator==(const FunctionLines&) const = default;
 };
 
-/// What one call tells: some of the values of a probe, which are the activations of
-/// Probe::functions and then its locals. Parts are numbered from 1 on, through all the probes of a
+/// What one call reports: a part of the values of a probe, which are the activations of
+/// Probe::functions followed by its locals. Parts are numbered from 1, across all probes of a
 /// script.
 struct ProbePart {
-  /// So that registers suffice.
+  /// Keeps within Lua's registers.
   static constexpr std::size_t kMostValues = 30;
 
   std::size_t probe = 0;
-  std::size_t first = 0;  ///< of its values
+  std::size_t first = 0;  ///< index of its first value
 
-  /// The probes of one function tell of the same places, from which values are known.
+  /// Probes of the same function share places; a place holds the last reported values.
   static std::size_t place_of(std::size_t function, std::size_t first) {
     constexpr std::size_t kMostParts = 16;  // (200 locals, 60 upvalues, and a marker for each) / 30
     return function * kMostParts + first / kMostValues;
   }
 };
 
-/// Where the values of locals are told: before a line that begins with a statement.
+/// Reports the values of locals before a line that begins with a statement.
 struct Probe {
-  int line = 0;                        ///< the line that it stands before
-  std::vector<std::size_t> locals;     ///< indices into ProbedScript::locals, the innermost last
-  std::vector<std::size_t> functions;  ///< whose activations it tells, before the locals
-  std::size_t function = 0;            ///< in which it stands; 0: the main one
+  int line = 0;                        ///< the line that it precedes
+  std::vector<std::size_t> locals;     ///< indices into ProbedScript::locals, innermost last
+  std::vector<std::size_t> functions;  ///< whose activations it reports, before the locals
+  std::size_t function = 0;            ///< that contains it; 0: the main function
 };
 
-/// A script with a probe before each line that begins with a statement, or with the end of a block
-/// where that can be, on a line of its own. The server's debugger knows numbers to six digits, the
-/// outer of two variables of one name, and nothing of upvalues; a probe tells what each name means
-/// there, exactly.
+/// A script with a probe before each line that begins with a statement or, where possible, with the
+/// end of a block; each probe is on a line of its own. The server's debugger prints numbers to six
+/// digits, only the outer of two variables of one name, and no upvalues; a probe reports exactly
+/// what each name means at that point.
 ///
-/// What the script does stays the same, but for its SHA1, its length, and where it says that errors
-/// come from, and that the debugger also stops where Lua would have left out the instruction: at
-/// each `break` and "local a". Its lines number differently: see line_of(). On its first line
-/// (after "#!...", the second) stands nothing of the source where there are probes.
+/// The script behaves the same, except that its SHA1, its length and the places in its errors
+/// differ, and the debugger also stops where Lua would have omitted the instruction: at each
+/// `break` and "local a". Its lines are numbered differently: see line_of(). With probes, its first
+/// line (after "#!...", the second) contains nothing of the source.
 struct ProbedScript {
-  std::string text = {};  ///< to be sent instead of the source
+  std::string text = {};  ///< to send instead of the source
   std::vector<Local> locals = {};
-  std::vector<FunctionLines> functions = {};  ///< the main one first, with no lines
+  std::vector<FunctionLines> functions = {};  ///< the main function first, with no lines
   std::vector<Probe> probes = {};
-  /// [n]: the line of the source that line n of the text holds; 0 if it is ours. [0] is unused.
+  /// [n]: the source line on line n of the text; 0 if that line was added. [0] is unused.
   std::vector<int> lines = {};
 
-  /// The source's line for one of the text; 0 for one of ours, and for none.
+  /// The source line for a line of the text; 0 if it was added or does not exist.
   [[nodiscard]] int line_of(int line) const noexcept;
-  /// The innermost function of which a line of the source is neither the first nor the last one: on
-  /// these stand things of the function around it, too.
+  /// The innermost function that contains a source line other than as its first or last line: those
+  /// may hold parts of the enclosing function, too.
   [[nodiscard]] std::size_t function_around(int line) const noexcept;
-  /// False if it is known that the main function is the only one.
+  /// False if the main function is known to be the only one.
   [[nodiscard]] bool may_have_functions() const noexcept { return functions.size() != 1; }
 };
 
 struct ProbeOptions {
-  /// Around all of it stands a function, which lets a script have as many locals as Lua takes; its
-  /// frame is one more.
+  /// Wrap the script in a function, which lets a script have as many locals as Lua allows; this
+  /// adds one stack frame.
   bool wrapped = false;
-  bool probes = true;  ///< none: only `now` is seen to; nothing is told, and lines stay lines
-  /// What TIME answers to redis.call and redis.pcall of the script, in µs since 1970; none: what
-  /// the server says.
+  bool probes = true;  ///< if false, apply only `now`: no reports, same line numbers
+  /// The reply of TIME to redis.call and redis.pcall in the script, in µs since 1970; none: the
+  /// server's own.
   std::optional<std::chrono::microseconds> now = {};
 };
 
-/// The probes of a function tell its own locals, and those outer ones that it refers to anyway.
-/// Left out are functions that would have more than the 60 upvalues that Lua takes. Where there
-/// are too many locals, which Lua knows, the text does not compile: see ProbeOptions::wrapped.
+/// Adds probes to a source. A function's probes report its own locals and the outer ones that it
+/// refers to anyway. Functions that would exceed Lua's limit of 60 upvalues are left out. If there
+/// are too many locals, which only Lua can determine, the text does not compile: see
+/// ProbeOptions::wrapped.
 ///
-/// None if the source is not Lua as far as we know it: then it is to be run as it is, and the
-/// server says what is wrong with it.
+/// Returns none if the source is not valid Lua: run it unmodified, and the server reports the
+/// error.
 [[nodiscard]] std::optional<ProbedScript> add_probes(std::string_view source,
                                                      const ProbeOptions& options = {});
 
-/// What a probe told: of one function's activation.
+/// What a probe reported about one activation of a function.
 struct ProbeReading {
   std::size_t probe = 0;  ///< index into ProbedScript::probes
   struct Variable {
     std::size_t local = 0;        ///< index into ProbedScript::locals
-    std::int64_t activation = 0;  ///< of the function that declares it; 0: the main one
+    std::int64_t activation = 0;  ///< of the function that declares it; 0: the main function
     Value value = {};
   };
   std::vector<Variable> variables = {};  ///< all of the probe's locals
 };
 
-/// A call of the script's, told before it is executed, since the debugger cuts its words at ten.
-/// What cannot be a command (without words, or with one that is neither string nor number) is not
-/// told.
+/// A call by the script, reported before it is executed, since the debugger truncates its words to
+/// ten. A call that cannot be a command (no words, or a word that is neither a string nor a number)
+/// is not reported.
 using CallWords = std::vector<std::string>;
 
-/// Understands the lines that a probed script writes by redis.debug(). Values that did not change
-/// since a probe last told them are not told again: one reader for one run, given every line.
+/// Parses the lines that a probed script writes with redis.debug(). A probe does not repeat values
+/// that did not change since the last report, so use one reader per run and give it every line.
 class ProbeReader {
  public:
   explicit ProbeReader(const ProbedScript& script);
@@ -125,10 +126,10 @@ class ProbeReader {
     enum class Kind { kScripts, kProbe, kCall } kind = Kind::kScripts;
     ProbeReading reading = {};  ///< kProbe
     CallWords words = {};       ///< kCall
-    /// kCall: what the script was answered, where the server is not asked: TIME's two texts.
+    /// kCall: the script's reply if the server is not asked: the two texts of TIME.
     std::optional<std::vector<std::string>> answer = {};
   };
-  /// `text` is what follows "<debug> line N: "; kScripts where it is the script's own.
+  /// `text` is what follows "<debug> line N: "; kScripts if the script itself wrote it.
   [[nodiscard]] Line read(std::string_view text);
 
  private:
@@ -136,7 +137,7 @@ class ProbeReader {
   [[nodiscard]] ProbeReading reading_of(std::size_t index);
 
   const ProbedScript& script_;
-  std::vector<ProbePart> parts_;  ///< [n]: what is told as n + 1
+  std::vector<ProbePart> parts_;  ///< [n]: part number n + 1
   std::map<std::size_t, std::array<Value, ProbePart::kMostValues>> last_;  ///< by place
 };
 

@@ -26,10 +26,10 @@ constexpr std::string_view kRunning = "ERR Error running script (call to f_";
 struct Place {
   std::string_view chunk = {};
   int line = 0;
-  std::size_t size = 0;  ///< of its text, the "@" included
+  std::size_t size = 0;  ///< of its text, including the "@"
 };
 
-/// A chunk's name, a colon, with a blank after it in old versions, and a line.
+/// Parses a chunk's name, a colon (in old versions followed by a blank), and a line.
 std::optional<Place> parse_place(std::string_view text) {
   const std::size_t start = text.starts_with('@') ? 1 : 0;
   const auto colon = text.find(':');
@@ -44,7 +44,7 @@ std::optional<Place> parse_place(std::string_view text) {
   return place;
 }
 
-/// After "ERR Error running script (call to f_SHA1): ": to Redis 6.
+/// The place after "ERR Error running script (call to f_SHA1): ": up to Redis 6.
 std::optional<Place> place_before(std::string_view text) {
   constexpr std::string_view kEnd = "): ";
   if (!text.starts_with(kRunning)) return std::nullopt;
@@ -52,7 +52,7 @@ std::optional<Place> place_before(std::string_view text) {
   return end == text.npos ? std::nullopt : parse_place(text.substr(end + kEnd.size()));
 }
 
-/// In " script: SHA1, on @user_script:12.": since Redis 7; Valkey 9 has no SHA1.
+/// The place in " script: SHA1, on @user_script:12.": since Redis 7; Valkey 9 omits the SHA1.
 std::optional<Place> place_behind(std::string_view text) {
   constexpr std::string_view kSuffix = " script: ", kOn = "on @";
   const auto at = text.rfind(kSuffix);
@@ -61,20 +61,20 @@ std::optional<Place> place_behind(std::string_view text) {
   return on == text.npos ? std::nullopt : parse_place(text.substr(on + kOn.size() - 1));
 }
 
-/// Where the server says that an error was raised.
+/// The place at which, according to the server, an error was raised.
 std::optional<Place> place_of(std::string_view text) {
   const auto before = place_before(text);
   return before ? before : place_behind(text);
 }
 
-/// The source's line for a place that a message names.
+/// The source line for a place in a message.
 int source_line(const Place& place, const ErrorPlaces& places) {
   if (place.chunk != kScript) return places.last_line;
   const int line = places.line_of(place.line);
   return line == 0 ? places.last_line : line;
 }
 
-/// Puts the source's lines where `message` names the text's.
+/// Replaces the text's line numbers in `message` by the source's.
 std::string with_source_lines(std::string_view message, const ErrorPlaces& places) {
   std::string out;
   while (!message.empty()) {
@@ -94,7 +94,7 @@ std::string with_source_lines(std::string_view message, const ErrorPlaces& place
   return out;
 }
 
-/// Takes the place off that a message begins with, if it is `line`, or none was known.
+/// Removes the place at the start of a message if its line is `line` or none was known.
 void take_place(ScriptError& error) {
   const auto place = parse_place(error.message);
   if (!place || place->chunk != kScript) return;
@@ -103,12 +103,12 @@ void take_place(ScriptError& error) {
   if (error.line == place->line) error.message.erase(0, place->size + 2);
 }
 
-/// Which ending an error reply after a session is. `stopped`: the script came to a stop before;
+/// The ending that an error reply after a session means. `stopped`: the script stopped before;
 /// `aborting`: it was asked to end.
 Ending ending_of(std::string_view error_text, bool stopped, bool aborting) {
   if (!stopped) {
-    // In a session that comes to no stop: "ERR Error compiling script", and what is wrong with the
-    // line that begins with #!; other codes (OOM, MISCONF...) are about the server.
+    // A session without a stop replies "ERR Error compiling script", or an error in a #! line,
+    // which also has ERR; other codes (OOM, MISCONF...) are about the server.
     return error_text.starts_with("ERR ") ? Ending::kCompileError : Ending::kRefused;
   }
   if (!place_of(error_text)) return Ending::kReturned;
@@ -120,7 +120,7 @@ Ending ending_of(std::string_view error_text, bool stopped, bool aborting) {
 }  // namespace
 
 std::string with_source_lines(std::string_view text, const std::vector<int>& lines) {
-  // A probe writes a colon as it does all that servers might quote.
+  // A probe escapes colons, like everything that servers might quote.
   constexpr std::array<std::string_view, 2> kPlaces{"user_script:", "user_script%3A"};
   std::string out;
   while (!text.empty()) {
@@ -158,7 +158,7 @@ ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& place
   }
   take_place(error);
   if (compiling) {
-    // To Redis 6, the script is the body of a function whose end is two lines further on.
+    // Up to Redis 6, the script is the body of a function whose `end` is two lines below.
     error.line = std::min(error.line, static_cast<int>(source_lines(places.source).size()));
   } else if (error.line == 0) {
     error.line = places.last_line == 0 && places.source.starts_with("#!") ? 1 : places.last_line;
@@ -172,21 +172,21 @@ using redis::Error;
 using redis::Failure;
 using redis::ReplyType;
 
-/// What a server's debugger takes in one command: LDB's own limits, the same in all versions.
+/// The limits of a debugger command: LDB's own, the same in all versions.
 constexpr std::size_t kLongestWord = 1024;
 constexpr std::size_t kMostWords = 1024;
 constexpr std::size_t kMostBytes = std::size_t{1024} * 1024;
-/// What Valkey 9 reads at a time; a command of which it does not have all then is the server's end.
+/// The bytes that Valkey 9 reads at once; an incomplete command crashes the server.
 constexpr std::size_t kAlwaysTaken = 1024;
 
 constexpr std::string_view kEnd = "<endsession>";
 constexpr std::string_view kStopped = "* Stopped at ";
 constexpr std::string_view kReason = ", stop reason = ";
 
-/// What the families of servers call the same item.
+/// The names that other server families use for the same item.
 constexpr std::array<std::string_view, 2> kOtherCalls{"<redict> ", "<command> "};
 
-/// An item as Redis has it.
+/// An item with Redis' prefix.
 std::string unified(std::string_view item) {
   for (const auto prefix : kOtherCalls) {
     if (item.starts_with(prefix)) {
@@ -220,7 +220,8 @@ std::optional<Stop> parse_stop(std::string_view text) {
   throw UsageError("the debugger takes no " + what);
 }
 
-/// Appends a word of an eval in as many as it takes; the server joins them by a blank each.
+/// Appends a word of an eval, split into as many words as needed; the server joins them with
+/// blanks.
 void append_cut(std::vector<std::string>& out, std::string_view word) {
   while (word.size() > kLongestWord) {
     const auto blank = word.rfind(' ', kLongestWord);
@@ -239,7 +240,7 @@ std::vector<std::string> cut(const std::vector<std::string>& words) {
   return result;
 }
 
-/// Bytes of a command on its way: "*N\r\n", and "$N\r\n...\r\n" for each word.
+/// The size of a command on the wire: "*N\r\n", and "$N\r\n...\r\n" for each word.
 std::size_t wire_size(const std::vector<std::string>& words) {
   const auto header_size = [](std::size_t n) { return std::to_string(n).size() + 3; };
   std::size_t size = header_size(words.size());
@@ -257,13 +258,12 @@ void require_speakable(const std::vector<std::string>& words) {
   if (wire_size(words) > kMostBytes) fail_usage("command of more than 1 MiB");
 }
 
-/// Valkey 9 breaks down over a script in which there is nothing at all; a comment does nothing,
-/// too.
+/// Valkey 9 crashes on an empty script; a comment avoids that.
 std::string with_something(std::string_view text) {
   return std::string(text.find_first_not_of(" \t\r\n\v\f") == text.npos ? "--" : "").append(text);
 }
 
-/// EVAL and its words. Views of what is given, and of `key_count`.
+/// The words of EVAL: views of the arguments.
 std::vector<std::string_view> eval_words(const Debuggee& debuggee, std::string_view text,
                                          const std::string& key_count) {
   std::vector<std::string_view> words{"EVAL", text, key_count};
@@ -292,7 +292,7 @@ void Session::refuse(redis::Reply reply) {
   end(Ending::kRefused, std::move(why));
 }
 
-/// Talks with the server; where that breaks, the session has ended.
+/// Calls `talk`; if the connection breaks, the session ends.
 template <typename Talk>
 Message Session::guarded(Talk talk) {
   try {
@@ -312,9 +312,9 @@ Message Session::guarded(Talk talk) {
   return {.ended = true};
 }
 
-/// False if the server does not.
+/// Returns false if the server refuses.
 bool Session::enable() {
-  // AUTH and SELECT travel with the first command, and SCRIPT DEBUG must be answered alone.
+  // AUTH and SELECT go out with the first command, but SCRIPT DEBUG must be answered alone.
   if (connection_->has_unsent()) (void)connection_->call({"PING"});
   auto reply = connection_->call({"SCRIPT", "DEBUG", mode_ == Mode::kSync ? "SYNC" : "YES"});
   if (!reply.is_error()) return true;
@@ -322,7 +322,7 @@ bool Session::enable() {
   return false;
 }
 
-/// The first message.
+/// Reads the first message.
 Message Session::begin() {
   auto reply = connection_->read();
   if (reply.type() == ReplyType::kArray) return take(reply, true);
@@ -343,7 +343,7 @@ Message Session::start(const Debuggee& debuggee, std::string_view text) {
   });
 }
 
-/// Takes a message apart, by the place of its items alone: what they hold is the script's.
+/// Parses a message, only by the position of its items: their content is the script's.
 Message Session::take(const redis::Reply& reply, bool may_stop) {
   const auto junk = [] { return Error(Failure::kProtocol, "this is not the debugger's answer"); };
   if (reply.type() != ReplyType::kArray) throw junk();
@@ -363,7 +363,7 @@ Message Session::take(const redis::Reply& reply, bool may_stop) {
   return message;
 }
 
-/// The script's own reply, after the last message.
+/// Reads the script's own reply, after the last message.
 void Session::take_result() {
   auto reply = connection_->read();
   auto ending = Ending::kReturned;
@@ -437,7 +437,7 @@ void Session::send_abort() noexcept {
     connection_->append({"abort"});
     connection_->send_some();
   } catch (const std::exception&) {
-    // Where nothing can be sent any more, closing is what there is.
+    // If nothing can be sent any more, closing is all that is left.
   }
 }
 

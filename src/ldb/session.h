@@ -14,34 +14,34 @@
 
 namespace rlctl::ldb {
 
-/// How items of a message begin, as Redis has them.
+/// The prefixes of a message's items, as Redis writes them.
 inline constexpr std::string_view kCallItem = "<redis> ", kReplyItem = "<reply> ",
                                   kErrorItem = "<error> ", kValueItem = "<retval> ";
 
-/// What is debugged: a script and what it is called with.
+/// A script to debug and the keys and arguments to call it with.
 struct Debuggee {
-  std::string name = {};    ///< as messages call it: a file's name, without folders
+  std::string name = {};    ///< for messages: a file's name without its folder
   std::string source = {};  ///< Lua
   std::vector<std::string> keys = {}, arguments = {};
 };
 
 enum class Mode {
-  kForked,  ///< in a copy of the server, which goes on; what the script writes is thrown away
+  kForked,  ///< in a fork of the server; what the script writes is discarded
   kSync,    ///< in the server itself, which does nothing else meanwhile
 };
 
 /// How a session ended.
 enum class Ending {
-  kReturned,  ///< the script gave a reply, which may be an error reply that it returned
-  kRefused,   ///< the server did not begin one
+  kReturned,  ///< the script returned, possibly an error reply
+  kRefused,   ///< the server did not start a session
   kCompileError,
   kRunTimeError,
   kAborted,  ///< by abort_script()
-  kCutOff,   ///< by us: it came to no stop in time, or was not let go on
-  kLost,     ///< the connection broke, or its process was killed
+  kCutOff,   ///< by rlctl: the script did not stop in time, or was cut off on purpose
+  kLost,     ///< the connection broke, or the server's process was killed
 };
 
-/// Where a script stands: this line comes next.
+/// Where a script stopped: this line runs next.
 struct Stop {
   int line = 0;  ///< of the text that was sent
   enum class Reason { kStep, kBreakpoint, kCalledFor, kTimeout } reason = Reason::kStep;
@@ -49,35 +49,36 @@ struct Stop {
   bool operator==(const Stop&) const = default;
 };
 
-/// What the server says of one debugger command, complete.
+/// The server's complete answer to one debugger command.
 struct Message {
-  /// "<redis> ...", "<reply> ...", without the stop's own. What a server calls <redict> or
-  /// <command> is <redis> here.
+  /// "<redis> ...", "<reply> ...", without the stop itself. A server's <redict> or <command>
+  /// becomes <redis> here.
   std::vector<std::string> items = {};
-  std::optional<Stop> stop = {};  ///< none if the script stands where it stood, or ended
+  std::optional<Stop> stop = {};  ///< none if the script did not move, or ended
   bool ended = false;
 };
 
-/// One script in the debugger of a server, from SCRIPT DEBUG to the end of the connection, which
-/// serves nothing else after it. See "Debugging Lua scripts" in Redis' documentation; all versions
-/// are spoken to in the words that all of them know.
+/// One script in a server's debugger, from SCRIPT DEBUG to the end of the connection, which is of
+/// no use after it. See "Debugging Lua scripts" in Redis' documentation; the session uses only
+/// commands that all versions support.
 ///
 ///     idle → enabled → stopped ⇄ running → ended
 ///
-/// One command at a time, each waited for: what comes after a command in one write is lost. A
-/// session that is destroyed before its end closes its connection: a forked script is ended, as by
-/// cut_off(), and one in the server itself runs on to its end without stops, as by let_go().
+/// Send one command at a time and wait for its answer: the server discards what follows a command
+/// in the same write. Destroying a session before its end closes its connection: a forked script is
+/// ended, as by cut_off(), and one in the server itself runs on to its end without stops, as by
+/// let_go().
 class Session {
  public:
   struct Limits {
-    /// For a stop after start() and step(), and for what commands answer.
+    /// For a stop after start() and step(), and for answers to commands.
     std::chrono::microseconds step{std::chrono::seconds(5)};
-    /// For a stop after run(), until which a server says by itself that there is none in sight: a
-    /// good deal more than the time after which it looks, which is 5 s by default.
+    /// For a stop after run(). It must be well above the time (5 s by default) after which a server
+    /// reports by itself that a script has not stopped.
     std::chrono::microseconds run{std::chrono::seconds(30)};
   };
 
-  /// `connection` has sent nothing yet, but what it sends by itself.
+  /// `connection` must not have sent anything except AUTH and SELECT.
   Session(redis::Connection connection, Mode mode, const Limits& limits)
       : connection_(std::make_unique<redis::Connection>(std::move(connection))),
         mode_(mode),
@@ -87,44 +88,45 @@ class Session {
   Session(Session&&) noexcept = default;
   Session& operator=(Session&&) = delete;
 
-  /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. Where there
-  /// is none, ended() is true: the server refused it, or it does not compile.
-  /// Throws redis::Error: kInterrupted, as all that waits does, and what the connection's AUTH and
-  /// SELECT come to. Whatever else ends the session is its ending(). Throws std::logic_error where
-  /// it was started before.
+  /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. If there is
+  /// none, ended() is true: the server refused the script, or it does not compile. Throws
+  /// Interrupted, like everything that waits, and redis::Error for errors of the connection's AUTH
+  /// and SELECT. Anything else that ends the session is its ending(). Throws std::logic_error if it
+  /// was already started.
   [[nodiscard]] Message start(const Debuggee& debuggee, std::string_view text);
-  /// To the next line that is executed. Only at a stop, as all that follows: else std::logic_error.
+  /// Runs to the next line. Requires a stop, as do all calls below; otherwise throws
+  /// std::logic_error.
   [[nodiscard]] Message step();
-  /// To the next breakpoint.
+  /// Runs to the next breakpoint.
   [[nodiscard]] Message run();
-  /// A command of the debugger's by which the script does not move: {"print"}, {"maxlen", "0"}.
-  /// The code of "eval" may be long: it is cut at blanks, where the server puts it together again.
-  /// Throws UsageError for what the server would end the session for, and it is not sent:
-  /// an empty word, one above 1024 bytes, more than 1024 of them or too many bytes altogether,
-  /// which for Valkey 9 are 1024.
-  /// `limit` is for its answer; none: that of a step.
+  /// Sends a debugger command that does not move the script: {"print"}, {"maxlen", "0"}. The code
+  /// of "eval" may be long: it is split at blanks, and the server joins it again. Throws
+  /// UsageError, without sending anything, for a command that would end the session: an empty word,
+  /// a word above 1024 bytes, more than 1024 words, or too many bytes in total (1024 for Valkey 9).
+  /// `limit` bounds the wait for the answer; none: the limit of a step.
   [[nodiscard]] Message ask(const std::vector<std::string>& words,
                             std::optional<std::chrono::microseconds> limit = {});
-  /// Whether the server is Valkey 9 or later, which takes no long commands, and does not look at
-  /// the time while a script runs. True if the session ended while it was asked.
+  /// Whether the server is Valkey 9 or later, which rejects long commands and does not check the
+  /// time while a script runs. True if asking ended the session.
   [[nodiscard]] bool is_valkey_9();
-  /// Ends the script by an error at its line, which pcall may catch: then it goes on without a stop
-  /// and has another ending.
+  /// Ends the script with an error at its current line. If a pcall catches it, the script runs on
+  /// without a stop and has another ending.
   void abort_script();
-  /// Ends the script by an error at its line, as far as that can be done without waiting, and
-  /// closes the connection: the ending is kCutOff for the reason given.
+  /// Ends the script with an error at its current line, as far as possible without waiting, and
+  /// closes the connection: the ending is kCutOff with the given reason.
   void cut_off(std::string why);
-  /// Closes the connection; the script runs on to its end without stops. kCutOff as well.
+  /// Closes the connection; the script runs on to its end without stops. The ending is kCutOff as
+  /// well.
   void let_go(std::string why);
 
   [[nodiscard]] bool ended() const noexcept { return ending_.has_value(); }
-  /// Only where ended().
+  /// Only if ended().
   [[nodiscard]] Ending ending() const { return ending_.value(); }
-  /// What a client gets: kReturned, kCompileError, kRunTimeError and kAborted have one, and
-  /// kRefused where the server said no.
+  /// The reply to the client: set for kReturned, kCompileError, kRunTimeError and kAborted, and for
+  /// kRefused if the server replied with an error.
   [[nodiscard]] const std::optional<redis::Reply>& reply() const noexcept { return reply_; }
   [[nodiscard]] std::optional<redis::Reply> take_reply() { return std::move(reply_); }
-  /// Of kLost, kCutOff and kRefused: what happened, in one line.
+  /// For kLost, kCutOff and kRefused: what happened, in one line.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
  private:
@@ -144,11 +146,11 @@ class Session {
 
   void send_abort() noexcept;
 
-  std::unique_ptr<redis::Connection> connection_;  ///< none if it ended, or was moved
+  std::unique_ptr<redis::Connection> connection_;  ///< null if the session ended or was moved from
   Mode mode_;
   Limits limits_;
-  std::chrono::microseconds limit_{};  ///< of the wait there is
-  bool moves_ = true;                  ///< it is for a stop
+  std::chrono::microseconds limit_{};  ///< of the current wait
+  bool moves_ = true;                  ///< the current wait is for a stop
   State state_ = State::kIdle;
   bool stopped_once_ = false;
   bool aborting_ = false;
@@ -158,27 +160,28 @@ class Session {
   std::string why_;
 };
 
-/// Whether a forked session can be trusted with a script: servers from 7.0 on throw parts of it
-/// away while it runs (madvise in the child) where its words are long: a page on average.
+/// Whether a forked session can run a script reliably: since 7.0, servers discard parts of it while
+/// it runs (madvise in the child) if its words are long: a page on average.
 [[nodiscard]] bool fits_forked(const Debuggee& debuggee, std::string_view text);
 
-/// What went wrong in a script, in the words a client gets, and where.
+/// An error of a script, as a client sees it, and its place.
 struct ScriptError {
-  /// Without its place and the script's SHA1, control bytes escaped; the places left in it
-  /// ("user_script:3: ", of an error that was passed on) are the source's.
+  /// Without its place and the script's SHA1, with control bytes escaped; places within it
+  /// ("user_script:3: " in an error that was passed on) refer to the source.
   std::string message = {};
-  int line = 0;  ///< of the source; 0 if it is not known
+  int line = 0;  ///< of the source; 0 if not known
 };
 
 struct ErrorPlaces {
-  /// The source's line for one of the text that ran; 0 for none.
+  /// The source line for a line of the text that ran; 0 if there is none.
   std::function<int(int)> line_of = {};
-  int last_line = 0;  ///< where the script stopped last; of the source
+  int last_line = 0;  ///< the script's last stop, as a line of the source
   std::string_view source = {};
 };
 
-/// Puts the source's lines where a text of the server's, or of a probe's, names those of the script
-/// that ran: "user_script:7: ..." of an error that the script caught. `lines` as of ProbedScript.
+/// Replaces line numbers of the script that ran by those of the source, in a text from the server
+/// or a probe: "user_script:7: ..." in an error that the script caught. `lines` is
+/// ProbedScript::lines.
 [[nodiscard]] std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
 [[nodiscard]] ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);

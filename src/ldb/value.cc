@@ -62,7 +62,7 @@ void append_key(std::string& out, const Value& key) {
   out += ']';
 }
 
-// 1, 2, 3... stand without their keys, as far as they go.
+// Keys 1, 2, 3... are omitted as long as they are in sequence.
 void append_table(std::string& out, const Value& table) {
   double next = 1;
   bool in_order = true;
@@ -92,7 +92,7 @@ bool same_number(double a, double b) {
   return a == b && std::signbit(a) == std::signbit(b);
 }
 
-// 1, 2, 3... as far as they go, other numbers, strings, the rest.
+// The sort rank: the sequence 1, 2, 3..., other numbers, strings, the rest.
 int rank_of(const Value& key, double sequence_end) {
   if (key.kind == Value::Kind::kString) return 2;
   if (key.kind != Value::Kind::kNumber) return 3;
@@ -219,8 +219,8 @@ constexpr int kDeepestTable = 20;  // servers stop at 10
 constexpr std::string_view kCut = " ...";
 constexpr std::string_view kTooDeep = "<max recursion level reached! Nested table?>";
 
-/// %g writes six digits, without zeros at the end: of a number that shows as many, or is no whole
-/// one, or has an exponent, there may be more.
+/// Whether %g may have rounded a number. It writes six digits without trailing zeros, so a number
+/// with six digits, a fraction or an exponent may have had more.
 bool may_be_rounded(std::string_view digits) {
   if (digits.find_first_of(".e") != std::string_view::npos) return true;
   std::size_t significant = 0;
@@ -233,7 +233,7 @@ bool may_be_rounded(std::string_view digits) {
 class Parser {
  public:
   explicit Parser(std::string_view text) : rest_(text) {}
-  /// None if it is in no form known.
+  /// Returns none if the form is unknown.
   std::optional<Value> all() {
     Value found;
     if (!value(found, 0)) return std::nullopt;
@@ -321,7 +321,7 @@ class Parser {
     return true;
   }
 
-  // "function@0x7f...", quoted or not; modules of Valkey put a blank before it.
+  // "function@0x7f...", quoted or not; Valkey's modules print a blank before it.
   bool opaque(Value& value) {
     const auto before = rest_;
     accept(" ");
@@ -366,7 +366,7 @@ class Parser {
       if (at_cut()) break;
       if (!accept("; ") && rest_.substr(0, 1) != "}") return false;
     }
-    // A table at which the server stopped holds one such field.
+    // A table at which the server stopped contains one such field.
     const auto holds = std::erase_if(
         table.fields, [](const auto& entry) { return entry.first.kind == ValueKind::kCycle; });
     table.is_cut = at_cut() || holds > 0;
@@ -374,7 +374,7 @@ class Parser {
     return true;
   }
 
-  // [ok], the same.
+  // [ok], as modules of Valkey print keys.
   bool bare_key(Value& value) {
     const auto end = rest_.find("]=");
     if (end == std::string_view::npos || end == 0) return false;

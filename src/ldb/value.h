@@ -8,7 +8,7 @@
 
 namespace rlctl::ldb {
 
-/// A Lua value, taken apart.
+/// A parsed Lua value.
 struct Value {
   enum class Kind {
     kNil,
@@ -16,48 +16,47 @@ struct Value {
     kNumber,
     kString,
     kTable,
-    kCycle,   ///< a table that is one of those around it
-    kOpaque,  ///< a function, a coroutine, userdata: there is nothing to see in it
-    kRaw,     ///< in words of the server's that are in no form known
+    kCycle,   ///< a table that contains itself
+    kOpaque,  ///< a function, a coroutine or userdata, without contents
+    kRaw,     ///< server text in an unknown form
   };
 
   Kind kind = Kind::kNil;
   bool boolean = false;
   double number = 0;
-  std::string text = {};  ///< kString: its bytes; kOpaque: its type, "function"; kRaw: the words
-  /// kTable: 1, 2, 3... first, as far as they go; then the others: numbers, strings, the rest,
-  /// each in order.
+  std::string text = {};  ///< kString: its bytes; kOpaque: its type, "function"; kRaw: the text
+  /// kTable: the sequence 1, 2, 3... first; then other numbers, strings and the rest, each sorted.
   std::vector<std::pair<Value, Value>> fields = {};
-  /// It was told to six digits only, or was cut off; so is a table that holds such a value.
+  /// The value has only six digits or is truncated, or is a table that holds such a value.
   bool approximate = false;
-  bool is_cut = false;  ///< kTable: there are more fields than these; it is approximate then
+  bool is_cut = false;  ///< kTable: fields are missing; it is then approximate
 
-  /// Numbers are the same where Lua tells no difference by any means: nan is nan, and 0 not -0.
+  /// Numbers are equal if Lua cannot tell them apart: nan equals nan, and 0 differs from -0.
   bool operator==(const Value& other) const;
 };
 
-/// As Lua writes it: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000",
+/// Formats a value as Lua source: nil, true, 1700000000123456, 0.30000000000000004, inf, "a\n\000",
 /// {1, 2, n = 3}, {["a b"] = {}}; function, thread, userdata; {...} for kCycle. Numbers have as
-/// many digits as it takes to read the same back. ~ stands before a number or string that is
-/// approximate, and {1, 2, ...} is cut.
+/// many digits as needed to read back the same. ~ precedes an approximate number or string, and {1,
+/// 2, ...} is truncated.
 void append_text(std::string& out, const Value& value);
 [[nodiscard]] std::string text_of(const Value& value);
 
-/// Puts the fields of a table in their order, and says that it is approximate where it is.
+/// Sorts the fields of a table, and marks it approximate if a field is.
 void settle_table(Value& table);
 
-/// Appends what Lua reads as this value, exactly; of a table a copy. False if there is no such
-/// text: of a function, a table that is cut, or one that holds such a thing. Then `out` is of no
-/// use.
+/// Appends a Lua literal with exactly this value; for a table, a copy. Returns false if there is
+/// none, with `out` unspecified: for a function, a truncated table, or a table that holds one of
+/// these.
 [[nodiscard]] bool append_literal(std::string& out, const Value& value);
 
-/// What a probe tells of a value: d1.5, {d1;sx=n;}. None if it is not in this form.
+/// Parses a value in a probe's format: d1.5, {d1;sx=n;}. Returns none for anything else.
 [[nodiscard]] std::optional<Value> parse_told(std::string_view text);
 
-/// What the debugger of a server prints of a value: quoted strings, numbers of six digits,
-/// {1; 2}, {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate: 0.3,
-/// which may be 0.1 + 0.2, but not whole ones of less than six.
-/// kRaw for what is in no such form.
+/// Parses a value as a server's debugger prints it: quoted strings, numbers of six digits, {1; 2},
+/// {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate: 0.3, which
+/// may be 0.1 + 0.2, but not integers of fewer than six digits. Returns kRaw for text in any other
+/// form.
 [[nodiscard]] Value parse_printed(std::string_view text);
 
 }  // namespace rlctl::ldb

@@ -16,7 +16,7 @@
 namespace rlctl::ldb {
 namespace {
 
-/// "redis.call('GET', ...) ... (2 more)": how many more is not to be trusted.
+/// Removes the unreliable count of "... (2 more)".
 std::string_view without_count(std::string_view words) {
   constexpr std::string_view kMore = " more)", kDots = " ... (";
   if (!words.ends_with(kMore)) return words;
@@ -29,7 +29,7 @@ std::string_view without_count(std::string_view words) {
   return is_count ? words.substr(0, at + kDots.size() - 2) : words;
 }
 
-/// "-ERR value is not an integer" as redis::to_error() words it: no code that says nothing.
+/// "-ERR value is not an integer" in the form of redis::to_error(): without an uninformative code.
 std::string plain_error(std::string_view text) {
   constexpr std::string_view kBare = "ERR ";
   text = text.substr(0, text.find_last_not_of(' ') + 1);
@@ -38,7 +38,7 @@ std::string plain_error(std::string_view text) {
   return std::string(text);
 }
 
-/// Whether a reply may be an error by its looks: "-CODE ...", in quotes.
+/// Whether a reply has the form of an error: "-CODE ...", in quotes.
 bool looks_like_error(std::string_view reply) {
   constexpr std::string_view kStart = "\"-";
   constexpr std::size_t kShortestCode = 3;
@@ -49,7 +49,7 @@ bool looks_like_error(std::string_view reply) {
          std::all_of(code.begin(), code.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
-/// Two texts as the debugger writes an array.
+/// Texts in the debugger's notation of an array.
 std::string array_text(const std::vector<std::string>& words) {
   std::string text = "[";
   for (const auto& word : words) {
@@ -59,7 +59,7 @@ std::string array_text(const std::vector<std::string>& words) {
   return text + "]";
 }
 
-/// As the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
+/// Appends a reply as the debugger prints it: 5, "abc", NULL, ["a",1], "+OK".
 void append_reply(std::string& out, redis::ReplyView reply) {
   Value text{.kind = Value::Kind::kString};
   switch (reply.type()) {
@@ -145,7 +145,7 @@ void CallLog::add_reply(std::string_view reply) {
   }
 }
 
-// There are others: redis.error_reply() has one, too, and so have arguments that are no words.
+// Not every <error> belongs to a call: redis.error_reply() writes one, and so do invalid arguments.
 void CallLog::add_error(std::string_view error) {
   if (pending_) begin({.words = *std::exchange(pending_, std::nullopt)});
   if (!is_open_ || has_error_item_) return;
@@ -179,11 +179,11 @@ Walk::Walk(const Debuggee& debuggee, ProbedScript script, Session session, OnRea
 Walk::Walk(const Debuggee& debuggee, std::string refusal)
     : debuggee_(debuggee), refusal_(std::move(refusal)) {}
 
-/// What is wanted of the debugger before the first line. False if the session ends over it.
+/// Prepares the debugger before the first line. Returns false if that ends the session.
 bool Walk::prepare() {
   (void)session_->ask({"maxlen", "0"});
   if (session_->ended()) return false;
-  // Since Redis 7.0 there are <error> items for all errors of calls, and this number.
+  // Since Redis 7.0, which introduced this number, all errors of calls have <error> items.
   const auto version = session_->ask({"eval", "return type(redis.REDIS_VERSION_NUM)"});
   const auto& items = version.items;
   calls_ = CallLog(std::any_of(items.begin(), items.end(), [](const auto& item) {
@@ -214,7 +214,7 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   }
   const bool stands = message.stop && message.stop->reason != Stop::Reason::kTimeout;
   if (stands || message.ended) return settle(std::move(message));
-  // In the midst of a line: what it does is seen at the next.
+  // Stopped within a line: what it does shows at the next.
   read(message);
   calls_.set_silent(false);
   const bool goes_on = step();
@@ -222,8 +222,8 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   return goes_on;
 }
 
-/// Whether a line can be begun twice in turn, with no other one and no probe between: by a loop or
-/// a function that stands on it as a whole, or a loop in which there is nothing.
+/// Whether a line can begin twice in a row, without another line or probe between: if it contains a
+/// whole loop or function, or a loop with an empty body.
 bool Walk::may_repeat(int line) const {
   const auto index = static_cast<std::size_t>(line) - 1;
   if (!has_probes() || index >= source_.size()) return true;
@@ -245,7 +245,7 @@ bool Walk::may_repeat(int line) const {
   return false;
 }
 
-/// Steps on where the stop is at a line of ours, or none of the script's.
+/// Steps on while the stop is at an added line, or outside the script.
 bool Walk::settle(Message message) {
   read(message);
   calls_.set_silent(false);
@@ -253,7 +253,7 @@ bool Walk::settle(Message message) {
     if (message.stop->reason != Stop::Reason::kStep) reason_ = message.stop->reason;
     const int line = script_.line_of(message.stop->line);
     const bool stays = std::exchange(text_line_, message.stop->line) == message.stop->line;
-    // The debugger makes a stop of its own after each 100,000 of Lua's instructions.
+    // The debugger adds a stop after every 100,000 Lua instructions.
     const bool is_extra = stays && reason_ == Stop::Reason::kStep && line > 0 && !may_repeat(line);
     if (line > 0 && !is_extra) {
       line_ = line;
@@ -372,15 +372,15 @@ TraceResult Walk::result() {
 
 namespace {
 
-/// The source as it is, but for the clock.
+/// The unmodified source, except for the clock.
 ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
   auto script = add_probes(debuggee.source, {.probes = false, .now = options.now});
   if (!script) script.emplace(ProbedScript{.text = debuggee.source});
-  // All of its lines, as Lua counts them.
+  // All lines, as Lua counts them.
   const auto count = source_lines(debuggee.source).size();
   script->lines.clear();
   for (std::size_t i = 0; i <= count; ++i) script->lines.push_back(static_cast<int>(i));
-  // Where something is missing at the end, Lua names the line after it, to Redis 6 one further on.
+  // If something is missing at the end, Lua names the line after it; up to Redis 6, one further.
   script->lines.insert(script->lines.end(), 2, static_cast<int>(count));
   return *std::move(script);
 }
@@ -418,7 +418,7 @@ namespace {
 
 using OnLine = std::function<void(const TracedLine&)>;
 
-/// One run of a script, with probes in it or without.
+/// One run of a script, with or without probes.
 class Run {
  public:
   Run(const TraceOptions& options, const OnLine& on_line) : options_(options), on_line_(on_line) {}
@@ -461,8 +461,7 @@ class Run {
     add_changes(std::move(changes));
   }
 
-  /// How many functions have been entered; 1 where there are so many that it would take long to
-  /// ask.
+  /// The number of active functions; 1 if there are so many that asking would take long.
   std::size_t depth() {
     constexpr std::size_t kDeep = 100;
     if (!walk_->script().may_have_functions() || is_deep_) return 1;
@@ -476,7 +475,7 @@ class Run {
                     std::make_move_iterator(changes.end()));
   }
 
-  /// Tells what the line did that was executed last.
+  /// Reports what the last executed line did.
   void finish_line() {
     auto calls = walk_->take_calls();
     auto messages = walk_->take_messages();
@@ -515,7 +514,7 @@ class Run {
   PrintedLocals printed_;
   bool is_deep_ = false;
   std::vector<LocalChange> changed_;  ///< since the last line began
-  std::optional<TracedLine> line_;    ///< what is being executed
+  std::optional<TracedLine> line_;    ///< the line being executed
   int last_line_ = 0;
   TraceResult result_;
 };
