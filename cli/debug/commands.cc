@@ -41,7 +41,7 @@ std::string_view stripped(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlanks) + 1);
 }
 
-/// Takes the first word off.
+/// Takes the first word off `rest`.
 std::string_view take_word(std::string_view& rest) {
   rest = stripped(rest);
   const auto word = rest.substr(0, rest.find_first_of(kBlanks));
@@ -74,7 +74,7 @@ void require_nothing(std::string_view rest) {
   throw UsageError("unexpected argument " + in_quotes(rest));
 }
 
-/// "t.a" of "print 1 + t.a."; empty if there is no dot at the end of a line.
+/// "t.a" for "print 1 + t.a."; empty if the line does not end in a dot.
 std::string_view path_before_dot(std::string_view line) {
   if (!line.ends_with('.')) return {};
   line.remove_suffix(1);
@@ -86,7 +86,7 @@ std::string_view path_before_dot(std::string_view line) {
   return line.substr(begin);
 }
 
-/// What to use here for a command of other debuggers.
+/// The equivalent here of another debugger's command.
 std::string_view hint_for(std::string_view word) {
   struct Hint {
     std::string_view word, hint;
@@ -119,7 +119,7 @@ std::string_view hint_for(std::string_view word) {
 
 constexpr std::string_view kEnded = "the script has ended; 'restart' begins again";
 
-/// Of `info`.
+/// The topics of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
 
 }  // namespace
@@ -129,8 +129,8 @@ constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watche
 struct DebugCommands::Row {
   std::string_view name, letter, arguments, summary;
   void (DebugCommands::*run)(std::string_view rest);
-  bool needs_script = false;  ///< one that has not ended
-  bool repeats = true;        ///< by an empty line: it looks or moves, and changes nothing
+  bool needs_script = false;  ///< requires a script that has not ended
+  bool repeats = true;        ///< an empty line repeats it: it shows or moves, and changes nothing
 };
 
 std::span<const DebugCommands::Row> DebugCommands::rows() {
@@ -230,7 +230,7 @@ void DebugCommands::show(const Halt& halt) {
   view_.halt(halt, debugger_.breakpoints());
 }
 
-/// Moves that many times, or until something else stops it.
+/// Moves N times, or until something else stops the script.
 void DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
   int left = times.empty() ? 1 : parse_number(times).value_or(0);
   if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
@@ -305,7 +305,7 @@ void DebugCommands::eval(std::string_view rest) {
   answer(rest, debugger_.evaluate(rest));
 }
 
-/// Also says so if the code assigned to one of the script's variables.
+/// Also reports if the code assigned to one of the script's variables.
 void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
   view_.evaluation(evaluation);
   const auto name = ldb::assigned_in(code);
@@ -437,7 +437,7 @@ void DebugCommands::show_keys() {
   }
 }
 
-/// By the debugger's own command while a script runs: the server may not answer other clients.
+/// Uses the debugger's own command while a script runs: the server may not answer other clients.
 std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& words) {
   if (debugger_.running()) {
     auto made = debugger_.call(words);
@@ -450,7 +450,7 @@ std::optional<ldb::Call> DebugCommands::call(const std::vector<std::string>& wor
 }
 
 void DebugCommands::show_key(const std::string& key) {
-  constexpr int kLast = 99;  // of a list or a sorted set
+  constexpr int kLast = 99;  // the last index of a list or sorted set to show
   const auto asked = call({"TYPE", key});
   if (!asked) return;
   const auto reply = asked->reply.value_or("");
@@ -554,14 +554,14 @@ bool reads_terminal(const DebugPlan& plan) {
   return is_input && is_terminal(STDIN_FILENO);
 }
 
-/// What the script takes for the time. If it is not given, and the server is ours, it is that of
-/// the beginning, so that a run that begins again comes to the same.
+/// The script's time. If none is given and the server is private, it is the current time, so that a
+/// restarted run has the same result.
 std::optional<std::chrono::microseconds> clock_of(
     const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
   return now || !place.is_private() ? now : system_time();
 }
 
-/// Without a deadline of ours where we do not know the server's: Ctrl-C ends it.
+/// No practical deadline if the server's is unknown: Ctrl-C ends the wait.
 ldb::Session::Limits limits_at(const DebugPlace& place) {
   ldb::Session::Limits limits;
   if (!place.is_private()) limits.run = std::chrono::hours(24);
@@ -651,7 +651,7 @@ class Repl {
     show_end();
   }
 
-  /// From the state of the first time, where that is ours to make.
+  /// Restarts the script, from the initial state if the server is private.
   void begin_again() {
     show_leaving();
     debugger_.leave();
@@ -660,7 +660,7 @@ class Repl {
     begin();
   }
 
-  /// False if there are to be no more.
+  /// Returns false if no more commands follow.
   [[nodiscard]] bool answer(const std::string& line) {
     if (!key_) key_.emplace();
     auto& out = invocation_.out.buffer();
@@ -670,7 +670,7 @@ class Repl {
     if (is_typed_ && key_->pressed()) out.insert(begin, "\n");
     if (after == AfterCommand::kEnded) show_end();
     if (after == AfterCommand::kRestart) begin_again();
-    // Whatever it was to stop does not run any more.
+    // Whatever Ctrl-C was meant to stop has ended.
     if (is_typed_) {
       key_->clear();
     } else {
@@ -684,7 +684,7 @@ class Repl {
     const auto& result = debugger_.result();
     view_.result(result);
     if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
-      // A server of ours may never answer again.
+      // A private server may never answer again.
       if (place_.is_private()) place_.discard();
       view_.say("the session is over; 'restart' begins again");
       return;
@@ -692,7 +692,7 @@ class Repl {
     if (result.ending != Ending::kCompileError) show_keys();
   }
 
-  /// Which keys were changed, where that can be known.
+  /// Shows which keys changed, if that can be known.
   void show_keys() {
     if (!place_.is_private()) {
       view_.say(kept_text(place_.mode(), debugger_.result().ending));
@@ -708,7 +708,7 @@ class Repl {
     if (!changed) view_.say("no key was changed");
   }
 
-  /// Where the keys are as the script left them.
+  /// Calls Redis if the keys are still as the script left them.
   [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
     if (!place_.is_private() || !place_.is_there()) return std::nullopt;
     auto connection = place_.connect();
@@ -721,7 +721,7 @@ class Repl {
     }
   }
 
-  /// What becomes of a script that is left before its end.
+  /// Reports what happens to a script that is left before its end.
   void show_leaving() {
     if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
     warn("the script runs on to its end in the server, and what it writes is kept",
@@ -749,7 +749,7 @@ class Repl {
   Invocation& invocation_;
   DebugPlace& place_;
   const ldb::Debuggee& debuggee_;
-  bool stops_clock_;  ///< TIME answers `now_`, and not the script's arguments alone
+  bool stops_clock_;  ///< TIME replies `now_`, not only the script's arguments
   std::optional<std::chrono::microseconds> now_;
   bool is_typed_;
   std::optional<BreakKey> key_;
@@ -758,7 +758,7 @@ class Repl {
   DebugCommands commands_;
   std::vector<redis::DumpedKey> first_state_;  ///< of a private server
   std::optional<KeyWatch> key_watch_;
-  std::int64_t wrong_count_ = 0;  ///< commands that could not be done
+  std::int64_t wrong_count_ = 0;  ///< commands that failed
   std::int64_t first_wrong_ = 0;  ///< the line of the first of them
   std::string wrong_line_;
 };

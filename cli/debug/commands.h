@@ -22,18 +22,18 @@ namespace rlctl::cli {
 enum class AfterCommand {
   kGoOn,
   kEnded,    ///< the command ended the script
-  kRestart,  ///< the script is to be run again
+  kRestart,  ///< run the script again
   kQuit,
 };
 
-/// The commands of `rlctl debug`: the words and letters of Redis' own debugger, and more. One
-/// object for each session.
+/// The commands of `rlctl debug`: those of Redis' own debugger, with their letters, and more. Use
+/// one object per session.
 class DebugCommands {
  public:
-  /// Calls Redis while no script runs; none if there is no server to ask.
+  /// Calls Redis while no script runs; returns none if there is no server to ask.
   using CallAfterwards = std::function<std::optional<ldb::Call>(const std::vector<std::string>&)>;
 
-  /// Both must outlive it. `keys` are those of the script.
+  /// `debugger` and `view` must outlive this. `keys` are those of the script.
   DebugCommands(ldb::Debugger& debugger, DebugView& view, std::vector<std::string> keys,
                 CallAfterwards call_afterwards = {})
       : debugger_(debugger),
@@ -41,17 +41,17 @@ class DebugCommands {
         keys_(std::move(keys)),
         call_afterwards_(std::move(call_afterwards)) {}
 
-  /// Runs a line as it was typed and answers through the view; an empty line repeats the last one.
-  /// Errors in the line are answers too. Throws redis::Error, as Debugger does.
+  /// Runs a line as typed and answers through the view; an empty line repeats the last one. Errors
+  /// in the line are reported through the view, too. Throws redis::Error, as Debugger does.
   [[nodiscard]] AfterCommand run(std::string_view line);
 
-  /// Whether the last line was wrong, or impossible at that point.
+  /// Whether the last line was invalid, or impossible at that point.
   [[nodiscard]] bool was_wrong() const noexcept { return was_wrong_; }
 
-  /// What the last word of a line may become: commands, variables, lines, topics.
+  /// The completions of a line's last word: commands, variables, lines, topics.
   [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
 
-  /// Of all commands, or of one; as text.
+  /// The help text on all commands.
   [[nodiscard]] static std::string help();
 
  private:
@@ -96,19 +96,19 @@ class DebugCommands {
   std::vector<std::string> keys_;
   CallAfterwards call_afterwards_;
   bool was_wrong_ = false;
-  AfterCommand after_ = AfterCommand::kGoOn;  ///< of the line that runs
+  AfterCommand after_ = AfterCommand::kGoOn;  ///< set by the line that runs
   std::string last_;
 };
 
-/// Steps through a script by hand: commands are typed at a terminal, or read from where the plan
-/// says, or from standard input, and answered in their order on standard output.
+/// Steps through a script interactively. Reads commands from the terminal, the plan's file or
+/// standard input, and answers them in order on standard output.
 ///
-/// `now` is what the script takes for the time, in µs since 1970; none: what the server's clock
-/// says, and on a private server what it said at the beginning.
+/// `now` is the script's time, in µs since 1970; none: the server's clock, which on a private
+/// server stays at its value at the beginning.
 ///
-/// At a terminal Ctrl-C stops a script that runs; one more, or one more where none runs, ends all.
-/// Returns how the last run of the script ended, and kDone where the user left it before. Throws
-/// ProblemError where the server does not begin a session, and Interrupted.
+/// At a terminal Ctrl-C stops a running script; a second one, or one while no script runs, ends the
+/// session. Returns how the last run of the script ended, or kDone if the user left it before its
+/// end. Throws ProblemError if the server does not start a session, and Interrupted.
 [[nodiscard]] ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation,
                                      DebugPlace& place, const ldb::Debuggee& debuggee,
                                      std::optional<std::chrono::microseconds> now);

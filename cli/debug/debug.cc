@@ -45,7 +45,7 @@
 namespace rlctl::cli {
 namespace {
 
-/// What is debugged, and what it takes for the time.
+/// A script call to debug, and its time.
 struct Target {
   ldb::Debuggee debuggee;
   std::optional<std::chrono::microseconds> now = {};
@@ -53,7 +53,7 @@ struct Target {
 
 using std::chrono::milliseconds;
 
-/// A script whose text holds the time is a new script each time; servers keep them all.
+/// A script whose text contains the time is a new script each time, and servers keep them all.
 constexpr std::int64_t kForgetScriptsEvery = 500;
 
 void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
@@ -82,19 +82,19 @@ traffic::Candidate candidate_of(const DebugPlan& plan) {
     candidate.algorithm = plan.algorithm;
   } else {
     candidate.foreign = plan.words;
-    // It is not used then.
+    // The limit is not used in this case.
     if (candidate.limits.empty()) candidate.limits.emplace_back();
   }
   return candidate;
 }
 
-/// A log's requests as calls of the script that is debugged, one after the other, each at its own
-/// time: TTLs pass as that does, and the script is told it.
+/// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
+/// elapse with that time, and the script sees it.
 class DebugReplay {
  public:
-  /// Reads the plan's log; lines that cannot be read are told on stderr. Throws what
-  /// replay::Recording throws, and UsageError where so many requests cannot be skipped, or the
-  /// script takes none that costs so much. The plan must outlive it.
+  /// Reads the plan's log; bad lines are reported on stderr. Throws what replay::Recording throws,
+  /// and UsageError if the log has too few requests to skip or a cost that the script does not
+  /// accept. The plan must outlive this.
   DebugReplay(const DebugPlan& plan, const Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
@@ -108,8 +108,8 @@ class DebugReplay {
     is_frozen_ = plan.words != nullptr && script_->may_call_time();
   }
 
-  /// Runs the requests that are skipped, as ordinary calls; the first error reply is told on
-  /// stderr. Throws redis::Error if the connection fails, and kInterrupted.
+  /// Runs the skipped requests as ordinary calls; the first error reply is reported on stderr.
+  /// Throws redis::Error if the connection fails, and Interrupted.
   void run_skipped(redis::Connection& connection) {
     while (number_ < plan_.skip && advance()) {
       invocation_.interrupt.check();
@@ -117,7 +117,7 @@ class DebugReplay {
     }
   }
 
-  /// The next one, with the keys as old as they are then; none at the end.
+  /// The next request, with the keys aged to its time; none at the end.
   [[nodiscard]] std::optional<Target> next(redis::Connection& connection) {
     if (!advance()) return std::nullopt;
     auto& ttls = ttls_[arrival_.key];
@@ -130,13 +130,13 @@ class DebugReplay {
     return call;
   }
 
-  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the one that next() gave last.
+  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the last one from next().
   [[nodiscard]] std::string request_text() const {
     return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
                        instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
   }
 
-  /// It has run.
+  /// Call after the request has run.
   void finish(redis::Connection& connection) {
     auto& ttls = ttls_[arrival_.key];
     ttls.append_looks(connection, called_.keys);
@@ -171,7 +171,7 @@ class DebugReplay {
     }
   }
 
-  /// By its SHA1, unless its text holds the time.
+  /// Appends the call, by SHA1 unless the text contains the time.
   void append_call(redis::Connection& connection) {
     std::optional<ldb::ProbedScript> frozen;
     if (is_frozen_) {
@@ -199,19 +199,19 @@ class DebugReplay {
   std::unique_ptr<traffic::Traffic> traffic_;
   traffic::Candidate candidate_;
   std::unique_ptr<traffic::Script> script_;
-  bool is_frozen_ = false;  ///< TIME tells the script the requests' times
+  bool is_frozen_ = false;  ///< TIME replies the requests' times to the script
   bool has_told_ = false;
-  std::map<std::uint32_t, traffic::VirtualTtls> ttls_;  ///< of each of the traffic's keys
-  // Of the request that is under way.
+  std::map<std::uint32_t, traffic::VirtualTtls> ttls_;  ///< by the traffic's key
+  // The current request.
   traffic::Arrival arrival_;
-  std::int64_t number_ = 0;  ///< from 1 on
+  std::int64_t number_ = 0;  ///< from 1
   ldb::Debuggee called_;     ///< without its source
   Clock::time_point began_;
 };
 
 using ldb::Ending;
 
-/// "my.lua:12: WRONGTYPE Operation against ...", unless the trace has reported it.
+/// Reports "my.lua:12: WRONGTYPE Operation against ...", unless the trace has done so.
 void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
                   const Invocation& invocation) {
   if (result.ending == Ending::kReturned) return;
@@ -226,7 +226,7 @@ void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
 
 // ---- What is shown ----
 
-/// A run, line by line, as text or JSON.
+/// Shows a run line by line, as text or JSON.
 class TraceView {
  public:
   TraceView(Invocation& invocation, const ldb::Debuggee& debuggee)
@@ -243,10 +243,10 @@ class TraceView {
     } else {
       text_.traced(traced);
     }
-    // A long run is seen as it goes.
+    // Show a long run as it proceeds.
     if (is_terminal_ || out_.buffer().size() > kPiece) out_.flush();
   }
-  /// `kept`: what became of what the script wrote; empty: see the keys.
+  /// `kept`: what happened to the script's writes; empty: see the keys.
   void result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
               std::string_view kept) {
     if (json_) {
@@ -279,14 +279,14 @@ class TraceView {
 
 // ---- The session ----
 
-/// Different calls that are looked through for keys.
+/// The most distinct calls to search for keys.
 constexpr std::size_t kMostCalls = 1000;
 
 class DebugSession {
  public:
   DebugSession(const DebugPlan& plan, Invocation& invocation)
       : plan_(plan), invocation_(invocation) {
-    // Before a server is started.
+    // Read the log before a server is started.
     if (plan.replay) replay_.emplace(plan, invocation);
     place_.emplace(plan, invocation);
   }
@@ -314,7 +314,8 @@ class DebugSession {
     return *std::move(call);
   }
 
-  /// Of keys that were not copied the script has seen nothing, which makes its answer another one.
+  /// Warns of keys that were not copied: the script did not see their contents, which may change
+  /// its result.
   void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target) {
     if (plan_.quiet || place_->copied_from().empty()) return;
     auto connection = place_->connect();
@@ -337,7 +338,7 @@ class DebugSession {
 
   [[nodiscard]] ldb::TraceResult trace(const Target& target,
                                        const std::function<void(const ldb::TracedLine&)>& on_line) {
-    // What runs in the server itself is not left half done.
+    // Do not end a script halfway if it runs in the server itself.
     ldb::TraceOptions options{.max_steps = plan_.max_steps,
                               .lets_go = plan_.where == DebugWhere::kSync};
     if (freezes_time(plan_)) options.now = target.now;
@@ -377,7 +378,7 @@ class DebugSession {
     return status_of(result);
   }
 
-  /// For their coverage.
+  /// Runs all requests for coverage.
   [[nodiscard]] ExitStatus run_all() {
     auto connection = place_->connect();
     auto status = ExitStatus::kDone;
@@ -388,7 +389,7 @@ class DebugSession {
         status = status_of(result);
         tell_failure(plan_, result, invocation_);
       }
-      // The server is busy with it.
+      // The server is still busy with the script.
       if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
       if (result.ending == Ending::kCompileError) break;
       replay_->finish(connection);
@@ -409,8 +410,8 @@ class DebugSession {
     view.result(result, keys, kept);
   }
 
-  /// None if the server does not answer any more, since the script goes on: it may have caught
-  /// what was to end it.
+  /// None if the server no longer answers because the script runs on: it may have caught the error
+  /// meant to end it.
   [[nodiscard]] std::optional<std::vector<KeyChange>> changes_after(const ldb::TraceResult& result,
                                                                     const KeyWatch& watch) {
     constexpr std::chrono::seconds kPatience{1};
@@ -453,7 +454,7 @@ class DebugSession {
     }
   }
 
-  /// As tools find it again.
+  /// The source path under which other tools find it.
   [[nodiscard]] std::string source_path() const {
     std::error_code failed;
     if (plan_.algorithm == nullptr) {
@@ -464,7 +465,7 @@ class DebugSession {
     return path.empty() ? plan_.debuggee.name : path;
   }
 
-  /// A key that is to expire at a time of day does so by the server's clock.
+  /// Warns that a key set to expire at a given time does so by the server's clock.
   void warn_of_expiry() const {
     constexpr std::array<std::string_view, 3> kAtTimes{"EXPIREAT", "EXAT", "PXAT"};
     if (plan_.quiet || !(plan_.replay || plan_.now)) return;
@@ -502,7 +503,7 @@ ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
   } catch (const OutputClosed&) {
     throw;
   } catch (const std::exception&) {
-    // What was traced until then is worth seeing.
+    // Show what was traced so far.
     invocation.out.flush();
     throw;
   }

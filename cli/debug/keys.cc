@@ -19,16 +19,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of more keys than these only the script's own are looked at.
+/// With more keys than this, only the script's own are watched.
 constexpr std::int64_t kMostWatchedKeys = 1000;
-/// In ms. A TTL that is set again to what it was a moment ago does not count as a change.
+/// In ms. Resetting a TTL to its recent value does not count as a change.
 constexpr std::int64_t kSameTtl = 1000;
 
 // ---- What a key holds ----
 
 constexpr std::size_t kMostBytes = 40;       // of one element
 constexpr std::size_t kMostElements = 3;     // of one key
-constexpr std::int64_t kFewElements = 1000;  // that may all be fetched to show some
+constexpr std::int64_t kFewElements = 1000;  // few enough to fetch all and show some
 
 std::string quoted(std::string_view bytes) {
   return '"' + escape(bytes, kMostBytes) + '"';
@@ -65,7 +65,7 @@ std::string elements_text(redis::Connection& connection, const KeyReading& readi
     if (i > 0) some += ", ";
     some += quoted(reply[i].text());
     if (step == 1) continue;
-    // A score is a number.
+    // A score is a number and needs no quotes.
     some += reading.between;
     some += reading.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
   }
@@ -83,7 +83,7 @@ std::string content_text(redis::Connection& connection, const redis::DumpedKey& 
   return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
 }
 
-/// "4 of 5 used"; empty if this is not a limiter's state, or is not known well enough.
+/// "4 of 5 used"; empty if this is not a limiter's state, or not enough of it is known.
 std::string limiter_text(const limiter::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
   const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
@@ -96,7 +96,7 @@ std::string limiter_text(const limiter::Inspection& inspection) {
 
 // ---- When it expires ----
 
-/// By the server's clock, to about two ms.
+/// The expiry time by the server's clock, to about two ms.
 std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis::DumpedKey& dump) {
   if (!dump.ttl) return std::nullopt;
   connection.append({"TIME"});

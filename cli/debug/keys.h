@@ -15,7 +15,7 @@
 
 namespace rlctl::cli {
 
-/// What a key holds, for a person: of a limiter's state what it says, else its beginning.
+/// The contents of a key for display: a limiter's state, or the first elements.
 struct KeyText {
   std::string type = {};     ///< "list"
   std::string content = {};  ///< "4 of 5 used", "\"5\"", "3 elements: \"a\", \"b\", ..."
@@ -25,38 +25,38 @@ struct KeyText {
 /// "list, 4 of 5 used, ttl 59.3 s"
 [[nodiscard]] std::string text_of(const KeyText& text);
 
-/// A key before and after a script ran; none: there was no such key.
+/// A key before and after a script ran; none: the key did not exist.
 struct KeyChange {
   std::string key = {};
   std::optional<KeyText> before = {}, after = {};
   bool changed = false;
 };
-/// "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s". In ASCII, "->".
+/// "'k': list, 4 of 5 used → 5 of 5 used, ttl 60 s"; without `utf8`, "->".
 [[nodiscard]] std::string text_of(const KeyChange& change, bool utf8);
 
-/// How the contents of a key are counted and read, for each type.
+/// How to count and read the contents of a key of each type.
 struct KeyReading {
   std::string_view type, count, unit;  ///< "list", "LLEN", "element"
   std::string_view read;               ///< the command
-  bool has_range = false;              ///< it takes the first and the last index
-  std::string_view option = {};        ///< after these
-  std::string_view between = {};       ///< the two of a pair; empty: there are no pairs
+  bool has_range = false;              ///< `read` takes a first and a last index
+  std::string_view option = {};        ///< appended after the indices
+  std::string_view between = {};       ///< separates the two elements of a pair; empty: no pairs
 
-  /// The command that reads a key, up to the element with index `last` if it has a range.
+  /// The command that reads a key, up to index `last` if it takes a range.
   [[nodiscard]] std::vector<std::string> command(const std::string& key, int last) const;
 };
 [[nodiscard]] std::span<const KeyReading> key_readings();
 
-/// Sees which keys of a server of our own a script changes: its own KEYS, and, unless there are
+/// Finds the keys that a script changes on a private server: its own KEYS and, unless there are
 /// very many keys, all others.
 class KeyWatch {
  public:
-  /// How the keys are as of now. `now` is what the script takes for the time; none: the server's
-  /// clock. The plan must outlive it. Throws redis::Error.
+  /// Takes a snapshot of the keys. `now` is the script's time; none: the server's clock. The plan
+  /// must outlive this. Throws redis::Error.
   KeyWatch(redis::Connection& connection, const DebugPlan& plan, std::vector<std::string> keys,
            std::optional<std::chrono::microseconds> now);
-  /// What has become of them: the script's keys in their order, changed or not, then others that
-  /// did change. Throws redis::Error.
+  /// Compares the keys with the snapshot: the script's keys in order, changed or not, then other
+  /// keys that changed. Throws redis::Error.
   [[nodiscard]] std::vector<KeyChange> changes(redis::Connection& connection) const;
 
  private:

@@ -38,10 +38,10 @@ namespace {
 
 using redis::CopiedKey;
 
-/// For each answer of a server of our own, large keys among them.
+/// For each answer of a private server, including large keys.
 constexpr std::chrono::seconds kPrivateTimeout{30};
 
-/// What is known of the server that the connection's options name.
+/// The server that the connection's options name.
 struct Source {
   std::optional<redis::Connection> connection = {};
   std::optional<redis::ServerVersion> version = {};
@@ -52,7 +52,7 @@ bool is_no_answer(const Problem& problem) {
          (problem.code == "unreachable" || problem.code == "timeout");
 }
 
-/// No connection where no server was named and none answers.
+/// Leaves out the connection if no server was named and none answers.
 Source open_source(Connector& connector, const Interrupt& interrupt) {
   Source source;
   try {
@@ -78,7 +78,7 @@ std::string keys_text(std::span<const std::string> keys) {
   return out;
 }
 
-/// What was copied, as the end of a sentence.
+/// The end of a sentence that reports what was copied.
 std::string copied_text(std::span<const CopiedKey> copied, const std::string& from) {
   std::vector<std::string> there, missing;
   for (const auto& key : copied) (key.type == "none" ? missing : there).push_back(key.key);
@@ -97,9 +97,9 @@ std::vector<std::string> each_once(const std::vector<std::string>& keys) {
   return once;
 }
 
-/// A script and who steps it take turns, thousands of times. On one CPU neither waits for another
-/// one to be woken, which takes several times as long as a step; a server that is started from here
-/// stays there, too.
+/// The script and the debugger take turns, thousands of times. On one CPU neither waits for another
+/// CPU to wake up, which takes several times as long as a step; a server started from here stays on
+/// this CPU, too.
 void stay_on_this_cpu() noexcept {
 #ifdef __linux__
   const int cpu = ::sched_getcpu();
@@ -107,12 +107,12 @@ void stay_on_this_cpu() noexcept {
   cpu_set_t only;
   CPU_ZERO(&only);
   CPU_SET(static_cast<std::size_t>(cpu), &only);
-  // Where that is not allowed, all goes on as it would.
+  // If this is not permitted, everything works without it.
   static_cast<void>(::sched_setaffinity(0, sizeof(only), &only));
 #endif
 }
 
-/// What was sent there was nothing but looks.
+/// Runs reads only, so errors omit the hint that commands may have been executed.
 template <typename Read>
 auto reading(Read read) {
   try {
@@ -204,7 +204,7 @@ void DebugPlace::attach() {
 void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) {
   redis::PrivateServer::Options options;
   options.like = like;
-  // In a debugger that is how often a script that runs on can be stopped, in ms.
+  // While debugging, this is the interval in ms at which a running script can be stopped.
   if (plan_.interactive) options.arguments = {"--lua-time-limit", "100"};
   options.interrupt = &invocation_.interrupt;
   stay_on_this_cpu();
@@ -245,7 +245,7 @@ std::string DebugPlace::private_text() {
 }
 
 redis::Connection DebugPlace::connect() {
-  // An attached session must be ended in order, or its script may run on by itself.
+  // An attached session must be ended properly, or its script may run on by itself.
   if (!server_) return connector_->open_uninterrupted();
   return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
 }
@@ -309,7 +309,7 @@ bool holds(const fs::path& path, std::string_view text) {
   return content == text;
 }
 
-/// In a folder that only this user can look into, and that stays.
+/// Writes the script to a folder that only this user can read and that is not removed.
 std::string written_file(const ldb::Debuggee& script) {
   auto folder = temporary_folder() + "/rlctl-script-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) throw cannot_write(folder, errno);
@@ -320,7 +320,7 @@ std::string written_file(const ldb::Debuggee& script) {
   return path;
 }
 
-/// A file without a name, which lasts as long as a process, redis-cli, has it open.
+/// Writes the script to an unnamed file, which lasts as long as a process (redis-cli) has it open.
 std::string inherited_file(const ldb::Debuggee& script) {
   auto path = temporary_folder() + "/rlctl-script-XXXXXX";
   const int file = ::mkstemp(path.data());
@@ -331,7 +331,7 @@ std::string inherited_file(const ldb::Debuggee& script) {
   return fmt::format("/dev/fd/{}", file);
 }
 
-/// What redis-cli opens.
+/// The file that redis-cli opens.
 std::string file_of(const DebugPlan& plan, Invocation& invocation) {
   if (plan.algorithm == nullptr) return plan.path.starts_with('-') ? "./" + plan.path : plan.path;
   if (auto installed = bundled_file(plan.debuggee); !installed.empty()) return installed;
@@ -352,7 +352,7 @@ std::string file_of(const DebugPlan& plan, Invocation& invocation) {
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  // What was set for this program to see its signals is not for another one.
+  // Restore the signal handling that was set for this program only.
   std::signal(SIGPIPE, SIG_DFL);
   ::execvp(arguments[0], arguments.data());
   const int error = errno;

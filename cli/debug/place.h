@@ -20,41 +20,41 @@ namespace rlctl::cli {
 /// Why a script cannot be debugged in a fork of a server at this URL; empty if it can.
 [[nodiscard]] std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee);
 
-/// Asks whether a server may be stopped at every line, unless the plan says so. Throws ProblemError
-/// if it may not, or if there is no terminal to ask at.
+/// Asks whether rlctl may stop a server at every line, unless the plan already allows it. Throws
+/// ProblemError if it may not, or if there is no terminal to ask at.
 void require_consent(const DebugPlan& plan, const std::string& server, const Interrupt& interrupt);
 
 /// The server on which a script is debugged.
 ///
-/// Of the plan's kPrivate a server of our own, like the one that the connection's options name
-/// (family and major version, where such a one is installed), with the state of the script's keys
-/// copied from there; that one is only read. Where no server was named and none answers, the state
-/// is empty; so it is with a log, for which no server is asked. Where it runs and what was copied
-/// is said on stderr, unless the plan is quiet.
+/// With kPrivate, it is a private server like the one that the connection's options name (of the
+/// same family and major version, if one is installed), with the state of the script's keys copied
+/// from that one, which is only read. If no server is named and none answers, or with a log, for
+/// which no server is asked, the private server starts empty. Unless the plan is quiet, stderr
+/// reports where the script runs and what was copied.
 class DebugPlace {
  public:
-  /// Connects, starts and copies. Throws what that throws, UsageError where the plan cannot be run
-  /// there, and Interrupted; nothing is left then.
+  /// Connects, starts and copies. Throws what these throw, UsageError if the plan cannot run there,
+  /// and Interrupted; leaves nothing behind then.
   DebugPlace(const DebugPlan& plan, Invocation& invocation);
 
-  /// A connection to the server on which the script runs. Where that is not a private one Ctrl-C
+  /// A connection to the server on which the script runs. On a server that is not private, Ctrl-C
   /// does not end its waits: the caller checks the interrupt.
   [[nodiscard]] redis::Connection connect();
-  /// Of a private server: all its keys, as they are now.
+  /// All keys of a private server, as they are now.
   [[nodiscard]] std::vector<redis::DumpedKey> keep();
-  /// Another private server like this one, which is killed, whatever it does; with these keys. Of
-  /// no other place anything changes.
+  /// Kills the private server, whatever it does, and starts another like it with these keys. Does
+  /// nothing for other places.
   void replace(const std::vector<redis::DumpedKey>& keys);
   /// False if the private server was discarded.
   [[nodiscard]] bool is_there() const noexcept { return !is_private() || server_.has_value(); }
-  /// Kills the private server; only replace() is of use then.
+  /// Kills the private server; only replace() may be called after that.
   void discard() noexcept { server_.reset(); }
   [[nodiscard]] ldb::Mode mode() const noexcept;
-  /// All its keys are ours.
+  /// Whether the server is private, with no keys but rlctl's.
   [[nodiscard]] bool is_private() const noexcept { return plan_.where == DebugWhere::kPrivate; }
-  /// The server that the keys were copied from, for messages; empty if none were.
+  /// For messages: the server that the keys were copied from; empty if none were.
   [[nodiscard]] const std::string& copied_from() const noexcept { return copied_from_; }
-  /// For messages; holds no password.
+  /// For messages; contains no password.
   [[nodiscard]] std::string name() const;
 
  private:
@@ -67,24 +67,24 @@ class DebugPlace {
   const DebugPlan& plan_;
   Invocation& invocation_;
   std::string copied_from_;
-  std::unique_ptr<Connector> connector_;  ///< none with a log
+  std::unique_ptr<Connector> connector_;  ///< null with a log
   std::optional<redis::PrivateServer> server_;
   std::optional<redis::ServerVersion> version_;  ///< of the private server
 };
 
-/// The file of a bundled script, which `cmake --install` puts beside the program; empty if there
-/// is none, or another one.
+/// The installed file of a bundled script, which `cmake --install` puts next to the program; empty
+/// if there is none, or if its contents differ.
 [[nodiscard]] std::string bundled_file(const ldb::Debuggee& script);
 
-/// The words of `redis-cli --ldb --eval FILE key , argument`, which debugs the same on the server
-/// at this URL. No password is among them: redis-cli takes it from REDISCLI_AUTH. Throws UsageError
-/// for keys that cannot be said so.
+/// The words of `redis-cli --ldb --eval FILE key , argument`, which debugs the same script on the
+/// server at this URL. They do not include the password: redis-cli takes it from REDISCLI_AUTH.
+/// Throws UsageError for keys that this command cannot express.
 [[nodiscard]] std::vector<std::string> redis_cli_words(const DebugPlan& plan, const redis::Url& url,
                                                        const std::string& file);
 
-/// --print-command: the command in one line; a bundled script of which no file is installed is
-/// written to one in a folder of its own, which is said on stderr. --redis-cli: becomes redis-cli,
-/// and comes back only by an exception: ProblemError where it cannot be run.
+/// --print-command: prints the command on one line; a bundled script without an installed file is
+/// written to a new folder, which stderr reports. --redis-cli: executes redis-cli in place of this
+/// process; throws ProblemError if that fails.
 ExitStatus run_redis_cli(const DebugPlan& plan, Invocation& invocation);
 
 }  // namespace rlctl::cli

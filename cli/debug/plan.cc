@@ -163,7 +163,7 @@ void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
   plan.debuggee.source = algorithm.script;
 }
 
-/// The first operand; what follows it is left.
+/// Sets the script from the first operand; returns the others.
 Operands set_script(DebugPlan& plan, Operands operands) {
   if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
   const auto& script = operands.front();
@@ -192,7 +192,7 @@ void set_arguments(ldb::Debuggee& debuggee, const limiter::Algorithm& algorithm,
   debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
 }
 
-/// A limiter, its key, and what it costs.
+/// Sets a limiter, its key and its cost.
 void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation,
                Operands operands) {
   LimitOptions limit_options{.limits = options.limits, .burst = options.burst};
@@ -218,7 +218,7 @@ void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& i
 
 // ---- In words of the user's ----
 
-/// What stands in braces in --keys and --args; any of them.
+/// Whether `test` holds for any placeholder in --keys and --args.
 template <typename Test>
 bool any_of(const traffic::ForeignLimiter& words, Test test) {
   return std::any_of(words.keys.begin(), words.keys.end(), test) ||
@@ -243,7 +243,7 @@ traffic::ForeignLimiter parse_words(const DebugOptions& options, const DebugPlan
   return words;
 }
 
-/// The one --limit that templates are filled with.
+/// Sets the single --limit that fills templates.
 void set_template_limit(DebugPlan& plan, const DebugOptions& options,
                         const traffic::ForeignLimiter& words) {
   const bool is_told = any_of(words, [](const Template& text) { return text.tells_limit(); });
@@ -263,10 +263,10 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options,
   parsed("--args", [&] { traffic::require_usable(words, plan.limits.front()); });
 }
 
-/// KEYs as they are typed, unless --keys makes others of one.
+/// Checks the KEYs: used as typed, unless --keys derives others from one.
 void require_key_operands(const DebugOptions& options, const traffic::ForeignLimiter& words,
                           Operands operands) {
-  // As redis-cli takes them.
+  // This is redis-cli's syntax.
   if (operands.size() > 1 &&
       std::find(operands.begin() + 1, operands.end(), ",") != operands.end()) {
     throw UsageError("',' is not a KEY: arguments do not follow it",
@@ -375,7 +375,7 @@ void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
   plan.commands = *options.commands;
 }
 
-/// Standard input can be read as one thing.
+/// Standard input can serve only one purpose.
 void require_one_input(const DebugPlan& plan) {
   if (!plan.interactive || !plan.replay) return;
   const bool log_is_input = std::any_of(plan.replay->files.begin(), plan.replay->files.end(),
@@ -394,7 +394,7 @@ void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
   }
 }
 
-/// redis-cli sends the script as it is.
+/// redis-cli sends the script unmodified, without a clock of its own.
 void require_own_clock(const DebugPlan& plan) {
   if (!(plan.redis_cli || plan.print_command) || !freezes_time(plan)) return;
   const auto& source = plan.debuggee.source;

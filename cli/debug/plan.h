@@ -18,7 +18,7 @@
 
 namespace rlctl::cli {
 
-/// What follows `rlctl debug`, as it was typed.
+/// The options of `rlctl debug` as typed.
 struct DebugOptions {
   std::vector<std::string> limits = {}, keys = {};
   std::optional<std::string> burst, policy, cost, now, arguments;
@@ -36,42 +36,42 @@ void add_debug_options(Options& options, DebugOptions& target);
 
 /// Where a script is debugged.
 enum class DebugWhere {
-  kPrivate,  ///< on a server of this process's own
+  kPrivate,  ///< on a private server
   kForked,   ///< in a fork of the server that the connection's options name
   kSync,     ///< in that server itself
 };
 
-/// What `rlctl debug` is to do.
+/// What `rlctl debug` has to do.
 struct DebugPlan {
-  /// What is debugged; with a log without keys and arguments, which its requests have.
+  /// What to debug; with a log, without keys and arguments, which come from its requests.
   ldb::Debuggee debuggee = {};
-  std::string path = {};                          ///< of the script; empty if it is bundled
-  const limiter::Algorithm* algorithm = nullptr;  ///< the bundled one; null: a file
-  /// At least one where it is called as `check` calls it.
+  std::string path = {};                          ///< the script's; empty if it is bundled
+  const limiter::Algorithm* algorithm = nullptr;  ///< the bundled algorithm; null: a file
+  /// At least one if the script is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
-  /// How a log's requests become keys and arguments; null: as `check` makes them.
+  /// How to make keys and arguments, also of a log's requests; null: as `check` does.
   std::shared_ptr<const traffic::ForeignLimiter> words = {};
   std::optional<std::chrono::microseconds> now = {};
   std::optional<replay::ReplayOptions> replay = {};
-  std::int64_t skip = 0;         ///< requests of the log before the one that is debugged
-  bool is_whole_replay = false;  ///< all of the log's requests are
+  std::int64_t skip = 0;         ///< log requests to run before the debugged one
+  bool is_whole_replay = false;  ///< all requests of the log are debugged
 
   DebugWhere where = DebugWhere::kPrivate;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
-  /// Stepped by hand: what is none of the forms above.
+  /// Interactive stepping: none of the modes above.
   bool interactive = false;
-  std::string commands = {};  ///< the file they are read from; empty: a terminal, or what is there
+  std::string commands = {};  ///< the file to read them from; empty: the terminal or standard input
   bool quiet = false;
   bool is_sure = false;  ///< --yes
   std::int64_t max_steps = 100'000;
 };
 
-/// Whether TIME answers `now` to the script, which has no argument that holds it. Scripts that are
-/// called as `check` calls them get it as an argument.
+/// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
+/// `check` calls them get it as an argument.
 [[nodiscard]] bool freezes_time(const DebugPlan& plan);
 
-/// What the options mean together with the operands; reads the script. Throws UsageError if that
-/// cannot be run, so that nothing is started for it, and what reading the configuration throws.
+/// Makes a plan from the options and operands, and reads the script. Throws UsageError if the plan
+/// cannot run, before anything is started, and what reading the configuration throws.
 [[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
 
 }  // namespace rlctl::cli

@@ -60,7 +60,7 @@ bool is_plain(char c) {
   return c > ' ' && c < '\x7f' && c != '"' && c != '\'' && c != '\\';
 }
 
-/// UTF-8 stays where it may stand in one word.
+/// Whether a word needs no quotes; UTF-8 does not require them.
 bool needs_no_quotes(std::string_view word) {
   std::string escaped;
   escape_text(escaped, word);
@@ -99,7 +99,7 @@ std::string command_text(const ldb::Call& call) {
 
 // ---- Source ----
 
-/// A line of a source, escaped, with tabs as blanks.
+/// A source line, escaped, with tabs as blanks.
 std::string source_text(std::string_view line) {
   constexpr std::string_view kTab = "    ";
   std::string out;
@@ -158,7 +158,7 @@ std::optional<Problem> problem_of(const ldb::TraceResult& result) {
 ExitStatus status_of(const ldb::TraceResult& result) {
   switch (result.ending) {
     case Ending::kReturned:
-      // As anywhere else, an error that a script replies is its no.
+      // As elsewhere, an error reply of a script means rejected.
       return result.reply && result.reply->is_error() ? ExitStatus::kRejected : ExitStatus::kDone;
     case Ending::kCutOff:
       return ExitStatus::kDenied;
@@ -214,7 +214,7 @@ std::string DebugView::value_text(const ldb::Value& value) const {
   return shortened(escaped_message(ldb::text_of(value)));
 }
 
-/// On one line: "3", "1, nil", "(error: ...)".
+/// The values on one line: "3", "1, nil", "(error: ...)".
 std::string DebugView::short_text(const ldb::Evaluation& evaluation) const {
   if (evaluation.outcome != Outcome::kValues) {
     return shortened("(error: " + escaped_message(evaluation.message) + ")");
@@ -226,7 +226,7 @@ std::string DebugView::short_text(const ldb::Evaluation& evaluation) const {
   return text.empty() ? "(no value)" : shortened(std::move(text));
 }
 
-/// Empty for a number without a line.
+/// Empty for a number outside the source.
 std::string DebugView::source_line(int line) const {
   const auto index = static_cast<std::size_t>(line) - 1;
   return line > 0 && index < source_.size() ? source_text(source_[index]) : std::string();
@@ -253,7 +253,7 @@ void DebugView::error(std::string_view message) {
   out_ += tone("!", Tone::kBad) + "   " + tone(shortened(last_error_), Tone::kBad) + '\n';
 }
 
-/// Of redis.debug().
+/// Shows a message of redis.debug().
 void DebugView::message(std::string_view message) {
   out_ += bar() + tone("debug>", Tone::kDim) + " " + shortened(escaped_message(message)) + '\n';
 }
@@ -387,7 +387,7 @@ void DebugView::traced(const ldb::TracedLine& line) {
   last_error_.clear();
   auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
               source_line(line.line);
-  // The reader has the source; values and replies appear only here and stay whole.
+  // Cut the source only: the reader has it, but values and replies appear only here.
   if (lengths_.cuts_source && display_width(text) > look_.columns) {
     text = cut_to_width(text, look_.columns - 1) + (look_.utf8 ? "…" : ">");
   }
@@ -436,7 +436,7 @@ std::string_view name_of(ldb::Ending ending) {
   return "lost";
 }
 
-/// One event, a line.
+/// One event on one line.
 class Event {
  public:
   Event(std::string& out, std::string_view event) : out_(out), json_(out) {
@@ -539,7 +539,7 @@ std::int64_t Coverage::reached() const noexcept {
 std::string Coverage::summary() const {
   const auto all = static_cast<std::int64_t>(hits_.size());
   if (all == 0) return "no lines that can be reached";
-  // Rounded down, so that 100 % is all of them.
+  // Rounded down, so that 100 % means every line.
   const auto permille = reached() * 1000 / all;
   auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, plural(all),
                          permille / 10, permille % 10);

@@ -18,24 +18,24 @@ namespace rlctl::cli {
 
 // ---- How a run ended ----
 
-/// Where no script answered: the server's refusal, or a connection that broke.
+/// The problem if no script answered: the server refused, or the connection broke.
 [[nodiscard]] std::optional<Problem> problem_of(const ldb::TraceResult& result);
 [[nodiscard]] ExitStatus status_of(const ldb::TraceResult& result);
-/// What became of the script's writes on a server that is not ours. A script that catches the error
-/// meant to end it, or that is inside one long call, cannot be ended.
+/// What happened to the script's writes on a server that is not private. A script cannot be ended
+/// if it catches the error meant to end it, or is inside one long call.
 [[nodiscard]] std::string kept_text(ldb::Mode mode, ldb::Ending ending);
-/// What a script returned, as Lua would write it: {0, 5, "a\n", nil, +OK, -ERR no}; raw. None where
-/// it did not return.
+/// What a script returned, in Lua's notation: {0, 5, "a\n", nil, +OK, -ERR no}; raw. None if it did
+/// not return.
 [[nodiscard]] std::optional<std::string> returned_text(const ldb::TraceResult& result);
 
 // ---- What it did ----
 
 struct ViewLengths {
-  std::size_t value = 256;   ///< bytes of a value that are shown; 0: all
-  bool cuts_source = false;  ///< lines of a trace's source are cut to the terminal's columns
+  std::size_t value = 256;   ///< the bytes of a value to show; 0: all
+  bool cuts_source = false;  ///< cut source lines of a trace to the terminal's columns
 };
 
-/// Writes a debugger's answers and traces as text. Everything is escaped; tabs of the source become
+/// Writes a debugger's answers and traces as text. Everything is escaped; tabs in the source become
 /// blanks.
 ///
 ///     |   redis> INCR k      1
@@ -45,8 +45,8 @@ struct ViewLengths {
 ///     ->#5      redis.call('INCR', KEYS[1])
 ///        6    end
 ///
-/// A trace has each line of the script that was executed, and below it what it did; a line that
-/// begins with "!" is an error:
+/// A trace shows each executed line of the script and, below it, what it did; a line that begins
+/// with "!" is an error:
 ///
 ///     + limit.lua:24  local len = redis.call('LLEN', key)
 ///     |   redis> LLEN login:ann      5
@@ -55,36 +55,36 @@ struct ViewLengths {
 ///     = {0, 0, 12041000, 59310000, 0, 1}    19 lines, 3 redis calls; nothing was changed
 class DebugView {
  public:
-  /// The smallest maxlen() other than 0.
+  /// The smallest maxlen() except 0.
   static constexpr std::size_t kShortest = 60;
 
-  /// Appends to `out`; reads `debuggee`. Both must outlive it.
+  /// Appends to `out` and reads `debuggee`; both must outlive this.
   DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
             const ViewLengths& lengths = {});
 
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
   void halt(const ldb::Halt& halt, const Breakpoints& breakpoints);
-  /// Lines of the source; numbers without a line are left out.
+  /// Shows lines of the source; numbers outside it are skipped.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
   void breakpoint(const ldb::Breakpoint& breakpoint);
-  /// With its value, if that is known.
+  /// Shows a watch, with its value if `has_value`.
   void watch(const ldb::Watch& watch, bool has_value);
   void frame(const ldb::Frame& frame);
   void local(const ldb::LocalChange& local);
   void call(const ldb::Call& call);
-  /// The values, one a line and numbered if there are several; or the error.
+  /// Shows the values, one per line and numbered if there are several; or the error.
   void evaluation(const ldb::Evaluation& evaluation);
   void result(const ldb::TraceResult& result);
   void error(std::string_view message);
-  /// A line of our own that may contain data.
+  /// Writes a message line; it may contain data.
   void say(std::string_view text);
 
   void traced(const ldb::TracedLine& line);
-  /// `changes` is one line: "nothing was changed"; it may be empty.
+  /// `changes` is one line, "nothing was changed", or empty.
   void traced_result(const ldb::TraceResult& result, std::string_view changes);
 
-  /// No longer than maxlen(), without half a character.
+  /// `text` cut to maxlen(), at a character boundary.
   [[nodiscard]] std::string shortened(std::string text) const;
   void set_maxlen(std::size_t maxlen) { lengths_.value = maxlen; }
   [[nodiscard]] std::size_t maxlen() const noexcept { return lengths_.value; }
@@ -109,10 +109,10 @@ class DebugView {
   const ldb::Debuggee& debuggee_;
   std::vector<std::string_view> source_;
   ViewLengths lengths_;
-  std::string last_error_;  ///< of the traced line, as shown
+  std::string last_error_;  ///< the traced line's, as shown
 };
 
-/// A trace as JSON, one event a line; no field changes its type except to null:
+/// A trace as JSON, one event per line; no field changes its type except to null:
 ///
 ///     {"event":"line","line":24,"source":"local len = redis.call('LLEN', key)"}
 ///     {"event":"call","line":24,"command":["LLEN","login:ann"],"exact":true,"reply":"5","error":null}
@@ -122,11 +122,11 @@ class DebugView {
 ///      "lines":19,"calls":3,"exact":true}
 ///     {"event":"key","key":"login:ann","before":null,"after":"list, ...","changed":true}
 ///
-/// Replies are as the debugger writes them, values as Lua does. A command that is not exact is one
+/// Replies are in the debugger's notation, values in Lua's. A command that is not exact is a single
 /// text of its first ten words.
 class TraceJson {
  public:
-  /// Appends to `out`; reads `debuggee`.
+  /// Appends to `out` and reads `debuggee`.
   TraceJson(std::string& out, const ldb::Debuggee& debuggee);
 
   void line(const ldb::TracedLine& line);
@@ -138,28 +138,28 @@ class TraceJson {
   std::vector<std::string_view> source_;
 };
 
-/// How often each line of a script was reached, by any number of runs.
+/// How often runs of a script reached each of its lines.
 class Coverage {
  public:
   /// `coverable`: the lines that can be reached.
   Coverage(std::string_view source, const std::vector<int>& coverable);
 
-  /// A run's; of other lines than those that can be reached nothing is counted.
+  /// Adds a run's counts; lines that are not coverable are ignored.
   void add(const std::map<int, std::int64_t>& hits);
 
   [[nodiscard]] std::int64_t runs() const noexcept { return runs_; }
-  /// Of the lines that can be reached.
+  /// The counts of the lines that can be reached.
   [[nodiscard]] const std::map<int, std::int64_t>& hits() const noexcept { return hits_; }
   [[nodiscard]] std::int64_t reached() const noexcept;
   /// "17 of 19 lines reached (89.5 %)"
   [[nodiscard]] std::string summary() const;
 
-  /// Every line of the source after its count: "12x", "***0" where it was never reached, nothing
-  /// where there is nothing to reach. Then the summary.
+  /// Each source line after its count: "12x", "***0" if it was never reached, nothing if it cannot
+  /// be reached. Then the summary.
   void append_text(std::string& out, const Look& look) const;
-  /// An event for each line that can be reached, and one for all of them; a line each.
+  /// One event for each line that can be reached and one for the total, each on its own line.
   void append_json(std::string& out) const;
-  /// As lcov and genhtml read it; `path` is the source's file.
+  /// In lcov's format, for genhtml; `path` is the source file.
   void append_lcov(std::string& out, std::string_view path) const;
 
  private:
