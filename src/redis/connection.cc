@@ -18,12 +18,11 @@ namespace rlctl::redis {
 
 namespace {
 
-// hiredis moves what is left of its buffer down every 1,024 bytes it has read, so that what it is
-// fed at a time must be small: with all of a long pipeline's answers in it the moving would be
-// quadratic.
+// hiredis moves the rest of its buffer down after every 1,024 bytes it has read, so feed it little
+// at a time: with all replies of a long pipeline in its buffer, the moving would be quadratic.
 constexpr std::size_t kChunk = std::size_t{16} * 1024;
 
-// Bytes that go in at the end and come out at the front.
+// A FIFO of bytes.
 class Buffer {
  public:
   [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
@@ -38,7 +37,7 @@ class Buffer {
   void take(std::size_t count) noexcept { begin_ += count; }
   void clear() noexcept { begin_ = end_ = 0; }
 
-  // Room for `size` bytes more, of which commit() says how many were written.
+  // Room for `size` more bytes; commit() sets how many were written.
   [[nodiscard]] char* room(std::size_t size) {
     if (empty()) clear();
     if (begin_ > bytes_.size() / 2) {
@@ -60,7 +59,7 @@ Deadline deadline_after(std::chrono::microseconds timeout) {
   return timeout == timeout.max() ? kNoDeadline : Clock::now() + timeout;
 }
 
-// A Transport knows when it has to end, but not how long that was.
+// Connects, and names the timeout in errors: a Transport knows only its deadline.
 std::unique_ptr<Transport> connect_within(const Url& url, std::chrono::microseconds timeout,
                                           const Interrupt* interrupt) {
   try {
@@ -122,7 +121,7 @@ struct Connection::State {
         sent_unanswered = true;
       }
     } catch (const Error& error) {
-      // Why the server hung up may be in what it sent before: "max number of clients reached".
+      // The server's earlier output may state why it hung up: "max number of clients reached".
       if (error.failure() != Failure::kUnreachable) throw;
       broken = error;
       output.clear();
@@ -130,8 +129,7 @@ struct Connection::State {
     return true;
   }
 
-  // The server stops reading when its answers are not taken, so what it sends is taken in
-  // meanwhile.
+  // The server stops reading if its replies are not taken, so take them meanwhile.
   void flush() {
     while (!send_some()) {
       try {
@@ -144,14 +142,14 @@ struct Connection::State {
     }
   }
 
-  // False if nothing was there.
+  // Returns false if nothing was available.
   bool receive_available() {
     const auto count = transport->read_available(input.room(kChunk), kChunk);
     input.commit(count);
     return count > 0;
   }
 
-  // The next reply of those that came, also to AUTH and SELECT.
+  // The next reply that has arrived, including those to AUTH and SELECT.
   std::optional<Reply> parse() {
     for (;;) {
       const std::size_t unparsed = reader->len - reader->pos;
@@ -179,7 +177,7 @@ struct Connection::State {
     if (outstanding == 0 && output.empty()) sent_unanswered = false;
   }
 
-  // The next reply of those that came to a command of the caller's.
+  // The next reply that has arrived to a command of the caller.
   std::optional<Reply> take() {
     if (!setup.empty()) take_setup_replies();
     if (!setup.empty()) return std::nullopt;
@@ -212,7 +210,7 @@ struct Connection::State {
     }
   }
 
-  // Until AUTH and SELECT are answered.
+  // Waits until AUTH and SELECT are answered.
   void settle() {
     flush();
     const Deadline until = deadline();
@@ -220,7 +218,8 @@ struct Connection::State {
   }
 
   template <typename Call>
-  // Runs one public call; what it throws says what may have happened, and is the connection's end.
+  // Runs one public call. If it throws, the error states what may have been executed, and the
+  // connection is of no more use.
   auto guarded(Call call) {
     if (failure) throw Error(*failure);
     if (interrupted) throw Interrupted();
@@ -269,16 +268,16 @@ struct Connection::State {
   std::chrono::microseconds timeout;
   Reader reader;
   Buffer output;
-  Buffer input;                   // what came and was not fed to the reader yet
+  Buffer input;                   // received bytes, not yet fed to the reader
   std::vector<const char*> argv;  // of the command being formatted
   std::vector<std::size_t> argv_sizes;
-  // AUTH and SELECT where their replies are still to come, before all others.
+  // AUTH and SELECT while their replies are outstanding, before all others.
   std::vector<std::string> setup;
   std::size_t outstanding = 0;
-  bool sent_unanswered = false;  // bytes have gone out that no reply accounts for yet
+  bool sent_unanswered = false;  // bytes were sent that no reply accounts for yet
   // How the connection ended while sending; thrown once the replies that came before are taken.
   std::optional<Error> broken;
-  // What every later call throws again.
+  // Every later call throws this again.
   std::optional<Error> failure;
   bool interrupted = false;
 };
@@ -291,7 +290,7 @@ Connection& Connection::operator=(Connection&&) noexcept = default;
 
 Connection Connection::open(const Url& url, std::chrono::microseconds timeout,
                             const Interrupt* interrupt) {
-  // Every server that was not told otherwise has 16 databases.
+  // Servers have 16 databases by default.
   constexpr int kSafeDatabase = 15;
   Connection connection(connect_within(url, timeout, interrupt), timeout);
   State& state = *connection.state_;

@@ -21,7 +21,7 @@ constexpr std::size_t kMostShown = 100;  // bytes of a key in a message
 
 // ---- Reading at one instant ----
 
-/// MULTI, what is appended, and EXEC, in one write.
+/// Sends MULTI, the appended commands, and EXEC in one write.
 class Transaction {
  public:
   explicit Transaction(Connection& connection) : connection_(connection) {
@@ -34,9 +34,9 @@ class Transaction {
   }
 
   struct Result {
-    std::optional<Reply> exec;        ///< an array, of which no element is an error
-    std::optional<Reply> refused;     ///< what was not taken, by its first error
-    std::size_t refused_command = 0;  ///< its number, from 0 on
+    std::optional<Reply> exec;        ///< an array without error elements
+    std::optional<Reply> refused;     ///< an error, or an array with an error
+    std::size_t refused_command = 0;  ///< its number, from 0
   };
   [[nodiscard]] Result run() {
     connection_.append({"EXEC"});
@@ -53,7 +53,7 @@ class Transaction {
     if (multi.is_error()) throw to_error(multi);
     if (result.refused) return result;
     if (exec.is_error()) throw to_error(exec);
-    // Some servers look at a command only as it is executed.
+    // Some servers check a command only when they execute it.
     std::size_t failed = 0;
     while (failed < exec.size() && !exec[failed].is_error()) ++failed;
     result.refused_command = failed;
@@ -66,22 +66,22 @@ class Transaction {
   std::size_t commands_ = 0;
 };
 
-/// The error in what a transaction was refused by.
+/// The error that refused a transaction.
 ReplyView error_in(const Transaction::Result& result) {
   const ReplyView refused = *result.refused;
   return refused.is_error() ? refused : refused[result.refused_command];
 }
 
-/// PTTL's answer.
+/// Parses PTTL's reply.
 std::optional<milliseconds> ttl_of(ReplyView reply) {
   if (reply.integer() < 0) return std::nullopt;
-  // To RESTORE a TTL of 0 is none.
+  // For RESTORE, a TTL of 0 means no expiry.
   return std::max(milliseconds{reply.integer()}, milliseconds{1});
 }
 
 constexpr std::size_t kDumpCommands = 3;  ///< TYPE, PTTL, DUMP
 
-/// As run() tells it.
+/// Reads dumps; returns what run() returns.
 Transaction::Result read_dumps(Connection& connection, std::span<const std::string> keys) {
   Transaction transaction(connection);
   for (const auto& key : keys) {
@@ -97,7 +97,7 @@ std::vector<DumpedKey> parse_dumps(std::span<const std::string> keys, ReplyView 
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto at = i * kDumpCommands;
     DumpedKey dump{.key = keys[i]};
-    // It may have expired between the one and the other.
+    // The key may have expired between the commands.
     if (!exec[at + 2].is_nil()) {
       dump.type = exec[at].text();
       dump.ttl = ttl_of(exec[at + 1]);
@@ -110,7 +110,7 @@ std::vector<DumpedKey> parse_dumps(std::span<const std::string> keys, ReplyView 
 
 // ---- By what is in a key ----
 
-/// How a type is read whole, and written: `write` takes the elements, so many a unit.
+/// How to read a type completely and write it: `write` takes elements, N per unit.
 struct TypeRow {
   std::string_view type;
   std::string_view read;
@@ -151,8 +151,7 @@ void append_read(Transaction& transaction, const TypeRow& row, const std::string
 
 constexpr std::size_t kUnreadCommands = 2, kReadCommands = 3;
 
-/// All keys, and what they are as of the time of asking: TYPE, PTTL, and of those that are there
-/// what is in them.
+/// All keys at one instant: TYPE, PTTL, and the contents of those that exist.
 struct Contents {
   Reply exec;
   std::vector<std::string> types;
@@ -171,7 +170,7 @@ std::vector<std::string> types_of(Connection& connection, std::span<const std::s
   return types;
 }
 
-/// None if one is of another type by then, of which `types` tells.
+/// Returns none if the type of a key has changed, after updating `types`.
 std::optional<Contents> try_to_read(Connection& from, std::span<const std::string> keys,
                                     std::vector<std::string>& types) {
   Transaction transaction(from);
@@ -210,7 +209,7 @@ Contents read_contents(Connection& from, std::span<const std::string> keys) {
 
 // ---- Writing ----
 
-/// Takes the replies to what was appended to the target, and throws the first error.
+/// Takes the outstanding replies of the target, and throws the first error.
 void take_all(Connection& to) {
   std::optional<Error> failed;
   while (to.outstanding() > 0) {
@@ -220,7 +219,7 @@ void take_all(Connection& to) {
   if (failed) throw Error(*failed);
 }
 
-/// Elements in commands of a bearable length.
+/// Writes elements in commands of moderate length.
 void write_elements(Connection& to, const TypeRow& row, const std::string& key,
                     ReplyView elements) {
   constexpr std::size_t kAtOnce = 1000;
@@ -247,7 +246,7 @@ void write_contents(Connection& to, const std::string& key, const TypeRow& row, 
   take_all(to);
 }
 
-/// Of a key that expired between TYPE and this.
+/// Whether a key expired between TYPE and this read.
 bool is_empty(ReplyView content) {
   return content.is_nil() || (content.type() == ReplyType::kArray && content.size() == 0);
 }
@@ -271,7 +270,7 @@ std::vector<CopiedKey> copy_contents(Connection& from, Connection& to,
   return copied;
 }
 
-/// False if the target does not understand the payloads; then none of the keys is there.
+/// Returns false if the target does not understand the payloads; then it has none of the keys.
 bool restore(Connection& to, std::span<const DumpedKey> dumps) {
   for (const auto& dump : dumps) {
     if (!dump.exists()) continue;
@@ -307,7 +306,7 @@ std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,
   if (keys.empty()) return {};
   const auto result = read_dumps(from, keys);
   if (result.refused) {
-    // DUMP alone may be what this user must not call, or what this server has not got.
+    // The user may lack permission for DUMP alone, or the server may not support it.
     const bool is_dump = result.refused_command % kDumpCommands == kDumpCommands - 1;
     if (!is_dump) throw to_error(error_in(result));
     return copy_contents(from, to, keys);

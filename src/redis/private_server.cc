@@ -47,7 +47,7 @@ constexpr std::array<std::string_view, 6> kServerNames{"redis-server",    "valke
                                                        "redict-server",   "keydb-server"};
 constexpr std::chrono::seconds kVersionTakesAtMost{2};
 
-/// Calls visit(path, status) for each program of this name in PATH, while it returns false.
+/// Calls visit(path, status) for each program of this name in PATH, until it returns true.
 template <typename Visit>
 bool find_in_path(std::string_view name, Visit visit) {
   const char* path = std::getenv("PATH");
@@ -55,7 +55,7 @@ bool find_in_path(std::string_view name, Visit visit) {
   while (!rest.empty()) {
     const auto folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    // An empty entry is the current folder, which is not a place for a server.
+    // An empty entry means the current folder, which must not provide a server.
     if (folder.empty()) continue;
     const auto candidate = fmt::format("{}/{}", folder, name);
     struct stat status {};
@@ -67,7 +67,7 @@ bool find_in_path(std::string_view name, Visit visit) {
   return false;
 }
 
-/// What RLCTL_REDIS_SERVER says.
+/// The binary that RLCTL_REDIS_SERVER names.
 std::optional<std::string> chosen_binary() {
   const char* chosen = std::getenv("RLCTL_REDIS_SERVER");
   if (chosen == nullptr || *chosen == '\0') return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<std::string> chosen_binary() {
                           escape(chosen, 200), is_known ? errno_text(errno) : "not found in PATH"));
 }
 
-/// All there are, in their order; what is one file under several names stands there once.
+/// All binaries, in order; one file with several names appears once.
 std::vector<std::string> all_binaries() {
   std::vector<std::string> found;
   std::vector<std::pair<dev_t, ino_t>> seen;
@@ -153,8 +153,7 @@ bool is_folder_name(std::string_view name) {
                      [](unsigned char c) { return std::isalnum(c) != 0; });
 }
 
-// A lock file appears under its name only once it is locked, so that one that is found
-// unlocked has a dead owner.
+// A lock file gets its name only once it is locked, so an unlocked one has a dead owner.
 FileDescriptor make_lock(const fs::path& folder) {
   const auto temporary = folder / kNewLockName;
   FileDescriptor lock(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -170,8 +169,8 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Without a lock it is being made right now, or was left so early that it is empty: it only
-// goes if it is old and empty, for it may be another folder that happens to have such a name.
+// A folder without a lock is being made right now, or was abandoned so early that it is empty:
+// remove it only if it is old and empty, since an unrelated folder may have such a name.
 void sweep_unlocked(const fs::path& folder, const struct stat& status) {
   const std::chrono::seconds age(std::time(nullptr) - status.st_mtime);
   if (age <= kMakingTakesAtMost) return;
@@ -190,7 +189,7 @@ void sweep_folder(const fs::path& folder) {
     return;
   }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
-  // Another sweeper may have been faster, and a new folder have got the name.
+  // Another sweeper may have been faster, and a new folder may have the name now.
   struct stat locked {};
   struct stat named {};
   if (::fstat(lock.get(), &locked) != 0 || ::lstat(lock_path.c_str(), &named) != 0) return;
@@ -198,7 +197,7 @@ void sweep_folder(const fs::path& folder) {
   if (same_file(locked, named)) fs::remove_all(folder, ignored);
 }
 
-// Sweeping is a courtesy: nothing that fails here is worth an error.
+// Sweeping is optional: ignore its errors.
 void sweep(const fs::path& parent) {
   std::error_code failed;
   for (fs::directory_iterator it(parent, failed), end; !failed && it != end; it.increment(failed)) {
@@ -227,7 +226,7 @@ fs::path make_folder(const fs::path& parent, std::string_view socket_name) {
 }  // namespace
 
 PrivateFolder::PrivateFolder(std::string_view socket_name) {
-  // Absolute, because the server changes into its own folder.
+  // Absolute, because the server changes to its own folder.
   const auto parent = fs::absolute(temporary_folder());
   sweep(parent);
   path_ = make_folder(parent, socket_name);
@@ -254,7 +253,7 @@ PrivateFolder& PrivateFolder::operator=(PrivateFolder&& other) noexcept {
   return *this;
 }
 
-// The lock goes last, so that no other process sweeps what is still ours.
+// Remove the lock last, so that no other process sweeps the folder meanwhile.
 void PrivateFolder::remove() noexcept {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
@@ -272,7 +271,7 @@ constexpr std::chrono::seconds kStartTakesAtMost{10};
 
 std::vector<std::string> command_line(const fs::path& folder, const fs::path& socket,
                                       const std::vector<std::string>& more) {
-  // The name matters: under their own names the check programs are not servers.
+  // The name matters: under their own names the check programs do not act as servers.
   std::vector<std::string> line{
       "redis-server", "--port", "0",    "--unixsocket", socket, "--unixsocketperm",
       "700",          "--save", "",     "--appendonly", "no",   "--daemonize",
@@ -282,7 +281,7 @@ std::vector<std::string> command_line(const fs::path& folder, const fs::path& so
   return line;
 }
 
-// Redis 7 does not start in a locale that the system has not got.
+// Redis 7 does not start in a locale that the system does not have.
 std::vector<std::string> server_environment() {
   std::vector<std::string> out{"LC_ALL=C"};
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -299,7 +298,8 @@ std::vector<char*> c_array(std::vector<std::string>& strings) {
   return out;
 }
 
-// Everything the child needs, made before the fork: in it only async-signal-safe calls are allowed.
+// Everything the child needs, prepared before the fork: after it, only async-signal-safe calls are
+// allowed.
 struct Launch {
   const char* program;
   char* const* arguments;
@@ -366,7 +366,7 @@ std::string last_lines(const fs::path& log) {
 
 bool answers(const Url& url, const Interrupt* interrupt) {
   try {
-    // Any answer will do: with a password set it is an error.
+    // Any answer will do: if a password is set it is an error.
     (void)Connection::open(url, std::chrono::seconds(1), interrupt).call({"PING"});
     return true;
   } catch (const Error& error) {
@@ -376,7 +376,7 @@ bool answers(const Url& url, const Interrupt* interrupt) {
   }
 }
 
-// Sets `pid` to -1 if it is gone and waited for.
+// Whether the process has ended; if so, reaps it and sets `pid` to -1.
 bool has_ended(pid_t& pid) {
   if (::waitpid(pid, nullptr, WNOHANG) != pid) return false;
   pid = -1;
@@ -443,7 +443,7 @@ PrivateServer& PrivateServer::operator=(PrivateServer&& other) noexcept {
 
 void PrivateServer::stop() noexcept {
   if (pid_ <= 0) return;
-  // The whole session: the script debugger makes the server fork.
+  // Kill the whole process group: the script debugger makes the server fork.
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {

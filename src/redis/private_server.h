@@ -15,26 +15,26 @@
 
 namespace rlctl::redis {
 
-/// The binary of a server: $RLCTL_REDIS_SERVER if set, else one in a folder of PATH: redis-server,
+/// Finds a server binary: $RLCTL_REDIS_SERVER if set, else one in PATH: redis-server,
 /// valkey-server, redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a
-/// server when its argv[0] says so), redict-server, keydb-server. The first one in this order, and
-/// of one name in that of PATH; but where `like` says what it should be, the first of the same
-/// family and major version, else the first of the same family, before the first of all. Binaries
-/// are run for that (with --version) only where there are several.
+/// server if its argv[0] is a server's), redict-server, keydb-server. Takes the first in this
+/// order, and among equal names in the order of PATH; but if `like` is given, prefers the first of
+/// the same family and major version, then the first of the same family. It runs binaries (with
+/// --version) only for that, and only if there are several.
 ///
-/// Throws Error(kUnreachable) if there is none, with the packages that have one.
+/// Throws Error(kUnreachable) if there is none, naming the packages that contain one.
 [[nodiscard]] std::string find_server_binary(const std::optional<ServerVersion>& like = {},
                                              const Interrupt* interrupt = nullptr);
 
-/// A folder of mode 0700 under $TMPDIR (else /tmp) that goes with its owner. A lock in it says that
-/// the owner lives: what was left behind by processes that were killed is swept by the next one
-/// that makes such a folder.
+/// A folder of mode 0700 under $TMPDIR (else /tmp), removed with its owner. A lock in it shows that
+/// the owner is alive: the next process that makes such a folder sweeps those that killed processes
+/// left behind.
 class PrivateFolder {
  public:
-  /// Sweeps, and makes one in which a unix socket of the name `socket_name` fits into its address.
-  /// Throws Error with what to do about it.
+  /// Sweeps, and makes a folder whose path leaves room for a unix socket named `socket_name` in a
+  /// socket address. Throws Error that states what to do about it.
   explicit PrivateFolder(std::string_view socket_name);
-  /// Removes it with all that is in it.
+  /// Removes the folder and its contents.
   ~PrivateFolder();
   PrivateFolder(PrivateFolder&& other) noexcept;
   PrivateFolder& operator=(PrivateFolder&& other) noexcept;
@@ -49,24 +49,24 @@ class PrivateFolder {
   FileDescriptor lock_;
 };
 
-/// A Redis server of our own: on a unix socket in a PrivateFolder, no port, nothing saved to disk.
-/// It dies with this process, also by kill -9 (Linux: the kernel kills it, PR_SET_PDEATHSIG; it
-/// must be started from a thread that lives as long).
+/// A private Redis server: on a unix socket in a PrivateFolder, without a port, with nothing saved
+/// to disk. It dies with this process, even after kill -9 (Linux: the kernel kills it,
+/// PR_SET_PDEATHSIG; so start it from a thread that lives as long).
 ///
-/// The binary is find_server_binary()'s.
+/// find_server_binary() chooses the binary.
 class PrivateServer {
  public:
   struct Options {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
-    /// What it should be like, where several binaries are there; see find_server_binary().
+    /// The preferred version if there are several binaries; see find_server_binary().
     std::optional<ServerVersion> like = {};
-    /// Ends the waiting for its first answer, with Interrupted; not used after that.
+    /// Ends the wait for its first answer, with Interrupted; not used after that.
     const Interrupt* interrupt = nullptr;
   };
 
-  /// Starts one and waits until it answers. Throws Error(kUnreachable) with the server's own words
-  /// and, where no binary was found, the packages that have one. Whatever it throws, neither the
-  /// process nor the folder is left.
+  /// Starts a server and waits until it answers. Throws Error(kUnreachable) with the server's own
+  /// message or, if no binary was found, with the packages that contain one. If it throws, neither
+  /// the process nor the folder remains.
   PrivateServer() : PrivateServer(Options{}) {}
   explicit PrivateServer(const Options& options);
   /// Kills it and removes its folder.

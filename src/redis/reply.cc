@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kNotNowCodes{"LOADING", "BUSY", "MASTERDOWN",
                                                        "CLUSTERDOWN", "TRYAGAIN"};
-// DENIED is protected mode: a server without a password, asked from another machine.
+// DENIED: protected mode, a server without a password that is called from another machine.
 constexpr std::array<std::string_view, 4> kRefusedCodes{"NOAUTH", "WRONGPASS", "NOPERM", "DENIED"};
-// Refusals that have no code of their own, by the beginnings of their sentences.
+// Refusals without a code of their own, by the start of their message.
 constexpr std::array<std::string_view, 5> kRefusedSentences{
-    "The user executing the script can't",          // in a script, to Redis 7.0
+    "The user executing the script can't",          // in a script, up to Redis 7.0
     "ACL failure in script",                        // in a script, since Redis 7.2
     "AUTH <password> called without any password",  // since Redis 6
-    "Client sent AUTH, but no password is set",     // to Redis 5
-    "invalid password"};                            // to Redis 5
+    "Client sent AUTH, but no password is set",     // up to Redis 5
+    "invalid password"};                            // up to Redis 5
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& list, std::string_view word) {
@@ -58,8 +58,8 @@ bool remove_script_position(std::string_view& text) {
   return true;
 }
 
-// Redis 6: "ERR Error running script (call to f_SHA1): @user_script:1: @user_script: 1: -OOM ...".
-// True if it was so wrapped.
+// Unwraps Redis 6's "ERR Error running script (call to f_SHA1): @user_script:1: -OOM ..."; returns
+// true if the error was wrapped.
 bool unwrap_script_error(std::string_view& text) {
   bool positioned = false;
   const bool wrapped = text.starts_with("ERR Error running script (call to f_");
@@ -74,8 +74,8 @@ bool unwrap_script_error(std::string_view& text) {
   return wrapped;
 }
 
-// Since Redis 7 a script's errors end in " script: SHA1, on @user_script:1."; Valkey 9 leaves the
-// SHA1 out.
+// Since Redis 7 a script's errors end in " script: SHA1, on @user_script:1."; Valkey 9 omits the
+// SHA1.
 std::string_view without_script_suffix(std::string_view text) {
   constexpr std::string_view kSuffix = " script: ";
   const auto at = text.rfind(kSuffix);
@@ -86,7 +86,8 @@ std::string_view without_script_suffix(std::string_view text) {
   return tail.starts_with("on @") ? text.substr(0, at) : text;
 }
 
-// Why EXEC was refused; a transaction one of whose commands was refused says "previous errors".
+// Leaves the reason for which EXEC was refused; if a queued command was refused, that is "previous
+// errors".
 void unwrap_transaction_error(std::string_view& text) {
   constexpr std::string_view kStart = "EXECABORT Transaction discarded because of: ";
   if (text.starts_with(kStart)) text.remove_prefix(kStart.size());
@@ -167,7 +168,7 @@ std::string_view error_code(std::string_view error_text) {
 
 std::optional<int> script_line(std::string_view error_text) {
   constexpr std::string_view kScript = "user_script:", kPosition = "@user_script:";
-  // The error's own words, which may hold anything, stand before the position or after all of it.
+  // The error's own text, which may contain anything, precedes the position or follows all of it.
   auto at = error_text.rfind(kPosition);
   at = at == error_text.npos ? error_text.find(kScript) : at + 1;
   if (at == error_text.npos) return std::nullopt;

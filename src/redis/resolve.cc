@@ -19,7 +19,7 @@ namespace rlctl::redis {
 
 namespace {
 
-// What a Lookup said: errno and its list belong to the thread that called it.
+// The result of a Lookup: errno and its list belong to the calling thread.
 struct Answer {
   int error = 0;
   int system_error = 0;
@@ -47,7 +47,7 @@ Resolved explained(Answer answer) {
   return failed(without_initial_capital(::gai_strerror(answer.error)));
 }
 
-// A new thread inherits the mask: no signal meant for those who wait shall end up there.
+// Blocks signals for a new thread, which inherits the mask, so that other threads get them.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -63,8 +63,8 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-// Runs `task` in a thread of its own; `done` is closed once its result is there. The thread owns
-// all that it uses, so that no caller has to wait for it.
+// Runs `task` in a separate thread, which closes `done` once the result is ready. The thread owns
+// everything it uses, so no caller has to wait for it.
 void start(std::packaged_task<Answer()> task, FileDescriptor done) {
   const BlockedSignals blocked;
   std::thread([task = std::move(task), done = std::move(done)]() mutable {

@@ -7,9 +7,9 @@
 namespace rlctl::redis {
 namespace {
 
-/// A cursor counts with its bits reversed, so that a table may grow or shrink under a scan: the bit
-/// that counts most is the lowest. Read as a binary fraction it says how far the scan is, whatever
-/// the size of the table.
+/// A cursor counts with its bits reversed, so that a table may grow or shrink during a scan: the
+/// lowest bit is the most significant. As a binary fraction it is the progress of the scan,
+/// whatever the size of the table.
 double share_of(std::string_view cursor) {
   std::uint64_t bits = 0;
   std::from_chars(cursor.data(), cursor.data() + cursor.size(), bits);

@@ -9,33 +9,33 @@
 
 namespace rlctl::redis {
 
-/// All keys of a database that match a pattern, by SCAN: some at a time, so that the server stays
-/// free for others. A key that is there from the beginning to the end is found, perhaps more than
-/// once; one that comes or goes meanwhile may be.
+/// Finds all keys of a database that match a pattern, with SCAN: in portions, so that the server
+/// can serve others between them. A key that exists throughout the scan is found, perhaps more than
+/// once; one that is created or deleted meanwhile may be.
 ///
 ///     Scan scan(connection, "login:*");
 ///     while (!scan.done()) use(scan.next());
 class Scan {
  public:
-  /// How many keys the server looks at in one call, about.
+  /// The approximate number of keys that the server examines per call.
   static constexpr std::string_view kDefaultCount = "1000";
 
-  /// Sends nothing. `pattern` is Redis's glob; see escape_glob().
+  /// Sends nothing. `pattern` is a Redis glob; see escape_glob().
   explicit Scan(Connection& connection, std::string pattern, std::string_view count = kDefaultCount)
       : connection_(connection), pattern_(std::move(pattern)), count_(count) {}
 
-  /// The next keys, none twice among them, perhaps none at all. Not once done(). Throws Error, also
-  /// where the server refuses.
+  /// The next keys, without duplicates among them; may be empty. Not after done(). Throws Error,
+  /// also if the server refuses.
   [[nodiscard]] std::vector<std::string> next() {
     append();
     return take();
   }
-  /// next() in two halves, for a caller that has other commands to send in the same write.
+  /// The two halves of next(), for a caller that sends other commands in the same write.
   void append();
   [[nodiscard]] std::vector<std::string> take();
 
   [[nodiscard]] bool done() const noexcept { return done_; }
-  /// How much of the database has been looked at, 0 to 1. Never less than before.
+  /// The fraction of the database scanned so far, 0 to 1. Never decreases.
   [[nodiscard]] double share() const noexcept { return share_; }
 
  private:
@@ -47,11 +47,11 @@ class Scan {
   bool done_ = false;
 };
 
-/// A pattern that matches these bytes and nothing else.
+/// A pattern that matches exactly these bytes.
 [[nodiscard]] std::string escape_glob(std::string_view text);
 
-/// Removes keys, whatever they hold, some hundred by one command, so that none blocks the server
-/// for long. Throws Error, also where the server refuses one.
+/// Removes keys of any type, a few hundred per command, so that none blocks the server for long.
+/// Throws Error, also if the server refuses one.
 void unlink_keys(Connection& connection, std::span<const std::string> keys);
 
 }  // namespace rlctl::redis

@@ -27,11 +27,11 @@ namespace rlctl::redis {
 namespace {
 
 constexpr std::string_view kRedis = "redis";
-/// Those that came after Redis, which all have a redis_version too.
+/// Redis' successors, which all report a redis_version too.
 constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb", "dragonfly",
                                                       "garnet"};
 
-/// The value of a line "name:value" of INFO; empty if there is none.
+/// The value of a line "name:value" in INFO; empty if there is none.
 std::string_view field(std::string_view info, std::string_view name) {
   while (!info.empty()) {
     const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
@@ -53,7 +53,7 @@ std::optional<ServerVersion> parse_hello(ReplyView reply) {
   return version;
 }
 
-/// A child that is killed and waited for, whatever happens.
+/// A child process that the destructor kills and reaps.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -85,7 +85,7 @@ pid_t start(const std::string& program, int output) {
   return failed == 0 ? pid : 0;
 }
 
-/// What comes until the first line ends.
+/// Reads the first line.
 std::string read_line(int fd, Deadline deadline, const Interrupt* interrupt) {
   constexpr std::size_t kMost = 4096;
   std::string text;
@@ -126,7 +126,7 @@ std::optional<ServerVersion> parse_info(std::string_view info) {
   }
   const auto number = field(info, "redis_version");
   if (number.empty()) return std::nullopt;
-  // KeyDB has no field of its own.
+  // KeyDB has no version field of its own.
   const auto program = field(info, "executable");
   const bool is_keydb = program.substr(program.rfind('/') + 1).starts_with("keydb");
   return ServerVersion{.family = is_keydb ? "keydb" : std::string(kRedis),

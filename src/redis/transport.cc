@@ -61,7 +61,7 @@ class SocketTransport final : public Transport {
     }
   }
 
-  // The call's result; -1 only where it would have to wait.
+  // The call's result; -1 only if it would have to wait.
   template <typename Call>
   ssize_t retry(Call call) const {
     for (;;) {
@@ -84,7 +84,7 @@ class SocketTransport final : public Transport {
   const Interrupt* interrupt_;
 };
 
-// One attempt to connect, with what all attempts to this server share.
+// One attempt to connect; several to the same server share these.
 struct Attempt {
   std::string name;
   Deadline deadline;
@@ -111,7 +111,7 @@ FileDescriptor open_socket(int family) {
 int connect_socket(int socket, const sockaddr* address, socklen_t length,
                    const Interrupt* interrupt, Deadline deadline) {
   if (::connect(socket, address, length) == 0) return 0;
-  // EINTR does not stop the connecting, which goes on as if it had been EINPROGRESS.
+  // EINTR does not abort the connection attempt, which continues as with EINPROGRESS.
   if (errno != EINPROGRESS && errno != EINTR) return errno;
   if (wait_for(socket, POLLOUT, interrupt, deadline) == Wake::kDeadline) return ETIMEDOUT;
   int error = 0;
@@ -134,7 +134,7 @@ std::unique_ptr<Transport> connect_unix(const Url& url, const Attempt& attempt) 
     const int error = connect_socket(socket.get(), reinterpret_cast<const sockaddr*>(&address),
                                      sizeof(address), attempt.interrupt, attempt.deadline);
     if (error == 0) return attempt.done(std::move(socket));
-    // EAGAIN: the server's backlog is full, and poll() cannot tell when it no longer is.
+    // EAGAIN: the server's backlog is full, and poll() cannot report when there is room again.
     if (error != EAGAIN) throw attempt.failed(errno_text(error));
     if (Clock::now() >= attempt.deadline) throw attempt.timed_out();
     wait_for(-1, 0, attempt.interrupt, std::min(attempt.deadline, Clock::now() + milliseconds(5)));
@@ -154,7 +154,7 @@ std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
   for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next) ++left;
   int error = ETIMEDOUT;
   for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next, --left) {
-    // An address that swallows packets must leave time for those after it.
+    // An address that drops packets must leave time for those after it.
     const auto now = Clock::now();
     const Deadline deadline =
         attempt.deadline == kNoDeadline ? kNoDeadline : now + (attempt.deadline - now) / left;

@@ -10,11 +10,11 @@
 
 namespace rlctl::redis {
 
-/// Bytes to and from one server. The seam that carries deadlines, Ctrl-C and (later) TLS, and where
-/// tests put a scripted server. One thread at a time.
+/// Bytes to and from one server. This interface carries deadlines, Ctrl-C and (later) TLS, and lets
+/// tests substitute a scripted server. One thread at a time.
 ///
-/// Every call throws Error: kTimeout past its deadline, kInterrupted once the Interrupt it was made
-/// with is raised, kUnreachable when the connection breaks or is closed by the server.
+/// Every call throws Error: kTimeout past its deadline, kUnreachable if the connection breaks or
+/// the server closes it; and Interrupted once its Interrupt is raised.
 class Transport {
  public:
   Transport() = default;
@@ -22,26 +22,26 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
-  /// At least one byte, at most `size`; waits for it until the deadline.
+  /// Reads at least one and at most `size` bytes; waits for them until the deadline.
   [[nodiscard]] virtual std::size_t read(char* buffer, std::size_t size, Deadline deadline) = 0;
-  /// What is there now, 0 bytes if nothing is; never waits.
+  /// Reads what is available, possibly 0 bytes; never waits.
   [[nodiscard]] virtual std::size_t read_available(char* buffer, std::size_t size) = 0;
-  /// As many bytes as the socket takes now; may be 0. Never waits. For callers that must read while
-  /// they write, or both sides' buffers fill.
+  /// Writes as many bytes as the socket accepts now, possibly 0; never waits. For callers that must
+  /// read while they write, lest both sides' buffers fill.
   [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
-  /// Waits until read_available() has something or write_some() has room.
+  /// Waits until read_available() has data or write_some() has room.
   virtual void wait(Deadline deadline) = 0;
-  /// Who is at the other end, for messages: the URL without its password.
+  /// The server's name for messages: the URL without its password.
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
-  /// For poll(): readable when read_available() has something.
+  /// For poll(): readable if read_available() has data.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 
-/// Throws Error(kUnsupported) for schemes that are not built yet.
+/// Throws Error(kUnsupported) for schemes that are not built in yet.
 void require_supported(const Url& url);
 
-/// Connects by TCP (every address of the name in turn, NODELAY) or unix socket. `interrupt` may be
-/// null and must outlive the transport. kUnsupported for schemes that are not built yet.
+/// Connects by TCP (each address of the name in turn, NODELAY) or unix socket. `interrupt` may be
+/// null and must outlive the transport. kUnsupported for schemes that are not built in yet.
 [[nodiscard]] std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,
                                                  const Interrupt* interrupt = nullptr);
 

@@ -20,7 +20,7 @@ struct SchemeName {
   Scheme scheme;
 };
 
-// The first name of a scheme is the one shown. valkey-cli writes its URLs with names of its own.
+// The first name of a scheme is the one shown. valkey-cli uses its own names in URLs.
 constexpr std::array<SchemeName, 8> kSchemes{{{"redis", Scheme::kTcp},
                                               {"rediss", Scheme::kTls},
                                               {"unix", Scheme::kUnix},
@@ -37,7 +37,7 @@ constexpr const char* kSchemesHint =
   throw Error(Failure::kUsage, what, {}, hint);
 }
 
-// Every byte of `text`, or nothing.
+// Parses all of `text` as a number, or returns none.
 std::optional<int> parse_number(std::string_view text, int base = 10) {
   int value = 0;
   const char* end = text.data() + text.size();
@@ -50,7 +50,7 @@ bool is_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// `what` stands in the message instead of the text, which may be a password.
+// Messages contain `what` instead of the text, which may be a password.
 std::string decode_percent(std::string_view text, std::string_view what) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -86,7 +86,7 @@ std::string encode_percent(std::string_view text, std::string_view also_plain = 
   return out;
 }
 
-// "user:password" or, as redis-cli has it, "password".
+// "user:password" or, as in redis-cli, "password".
 void parse_user_info(std::string_view info, Url& url) {
   const auto colon = info.find(':');
   if (colon != std::string_view::npos) {
@@ -128,7 +128,7 @@ void check_host(std::string_view host) {
   if (bad != host.end()) bad_url(fmt::format("bad host in the URL: '{}'", escape(host, 80)));
 }
 
-// "host", "host:port", ":port", "[v6]", "[v6]:port"; what is left out keeps its default.
+// "host", "host:port", ":port", "[v6]", "[v6]:port"; omitted parts keep their default.
 void parse_host_port(std::string_view text, Url& url) {
   std::string_view host = text;
   std::string_view rest;
@@ -153,8 +153,8 @@ void parse_host_port(std::string_view text, Url& url) {
 }
 
 void parse_tcp(std::string_view rest, Url& url) {
-  // The last @, wherever it stands, so that no part of a password that should have been escaped is
-  // ever taken for a host and shown.
+  // The last @, wherever it is, so that no part of a password with an unescaped @ is taken for a
+  // host and shown.
   if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
     parse_user_info(rest.substr(0, at), url);
     rest.remove_prefix(at + 1);
@@ -192,7 +192,7 @@ void parse_unix(std::string_view rest, Url& url) {
   url.database = parse_database(query.substr(3));
 }
 
-// Nothing but the names of the hosts is kept, as written: connecting says that it cannot.
+// Keeps only the host names, as written; connecting reports that the scheme is unsupported.
 void parse_unsupported(std::string_view rest, Url& url) {
   if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
     parse_user_info(rest.substr(0, at), url);
@@ -202,7 +202,7 @@ void parse_unsupported(std::string_view rest, Url& url) {
 }
 
 [[noreturn]] void no_scheme(std::string_view text) {
-  // With an @ there is a password, which must not be shown.
+  // Text with an @ contains a password, which must not be shown.
   if (text.find('@') != std::string_view::npos) bad_url("a URL without a scheme", kSchemesHint);
   const std::string shown = escape(text, 80);
   const std::string_view prefix = text.starts_with('/') ? "unix://" : "redis://";
@@ -266,7 +266,7 @@ Url parse_url(std::string_view text) {
 std::string display(const Url& url) {
   if (url.scheme == Scheme::kPrivate) return "private:";
   std::string out = fmt::format("{}://", scheme_name(url.scheme));
-  // A user alone would read as a password if the text were used as a URL again.
+  // A user without a password would be read as a password if the text were used as a URL again.
   if (!url.user.empty()) out += encode_percent(url.user) + ":***@";
   if (url.scheme == Scheme::kUnix) {
     out += encode_percent(url.path, "/:@+,=");

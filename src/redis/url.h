@@ -11,10 +11,11 @@ enum class Scheme {
   kUnix,      ///< unix://[[user]:password@]/path[?db=N]
   kSentinel,  ///< redis+sentinel://...
   kCluster,   ///< redis+cluster://...
-  kPrivate,   ///< private: a server of our own, see private_server.h
+  kPrivate,   ///< private: a private server, see private_server.h
 };
 
-/// Where a server is and who asks. Percent-escapes in user, password and path are decoded.
+/// A server's address and the user to log in as. Percent-escapes in user, password and path are
+/// decoded.
 struct Url {
   Scheme scheme = Scheme::kTcp;
   std::string host = "127.0.0.1";
@@ -30,7 +31,7 @@ struct Url {
 /// Throws Error(kUsage) that names the offending part, never the password.
 [[nodiscard]] Url parse_url(std::string_view text);
 
-/// The URL as it may stand in a message or a log: the password is left out.
+/// The URL for a message or a log, without the password.
 [[nodiscard]] std::string display(const Url& url);
 
 }  // namespace rlctl::redis
