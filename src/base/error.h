@@ -8,8 +8,8 @@
 
 namespace rlctl {
 
-/// A value that a person wrote and that cannot be used; what() is one line, raw, that names the
-/// value and says what is accepted. The caller escapes it.
+/// A user's value that cannot be used. what() is one line, raw, that names the value and states
+/// what is accepted. The caller escapes it.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, std::string hint = {})
@@ -21,8 +21,8 @@ class UsageError : public std::runtime_error {
   std::string hint_;
 };
 
-/// A file that cannot be read, or does not hold what it should, although the command line itself is
-/// correct. what() names the file.
+/// A file that cannot be read, or does not contain what it should, although the command line itself
+/// is correct. what() names the file.
 class InputError : public UsageError {
  public:
   using UsageError::UsageError;
@@ -40,7 +40,7 @@ class Interrupted : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Calls a parser and puts the option's name before what it complains about.
+/// Calls a parser and prefixes its error messages with the option's name.
 template <typename Parse>
 auto parsed(std::string_view option, Parse parse) {
   try {

@@ -17,9 +17,9 @@
 namespace rlctl {
 namespace {
 
-constexpr mode_t kMode = 0666;  // less the umask
+constexpr mode_t kMode = 0666;  // before the umask
 
-/// The file that symbolic links lead to; they stay links.
+/// Resolves symbolic links, so that they stay links.
 std::string target_of(const std::string& path) {
   std::error_code failed;
   const auto target = std::filesystem::canonical(path, failed);
@@ -104,7 +104,7 @@ void OutputFile::write(std::string_view text) {
 }
 
 void OutputFile::commit() {
-  // A disk on the network may report only now that it is full.
+  // A network file system may report a full disk only now.
   if (::close(file_.release()) != 0) fail(errno);
   if (temporary_.empty()) return;
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);

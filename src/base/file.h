@@ -10,7 +10,7 @@
 
 namespace rlctl {
 
-/// Owns a file descriptor; -1 is none.
+/// Owns a file descriptor; -1 means none.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -34,21 +34,21 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-/// Opens a file for reading. Throws std::system_error, whose code() says why that failed, and
-/// Interrupted if a signal ended the wait (for a FIFO's writer).
+/// Opens a file for reading. Throws std::system_error, whose code() is the reason, and Interrupted
+/// if a signal ended the wait (for a FIFO's writer).
 [[nodiscard]] FileDescriptor open_file(const std::string& path);
-/// The rest of a file, or its next `most` bytes. Throws the same.
+/// Reads the rest of a file, or its next `most` bytes. Throws the same.
 [[nodiscard]] std::string read_all(const FileDescriptor& file,
                                    std::size_t most = static_cast<std::size_t>(-1));
 
-/// Writes all bytes; false, with errno, if that fails.
+/// Writes all bytes; returns false, with errno set, if that fails.
 [[nodiscard]] bool write_all(int fd, std::string_view bytes) noexcept;
 /// $TMPDIR, or /tmp.
 [[nodiscard]] std::string temporary_folder();
 
-/// A file that appears as a whole or not at all: it is written under another name in the same
-/// folder, and commit() gives it its own. Without commit() the previous contents stay. A path that
-/// is not a regular file (a pipe, /dev/null) is written to directly.
+/// A file that appears whole or not at all: it is written under another name in the same folder,
+/// and commit() renames it. Without commit() the previous contents stay. A path that is not a
+/// regular file (a pipe, /dev/null) is written directly.
 class OutputFile {
  public:
   /// Throws OutputError if it cannot be written.
@@ -69,12 +69,12 @@ class OutputFile {
   FileDescriptor file_;
 };
 
-/// Lines of a file or of standard input, read when there is something to read. A line ends at a
-/// newline; a carriage return before it belongs to the line end; the last line needs none. All
-/// other bytes are kept as they are.
+/// Reads lines of a file or of standard input as they arrive. A line ends at a newline; a carriage
+/// return before it belongs to the line end; the last line needs no newline. All other bytes are
+/// kept unchanged.
 class LineReader {
  public:
-  /// Longer lines are cut to this and marked: no input may take all memory.
+  /// Longer lines are cut to this length and marked, so that no input can exhaust memory.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
   struct Line {
@@ -86,16 +86,16 @@ class LineReader {
   /// "-" is standard input. Throws InputError if it cannot be opened.
   explicit LineReader(const std::string& file);
 
-  /// The next line of what has been read; none: fill() first, or ended().
+  /// The next line already read; none: call fill(), or check ended().
   [[nodiscard]] std::optional<Line> next();
-  /// One read; waits if nothing is there. Throws InputError, after which it has ended().
+  /// Reads once, waiting if nothing is available. Throws InputError, after which it has ended().
   void fill();
-  /// Nothing is left to read or to take.
+  /// True if nothing is left to read or to take.
   [[nodiscard]] bool ended() const noexcept { return end_of_file_ && begin_ == end_; }
   [[nodiscard]] bool end_of_file() const noexcept { return end_of_file_; }
 
   [[nodiscard]] int fd() const noexcept { return fd_; }
-  /// The size of a regular file; 0 of anything else.
+  /// The size of a regular file; 0 for anything else.
   [[nodiscard]] std::size_t total_bytes() const noexcept { return total_bytes_; }
   [[nodiscard]] std::size_t taken_bytes() const noexcept { return taken_bytes_; }
   [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
@@ -108,10 +108,10 @@ class LineReader {
   FileDescriptor opened_;  ///< none for standard input
   int fd_ = STDIN_FILENO;
   std::string buffer_;
-  std::size_t begin_ = 0, end_ = 0;  ///< of the bytes that have not been taken
-  std::size_t searched_ = 0;         ///< there is no newline before this
+  std::size_t begin_ = 0, end_ = 0;  ///< the bytes not yet taken
+  std::size_t searched_ = 0;         ///< the bytes before this contain no newline
   bool end_of_file_ = false;
-  bool skipping_ = false;  ///< the rest of a line that was too long
+  bool skipping_ = false;  ///< in the rest of a line that was too long
   std::size_t total_bytes_ = 0, taken_bytes_ = 0, lines_ = 0;
 };
 

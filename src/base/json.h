@@ -9,7 +9,8 @@
 
 namespace rlctl {
 
-/// A JSON string with its quotes. JSON has no bytes: bytes that are not UTF-8 become the text \xNN.
+/// Appends a JSON string with its quotes. JSON cannot hold arbitrary bytes: those that are not
+/// UTF-8 become the text \xNN.
 void append_json_string(std::string& out, std::string_view text);
 
 /// Appends JSON to a string, compact, on one line. It writes the commas; the caller closes
@@ -19,7 +20,7 @@ void append_json_string(std::string& out, std::string_view text);
 ///     json.begin_object().field("key", key).field("limit", 5).end_object();
 class JsonWriter {
  public:
-  /// `out` must outlive it. Its contents stay.
+  /// `out` must outlive this. Its contents stay.
   explicit JsonWriter(std::string& out) : out_(out) {}
 
   JsonWriter& begin_object() { return open('{'); }
@@ -37,18 +38,18 @@ class JsonWriter {
   requires(!std::same_as<Integer, bool>) JsonWriter& value(Integer number) {
     return integer(static_cast<std::int64_t>(number));
   }
-  /// The shortest digits that read back as the same number; what JSON cannot say (an infinity) is
-  /// null.
+  /// The fewest digits that read back as the same number; null for what JSON cannot express (an
+  /// infinity).
   JsonWriter& value(double number);
-  /// As a whole number; fields of it end in _us.
+  /// As a whole number of µs; names of such fields end in _us.
   JsonWriter& value(std::chrono::microseconds duration) { return integer(duration.count()); }
   JsonWriter& null();
-  /// Null if there is none.
+  /// Null if it has no value.
   template <typename Value>
   JsonWriter& value(const std::optional<Value>& optional) {
     return optional ? value(*optional) : null();
   }
-  /// JSON that was written before.
+  /// Appends existing JSON.
   JsonWriter& raw(std::string_view json);
 
   template <typename Value>
@@ -63,7 +64,7 @@ class JsonWriter {
   void separate();
 
   std::string& out_;
-  bool is_first_ = true;  ///< of an array or object, or after a name: no comma
+  bool is_first_ = true;  ///< at the start of an array or object, or after a name: no comma
 };
 
 }  // namespace rlctl

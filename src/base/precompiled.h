@@ -1,6 +1,6 @@
 #pragma once
 
-// What most files include, compiled once for all of them. Each file still includes what it uses.
+// Headers that most files include, compiled once for all. Each file still includes what it uses.
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 
 namespace rlctl {
 
-/// Reads a text from its front; every step says whether it found what it was asked for, and takes
-/// nothing else.
+/// Reads a text from its front. Each step returns whether it found what it expects; if not, it
+/// consumes nothing.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -39,8 +39,8 @@ class Scanner {
     return true;
   }
 
-  /// Takes all digits and returns their number. The first `places` make the value: 1 of 3 places
-  /// is 100.
+  /// Takes all digits and returns how many there are. The first `places` form the value: "1" with 3
+  /// places is 100.
   std::size_t fraction(int places, std::int64_t& value) {
     value = 0;
     const auto digits = take_digits(rest_);
@@ -51,7 +51,7 @@ class Scanner {
     return digits.size();
   }
 
-  /// The rest of the text, an offset from UTC without its sign: hh, hhmm or hh:mm.
+  /// Takes the rest of the text, an offset from UTC without its sign: hh, hhmm or hh:mm.
   bool offset(std::chrono::minutes& value) {
     int hours = 0;
     int minutes = 0;

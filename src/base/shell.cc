@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kNeedNoQuotes =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%";
 
-/// As bash, zsh and ksh take it, where a terminal would act on what stands in it.
+/// Quotes a word for bash, zsh and ksh if it contains bytes that a terminal would interpret.
 std::string quoted_with_escapes(const std::string& word) {
   std::string out;
   for (const char c : word) {
@@ -60,7 +60,7 @@ class WordSplitter {
     rest_.remove_prefix(1);
     return c;
   }
-  /// Of which there is one from the first quote on: '' is a word.
+  /// The current word, begun if necessary: a first quote begins one, since '' is a word.
   std::string& word() {
     if (!word_) word_.emplace();
     return *word_;
@@ -70,10 +70,10 @@ class WordSplitter {
     word_.reset();
   }
 
-  /// A backslash before a line end joins two lines.
+  /// Takes an escaped character; a backslash before a line end joins two lines.
   void take_escaped() {
     if (rest_.empty()) {
-      throw UsageError(in_quotes(text_) + " ends in a backslash with nothing behind it");
+      throw UsageError(in_quotes(text_) + " ends in a backslash with nothing after it");
     }
     if (const char c = take(); c != '\n') word() += c;
   }

@@ -6,15 +6,14 @@
 
 namespace rlctl {
 
-/// The words of a text as a shell splits it: at blanks, tabs and line ends, with 'single' and
-/// "double" quotes and backslashes as in POSIX. Nothing is expanded: $, *, ~, #, ; and the like are
-/// themselves. Throws UsageError for a quote that is not closed, or a backslash at the end.
+/// Splits a text into words as a shell does: at blanks, tabs and line ends, with 'single' and
+/// "double" quotes and backslashes as in POSIX. Nothing is expanded: $, *, ~, #, ; and the like
+/// stay as they are. Throws UsageError for an unclosed quote or a final backslash.
 [[nodiscard]] std::vector<std::string> shell_words(std::string_view text);
 
-/// A word as a shell takes it back: in quotes where it must be, and without what a terminal would
-/// act on.
+/// A word as a shell reads it: quoted if necessary, without bytes that a terminal would interpret.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
-/// The command as it may be pasted into a shell, in one line.
+/// The command on one line, ready to paste into a shell.
 [[nodiscard]] std::string command_line(const std::vector<std::string>& words);
 
 }  // namespace rlctl

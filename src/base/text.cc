@@ -19,7 +19,7 @@ struct Range {
   char32_t first, last;
 };
 
-// The blocks that matter for names; a whole table of Unicode would change nothing for them.
+// The blocks that matter for names; a complete Unicode table would not change anything for them.
 constexpr Range kNoColumn[] = {
     {0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x610, 0x61A},   {0x64B, 0x65F},
     {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x2064}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
@@ -35,7 +35,7 @@ bool is_in(const Range (&ranges)[n], char32_t character) {
   });
 }
 
-/// Of well-formed UTF-8, one character.
+/// Decodes one character of well-formed UTF-8.
 char32_t decode(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return byte(0);
@@ -48,12 +48,12 @@ unsigned byte_at(std::string_view text, std::size_t index) noexcept {
   return static_cast<unsigned char>(text[index]);
 }
 
-/// C1 control characters, U+0080 to U+009F: some terminals act on them.
+/// C1 control characters, U+0080 to U+009F, which some terminals interpret.
 bool is_c1(std::string_view character) {
   return character.size() == 2 && byte_at(character, 0) == 0xC2 && byte_at(character, 1) < 0xA0;
 }
 
-/// What is escaped besides control bytes.
+/// What to escape besides control bytes.
 struct Escaping {
   bool blanks = false;
   bool backslashes = false;
@@ -92,7 +92,7 @@ constexpr Escaping kOfText{.blanks = true, .backslashes = true, .not_utf8 = true
 constexpr Escaping kOfMessage{.not_utf8 = true};
 constexpr Escaping kOfPart{.backslashes = true};
 
-/// Where "unix:" begins, in any case, as a URL may write it.
+/// The position of "unix:" in any case, as in a URL.
 std::size_t find_unix(std::string_view text) {
   constexpr std::string_view kUnix = "unix:";
   const auto same = [](char a, char b) { return lower_case(a) == b; };
@@ -100,7 +100,7 @@ std::size_t find_unix(std::string_view text) {
   return found == text.end() ? text.npos : static_cast<std::size_t>(found - text.begin());
 }
 
-/// Where the first "scheme://" or "unix:" ends; npos if there is none.
+/// The end of the first "scheme://" or "unix:"; npos if there is none.
 std::size_t end_of_scheme(std::string_view text) {
   const auto slashes = text.find("://");
   const auto unix = find_unix(text);
@@ -127,7 +127,7 @@ std::size_t utf8_length(std::string_view text) noexcept {
                              : first < 0xF5 ? 4
                                             : 0;
   if (length == 0 || text.size() < length) return 0;
-  // The second byte's range keeps out overlong forms, surrogates and what is above U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and values above U+10FFFF.
   const unsigned second = byte_at(text, 1);
   const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
   const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
@@ -258,7 +258,7 @@ std::string in_quotes(std::string_view argument) {
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Optimal string alignment: three rows of the usual table.
+  // Optimal string alignment, with three rows of the usual table.
   std::vector<std::size_t> before;
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -330,7 +330,7 @@ std::size_t display_width(std::string_view text) noexcept {
 }
 
 std::string amount_text(double amount) {
-  // A millionth of the last digit is the error of the arithmetic before.
+  // Allow for an arithmetic error of a millionth of the last digit.
   auto text = fmt::format("{:.3f}", std::floor(amount * 1000 + 1e-6) / 1000);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();

@@ -11,35 +11,36 @@ namespace rlctl {
 
 // ---- UTF-8 and escaping ----
 
-/// How many bytes the UTF-8 character at the start of `text` takes; 0 if there is none (RFC 3629).
+/// The bytes of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
-// Keys, members, replies and arguments are data: whatever a terminal or a parser of lines would act
-// on is escaped, as \n, \r, \t or \xNN.
+// Keys, members, replies and arguments are data: whatever a terminal or a line parser would
+// interpret is escaped as \n, \r, \t or \xNN.
 
-/// For `word key=value` lines: also blanks, backslashes and bytes that are not UTF-8, so that a
-/// value is one word and can be read back.
+/// For `word key=value` lines: also escapes blanks, backslashes and bytes that are not UTF-8, so
+/// that a value is one word and can be read back.
 void escape_text(std::string& out, std::string_view text);
 [[nodiscard]] std::string escaped_text(std::string_view text);
 
-/// For sentences on stderr: control bytes and bytes that are not UTF-8.
+/// For messages on stderr: escapes control bytes and bytes that are not UTF-8.
 void escape_message(std::string& out, std::string_view text);
 [[nodiscard]] std::string escaped_message(std::string_view text);
 
-/// For a part of a message that will be escaped again as a whole: control bytes and backslashes.
-/// Anything longer than `limit` bytes is cut and ends in "...".
+/// For a part of a message that will be escaped again as a whole: escapes control bytes and
+/// backslashes. Text longer than `limit` bytes is cut and ends in "...".
 [[nodiscard]] std::string escape(std::string_view bytes,
                                  std::size_t limit = std::string_view::npos);
 
 // ---- Numbers ----
 
-/// A whole number in decimal digits with an optional minus sign. Throws UsageError naming `what`.
+/// Parses a whole number in decimal digits with an optional minus sign. Throws UsageError naming
+/// `what`.
 [[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
-/// The value of decimal digits, or `most` + 1 where that is less: never overflows. Leading zeros
-/// do not make a number octal: 07 is 7.
+/// The value of decimal digits, or `most` + 1 if that is less; never overflows. A leading zero does
+/// not mean octal: 07 is 7.
 [[nodiscard]] std::int64_t bounded_value(std::string_view digits, std::int64_t most);
-/// In decimal digits.
+/// Appends decimal digits.
 void append_number(std::string& out, std::int64_t number);
 [[nodiscard]] bool is_digit(char c) noexcept;
 [[nodiscard]] char lower_case(char c) noexcept;
@@ -49,42 +50,43 @@ void append_number(std::string& out, std::int64_t number);
 
 // ---- Words and sentences ----
 
-/// "1 key", "2 keys": `noun` is the singular of a word that takes an s.
+/// "1 key", "2 keys": `noun` is a singular whose plural adds an s.
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
-/// The ending of a noun of which there are `count`: "" or "s".
+/// The plural ending for `count` items: "" or "s".
 template <std::integral Integer>
 [[nodiscard]] constexpr std::string_view plural(Integer count) {
   return count == 1 ? "" : "s";
 }
 
-/// A sentence of the system's as part of one of ours: without its initial capital, but "I/O error"
-/// keeps its own.
+/// A system message as part of one of rlctl's: lower-cases its first letter, but leaves "I/O error"
+/// alone.
 [[nodiscard]] std::string without_initial_capital(std::string text);
-/// What errno means, in lower case: "connection refused".
+/// The text of an errno, in lower case: "connection refused".
 [[nodiscard]] std::string errno_text(int error);
 
-/// To three decimals, without zeros at the end: "3.25", "3". Rounded down, so that 0.9996 of a
-/// token is not a whole one.
+/// Up to three decimals, without trailing zeros: "3.25", "3". Rounded down, so that 0.9996 of a
+/// token does not show as a whole one.
 [[nodiscard]] std::string amount_text(double amount);
-/// Whether `text` contains `word`, which is in lower case, in upper or lower case.
+/// Whether `text` contains `word` in any case; `word` is in lower case.
 [[nodiscard]] bool contains_in_any_case(std::string_view text, std::string_view word);
 
-/// Replaces everything between the first "scheme://" or "unix:" and the last "@" by asterisks, in
-/// place: a password may hold any character. Text that is not a URL may be masked too; no password
-/// is left.
+/// Replaces everything between the first "scheme://" or "unix:" and the last "@" with asterisks, in
+/// place, since a password may contain any character. This may mask text that is not a URL, but
+/// leaves no password.
 void mask_passwords(char* text, std::size_t size);
-/// An argument is masked by itself before it enters a sentence: there it may be shortened, and
-/// other words with an "@" may follow. Whole sentences are masked as a second net.
+/// A masked copy. Mask an argument before it enters a message, where it may be shortened or
+/// followed by words with an "@". Whole messages are masked again as a safeguard.
 [[nodiscard]] std::string masked(std::string text);
-/// As it may stand in a message: masked, in quotes.
+/// An argument for a message: masked, in quotes.
 [[nodiscard]] std::string in_quotes(std::string_view argument);
 
 // ---- Suggestions ----
 
-/// The number of insertions, deletions, changes and swaps of neighbours that turn `a` into `b`.
+/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into
+/// `b`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
-/// The candidate nearest to `typed`, the first of equals; empty if none is near enough to be meant:
-/// at most 2 edits, and at most a third of what was typed. Leading dashes do not count.
+/// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
+/// edits, and at most a third of the typed length. Leading dashes do not count.
 [[nodiscard]] std::string_view closest(std::string_view typed,
                                        std::span<const std::string_view> candidates);
 /// "; did you mean 'check'?", or nothing.
@@ -95,15 +97,15 @@ void mask_passwords(char* text, std::size_t size);
 
 // ---- Columns of a terminal ----
 
-/// The start of a text on a terminal: a colour's escape sequence, which takes no column, or a
-/// character.
+/// The start of a text on a terminal: a character, or a colour's escape sequence, which takes no
+/// column.
 struct Glyph {
   std::size_t bytes = 0, columns = 0;
 };
-/// Of a text that is not empty.
+/// The first glyph of `text`, which must not be empty.
 [[nodiscard]] Glyph glyph_at(std::string_view text) noexcept;
-/// The columns that a text takes on a terminal. It is UTF-8, in which some characters take two
-/// columns and combining ones none; a byte that is not UTF-8 takes one, a colour's sequence none.
+/// The columns of a UTF-8 text on a terminal, where some characters take two columns and combining
+/// ones none; a byte that is not UTF-8 takes one, a colour sequence none.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
 
 }  // namespace rlctl

@@ -22,12 +22,12 @@ constexpr std::string_view kUnitNames = "us, ms, s, m, h or d";
 
 struct Unit {
   std::string_view name;
-  std::string_view also;  ///< a second spelling that people type
-  std::string_view full;  ///< and the whole word
+  std::string_view also;  ///< a second spelling
+  std::string_view full;  ///< the whole word
   microseconds length;
 };
 
-// Largest first: the order in which a duration may name them.
+// Largest first, the order required in a duration.
 constexpr std::array kUnits{
     Unit{"d", "d", "day", std::chrono::days{1}},
     Unit{"h", "hr", "hour", std::chrono::hours{1}},
@@ -62,7 +62,7 @@ std::string_view take_word(std::string_view& text) {
   throw UsageError(fmt::format("'{}' has unknown unit '{}'; use {}", whole, unit, kUnitNames));
 }
 
-/// `whole` is what the user wrote, for the message; `text` is the duration in it.
+/// `whole` is the user's text, for messages; `text` is the duration in it.
 microseconds parse_duration_in(std::string_view whole, std::string_view text) {
   microseconds sum{0};
   const Unit* last = nullptr;
@@ -98,7 +98,7 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
   return sum;
 }
 
-/// The largest unit in which `duration` is whole; the next smaller one if that is `skip`.
+/// Uses the largest unit that gives a whole number; the next smaller one if that is `skip`.
 std::string in_unit(microseconds duration, std::string_view skip = {}) {
   const auto* unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& u) {
     return duration % u.length == microseconds{0} && u.name != skip;
@@ -185,7 +185,7 @@ constexpr milliseconds kAllDigitsBelow{10};
 constexpr minutes kSecondsBelow{10};
 constexpr seconds kMinutesFrom = std::chrono::days{1};
 
-/// 600 s and more.
+/// Durations from 600 s.
 std::string long_text(seconds duration) {
   const auto total = duration.count();
   const auto minute = total / 60 % 60;
@@ -207,7 +207,7 @@ microseconds parse_duration(std::string_view text) {
 
 std::string format_duration(microseconds duration) {
   if (duration == microseconds{0}) return "0s";
-  // A minute keeps the name under which its key is stored.
+  // One minute keeps the notation under which its key is stored.
   return in_unit(duration, duration == std::chrono::minutes{1} ? "m" : "");
 }
 

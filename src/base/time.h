@@ -9,24 +9,24 @@ namespace rlctl {
 
 using std::chrono::microseconds;
 
-/// The longest duration that is accepted, and so the longest window.
+/// The longest accepted duration, and so the longest window.
 inline constexpr microseconds kLongestDuration{100'000'000'000'000};
-/// The latest instant that is accepted, since 1970.
+/// The latest accepted instant, since 1970.
 inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 
-/// Now, by this machine's clock, since 1970.
+/// This machine's current time, since 1970.
 [[nodiscard]] microseconds system_time();
 
-/// "60s", "1h30m", "250ms", "10us", "7d": whole numbers with units, largest first, each once.
-/// A number without a unit is an error, and so is more than kLongestDuration; 0s is not. Throws
-/// UsageError.
+/// "60s", "1h30m", "250ms", "10us", "7d": whole numbers with units, largest first, each at most
+/// once. A number without a unit is an error, and so is more than kLongestDuration; 0s is valid.
+/// Throws UsageError.
 [[nodiscard]] microseconds parse_duration(std::string_view text);
-/// The same, where a unit without a number is one of it: "s", "min". `whole` is the text in which
-/// it stands, for messages.
+/// The same, but a unit without a number counts once: "s", "min". `whole` is the text that contains
+/// it, for messages.
 [[nodiscard]] microseconds parse_period(std::string_view whole, std::string_view text);
-/// In the largest unit in which it is whole: "90m", "1500ms", "2m"; but one minute is "60s".
+/// In the largest unit that gives a whole number: "90m", "1500ms", "2m"; but one minute is "60s".
 [[nodiscard]] std::string format_duration(microseconds duration);
-/// The same, without the exception. Not of 0.
+/// The same, without the exception for one minute. Not for 0.
 [[nodiscard]] std::string in_largest_unit(microseconds duration);
 
 /// An instant since 1970: a whole number of µs, or ISO 8601 with a zone
@@ -36,24 +36,24 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 /// ISO 8601, UTC, six decimals.
 [[nodiscard]] std::string format_instant(microseconds instant);
 
-// Times as a person reads them; programs get µs.
+// Times for people; programs get µs.
 
-/// How long until something: "12.041 s", rounded up to ms; below 10 ms all digits, "4.250 ms"; from
-/// ten minutes on "1h2m3s", from a day on "3d4h5m", rounded up to the last unit. Not below 0.
+/// The time until something: "12.041 s", rounded up to ms; below 10 ms with all digits, "4.250 ms";
+/// from ten minutes "1h2m3s", from a day "3d4h5m", rounded up to the last unit. Never below 0.
 [[nodiscard]] std::string wait_text(microseconds duration);
-/// How long since something: the same, rounded down.
+/// The time since something: the same, rounded down.
 [[nodiscard]] std::string age_text(microseconds duration);
-/// "47.959 s ago", "now", or of an instant to come "in 3.200 s".
+/// "47.959 s ago", "now", or "in 3.200 s" for a future instant.
 [[nodiscard]] std::string when_text(microseconds instant, microseconds now);
-/// A TTL, which is about memory: tenths of a second, "59.3 s", and as wait_text() else.
+/// A TTL, which only concerns memory: in tenths of a second, "59.3 s"; otherwise as wait_text().
 [[nodiscard]] std::string ttl_text(microseconds ttl);
 /// A window or an interval in one unit: "60 s", "90 min", "1500 ms", "30 d".
 [[nodiscard]] std::string period_text(microseconds period);
-/// How long something lasted, in four digits: "250 us", "19.99 ms", "1.5 s", "12m34s".
+/// How long something lasted, to four digits: "250 us", "19.99 ms", "1.5 s", "12m34s".
 [[nodiscard]] std::string span_text(microseconds span);
-/// What was timed, in the three digits that are known of it: "87.3 us", "1.25 ms", "12.0 s".
+/// A measured duration, to three significant digits: "87.3 us", "1.25 ms", "12.0 s".
 [[nodiscard]] std::string latency_text(std::chrono::nanoseconds duration);
-/// How far from some origin: "0", "+10 ms", "-10 ms".
+/// The distance from an origin: "0", "+10 ms", "-10 ms".
 [[nodiscard]] std::string offset_text(microseconds offset);
 /// As format_instant(), without the decimals of a whole second: "2026-11-20T06:11:15Z".
 [[nodiscard]] std::string instant_text(microseconds instant);

@@ -23,7 +23,7 @@ using std::chrono::nanoseconds;
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// poll()'s time-out; rounded up, so that it never spins in the last millisecond.
+// The timeout for poll(), rounded up so that it does not spin in the last millisecond.
 int poll_timeout(Deadline deadline) {
   if (deadline == kNoDeadline) return -1;
   const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
@@ -32,7 +32,7 @@ int poll_timeout(Deadline deadline) {
 
 constexpr std::size_t kInterruptId = SIZE_MAX;
 
-/// Until `fd` can be read or `left` is over, which is less than a second.
+/// Waits until `fd` is readable or `left`, less than a second, has passed.
 void wait_below_a_second(int fd, nanoseconds left) {
   pollfd polled{fd, POLLIN, 0};
   const timespec timeout{.tv_sec = 0, .tv_nsec = left.count()};
@@ -43,7 +43,7 @@ void wait_below_a_second(int fd, nanoseconds left) {
 
 // ---- Interrupt ----
 
-// Anything that is not lock-free could dead-lock in a signal handler.
+// An atomic that is not lock-free could deadlock in a signal handler.
 static_assert(std::atomic<int>::is_always_lock_free);
 
 Interrupt::Interrupt() {
@@ -127,7 +127,7 @@ std::span<const Poller::Ready> Poller::look(int timeout_ms) {
   for (int i = 0; i < count; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
     if (event.data.u64 == kInterruptId) {
-      // It stays readable for ever, and would end every wait.
+      // It stays readable, and would end every wait.
       remove(interrupt_->fd());
       continue;
     }
@@ -138,8 +138,8 @@ std::span<const Poller::Ready> Poller::look(int timeout_ms) {
   return std::span(ready_).first(ready);
 }
 
-/// epoll_wait() takes whole milliseconds, and epoll_pwait2(), which takes nanoseconds, does not
-/// exist everywhere.
+/// epoll_wait() takes whole milliseconds, and epoll_pwait2(), which takes nanoseconds, is not
+/// available everywhere.
 std::span<const Poller::Ready> Poller::wait(Deadline deadline) {
   constexpr milliseconds kLongest{1000};
   const auto left =

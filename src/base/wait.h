@@ -10,9 +10,9 @@
 
 namespace rlctl {
 
-/// A flag that ends every wait: raised from a signal handler (Ctrl-C), seen by each Transport,
-/// sleep and poll that was given it. It stays raised. It cannot be moved: signal handlers hold its
-/// address.
+/// A flag that ends every wait: a signal handler (Ctrl-C) raises it, and each Transport, sleep and
+/// poll that was given it sees it. It stays raised. It cannot be moved, since signal handlers hold
+/// its address.
 class Interrupt {
  public:
   Interrupt();
@@ -21,7 +21,7 @@ class Interrupt {
 
   /// Safe in a signal handler. The first signal wins.
   void raise(int signal) noexcept;
-  /// The signal's number, 0 while none came.
+  /// The signal's number; 0 if none was raised.
   [[nodiscard]] int signal() const noexcept;
   /// Readable once raised; for poll().
   [[nodiscard]] int fd() const noexcept { return read_end_.get(); }
@@ -39,33 +39,33 @@ inline constexpr Deadline kNoDeadline = Deadline::max();
 
 enum class Wake { kReady, kDeadline };
 
-/// Waits for `events`, as poll() knows them, on `fd` (-1: only for the deadline). Throws
-/// Interrupted once `interrupt`, which may be null, is raised.
+/// Waits for `events`, as in poll(), on `fd` (-1: only for the deadline). Throws Interrupted once
+/// `interrupt`, which may be null, is raised.
 Wake wait_for(int fd, short events, const Interrupt* interrupt, Deadline deadline);
 
 /// Waits for any number of descriptors at once, to the µs, at a cost that depends only on how many
-/// of them are ready (epoll). Throws std::system_error if the system refuses one.
+/// are ready (epoll). Throws std::system_error if the system refuses one.
 class Poller {
  public:
-  /// `interrupt`, which may be null, must outlive it. Raising it ends a wait under way; later waits
-  /// ignore it, so that outstanding replies can be awaited.
+  /// `interrupt`, which may be null, must outlive this. Raising it ends the current wait; later
+  /// waits ignore it, so that outstanding replies can be awaited.
   explicit Poller(const Interrupt* interrupt);
 
-  /// Looks for what can be read from `fd`, which must stay open until it is removed.
+  /// Watches `fd` for reading; it must stay open until it is removed.
   void add(int fd, std::size_t id);
-  /// Whether to look for room to write as well.
+  /// Sets whether to watch `fd` for writing as well.
   void set_writing(int fd, std::size_t id, bool wanted);
   void remove(int fd);
 
   static constexpr std::size_t kAtOnce = 128;
   struct Ready {
     std::size_t id = 0;
-    bool readable = false;  ///< or broken, as reading will show
+    bool readable = false;  ///< or broken, which a read will report
     bool writable = false;
   };
   /// The descriptors that are ready now, at most kAtOnce, taking turns if there are more. If none
-  /// is, waits for the first until `deadline`; it may return earlier, with none. Valid until the
-  /// next call.
+  /// is, waits until `deadline` for the first; may return earlier with none. Valid until the next
+  /// call.
   [[nodiscard]] std::span<const Ready> wait(Deadline deadline);
 
  private:

@@ -50,7 +50,7 @@ TEST_CASE("shell words: an unclosed quote is refused") {
   CHECK(complaint("a 'b") == "'a 'b' has a quote that is not closed: '");
   CHECK(complaint("\"b\\\"") == "'\"b\\\"' has a quote that is not closed: \"");
   CHECK_FALSE(complaint("'it's'").empty());
-  CHECK(complaint("a\\") == "'a\\' ends in a backslash with nothing behind it");
+  CHECK(complaint("a\\") == "'a\\' ends in a backslash with nothing after it");
 }
 
 }  // namespace rlctl::cli::shell_test
