@@ -28,17 +28,17 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// A file, or standard input, as it is.
+/// A file, or standard input, unmodified.
 class FileSource final : public ByteSource {
  public:
-  /// `interrupt` must outlive it. "-" is standard input. Throws InputError if it cannot be
+  /// `interrupt` must outlive this. "-" is standard input. Throws InputError if it cannot be
   /// opened.
   FileSource(const std::string& file, const Interrupt& interrupt)
       : name_(input_name(file)), interrupt_(interrupt) {
     if (file == "-") {
       fd_ = STDIN_FILENO;
     } else {
-      // Not waiting for a writer of a FIFO here, but where Ctrl-C is seen.
+      // Do not wait for a FIFO's writer here, but later, where Ctrl-C is noticed.
       opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
       fd_ = opened_.get();
       if (fd_ < 0) {
@@ -80,7 +80,7 @@ class FileSource final : public ByteSource {
   std::int64_t file_bytes_ = 0;
 };
 
-/// The bytes that have been read already, then the rest.
+/// The bytes already read, then the rest.
 class PrefixedSource final : public ByteSource {
  public:
   PrefixedSource(std::string prefix, std::unique_ptr<ByteSource> rest)
@@ -104,7 +104,7 @@ class PrefixedSource final : public ByteSource {
 struct Packer {
   std::string_view magic;
   std::string_view name;
-  std::string_view unpack;  ///< a command that writes the content to its output
+  std::string_view unpack;  ///< the command that unpacks to standard output
 };
 
 constexpr std::array kOtherPackers{
@@ -127,7 +127,7 @@ void refuse_other_packers(std::string_view head, const std::string& file) {
   }
 }
 
-constexpr int kGzipOnly = 16;  // added to the window's bits
+constexpr int kGzipOnly = 16;  // added to the window bits
 constexpr std::size_t kChunk = std::size_t{1} << 17;
 
 struct Inflater {
@@ -142,8 +142,8 @@ struct Inflater {
   Inflater& operator=(const Inflater&) = delete;
 };
 
-/// Unpacks gzip: one member or several in a row, perhaps followed by zero bytes. read() throws
-/// InputError if the data is damaged, cut off, or followed by something else.
+/// Unpacks gzip: one or more members, possibly followed by zero bytes. read() throws InputError if
+/// the data is damaged, truncated, or followed by anything else.
 class GzipSource final : public ByteSource {
  public:
   /// `name` is the file's, for messages.
@@ -175,7 +175,7 @@ class GzipSource final : public ByteSource {
   std::int64_t file_bytes() const override { return packed_->file_bytes(); }
 
  private:
-  /// False at the end of the file.
+  /// Returns false at the end of the file.
   bool fill() {
     auto& stream = inflater_->stream;
     auto& packed = inflater_->packed;
@@ -185,7 +185,7 @@ class GzipSource final : public ByteSource {
     return count > 0;
   }
 
-  /// What follows a member: another one, or zeros to the end, which tapes and block devices add.
+  /// Begins the next member, or skips zeros to the end, which tapes and block devices add.
   bool begin_member() {
     auto& stream = inflater_->stream;
     for (;;) {
@@ -214,7 +214,7 @@ using namespace std::string_view_literals;
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 18;
 constexpr std::size_t kShownOfLong = 256;
 
-/// With a byte order mark or without: text in it has a zero beside each letter.
+/// With or without a byte order mark: such text has a zero next to each letter.
 bool is_utf16(std::string_view head) {
   if (head.starts_with("\xff\xfe") || head.starts_with("\xfe\xff")) return true;
   if (head.size() < 4) return false;
@@ -256,8 +256,8 @@ bool is_blank(std::string_view line) noexcept {
 LineReader::LineReader(ByteSource& source, std::string name)
     : source_(source), name_(std::move(name)) {}
 
-/// Reads more, after what is there; what lies before the line that was taken last is dropped.
-/// False at the end of the file.
+/// Reads more into the buffer, dropping what precedes the last line taken. Returns false at the end
+/// of the file.
 bool LineReader::fill() {
   if (ended_) return false;
   if (line_ > 0) {
@@ -287,9 +287,9 @@ void LineReader::begin() {
   if (head.starts_with("\xef\xbb\xbf")) line_ = next_ = 3;
 }
 
-/// Of the line that begins at next_, from which `from` bytes are known to hold no newline: where it
-/// ends, counted from next_, the newline not included; kNone where it is longer than kMaxLine. At
-/// the end of the file that is where the line ends.
+/// The length of the line that begins at next_, without its newline; kNone if it is longer than
+/// kMaxLine. Its first `from` bytes are known to contain no newline. At the end of the file, the
+/// line ends there.
 std::size_t LineReader::find_end(std::size_t from) {
   for (;;) {
     const auto* begin = buffer_.data() + next_;
@@ -313,7 +313,7 @@ std::string_view LineReader::without_end(std::size_t end) const {
   return text;
 }
 
-/// Its beginning is kept to be shown.
+/// Skips a long line, but keeps its beginning for messages.
 void LineReader::skip_long(Line& line) {
   long_line_.assign(buffer_, next_, kShownOfLong);
   line.text = long_line_;
@@ -351,7 +351,7 @@ bool LineReader::next(Line& line) {
 bool LineReader::extend(Line& line, std::size_t most) {
   if (line.too_long) return false;
   const auto size = find_end(0);
-  // What find_end() has read may have moved the line.
+  // find_end() may have read more and moved the line.
   const auto refused = size == kNone || (size == 0 && next_ == end_) || next_ + size - line_ > most;
   if (!refused) {
     const auto end = next_ + size;
@@ -378,7 +378,7 @@ std::string_view LineReader::ahead(std::size_t lines, std::size_t bytes) {
   line_ = next_;
   std::size_t size = 0;  // of whole lines
   while (lines > 0 && (size == 0 || size < bytes)) {
-    // find_end() looks from next_ on, and so past the lines that are known already.
+    // find_end() starts at next_, so move it past the known lines.
     const auto known = size;
     next_ += known;
     const auto end = find_end(0);

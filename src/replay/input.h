@@ -19,11 +19,11 @@ class ByteSource {
   /// Reads what is available, at most `size` bytes (at least 1); 0 at the end. May wait. Throws
   /// InputError, and Interrupted on Ctrl-C.
   [[nodiscard]] virtual std::size_t read(char* to, std::size_t size) = 0;
-  /// How much of the file has been read: its own bytes, before they are unpacked.
+  /// The bytes of the file read so far, before unpacking.
   [[nodiscard]] virtual std::int64_t file_bytes() const = 0;
 };
 
-/// Bytes in memory, which must outlive it.
+/// Bytes in memory, which must outlive this.
 class MemorySource final : public ByteSource {
  public:
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}
@@ -36,20 +36,20 @@ class MemorySource final : public ByteSource {
   std::int64_t file_bytes_ = 0;
 };
 
-/// The name of a file in messages: "-" is "standard input".
+/// A file's name for messages: "-" is "standard input".
 [[nodiscard]] std::string input_name(const std::string& file);
 
-/// A file, unpacked if its first bytes say that it is gzip, whatever its name. Throws InputError,
+/// Opens a file, unpacking it if its first bytes are gzip's, whatever its name. Throws InputError,
 /// also for a file that is packed in another way.
 [[nodiscard]] std::unique_ptr<ByteSource> open_input(const std::string& file,
                                                      const Interrupt& interrupt);
 
-/// Lines out of bytes, without copying them. A line ends at a newline; one carriage return before
-/// it belongs to the line's end, and so does one at the end of the last line, which needs no
-/// newline. A byte order mark of UTF-8 is skipped. All other bytes are kept as they are.
+/// Splits bytes into lines without copying them. A line ends at a newline; one carriage return
+/// before it belongs to the line's end, as does one at the end of the last line, which needs no
+/// newline. A UTF-8 byte order mark is skipped. All other bytes are kept unchanged.
 class LineReader {
  public:
-  /// A longer line is not held in memory: it is skipped and marked.
+  /// A longer line is not kept in memory: it is skipped and marked.
   static constexpr std::size_t kMaxLine = std::size_t{16} << 20;
 
   struct Line {
@@ -58,20 +58,19 @@ class LineReader {
     bool too_long = false;    ///< `text` is only its beginning
   };
 
-  /// `source` must outlive it; `name` is that of messages.
+  /// `source` must outlive this; `name` is for messages.
   LineReader(ByteSource& source, std::string name);
 
-  /// False at the end. Throws what the source throws, and InputError for text in UTF-16.
+  /// Returns false at the end. Throws what the source throws, and InputError for text in UTF-16.
   [[nodiscard]] bool next(Line& line);
-  /// Makes the line that next() gave longer by the one that follows, with the line's end between
-  /// the two. False, and nothing changed, if there is none or it would be longer than `most`
-  /// bytes.
+  /// Extends the line from next() by the following one, including the line end between them.
+  /// Returns false, changing nothing, if there is none or the result would exceed `most` bytes.
   [[nodiscard]] bool extend(Line& line, std::size_t most);
-  /// Takes every extend() back: the lines that had been added come next.
+  /// Undoes every extend(): the added lines come next again.
   void unextend(Line& line);
 
-  /// The bytes that come next, without taking them: at least one line, at most `lines` lines that
-  /// are not blank, and about `bytes`. Empty at the end. Valid until the next call.
+  /// The next bytes, without taking them: at least one line, at most `lines` lines that are not
+  /// blank, and about `bytes`. Empty at the end. Valid until the next call.
   [[nodiscard]] std::string_view ahead(std::size_t lines, std::size_t bytes);
 
   [[nodiscard]] std::int64_t lines() const noexcept { return lines_; }  ///< taken so far
@@ -89,16 +88,16 @@ class LineReader {
   ByteSource& source_;
   std::string name_;
   std::string buffer_;
-  std::size_t line_ = 0;   ///< where the line begins that was taken last
-  std::size_t first_ = 0;  ///< where it ended before it was extended
-  std::size_t next_ = 0;   ///< where the next one begins
+  std::size_t line_ = 0;   ///< where the last line taken begins
+  std::size_t first_ = 0;  ///< where it ended before extend()
+  std::size_t next_ = 0;   ///< where the next line begins
   std::size_t end_ = 0;    ///< of what has been read
   bool begun_ = false, ended_ = false;
   std::int64_t lines_ = 0, first_lines_ = 0;
-  std::string long_line_;  ///< the beginning of a line that was skipped
+  std::string long_line_;  ///< the beginning of a skipped line
 };
 
-/// Consists of blanks, tabs and carriage returns only.
+/// Whether the line consists only of blanks, tabs and carriage returns.
 [[nodiscard]] bool is_blank(std::string_view line) noexcept;
 
 }  // namespace rlctl::replay

@@ -14,18 +14,18 @@
 namespace rlctl::replay {
 namespace {
 
-/// In bytes: "1700000000". A shorter number in brackets is that of a process.
+/// In bytes: "1700000000". A shorter number in brackets is a process ID.
 constexpr std::size_t kShortestTime = 10;
 
-/// A line, cut where its time stands.
+/// A line, split at its time.
 struct Cut {
-  std::string_view forwarded;  ///< the client, where a list of addresses stands before
+  std::string_view forwarded;  ///< the client, if a list of addresses comes first
   std::string_view head;       ///< address, ident, user
-  std::string_view tail;       ///< from the request on
+  std::string_view tail;       ///< the request and what follows
 };
 
-/// The text after the quote that `rest` begins with, up to the quote that ends it, which no
-/// backslash stands before; both are taken from `rest`. Without one it goes to the end.
+/// Takes a quoted text from the front of `rest`, up to the next quote that is not escaped by a
+/// backslash. If there is none, it takes the rest.
 std::string_view take_quoted(std::string_view& rest) {
   std::size_t end = 1;
   while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2U : 1U;
@@ -35,7 +35,7 @@ std::string_view take_quoted(std::string_view& rest) {
   return text;
 }
 
-/// The next of a tail's quoted texts.
+/// Takes the next quoted text of a tail.
 std::optional<std::string_view> next_quoted(std::string_view& rest) {
   const auto begin = rest.find('"');
   if (begin == rest.npos) return std::nullopt;
@@ -64,9 +64,9 @@ bool is_address(std::string_view word) {
   return is_of("0123456789.", '.', 3) || is_of("0123456789abcdefABCDEF:.", ':', 2);
 }
 
-/// "www.example.com:80 203.0.113.7 - ann": with Apache's vhost_combined the name of the server
-/// comes first, elsewhere also without a port. An address with a port has "-" or a name after it,
-/// and one word less.
+/// "www.example.com:80 203.0.113.7 - ann": Apache's vhost_combined puts the server name first,
+/// other logs omit its port. In contrast, an address with a port is followed by "-" or a name, and
+/// the line has one word less.
 bool begins_with_host(std::string_view head) {
   const auto host = first_word(head);
   if (host.size() == head.size()) return false;
@@ -79,7 +79,7 @@ bool begins_with_host(std::string_view head) {
   return !second.starts_with('-');
 }
 
-/// "203.0.113.7, 10.0.0.1 - ann": what X-Forwarded-For held comes first, the client before the
+/// "203.0.113.7, 10.0.0.1 - ann": the value of X-Forwarded-For comes first, the client before the
 /// proxies. Leaves the last of them.
 void take_forwarded(Cut& cut) {
   for (auto word = first_word(cut.head); word.ends_with(','); word = first_word(cut.head)) {
@@ -109,7 +109,7 @@ std::optional<std::string_view> method_of(const Cut& cut) {
   return request ? std::optional(first_word(*request)) : std::nullopt;
 }
 
-/// A path may contain blanks that the client did not escape: it ends where the protocol begins.
+/// A path may contain unescaped blanks: it ends where the protocol begins.
 std::optional<std::string_view> path_of(const Cut& cut) {
   const auto request = quoted(cut, 0);
   const auto blank = request ? request->find(' ') : std::string_view::npos;
@@ -160,7 +160,7 @@ class CombinedParser final : public LineParser {
     if (blank == text.npos || blank == 0) return bad("it has no address");
     Cut cut;
     if (!cut_at_time(text, blank, cut, entry.at)) {
-      // The user may be in quotes, and brackets in these.
+      // The user may be in quotes, which may contain brackets.
       const auto quote = text.find(" \"", blank);
       if (quote == text.npos) return bad("it has no time in brackets that can be read");
       auto rest = text.substr(quote + 1);
@@ -176,7 +176,7 @@ class CombinedParser final : public LineParser {
     return LineKind::kRequest;
   }
 
-  /// The time stands in brackets, which may also be in the name of a user, but before the request.
+  /// The time is in brackets, before the request; a user name may also contain brackets.
   bool cut_at_time(std::string_view line, std::size_t from, Cut& cut, microseconds& at) {
     for (auto open = line.find('[', from); open != line.npos; open = line.find('[', open + 1)) {
       const auto close = line.find(']', open);
@@ -217,7 +217,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-/// Empty at the end.
+/// Takes the next word; empty at the end.
 std::string_view next_word(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
   const auto word = rest.substr(0, rest.find_first_of(kBlanks));
@@ -277,7 +277,7 @@ constexpr std::array kFormats{
         .name = "epoch", .summary = "lines of: time key [cost]", .make_parser = make_epoch_parser},
 };
 
-/// How well a format fits: by requests, then by what at least is not bad.
+/// How well a format fits: by requests, then by other lines that are not bad.
 struct Fit {
   std::int64_t requests = 0, other = 0;
 
@@ -301,7 +301,7 @@ Fit fit_of(const LogFormat& format, std::string_view beginning, const FieldOptio
       if (kind == LineKind::kOther) ++fit.other;
     }
   } catch (const UsageError&) {
-    // It has no such fields, or not the header that it needs.
+    // The format has no such fields, or the log lacks the required header.
   }
   return fit;
 }

@@ -14,7 +14,7 @@ namespace rlctl::replay {
 
 using std::chrono::microseconds;
 
-/// The request in one line of a log.
+/// A request from one line of a log.
 struct Entry {
   microseconds at{0};
   std::string_view key;  ///< valid until the next line is read
@@ -27,42 +27,41 @@ enum class LineKind {
   kBad,
 };
 
-/// The names of the fields; by default the usual ones.
+/// The names of the fields; none: the usual ones.
 struct FieldOptions {
   std::optional<std::string> time = {}, key = {};
-  std::optional<std::string> cost = {};  ///< empty: there is none, each request costs 1
+  std::optional<std::string> cost = {};  ///< empty: no such field, each request costs 1
 
   bool operator==(const FieldOptions&) const = default;
   [[nodiscard]] bool any() const { return time || key || cost; }
   [[nodiscard]] bool has_cost() const { return cost && !cost->empty(); }
 };
 
-/// Reads the lines of one file, in their order; what an earlier line said (a header) may count for
-/// later ones.
+/// Parses the lines of one file, in order; an earlier line (a header) may affect later ones.
 class LineParser {
  public:
-  /// In bytes. Longer keys are no addresses, names or paths, and each is held in memory.
+  /// In bytes. A longer key is not an address, name or path, and each key is held in memory.
   static constexpr std::size_t kMaxKey = std::size_t{64} << 10;
 
   virtual ~LineParser() = default;
 
-  /// `line` is what `lines` gave last and is not blank; further lines are taken where it goes on in
-  /// them. A request's time and cost are in the ranges of the script contract, its key not empty.
-  /// Throws InputError if no later line can be read either.
+  /// `line` is the last line taken from `lines` and is not blank; if it continues on further lines,
+  /// those are taken too. A request's time and cost are in the ranges of the script contract, and
+  /// its key is not empty. Throws InputError if no later line can be parsed either.
   [[nodiscard]] LineKind read(LineReader& lines, LineReader::Line& line, Entry& entry);
 
-  /// A field that was asked for and that none of the lines had, in quotes; empty: none. Where a
-  /// header says which fields there are, read() has said so.
+  /// A requested field that no line had, in quotes; empty: none. If a header names the fields,
+  /// read() has reported it already.
   [[nodiscard]] virtual std::string never_found() const { return {}; }
 
-  /// Why the line read last was bad: "no time", raw.
+  /// Why the last line was bad: "no time", raw.
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
  protected:
-  /// The same, without looking at the ranges.
+  /// The same as read(), without checking the ranges.
   virtual LineKind parse(LineReader& lines, LineReader::Line& line, Entry& entry) = 0;
 
-  /// Returns kBad, for the sake of its callers.
+  /// Sets why() and returns kBad, for convenience.
   LineKind bad(std::string_view why);
   /// The same, about a value: "the time 'x' cannot be read".
   LineKind bad(std::string_view before, std::string_view value, std::string_view after);
@@ -71,49 +70,49 @@ class LineParser {
   std::string why_;
 };
 
-// The formats, for the table of log_formats().
+// The parsers, for the table of log_formats().
 
 /// The common log format, `address ident user [time] "request" status bytes`, and the combined one,
-/// which has `"referer" "user agent"` after it; also with `host:port` before the address, as
-/// Apache's vhost_combined. Only the address and the time need be there; where the key is something
-/// else, that too. The key is the address, or one of: user, method, path (of the request, without
-/// its query), referer, useragent, all as they stand in the log, escapes included.
+/// which appends `"referer" "user agent"`; also with `host:port` before the address, as in Apache's
+/// vhost_combined. Only the address and the time are required, and the key if it is another field.
+/// The key is the address, or one of: user, method, path (of the request, without its query),
+/// referer, useragent, all as written in the log, escapes included.
 [[nodiscard]] std::unique_ptr<LineParser> make_combined_parser(const FieldOptions& fields);
 
-/// Records as in RFC 4180, the first of them a header with the names of the fields; between fields
-/// the one of comma, semicolon, tab and bar that the header has most of. A field may stand in
-/// quotes, a quote in it doubled, and then hold separators and line ends. Where quotes do not end
-/// within 64 lines, the line in which they begin is bad, and reading goes on after it. Throws
-/// InputError at a header without a time or a key.
+/// Records as in RFC 4180. The first is a header with the field names; the separator is whichever
+/// of comma, semicolon, tab and bar is most frequent in it. A field may be quoted, with inner
+/// quotes doubled, and may then contain separators and line ends. If quotes are not closed within
+/// 64 lines, the line that opens them is bad, and reading continues after it. Throws InputError for
+/// a header without a time or a key.
 [[nodiscard]] std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
 
-/// `time key [cost]`, with blanks or tabs between them; what begins with # is a comment. The time
-/// may be anything that holds no blank. There are no names of fields to choose.
+/// `time key [cost]`, separated by blanks or tabs; lines that begin with # are comments. The time
+/// may be any text without blanks. The fields have no names to choose.
 [[nodiscard]] std::unique_ptr<LineParser> make_epoch_parser(const FieldOptions& fields);
 
-/// A JSON object a line. Fields that were not chosen are those of the first line in which a time
-/// and a key are found under a usual name. A number that is a key counts as its text. Bytes that
-/// are not UTF-8, which some servers write all the same, become the text \xNN.
+/// One JSON object per line. Fields that were not chosen are those of the first line in which a
+/// time and a key have a usual name. A number as a key counts as its text. Bytes that are not
+/// UTF-8, which some servers write, become the text \xNN.
 ///
-/// In what `rlctl burst --jsonl` wrote, which has each request once for each algorithm, the
-/// decisions of the algorithm that is named first count, and the others are skipped.
+/// In the output of `rlctl burst --jsonl`, which has each request once per algorithm, only the
+/// decisions of the first algorithm named count.
 [[nodiscard]] std::unique_ptr<LineParser> make_json_lines_parser(const FieldOptions& fields);
 
 /// One format: a row of the table in log_format.cc.
 struct LogFormat {
-  std::string_view name;     ///< as it is typed
+  std::string_view name;     ///< as the user types it
   std::string_view summary;  ///< a few words for --help
-  /// Throws UsageError if it has no such fields.
+  /// Throws UsageError if the format has no such fields.
   std::unique_ptr<LineParser> (*make_parser)(const FieldOptions& fields) = nullptr;
 };
 
-/// Every format. A log that fits several is taken to be of the first.
+/// All formats. A log that fits several is taken to be the first of them.
 [[nodiscard]] std::span<const LogFormat> log_formats();
-/// Null if there is none of that name.
+/// Null if no format has that name.
 [[nodiscard]] const LogFormat* find_log_format(std::string_view name);
 
-/// The format that fits most of the lines at the beginning of a file; null if none fits. If nothing
-/// can be read with these fields, they are ignored: their errors are reported when they are used.
+/// The format that fits most of the first lines of a file; null if none fits. If nothing can be
+/// parsed with these fields, they are ignored: errors in them are reported when they are used.
 [[nodiscard]] const LogFormat* recognise(std::string_view beginning, const FieldOptions& fields);
 
 /// A cost, a whole number; none if the text is not one.

@@ -25,7 +25,7 @@ bool same_letters(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower_case(x) == lower_case(y); });
 }
 
-/// Of nginx, Caddy, Traefik, the Elastic stack, journals, and of rlctl itself.
+/// Those of nginx, Caddy, Traefik, the Elastic stack, journals, and rlctl itself.
 std::vector<std::string_view> usual_times() {
   return {"at_us",      "now_us",       "time",       "timestamp",    "ts",
           "@timestamp", "time_iso8601", "time_local", "datetime",     "date_time",
@@ -33,7 +33,7 @@ std::vector<std::string_view> usual_times() {
           "StartUTC",   "logged_at",    "created_at", "date"};
 }
 
-/// The client's address first: it is what is limited unless told.
+/// The client's address first: by default, that is what is limited.
 std::vector<std::string_view> usual_keys() {
   return {"remote_addr",
           "client_ip",
@@ -57,18 +57,18 @@ std::vector<std::string_view> usual_keys() {
           "username"};
 }
 
-/// Which of a log's fields hold something.
+/// The names of the log field that holds a value.
 class FieldNames {
  public:
-  /// This one alone, spelled so; empty: none.
+  /// Only this name, exactly; empty: none.
   explicit FieldNames(std::string_view chosen) : exact_(true) {
     if (!chosen.empty()) names_.emplace_back(chosen);
   }
 
-  /// Any of these, upper or lower case, the earlier ones rather.
+  /// Any of these in any case, earlier ones preferred.
   explicit FieldNames(std::vector<std::string_view> usual) : names_(usual.begin(), usual.end()) {}
 
-  /// How well a field fits: 0 best; none if it is another one.
+  /// How well a field fits: 0 is best; none if it does not.
   [[nodiscard]] std::optional<std::size_t> rank(std::string_view field) const {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (names_[i].size() != field.size()) continue;
@@ -77,7 +77,7 @@ class FieldNames {
     return std::nullopt;
   }
 
-  /// From now on only this one: a log does not change its fields.
+  /// Accept only this one from now on: a log does not change its fields.
   void settle(std::string_view field) {
     names_.assign(1, std::string(field));
     exact_ = true;
@@ -85,7 +85,7 @@ class FieldNames {
 
   [[nodiscard]] bool settled() const noexcept { return exact_; }
   [[nodiscard]] bool none() const noexcept { return names_.empty(); }
-  /// "'ts'", where there is one; else `usual`.
+  /// "'ts'" if a field is chosen or settled; otherwise `usual`.
   [[nodiscard]] std::string describe(std::string_view usual) const {
     return exact_ && !names_.empty() ? "'" + names_.front() + "'" : std::string(usual);
   }
@@ -100,7 +100,7 @@ FieldNames chosen_or(const std::optional<std::string>& chosen,
   return chosen ? FieldNames(*chosen) : FieldNames(std::move(usual));
 }
 
-/// What was chosen, else the usual names; a dotted path is a field within another.
+/// The chosen names, else the usual ones; a dotted path is a nested field.
 struct LogFields {
   FieldNames time, key, cost;
 
@@ -111,8 +111,7 @@ struct LogFields {
 };
 
 constexpr std::size_t kNoColumn = std::numeric_limits<std::size_t>::max();
-constexpr std::size_t kMostRecord = std::size_t{1}
-                                    << 20;  // bytes, where it goes over several lines
+constexpr std::size_t kMostRecord = std::size_t{1} << 20;  // bytes, if it spans several lines
 constexpr int kMostLines = 64;
 constexpr std::size_t kShownNames = 200;
 
@@ -120,12 +119,12 @@ enum class FieldEnd {
   kSeparator,
   kRecord,
   kOpen,   ///< the quotes are not closed
-  kWrong,  ///< something between the closing quote and the separator
+  kWrong,  ///< text between the closing quote and the separator
 };
 
-/// A field at the front of a record.
+/// The field at the front of a record.
 struct Field {
-  std::string_view text;  ///< without the quotes around it; doubled ones still doubled
+  std::string_view text;  ///< without its quotes; inner quotes still doubled
   bool has_doubled = false;
 };
 
@@ -150,7 +149,7 @@ FieldEnd take_quoted(std::string_view& rest, char separator, Field& field) {
   return take_separator(rest, separator);
 }
 
-/// Takes it from `rest`, and the separator after it.
+/// Takes a field and the separator after it from `rest`.
 FieldEnd take_field(std::string_view& rest, char separator, Field& field) {
   field.has_doubled = false;
   if (rest.starts_with('"')) return take_quoted(rest, separator, field);
@@ -182,7 +181,7 @@ char separator_of(std::string_view header) {
   return best;
 }
 
-/// A field of interest: where it stands, and what the record that is read has there.
+/// A field of interest: its position, and its text in the current record.
 struct Column {
   std::size_t number = kNoColumn;
   std::string name = {};
@@ -278,7 +277,7 @@ class CsvParser final : public LineParser {
     has_header_ = true;
   }
 
-  /// Puts what a record says into the columns.
+  /// Stores the fields of a record in the columns.
   FieldEnd split(std::string_view record) {
     for (auto* column : {&time_, &key_, &cost_}) column->text.reset();
     Field field;
@@ -293,8 +292,8 @@ class CsvParser final : public LineParser {
     return end;
   }
 
-  /// With further lines, where quotes are open at the end of this one. Only a line with an odd
-  /// number of quotes can close them.
+  /// Adds further lines while quotes are open at the end of a line. Only a line with an odd number
+  /// of quotes can close them.
   FieldEnd split_whole(LineReader& lines, LineReader::Line& line) {
     auto end = split(line.text);
     for (int more = 1; end == FieldEnd::kOpen && more < kMostLines; ++more) {
@@ -326,7 +325,7 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kShownFields = 12;
 
-/// A value that was found, by the name that fits best.
+/// The value with the best-fitting name so far.
 struct Found {
   std::optional<std::size_t> rank = {};
   std::string name = {}, text = {};
@@ -340,8 +339,7 @@ struct Found {
   }
 };
 
-/// What a line holds of what is looked for. Only texts and numbers are looked at, and nothing in
-/// lists.
+/// Finds the wanted fields in a line. It only considers texts and numbers, and nothing in lists.
 class Finder final : public nlohmann::json_sax<Json> {
  public:
   explicit Finder(const LogFields& fields) : fields_(fields) {}
@@ -355,7 +353,7 @@ class Finder final : public nlohmann::json_sax<Json> {
     is_object = false;
   }
 
-  /// Also collect what fields there are.
+  /// Also collects the names of all fields.
   void list_in(std::vector<std::string>& names) { names_ = &names; }
 
   Found time, key_found, cost;
@@ -378,7 +376,7 @@ class Finder final : public nlohmann::json_sax<Json> {
     ends_.push_back(path_.size());
     return true;
   }
-  /// Of the name before it nothing stays but what the object around it began with.
+  /// Replaces the previous name in the path, keeping that of the enclosing object.
   bool key(string_t& name) override {
     path_.resize(ends_.back());
     if (!path_.empty()) path_ += '.';
@@ -413,8 +411,8 @@ class Finder final : public nlohmann::json_sax<Json> {
   }
 
   const LogFields& fields_;
-  std::string path_;               ///< of the field that is read, with dots
-  std::vector<std::size_t> ends_;  ///< of the path of each object around it
+  std::string path_;               ///< of the current field, with dots
+  std::vector<std::size_t> ends_;  ///< the path length of each enclosing object
   int objects_ = 0, lists_ = 0;
   std::vector<std::string>* names_ = nullptr;
 };
@@ -465,7 +463,7 @@ class JsonLinesParser final : public LineParser {
     }
   }
 
-  /// Whether the line is one object.
+  /// Whether the line is one JSON object.
   bool find(std::string_view line) {
     const auto parses = [&](std::string_view text) {
       finder_.reset();
@@ -483,8 +481,8 @@ class JsonLinesParser final : public LineParser {
     return *algorithm_ != *finder_.algorithm;
   }
 
-  /// A field that is missing in one line is not replaced by another one, which means something
-  /// else.
+  /// Fixes the fields: if one is missing in a line, no other replaces it, since that would mean
+  /// something else.
   void settle() {
     fields_.time.settle(finder_.time.name);
     fields_.key.settle(finder_.key_found.name);
@@ -509,7 +507,7 @@ class JsonLinesParser final : public LineParser {
   TimeReader times_;
   bool settled_ = false;
   bool cost_is_asked_for_, has_cost_ = false;
-  std::optional<std::string> algorithm_;  ///< whose decisions count
+  std::optional<std::string> algorithm_;  ///< the one whose decisions count
   std::string repaired_;
 };
 

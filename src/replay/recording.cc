@@ -25,7 +25,7 @@ constexpr std::size_t kShownText = 200;  // bytes
 constexpr std::int64_t kLinesBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 
-/// Traffic that was spooled.
+/// Traffic from a spool.
 class RecordedTraffic final : public traffic::Traffic {
  public:
   RecordedTraffic(std::shared_ptr<const Spool> spool, std::shared_ptr<const KeyTable> keys)
@@ -63,7 +63,7 @@ const LogFormat* chosen_format(const ReplayOptions& options) {
     throw UsageError(
         fmt::format("unknown log format '{}'; known formats: {}", *options.format, format_names()));
   }
-  // For what it says of fields that it does not have, before anything is read.
+  // Reports fields that the format does not have, before anything is read.
   (void)format->make_parser(options.fields);
   return format;
 }
@@ -78,7 +78,7 @@ std::string describe(const BadLine& bad) {
   return fmt::format("{}:{}: {}: '{}'", bad.file, bad.line, bad.why, bad.text);
 }
 
-/// Of all files in bytes, 0 if one of them has none. A missing file is reported before the
+/// The total size of the files in bytes; 0 if one has no size. Reports a missing file before the
 /// others are read.
 std::int64_t total_bytes(const std::vector<std::string>& files) {
   if (files.empty()) throw UsageError("no file to replay");
@@ -143,7 +143,7 @@ class RecordingReader {
     recording_.files_.push_back(std::move(file));
   }
 
-  /// Null if there is nothing to be read.
+  /// Null if there is nothing to read.
   const LogFormat* format_of(LineReader& lines) const {
     const auto beginning = lines.ahead(kSampleLines, kSampleBytes);
     if (format_ != nullptr || is_all_blank(beginning)) return format_;
@@ -214,7 +214,7 @@ class RecordingReader {
     require_found(*parser, file);
   }
 
-  /// Or every request would count as 1, and nothing would tell.
+  /// Otherwise every request would silently count as 1.
   static void require_found(const LineParser& parser, const RecordedFile& file) {
     const auto missing = parser.never_found();
     if (missing.empty() || file.counts.requests == 0) return;
@@ -263,7 +263,7 @@ class RecordingReader {
   const OnProgress& on_progress_;
   const LogFormat* format_;
   std::int64_t total_bytes_;
-  std::int64_t bytes_before_ = 0;  ///< of the files that have been read
+  std::int64_t bytes_before_ = 0;  ///< of the files already read
   Clock::time_point reported_{};
 };
 

@@ -15,13 +15,13 @@ namespace rlctl::replay {
 
 struct ReplayOptions {
   std::vector<std::string> files = {};     ///< "-" is standard input, once
-  std::optional<std::string> format = {};  ///< of all files; none: recognised, each by itself
+  std::optional<std::string> format = {};  ///< of all files; none: recognise each file's format
   FieldOptions fields = {};
   bool strict = false;  ///< a bad line is an error
 };
 
-/// What lines were. A record over several lines is several; blank ones, bad ones and others are no
-/// requests.
+/// The kinds of lines. A record over several lines counts as several; blank, bad and other lines
+/// are not requests.
 struct LineCounts {
   std::int64_t lines = 0, requests = 0, blank = 0, bad = 0;
   std::int64_t other = 0;  ///< comments, headers, decisions of further algorithms
@@ -29,39 +29,39 @@ struct LineCounts {
   bool operator==(const LineCounts&) const = default;
 };
 
-/// Texts are raw: the caller escapes them.
+/// The texts are raw: the caller escapes them.
 struct BadLine {
   std::string file;  ///< as in messages: "standard input" for "-"
   std::int64_t line = 0;
   std::string why;   ///< "it has no address"
-  std::string text;  ///< at most its first 200 bytes, and "..." where there are more
+  std::string text;  ///< at most 200 bytes, then "..." if there are more
 };
 
 struct RecordedFile {
-  std::string name;                   ///< as it was given
-  const LogFormat* format = nullptr;  ///< none of an empty file
+  std::string name;                   ///< as the user gave it
+  const LogFormat* format = nullptr;  ///< null for an empty file
   LineCounts counts = {};
 };
 
-/// How many bytes of the files have been read, and of how many; 0 if that is not known.
+/// The bytes read so far and the total, 0 if unknown.
 using OnProgress = std::function<void(std::int64_t, std::int64_t)>;
 
 class KeyTable;
 class Spool;
 
-/// Requests that came once, read from logs. What does not fit into memory is in a temporary file;
-/// the names of the keys are in memory.
+/// Past requests, read from logs. Requests that do not fit into memory are in a temporary file; the
+/// names of the keys are in memory.
 class Recording {
  public:
-  /// Reads all of the files, each once. Throws UsageError for an unknown format or field;
-  /// InputError for a file that cannot be read, in no format known, with a bad line where they are
-  /// strict, and where there is no request in any of them; Interrupted on Ctrl-C, within 100 ms.
-  /// `on_progress` is called some times a second.
+  /// Reads all files, each once. Throws UsageError for an unknown format or field; InputError for a
+  /// file that cannot be read or has no known format, for a bad line if `strict`, and if no file
+  /// contains a request; Interrupted on Ctrl-C, within 100 ms. Calls `on_progress` a few times a
+  /// second.
   Recording(const ReplayOptions& options, const Interrupt& interrupt,
             const OnProgress& on_progress = {});
 
-  /// In the order of their times; of one time, in that of the files and lines. As often as wanted,
-  /// each from the beginning, also several at a time; it may outlive this.
+  /// The requests by time; at equal times, in order of files and lines. May be called repeatedly;
+  /// each result starts at the beginning, several may be in use at once, and they may outlive this.
   [[nodiscard]] std::unique_ptr<traffic::Traffic> traffic() const;
 
   [[nodiscard]] const LineCounts& counts() const noexcept { return counts_; }  ///< of all files

@@ -68,7 +68,7 @@ namespace {
 
 static_assert(sizeof(Record) == 16 && std::is_trivially_copyable_v<Record>);
 
-/// What a reader holds of all runs together, in records, and at least of each.
+/// The records that a reader buffers of all runs together, and at least of each.
 constexpr std::size_t kReadAhead = std::size_t{1} << 16;
 constexpr std::size_t kLeastReadAhead = 256;
 
@@ -76,8 +76,8 @@ bool earlier(const Record& a, const Record& b) noexcept {
   return a.at_us < b.at_us;
 }
 
-/// Where, after `begin`, the records end that come before another run's first, which is of this
-/// time. Looked for from the front: turns are short where runs are interleaved.
+/// The end of the records from `begin` that precede another run's first, at `at_us`. Searches from
+/// the front: turns are short if runs are interleaved.
 const Record* end_of_turn(const Record* begin, const Record* end, std::int64_t at_us,
                           bool first_of_same_time) {
   const auto in_turn = [&](const Record& record) {
@@ -121,9 +121,9 @@ void Spool::order() {
   ordered_ = buffer_.size();
 }
 
-/// The earliest go into the file. What stays is later, and so is what comes, if it is not late by
-/// more than half a buffer. Records of one time leave the buffer in the order in which they came,
-/// so that of two runs the earlier one has the earlier of them.
+/// Writes the earliest records to the file. The rest is later, and so are new records, unless they
+/// are late by more than half a buffer. Records of equal times leave the buffer in their order, so
+/// of two runs the earlier one has the earlier of them.
 void Spool::flush(std::size_t count) {
   if (count == 0) return;
   if (!file_) open();
@@ -143,7 +143,7 @@ void Spool::write(const Record* records, std::size_t count) {
   if (!write_all(file_.get(), bytes)) fail("write", folder_, errno);
 }
 
-/// Without a name from the beginning, where the file system can do that.
+/// Creates an unnamed file, if the file system supports that.
 void Spool::open() {
   file_.reset(::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file_) return;
@@ -180,12 +180,12 @@ SpoolReader::SpoolReader(const Spool& spool) : spool_(spool) {
   (void)turn();
 }
 
-/// Of one time the earlier run comes first.
+/// At equal times, the earlier run comes first.
 bool SpoolReader::later(const Waiting& a, const Waiting& b) noexcept {
   return a.at_us != b.at_us ? a.at_us > b.at_us : a.source > b.source;
 }
 
-/// False at the end of the run.
+/// Returns false at the end of the run.
 bool SpoolReader::fill(Source& source) {
   const auto count = static_cast<std::size_t>(
       std::min<std::int64_t>(source.end - source.read, static_cast<std::int64_t>(per_source_)));
@@ -204,8 +204,8 @@ bool SpoolReader::fill(Source& source) {
   return count > 0;
 }
 
-/// The turn goes to the run with the earliest record, up to where another one has an earlier one.
-/// False at the end of all.
+/// Gives the turn to the run with the earliest record, until another run has an earlier one.
+/// Returns false at the end of all.
 bool SpoolReader::turn() {
   if (waiting_.empty()) return false;
   std::pop_heap(waiting_.begin(), waiting_.end(), later);

@@ -13,17 +13,17 @@
 
 namespace rlctl::replay {
 
-/// Numbers for names, from 0 in the order in which they come. A known name is looked up without an
-/// allocation. Memory: the bytes of the names, and some 30 for each.
+/// Numbers names from 0 in order of appearance. Looking up a known name allocates nothing. Memory:
+/// the bytes of the names, and about 30 more for each.
 class KeyTable {
  public:
   [[nodiscard]] std::uint32_t number_of(std::string_view name);
-  /// Valid as long as this.
+  /// Valid for the lifetime of this object.
   [[nodiscard]] std::string_view name(std::uint32_t number) const { return names_.at(number); }
   [[nodiscard]] std::size_t size() const noexcept { return names_.size(); }
 
  private:
-  /// Where a name is looked for; part of its hash spares most comparisons.
+  /// A slot of the hash table; part of the hash avoids most comparisons.
   struct Place {
     std::uint32_t hash = 0;
     std::uint32_t number = kFree;
@@ -33,16 +33,16 @@ class KeyTable {
   [[nodiscard]] std::string_view keep(std::string_view name);
   void grow();
 
-  std::vector<Place> places_;  ///< a power of two of them, at most half taken
+  std::vector<Place> places_;  ///< a power of two, at most half of them taken
   std::vector<std::string_view> names_;
-  std::vector<std::unique_ptr<char[]>> blocks_;  ///< with the bytes of the names
+  std::vector<std::unique_ptr<char[]>> blocks_;  ///< hold the bytes of the names
   char* free_ = nullptr;                         ///< in the last block
   std::size_t free_bytes_ = 0;
 };
 
 using std::chrono::microseconds;
 
-/// A request as it is kept.
+/// A stored request.
 struct Record {
   std::int64_t at_us = 0;
   std::uint32_t key = 0;
@@ -51,33 +51,32 @@ struct Record {
   bool operator==(const Record&) const = default;
 };
 
-/// Records put in the order of their times; those of one time stay in the order in which they came.
-/// Memory is bounded by the size of the buffer: what is more goes into a file without a name in
-/// $TMPDIR, or /tmp, 16 bytes each, as sorted runs, which readers merge. A record that comes later
-/// than others by less than half a buffer starts no new run, so that a log that was written nearly
-/// in order is read back as fast as one in order.
+/// Sorts records by time; those of equal times keep their order. Memory is bounded by the size of
+/// the buffer: the rest goes into an unnamed file in $TMPDIR or /tmp, 16 bytes each, as sorted
+/// runs, which readers merge. A record that is late by less than half a buffer starts no new run,
+/// so that a log written nearly in order is read back as fast as one in order.
 class Spool {
  public:
   static constexpr std::size_t kBuffered = std::size_t{1} << 20;  // records
 
   explicit Spool(std::size_t buffered = kBuffered);
 
-  /// Throws InputError if the file cannot be made or its disk is full.
+  /// Throws InputError if the file cannot be created or its disk is full.
   void add(const Record& record);
-  /// After the last one. The same.
+  /// Call after the last add(). Throws the same.
   void finish();
 
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
-  /// Of all records; 0 without any.
+  /// The times of the first and last record; 0 if there are none.
   [[nodiscard]] microseconds first() const noexcept { return microseconds{first_us_}; }
   [[nodiscard]] microseconds last() const noexcept { return microseconds{last_us_}; }
-  /// How many runs there are in the file; 0 if everything is in memory.
+  /// The number of runs in the file; 0 if everything is in memory.
   [[nodiscard]] std::size_t runs() const noexcept { return runs_.size(); }
 
  private:
   friend class SpoolReader;
 
-  /// A stretch of the file, in records.
+  /// A range of the file, in records.
   struct Run {
     std::int64_t begin = 0, end = 0;
   };
@@ -87,8 +86,8 @@ class Spool {
   void write(const Record* records, std::size_t count);
   void open();
 
-  std::vector<Record> buffer_;  ///< at the end of everything, or of what is not in the file
-  std::size_t ordered_ = 0;     ///< of the buffer's records, how many are in order from its front
+  std::vector<Record> buffer_;  ///< all records, or those not in the file
+  std::size_t ordered_ = 0;     ///< how many records at the buffer's front are in order
   std::size_t buffered_;
   std::string folder_;
   FileDescriptor file_;
@@ -97,22 +96,23 @@ class Spool {
   std::int64_t size_ = 0, first_us_ = 0, last_us_ = 0;
 };
 
-/// Reads a spool that was finished and that outlives it, from beginning to end; many at a time may.
+/// Reads a finished spool, which must outlive it, from beginning to end; several readers may do so
+/// at once.
 class SpoolReader {
  public:
   explicit SpoolReader(const Spool& spool);
 
-  /// False at the end. Throws InputError if the file cannot be read.
+  /// Returns false at the end. Throws InputError if the file cannot be read.
   [[nodiscard]] bool next(Record& record);
 
  private:
-  /// What has been read of a run.
+  /// A run and the part of it read so far.
   struct Source {
     std::vector<Record> buffer = {};
     std::size_t position = 0;
     std::int64_t read = 0, end = 0;  ///< in the file, in records
   };
-  /// The front of a run that waits for its turn.
+  /// The first record of a run that is waiting for its turn.
   struct Waiting {
     std::int64_t at_us = 0;
     std::size_t source = 0;
@@ -124,9 +124,9 @@ class SpoolReader {
 
   const Spool& spool_;
   std::vector<Source> sources_;
-  std::vector<Waiting> waiting_;  ///< a heap, the earliest first; not the one whose turn it is
-  std::size_t current_ = 0;       ///< of the sources
-  /// Of the current source, what can be given without looking at the others.
+  std::vector<Waiting> waiting_;  ///< a heap, earliest first; without the current run
+  std::size_t current_ = 0;       ///< index into sources_
+  /// The current source's records that come before those of all others.
   const Record* next_ = nullptr;
   const Record* stop_ = nullptr;
   std::size_t per_source_ = 0;

@@ -19,11 +19,11 @@ using std::chrono::sys_days;
 
 constexpr microseconds kTooLate = microseconds::max();
 
-/// A day and a time of that day, as they were written.
+/// A date and a time of day, as written.
 struct Written {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
   std::int64_t us = 0;
-  minutes east{0};  ///< of UTC
+  minutes east{0};  ///< east of UTC
 
   [[nodiscard]] std::optional<microseconds> instant() const {
     const std::chrono::year_month_day date{std::chrono::year{year},
@@ -40,7 +40,7 @@ bool scan_fraction(Scanner& scanner, Written& written) {
   return !scanner.any_of(".,") || scanner.fraction(6, written.us) > 0;
 }
 
-/// To the end of the text: nothing, or a zone.
+/// Takes the rest of the text: nothing, or a zone.
 bool scan_zone(Scanner& scanner, Written& written) {
   if (scanner.done()) return true;
   scanner.any_of(" ");
@@ -53,7 +53,7 @@ bool scan_zone(Scanner& scanner, Written& written) {
   return scanner.done();
 }
 
-/// 1 to 12, or 0. English, as every server writes it; in any case.
+/// 1 to 12, or 0. Names are English, as in every server, in any case.
 int month_number(std::string_view name) {
   constexpr std::string_view kMonths = "janfebmaraprmayjunjulaugsepoctnovdec";
   if (name.size() != 3) return 0;
@@ -82,7 +82,7 @@ std::optional<microseconds> read_common(std::string_view text) {
   return written.instant();
 }
 
-/// The digits of a date, with separators or without.
+/// Takes a date, with or without separators.
 bool scan_date(Scanner& scanner, Written& written, bool& separated) {
   if (!scanner.number(4, written.year)) return false;
   const bool dashes = scanner.any_of("-");
@@ -109,7 +109,7 @@ std::optional<microseconds> read_iso(std::string_view text) {
   return written.instant();
 }
 
-/// How many decimal places a unit has until it is a µs: seconds 6, ns -3.
+/// The decimal places from a unit to µs: seconds 6, ns -3.
 int places_of(EpochUnit unit, std::int64_t whole) {
   switch (unit) {
     case EpochUnit::kMilliseconds:
@@ -121,13 +121,13 @@ int places_of(EpochUnit unit, std::int64_t whole) {
     case EpochUnit::kByMagnitude:
       break;
   }
-  constexpr std::int64_t kMilliseconds = 100'000'000'000;  // from here on
+  constexpr std::int64_t kMilliseconds = 100'000'000'000;  // from this value
   if (whole < kMilliseconds) return 6;
   if (whole < kMilliseconds * 1'000) return 3;
   return whole < kMilliseconds * 1'000'000 ? 0 : -3;
 }
 
-/// Decimal digits; the largest number where there are too many of them.
+/// Takes decimal digits; returns the largest number if there are too many.
 std::int64_t scan_whole(Scanner& scanner) {
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
   std::int64_t whole = 0;
@@ -138,8 +138,8 @@ std::int64_t scan_whole(Scanner& scanner) {
   return whole;
 }
 
-/// Without its exponent, as JSON may write numbers: 1.7e9 is 1700000000. Nothing where it is no
-/// such number.
+/// Rewrites a number with an exponent, as in JSON: 1.7e9 is 1700000000. Returns none for anything
+/// else.
 std::optional<std::string> without_exponent(std::string_view text) {
   constexpr int kMost = 30;
   const auto at = text.find_first_of("eE");

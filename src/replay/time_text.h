@@ -10,7 +10,7 @@ namespace rlctl::replay {
 
 using std::chrono::microseconds;
 
-/// The unit of a time that is written as a number.
+/// The unit of a time written as a number.
 enum class EpochUnit {
   kByMagnitude,  ///< below 1e11 seconds, below 1e14 ms, below 1e17 us, else ns
   kMilliseconds,
@@ -18,20 +18,19 @@ enum class EpochUnit {
   kNanoseconds,
 };
 
-/// The unit that a field's name ends in: _ms, _us or _ns.
+/// The unit that a field's name ends with: _ms, _us or _ns.
 [[nodiscard]] EpochUnit epoch_unit_of(std::string_view field) noexcept;
 
-/// Instants as logs write them, in µs since 1970; what is finer is cut off. An instant that does
-/// not fit is the largest or smallest of the type. These are read:
+/// Parses instants as logs write them, into µs since 1970; finer digits are cut off. An instant out
+/// of range becomes the type's largest or smallest value. It reads:
 ///
-/// - `10/Oct/2000:13:55:36 -0700`, also with a fraction
-/// - ISO 8601 and RFC 3339: `2000-10-10T13:55:36.123-07:00`, the T also a blank, the point a comma,
-/// the
-///   zone Z, UTC, GMT, ±hh:mm, ±hhmm or ±hh, with a blank before it or not; seconds may be left
-///   out; slashes in the date, or all without separators: `20001010T135536Z`
-/// - numbers, digit by digit, with a fraction or not
+/// - `10/Oct/2000:13:55:36 -0700`, with or without a fraction
+/// - ISO 8601 and RFC 3339: `2000-10-10T13:55:36.123-07:00`; the T may be a blank, the point a
+///   comma, the zone Z, UTC, GMT, ±hh:mm, ±hhmm or ±hh, optionally after a blank; seconds may be
+///   omitted; the date may have slashes, or everything no separators: `20001010T135536Z`
+/// - numbers, digit by digit, with or without a fraction
 ///
-/// A time without a zone is UTC. A leap second is the second after it.
+/// A time without a zone is UTC. A leap second is the following second.
 class TimeReader {
  public:
   explicit TimeReader(EpochUnit unit = EpochUnit::kByMagnitude) : unit_(unit) {}
@@ -45,8 +44,8 @@ class TimeReader {
   [[nodiscard]] bool has_same_minute(std::string_view text) const noexcept;
 
   EpochUnit unit_;
-  /// The time read last, if it was of that size: most lines of a log differ from it in their
-  /// seconds alone.
+  /// The last time read, if it had that size: most lines of a log differ from the previous one only
+  /// in the seconds.
   std::array<char, kCommonSize> last_{};
   microseconds last_minute_{0};
 };
