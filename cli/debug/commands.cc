@@ -93,7 +93,7 @@ std::string_view hint_for(std::string_view word) {
   };
   constexpr std::string_view kRestart = "'restart' begins again, 'continue' goes on",
                              kNoFrames =
-                                 "'trace' shows the functions that were entered, 'print' "
+                                 "'trace' shows the active functions, 'print' "
                                  "the variables of this one",
                              kUntil = "'break LINE', then 'continue'",
                              kNoSet = "variables cannot be changed, 'eval' sees copies";
@@ -108,9 +108,9 @@ std::string_view hint_for(std::string_view word) {
                              {"frame", kNoFrames},
                              {"delete", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
                              {"clear", "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
-                             {"display", "'watch EXPRESSION' stops where it changes"},
+                             {"display", "'watch EXPRESSION' stops when its value changes"},
                              {"set", kNoSet},
-                             {"jump", "lines are run in their order; 'restart' begins again"}};
+                             {"jump", "lines run in order; 'restart' begins again"}};
   for (const auto& [known, hint] : kHints) {
     if (word == known) return hint;
   }
@@ -138,29 +138,24 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
   static constexpr Row kRows[] = {
       {"step", "s", "[TIMES]", "run this line", &Self::step, true},
       {"next", "n", "[TIMES]", "run this line, and the functions that it calls", &Self::next, true},
-      {"continue", "c", "", "run to a breakpoint, to a change of what is watched, or to the end",
-       &Self::go_on, true},
+      {"continue", "c", "", "run to a breakpoint, watch change or the end", &Self::go_on, true},
       {"list", "l", "[LINE [AROUND]]", "the source around this line, or another", &Self::list},
       {"whole", "w", "", "all of the source", &Self::whole},
       {"print", "p", "[EXPRESSION]", "all variables, or the value of t.a[2], count + 1",
        &Self::print, true},
       {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
-       "stop at a line; at it where that is true; no more; nowhere; where it stops",
-       &Self::set_breakpoints, false, false},
-      {"watch", "", "[EXPRESSION | -NUMBER | 0]",
-       "stop where its value changes; no more; nothing is watched; what is", &Self::watch, false,
-       false},
-      {"info", "i", "breakpoints|keys|locals|watches", "what there is of these", &Self::info},
-      {"trace", "t", "", "the functions that were entered, the innermost first", &Self::trace,
-       true},
-      {"eval", "e", "CODE", "run Lua code, which sees copies of the variables", &Self::eval, true,
-       false},
+       "set, remove (0: all) or list breakpoints", &Self::set_breakpoints, false, false},
+      {"watch", "", "[EXPRESSION | -NUMBER | 0]", "set, remove (0: all) or list watches",
+       &Self::watch, false, false},
+      {"info", "i", "breakpoints|keys|locals|watches", "list these", &Self::info},
+      {"trace", "t", "", "the active functions, innermost first", &Self::trace, true},
+      {"eval", "e", "CODE", "run Lua code with copies of the variables", &Self::eval, true, false},
       {"redis", "r", "COMMAND [WORD...]", "call Redis", &Self::redis, false, false},
-      {"maxlen", "m", "[BYTES]", "how much of a value is shown; 0: all of it", &Self::maxlen},
-      {"abort", "a", "", "end the script by an error at this line", &Self::abort_script, true,
+      {"maxlen", "m", "[BYTES]", "set the bytes of a value to show; 0: all", &Self::maxlen},
+      {"abort", "a", "", "end the script with an error at this line", &Self::abort_script, true,
        false},
-      {"restart", "", "", "begin again, from the same state", &Self::restart, false, false},
-      {"help", "h", "[COMMAND]", "this", &Self::help},
+      {"restart", "", "", "start again from the same state", &Self::restart, false, false},
+      {"help", "h", "[COMMAND]", "list the commands, or explain one", &Self::help},
       {"quit", "q", "", "leave", &Self::quit, false, false},
   };
   return kRows;
@@ -258,7 +253,7 @@ void DebugCommands::abort_script(std::string_view rest) {
   require_nothing(rest);
   const auto halt = debugger_.abort_script();
   if (debugger_.result().ending != ldb::Ending::kAborted) {
-    view_.error("the script caught the error that was to end it, and went on");
+    view_.error("the script caught the error meant to end it, and went on");
   }
   show(halt);
 }
@@ -278,7 +273,7 @@ void DebugCommands::quit(std::string_view rest) {
 void DebugCommands::list(std::string_view rest) {
   constexpr int kAround = 5;
   const auto words = words_of(rest);
-  if (words.size() > 2) throw UsageError("it takes a LINE and how many AROUND it");
+  if (words.size() > 2) throw UsageError("expected LINE and AROUND, at most");
   int line = words.empty() ? 0 : line_number(words[0]);
   const int around = words.size() < 2 ? kAround : std::min(line_number(words[1]), 1'000'000);
   if (line > view_.line_count()) {
@@ -301,7 +296,7 @@ void DebugCommands::print(std::string_view rest) {
 }
 
 void DebugCommands::eval(std::string_view rest) {
-  if (rest.empty()) throw UsageError("what? 'eval count + 1'");
+  if (rest.empty()) throw UsageError("CODE is missing: 'eval count + 1'");
   answer(rest, debugger_.evaluate(rest));
 }
 
@@ -311,13 +306,13 @@ void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluat
   const auto name = ldb::assigned_in(code);
   const bool is_done = evaluation.outcome == ldb::Evaluation::Outcome::kValues;
   if (is_done && !name.empty() && debugger_.declared_at(name) > 0) {
-    view_.say(fmt::format("that was a copy: '{}' of the script is what it was", name));
+    view_.say(fmt::format("only a copy was changed, not the script's '{}'", name));
   }
 }
 
 void DebugCommands::redis(std::string_view rest) {
   const auto words = shell_words(rest);
-  if (words.empty()) throw UsageError("which command? 'redis GET key'");
+  if (words.empty()) throw UsageError("COMMAND is missing: 'redis GET key'");
   if (const auto made = call(words)) view_.call(*made);
 }
 
@@ -335,7 +330,7 @@ void DebugCommands::maxlen(std::string_view rest) {
     const auto bytes = static_cast<std::size_t>(*size);
     view_.set_maxlen(bytes == 0 ? 0 : std::max(bytes, DebugView::kShortest));
   }
-  view_.say(view_.maxlen() == 0 ? "values are shown whole"
+  view_.say(view_.maxlen() == 0 ? "values are shown in full"
                                 : fmt::format("{} bytes of a value are shown", view_.maxlen()));
 }
 
@@ -346,12 +341,12 @@ void DebugCommands::break_at(const std::string& word) {
   if (!number) throw UsageError(in_quotes(word) + " is not a line number");
   if (*number == 0) {
     debugger_.clear_breakpoints();
-    view_.say("no breakpoints are left");
+    view_.say("all breakpoints removed");
   } else if (*number < 0) {
     if (!debugger_.remove_breakpoint(-*number)) {
       throw UsageError(fmt::format("there is no breakpoint at {}", -*number));
     }
-    view_.say(fmt::format("no breakpoint at {} any more", -*number));
+    view_.say(fmt::format("breakpoint at {} removed", -*number));
   } else {
     debugger_.add_breakpoint({.line = *number});
     view_.breakpoint(debugger_.breakpoints().at(*number));
@@ -364,7 +359,7 @@ void DebugCommands::set_breakpoints(std::string_view rest) {
   if (words.size() > 1 && words[1] == "if") {
     take_word(rest);
     take_word(rest);
-    if (rest.empty()) throw UsageError("if what? 'break 12 if count > 3'");
+    if (rest.empty()) throw UsageError("EXPRESSION is missing: 'break 12 if count > 3'");
     const int line = line_number(words[0]);
     debugger_.add_breakpoint({.line = line, .condition = std::string(rest)});
     view_.breakpoint(debugger_.breakpoints().at(line));
@@ -378,12 +373,12 @@ void DebugCommands::watch(std::string_view rest) {
     show_watches();
   } else if (rest == "0") {
     debugger_.clear_watches();
-    view_.say("nothing is watched any more");
+    view_.say("all watches removed");
   } else if (const auto number = parse_number(rest); number && *number < 0) {
     if (!debugger_.remove_watch(-*number)) {
       throw UsageError(fmt::format("there is no watch {}", -*number));
     }
-    view_.say(fmt::format("no watch {} any more", -*number));
+    view_.say(fmt::format("watch {} removed", -*number));
   } else {
     const auto* watch = debugger_.add_watch(std::string(rest));
     if (watch != nullptr) view_.watch(*watch, debugger_.running());
@@ -396,7 +391,7 @@ void DebugCommands::show_breakpoints() {
 }
 
 void DebugCommands::show_watches() {
-  if (debugger_.watches().empty()) view_.say("nothing is watched; 'watch EXPRESSION' does");
+  if (debugger_.watches().empty()) view_.say("no watches; 'watch EXPRESSION' makes one");
   for (const auto& one : debugger_.watches()) view_.watch(one, debugger_.running());
 }
 
@@ -408,7 +403,7 @@ void DebugCommands::info(std::string_view rest) {
     if (!rest.empty() && known.starts_with(rest)) topic = known;
   }
   if (topic.empty()) {
-    throw UsageError((rest.empty() ? "of what? " : in_quotes(rest) + " is not ") +
+    throw UsageError((rest.empty() ? "expected " : in_quotes(rest) + " is not ") +
                      std::string("one of ") + one_of(kTopics));
   }
   if (topic == "breakpoints") show_breakpoints();
@@ -490,7 +485,7 @@ std::string DebugCommands::help() {
       out += fmt::format("{:{}}{}\n", left, kColumn, row.summary);
     }
   }
-  return out + "An empty line is the last one once more, if that moved or looked.\n";
+  return out + "An empty line repeats the last command if it moved or showed something.\n";
 }
 
 void DebugCommands::help(std::string_view rest) {
@@ -733,8 +728,8 @@ class Repl {
     if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
     const auto file =
         plan_.commands.empty() || plan_.commands == "-" ? "" : " of " + plan_.commands;
-    warn(fmt::format("{} of the commands could not be done; the first is line {}{}: {}",
-                     wrong_count_, first_wrong_, file, in_quotes(wrong_line_)),
+    warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
+                     first_wrong_, file, in_quotes(wrong_line_)),
          invocation_.command);
     return ExitStatus::kUsage;
   }

@@ -71,8 +71,8 @@ void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
 void require_requests(const DebugPlan& plan, const replay::Recording& recording) {
   const auto there = recording.counts().requests;
   if (plan.skip < there) return;
-  throw UsageError(fmt::format("--skip {} leaves none: the log has {} request{}", plan.skip, there,
-                               plural(there)),
+  throw UsageError(fmt::format("--skip {} leaves no request: the log has {} request{}", plan.skip,
+                               there, plural(there)),
                    fmt::format("--skip {} debugs the last one", there - 1));
 }
 
@@ -331,7 +331,7 @@ class DebugSession {
     const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
     warn(fmt::format(
              "warning: it uses {}{}, which is not among its KEYS and was not copied from {}: "
-             "what is there it did not see; --attach shows it that",
+             "the script did not see its contents; --attach lets it",
              in_quotes(*others.begin()), more, place_->copied_from()),
          invocation_.command);
   }
@@ -405,7 +405,7 @@ class DebugSession {
     } else if (auto changes = changes_after(result, *watch)) {
       keys = std::move(*changes);
     } else {
-      kept = "what was changed is not known";
+      kept = "the changes are not known";
     }
     view.result(result, keys, kept);
   }
@@ -526,17 +526,17 @@ const Command debug_command{
         "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
         "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
     .about =
-        "Runs a bundled script, or anyone's, in the server's debugger: stepped by hand\n"
-        "('help' lists the commands), or with --trace all at once, each line with the\n"
-        "calls it made, their replies, and the variables it changed. That happens on\n"
-        "a private server, to which the state of the script's keys is copied from the\n"
-        "server that the connection names: there nothing is changed, and nobody waits.",
+        "Runs a bundled script, or your own, in the server's debugger: step by step\n"
+        "('help' lists the commands), or with --trace all at once, showing each line,\n"
+        "its calls, their replies, and the variables it changed. It runs on a private\n"
+        "server with copies of the script's keys from the server that the connection\n"
+        "names, which is neither changed nor blocked.",
     .epilogue = R"(
 Exit status:
   0  the script returned, or was left by its user
   1  it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2), or
      --sync was not allowed
-  2  wrong usage or input, a command that could not be done, or output that
+  2  wrong usage or input, a command that failed, or output that
      cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)

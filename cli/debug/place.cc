@@ -135,8 +135,8 @@ void refuse_server(const ConnectionOptions& connection) {
 
 std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee) {
   if (url.scheme == redis::Scheme::kTls) {
-    return "over TLS a fork of the server cannot be talked to: the server closes the connection "
-           "that it shares with it";
+    return "a fork of the server cannot be reached over TLS: the server closes the connection "
+           "that they share";
   }
   if (!ldb::fits_forked(debuggee, debuggee.source)) {
     return fmt::format(
@@ -149,15 +149,15 @@ std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee)
 
 void require_consent(const DebugPlan& plan, const std::string& server, const Interrupt& interrupt) {
   const auto warning = fmt::format(
-      "--sync stops all of {} at every line: it serves nobody else meanwhile, and what {} writes "
-      "is kept",
+      "--sync stops all of {} at every line: it serves no other client meanwhile, and what {} "
+      "writes is kept",
       server, plan.debuggee.name);
   if (plan.is_sure) return;
   if (!can_confirm()) {
     throw ProblemError({.status = ExitStatus::kUsage,
                         .code = "usage",
-                        .message = warning + "; refusing that without --yes",
-                        .hint = "without --sync nothing is stopped, and nothing kept"});
+                        .message = warning + "; refusing without --yes",
+                        .hint = "without --sync, the server keeps running and no writes are kept"});
   }
   if (confirm("warning: " + warning + "\ndo that? [y/N] ", interrupt)) return;
   throw ProblemError(
@@ -183,22 +183,21 @@ DebugPlace::DebugPlace(const DebugPlan& plan, Invocation& invocation)
 
 void DebugPlace::attach() {
   if (connector_->is_private()) {
-    throw UsageError("--attach is about a server that is there, and private: is none",
-                     "leave out one of them");
+    throw UsageError("--attach requires an existing server, which private: is not",
+                     "omit one of them");
   }
   if (plan_.where == DebugWhere::kSync) {
     require_consent(plan_, connector_->name(), invocation_.interrupt);
     return say("running in " + connector_->name() +
-               " itself: it serves nobody else meanwhile, and what is written is kept");
+               " itself: it serves no other client meanwhile, and what is written is kept");
   }
   const auto why = why_not_forked(connector_->url(), plan_.debuggee);
   if (why.empty()) {
     return say("running in a fork of " + connector_->name() +
-               ": it serves on, and nothing that is written is kept");
+               ": it keeps serving, and nothing that is written is kept");
   }
-  throw UsageError(
-      "--attach: " + why,
-      "leave out --attach: a private server with the same keys does it; or add --sync");
+  throw UsageError("--attach: " + why,
+                   "omit --attach to use a private server with the same keys, or add --sync");
 }
 
 void DebugPlace::start_private(const std::optional<redis::ServerVersion>& like) {
@@ -291,7 +290,7 @@ ProblemError cannot_write(const std::string& path, int error) {
 void require_sayable(const std::vector<std::string>& keys) {
   for (const auto& key : keys) {
     if (key != kComma) continue;
-    throw UsageError("redis-cli cannot be told the key ',': that is where arguments begin",
+    throw UsageError("redis-cli does not accept the key ',', which separates keys from arguments",
                      "--trace takes it");
   }
   if (keys.empty() || !keys.front().starts_with('-')) return;
@@ -365,7 +364,7 @@ std::string file_of(const DebugPlan& plan, Invocation& invocation) {
 
 void require_server(const Connector& connector) {
   if (!connector.is_private()) return;
-  throw UsageError("redis-cli cannot reach private:, which ends with rlctl",
+  throw UsageError("redis-cli cannot reach private:, which exits with rlctl",
                    "name a server, or use --trace");
 }
 

@@ -40,7 +40,7 @@ void add_script(Options& options, DebugOptions& target) {
       .needs("--limit");
   options
       .value("--cost", "NUMBER", target.cost,
-             "units to take (default: 1); 0 takes nothing, a negative number is a refund")
+             "units to take (default: 1); 0 takes nothing, a negative number gives back")
       .excludes("--replay", "the log has the costs", "--cost-field names their field");
   options.value("--now", "TIME", target.now, kNowHelp)
       .excludes("--replay", "the log has the times");
@@ -78,10 +78,11 @@ void add_place(Options& options, DebugOptions& target) {
             "debug on the server itself, in a fork: nothing that the script writes is kept")
       .excludes("--replay", "a log is replayed on a private server");
   options
-      .flag("--sync", target.sync,
-            "with --attach, debug in the server process, which serves nobody else meanwhile; the "
-            "writes of the script are kept")
-      .needs("--attach", "a private server serves nobody else")
+      .flag(
+          "--sync", target.sync,
+          "with --attach, debug in the server process, which serves no other client meanwhile; the "
+          "writes of the script are kept")
+      .needs("--attach", "a private server has no other clients")
       .unless("--redis-cli")
       .unless("--print-command");
   options.flag("--yes", target.yes, "do not ask before --sync").needs("--sync");

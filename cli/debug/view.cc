@@ -177,7 +177,7 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
   const bool is_cut_off = ending == Ending::kCutOff;
   if (mode == ldb::Mode::kForked) {
     return std::string("in a fork: nothing was kept") +
-           (is_cut_off ? "; the fork runs on where the script catches errors" : "");
+           (is_cut_off ? "; the fork runs on if the script catches errors" : "");
   }
   return std::string("what was written is kept") +
          (is_cut_off ? "; the script RUNS ON in the server: SCRIPT KILL ends it unless it has "
@@ -406,9 +406,9 @@ void DebugView::traced_result(const ldb::TraceResult& result, std::string_view c
                       counted(result.calls, "redis call"), changes.empty() ? "" : "; ", changes);
   if (!result.exact) {
     out_ +=
-        "~ six digits of numbers, and no upvalues: the script cannot be prepared for more where "
-        "it\n  runs; a private server (without --attach) takes longer ones, see rlctl-debug(1), "
-        "LIMITS\n";
+        "~ numbers have six digits, and upvalues are not shown: probes cannot be added where the\n"
+        "  script runs; a private server (without --attach) accepts longer scripts, see\n"
+        "  rlctl-debug(1), LIMITS\n";
   }
 }
 

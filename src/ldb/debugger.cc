@@ -321,7 +321,7 @@ std::string Debugger::why_not_seen(std::string_view code) const {
   for (const auto& name : names_in(code)) {
     const int line = declared_at(name);
     if (!why.empty() || line == 0 || locals_.find(name) != nullptr) continue;
-    why = fmt::format("'{}' of line {} cannot be seen here", name, line);
+    why = fmt::format("'{}' of line {} is not visible here", name, line);
   }
   return why.empty() ? why : " (" + why + ")";
 }
@@ -332,7 +332,7 @@ Evaluation Debugger::run_code(std::string_view code, bool with_absent) {
   if (!options_.may_hang && may_be_endless(code)) {
     return {.outcome = Outcome::kError,
             .message =
-                "on a server that is not private loops, functions and rep() are refused: "
+                "on a server that is not private, loops, functions and rep() are refused: "
                 "nothing could stop them"};
   }
   auto copies = locals_.copies_for(

@@ -275,7 +275,7 @@ std::vector<std::string_view> eval_words(const Debuggee& debuggee, std::string_v
 }  // namespace
 
 void Session::require(State state) const {
-  if (state_ != state) throw std::logic_error("a debugging session is not where it should be");
+  if (state_ != state) throw std::logic_error("a debugging session is in the wrong state");
 }
 
 void Session::end(Ending ending, std::string why) {

@@ -522,7 +522,7 @@ TEST_CASE("at a function definition the enclosing function's variables are visib
     CHECK(halt.line == 6);
     CHECK(bench.print("i") == std::to_string(round));
     CHECK(bench.print("sum") == (round == 1 ? "0" : "2"));
-    CHECK(contains(bench.print("inner"), "'inner' of line 4 cannot be seen here"));
+    CHECK(contains(bench.print("inner"), "'inner' of line 4 is not visible here"));
   }
 }
 
@@ -639,7 +639,7 @@ TEST_CASE("a condition on a variable that is not in scope stops, and the reason 
   bench->add_breakpoint({.line = 2, .condition = "i == 99"});
   const auto halt = bench->go_on();
   CHECK(halt.line == 2);
-  CHECK(contains(halt.condition_error, "'i' of line 3 cannot be seen here"));
+  CHECK(contains(halt.condition_error, "'i' of line 3 is not visible here"));
 }
 
 TEST_CASE("large variables are copied, and those that cannot be are reported") {

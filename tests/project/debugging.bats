@@ -18,7 +18,7 @@ shown_session() {
   fi
   for line in "${typed[@]}"; do printf '%%\n%s\n' "$line"; done >commands
   # At the end it reports that there were invalid commands.
-  eval "$1" <commands 2>&1 | grep -v 'of the commands could not be done' | while IFS= read -r line; do
+  eval "$1" <commands 2>&1 | grep -v 'of the commands failed' | while IFS= read -r line; do
     if [[ $line == "!   unknown command '%'"* ]]; then
       line="debug> ${typed[0]}"
       typed=("${typed[@]:1}")

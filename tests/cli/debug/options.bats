@@ -72,7 +72,7 @@ refused() {
   refused '--cost and --replay exclude each other: the log has the costs' gcra --limit 5/60s --cost 2 "${replay[@]}"
   refused '--attach and --replay exclude each other: a log is replayed on a private server' gcra --limit 5/60s --attach "${replay[@]}"
   refused '--replay runs on a private server' gcra --limit 5/60s -s /tmp/x "${replay[@]}"
-  refused '--skip 2 leaves none: the log has 2 requests' gcra --limit 5/60s --skip 2 "${replay[@]}"
+  refused '--skip 2 leaves no request: the log has 2 requests' gcra --limit 5/60s --skip 2 "${replay[@]}"
   assert_line --partial '--skip 1 debugs the last one'
   refused '--skip must be' gcra --limit 5/60s --skip -1 "${replay[@]}"
   refused '--trace shows one request' gcra --limit 5/60s --coverage "${replay[@]}"
@@ -86,7 +86,7 @@ refused() {
 @test "contradictory options about the server are refused" {
   refused '--sync requires --attach' gcra k --limit 5/60s --sync --trace
   refused '--yes requires --sync' gcra k --limit 5/60s --attach --yes --trace
-  refused '--attach is about a server that is there' -u private: gcra k --limit 5/60s --attach --trace
+  refused '--attach requires an existing server' -u private: gcra k --limit 5/60s --attach --trace
 }
 
 @test "two output formats at once are refused" {

@@ -229,7 +229,7 @@ version() {
   before=$(snapshot)
   run -0 --separate-stderr rlctl "${log[@]}" --attach
   assert_line --regexp '^= \{1, 0, 0, 60000000, 0, 0\}.*; in a fork: nothing was kept$'
-  assert_regex "$stderr" '^rlctl: debug: running in a fork of unix://.*: it serves on, and nothing that is written is kept$'
+  assert_regex "$stderr" '^rlctl: debug: running in a fork of unix://.*: it keeps serving, and nothing that is written is kept$'
   assert_equal "$(snapshot)" "$before"
   run -0 private_servers
   assert_output ''
@@ -285,7 +285,7 @@ version() {
   start_server
   run -2 rlctl debug fixed-window k --limit 5/60s --attach --sync --trace
   assert_line --partial "--sync stops all of $RLCTL_URL at every line"
-  assert_line --partial 'refusing that without --yes'
+  assert_line --partial 'refusing without --yes'
   assert_equal "$(cli DBSIZE)" 0
   run -0 rlctl debug fixed-window k --limit 5/60s --attach --sync --yes --trace
   assert_line --regexp '; what was written is kept$'

@@ -75,7 +75,7 @@ k , 5 60000000 '' '' 1767225660000000$"
   local form
   for form in --print-command --redis-cli; do
     run -2 rlctl debug echo.lua , x "$form"
-    assert_line --partial "redis-cli cannot be told the key ','"
+    assert_line --partial "redis-cli does not accept the key ','"
     run -2 rlctl debug "$form" echo.lua -- -n
     assert_line --partial "redis-cli would take the key '-n' for an option"
   done
@@ -109,7 +109,7 @@ k , 5 60000000 '' '' 1767225660000000$"
 @test "--redis-cli --sync asks first" {
   start_server
   run -2 rlctl debug fixed-window k --limit 5/60s --redis-cli --sync
-  assert_line --partial 'refusing that without --yes'
+  assert_line --partial 'refusing without --yes'
 }
 
 @test "if redis-cli is not installed, its package is named and the status is 2" {

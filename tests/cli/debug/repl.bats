@@ -31,12 +31,12 @@ session() {
 
 @test "every command prints its answer" {
   session 2 every-command functions.lua lim --args 5
-  assert_equal "$stderr" "rlctl: debug: 3 of the commands could not be done; the first is line 36 of $sessions/every-command: '-- no such command'"
+  assert_equal "$stderr" "rlctl: debug: 3 of the commands failed; the first is line 36 of $sessions/every-command: '-- no such command'"
 }
 
 @test "an invalid command prints an error, and the session continues" {
   session 2 wrong loop.lua lim
-  assert_equal "$stderr" "rlctl: debug: 32 of the commands could not be done; the first is line 1 of $sessions/wrong: 'frobnicate'"
+  assert_equal "$stderr" "rlctl: debug: 32 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
 }
 
 @test "commands from a pipe work the same as from a file" {
@@ -182,11 +182,11 @@ session() {
   printf '%s\n' '# a comment' 'break 4' 'brek 5' 'continue' 'break 99' >commands
   run -2 --separate-stderr debug loop.lua k --commands commands
   assert_line --partial 'loop.lua:4, breakpoint'
-  assert_equal "$stderr" "rlctl: debug: 2 of the commands could not be done; the first is line 3 of commands: 'brek 5'"
+  assert_equal "$stderr" "rlctl: debug: 2 of the commands failed; the first is line 3 of commands: 'brek 5'"
   # The script's result takes precedence.
   printf 'local t\nreturn t.x\n' >wrong.lua
   run -5 --separate-stderr debug wrong.lua <<<$'brek\nc'
-  assert_equal "$stderr" "rlctl: debug: 1 of the commands could not be done; the first is line 1: 'brek'"
+  assert_equal "$stderr" "rlctl: debug: 1 of the commands failed; the first is line 1: 'brek'"
 }
 
 @test "step and next take a number of lines, and stop earlier if there is a reason" {
@@ -225,7 +225,7 @@ session() {
 @test "a caught abort is reported" {
   printf "local ok = pcall(function()\n  redis.call('INCR', KEYS[1])\nend)\nreturn 1\n" >caught.lua
   run -0 debug caught.lua k <<<$'b 2\nc\nabort'
-  assert_line '!   the script caught the error that was to end it, and went on'
+  assert_line '!   the script caught the error meant to end it, and went on'
   assert_line '= 1'
 }
 

@@ -175,7 +175,8 @@ TEST_CASE("an error is shown only once, at its line") {
 
 TEST_CASE("a trace without probes is marked as such") {
   CHECK(text_of(TraceResult{.exact = false}, "")
-            .find("\n~ six digits of numbers, and no upvalues: ") != std::string::npos);
+            .find("\n~ numbers have six digits, and upvalues are not shown: ") !=
+        std::string::npos);
 }
 
 }  // namespace rlctl::cli::trace_view_test
