@@ -224,7 +224,7 @@ void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
                       invocation.command, invocation.json));
 }
 
-// ---- What is shown ----
+// ---- Output ----
 
 /// Shows a run line by line, as text or JSON.
 class TraceView {

@@ -78,10 +78,9 @@ void add_place(Options& options, DebugOptions& target) {
             "debug on the server itself, in a fork: nothing that the script writes is kept")
       .excludes("--replay", "a log is replayed on a private server");
   options
-      .flag(
-          "--sync", target.sync,
-          "with --attach, debug in the server process, which serves no other client meanwhile; the "
-          "writes of the script are kept")
+      .flag("--sync", target.sync,
+            "with --attach, debug in the server process, which serves no other client; the "
+            "writes of the script are kept")
       .needs("--attach", "a private server has no other clients")
       .unless("--redis-cli")
       .unless("--print-command");
@@ -179,7 +178,7 @@ Operands set_script(DebugPlan& plan, Operands operands) {
   return operands.subspan(1);
 }
 
-// ---- As `check` asks ----
+// ---- Called as by `check` ----
 
 std::int64_t parse_cost(const DebugOptions& options) {
   return options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
@@ -217,7 +216,7 @@ void set_check(DebugPlan& plan, const DebugOptions& options, const Invocation& i
                  .now = plan.now});
 }
 
-// ---- In words of the user's ----
+// ---- Called with --keys and --args ----
 
 /// Whether `test` holds for any placeholder in --keys and --args.
 template <typename Test>
@@ -318,7 +317,7 @@ void set_words(DebugPlan& plan, const DebugOptions& options, Operands operands) 
   plan.words = std::make_shared<const traffic::ForeignLimiter>(std::move(words));
 }
 
-// ---- What is called, and how ----
+// ---- Which call ----
 
 void refuse_key(Operands operands) {
   if (operands.empty()) return;
@@ -358,7 +357,7 @@ void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& in
   set_check(plan, options, invocation, operands);
 }
 
-// ---- Where, and what is shown ----
+// ---- Place and output ----
 
 void set_place(DebugPlan& plan, const DebugOptions& options) {
   const bool is_classic = options.redis_cli || options.print_command;

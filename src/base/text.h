@@ -34,8 +34,7 @@ void escape_message(std::string& out, std::string_view text);
 
 // ---- Numbers ----
 
-/// Parses a whole number in decimal digits with an optional minus sign. Throws UsageError naming
-/// `what`.
+/// Parses decimal digits with an optional minus sign. Throws UsageError naming `what`.
 [[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
 /// The value of decimal digits, or `most` + 1 if that is less; never overflows. A leading zero does
 /// not mean octal: 07 is 7.
@@ -82,8 +81,7 @@ void mask_passwords(char* text, std::size_t size);
 
 // ---- Suggestions ----
 
-/// The number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into
-/// `b`.
+/// The insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
 /// edits, and at most a third of the typed length. Leading dashes do not count.

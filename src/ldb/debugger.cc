@@ -125,7 +125,7 @@ int Debugger::declared_at(std::string_view name) const noexcept {
   return 0;
 }
 
-// ---- Standing ----
+// ---- Stops ----
 
 void Debugger::gather() {
   since_.calls_before += add_last(since_.calls, walk_->take_calls());
@@ -163,7 +163,7 @@ void Debugger::require_running() const {
   if (!running()) throw std::logic_error("no script is being debugged");
 }
 
-// ---- Reasons to stand ----
+// ---- Reasons to stop ----
 
 /// Evaluates the watches. Those with variables that are not visible count as unchanged.
 void Debugger::look_at_watches() {

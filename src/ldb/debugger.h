@@ -57,8 +57,7 @@ struct Halt {
   std::vector<WatchChange> watches = {};  ///< kWatch: the watches that changed
 };
 
-/// Steps through a script interactively. Only moving and evaluating talk to the server, and only as
-/// much as needed.
+/// Steps through a script interactively, asking the server as little as possible.
 ///
 /// All lines are lines of the source. Breakpoints and watches persist across runs.
 class Debugger {

@@ -120,8 +120,7 @@ class ProbeWriter {
     }
   }
 
-  // The upvalues that the function will have: its own, the probe, `redis`, and the markers of
-  // enclosing functions.
+  // All upvalues: its own, the probe, `redis`, and the markers of enclosing functions.
   [[nodiscard]] std::size_t upvalues_of(std::size_t function) const {
     const auto& outer = scopes_.functions[function].outer;
     std::set<std::size_t> owners;
@@ -188,8 +187,7 @@ class ProbeWriter {
     }
   }
 
-  // Wraps `server`, Valkey's other name for `redis`, where the script reads it, since it may not
-  // exist.
+  // Wraps each read of `server`, Valkey's other name for `redis`, since it may not exist.
   void insert_aliases() {
     for (const auto& read : scopes_.global_reads) {
       if (read.name != "server") continue;

@@ -64,10 +64,9 @@ struct Message {
 ///
 ///     idle → enabled → stopped ⇄ running → ended
 ///
-/// Send one command at a time and wait for its answer: the server discards what follows a command
-/// in the same write. Destroying a session before its end closes its connection: a forked script is
-/// ended, as by cut_off(), and one in the server itself runs on to its end without stops, as by
-/// let_go().
+/// Sends one command at a time: a server discards what follows a command in the same write.
+/// Destroying a session before its end closes its connection: a forked script is ended, as by
+/// cut_off(), and one in the server itself runs on to its end without stops, as by let_go().
 class Session {
  public:
   struct Limits {
@@ -94,8 +93,7 @@ class Session {
   /// and SELECT. Anything else that ends the session is its ending(). Throws std::logic_error if it
   /// was already started.
   [[nodiscard]] Message start(const Debuggee& debuggee, std::string_view text);
-  /// Runs to the next line. Requires a stop, as do all calls below; otherwise throws
-  /// std::logic_error.
+  /// Runs to the next line. Requires a stop, like all calls below; else throws std::logic_error.
   [[nodiscard]] Message step();
   /// Runs to the next breakpoint.
   [[nodiscard]] Message run();
@@ -115,8 +113,7 @@ class Session {
   /// Ends the script with an error at its current line, as far as possible without waiting, and
   /// closes the connection: the ending is kCutOff with the given reason.
   void cut_off(std::string why);
-  /// Closes the connection; the script runs on to its end without stops. The ending is kCutOff as
-  /// well.
+  /// Closes the connection; the script runs on to its end without stops. The ending is kCutOff.
   void let_go(std::string why);
 
   [[nodiscard]] bool ended() const noexcept { return ending_.has_value(); }
@@ -179,9 +176,8 @@ struct ErrorPlaces {
   std::string_view source = {};
 };
 
-/// Replaces line numbers of the script that ran by those of the source, in a text from the server
-/// or a probe: "user_script:7: ..." in an error that the script caught. `lines` is
-/// ProbedScript::lines.
+/// Replaces line numbers of the script that ran by the source's, in a text from the server or a
+/// probe: "user_script:7: ..." in an error that it caught. `lines` is ProbedScript::lines.
 [[nodiscard]] std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
 [[nodiscard]] ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);

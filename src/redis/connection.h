@@ -26,8 +26,7 @@ using Arguments = std::span<const std::string_view>;
 /// hidden: if one fails, reading throws the error.
 ///
 /// RESP2. Not thread-safe. After an exception other than for the arguments the connection is of no
-/// more use: commands that were sent and not answered may have been executed, and are never sent
-/// again.
+/// more use: unanswered commands may have been executed, and are never sent again.
 class Connection {
  public:
   /// `timeout` bounds each wait for a reply, counted from the start of the wait.
@@ -48,8 +47,7 @@ class Connection {
   }
   /// Queues EVALSHA of a script.
   void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments);
-  /// Sends as much as the socket accepts now, without waiting. Returns true once nothing is left to
-  /// send.
+  /// Sends what the socket accepts now, without waiting. Returns true once nothing is left to send.
   bool send_some();
   /// Sends everything queued, reading replies meanwhile. Throws Error, except if the server hangs
   /// up: then the next read throws, once the replies that came before are taken.

@@ -108,7 +108,7 @@ std::vector<DumpedKey> parse_dumps(std::span<const std::string> keys, ReplyView 
   return dumps;
 }
 
-// ---- By what is in a key ----
+// ---- Copying by contents ----
 
 /// How to read a type completely and write it: `write` takes elements, N per unit.
 struct TypeRow {
