@@ -277,7 +277,7 @@ version() {
   { for i in {1..1000}; do echo "-- line $i of a comment"; done; echo 'return 1'; } >long.lua
   run -2 rlctl debug long.lua k --attach --trace
   assert_line --partial 'rlctl: debug: --attach: long.lua is too long, at '
-  assert_line --partial 'hint: leave out --attach'
+  assert_line --partial 'hint: omit --attach'
   run -0 rlctl debug long.lua k --trace
 }
 
