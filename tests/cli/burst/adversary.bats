@@ -49,7 +49,7 @@ without_blanks() {
   (($(jq '.runs[] | select(.algorithm == "sliding-window-counter").most.worst.allowed' "$BATS_FILE_TMPDIR/all.json") >= 9))
 }
 
-@test "a bucket allows its burst plus what the rate adds meanwhile, and the report says so" {
+@test "a bucket allows its burst plus the refill during the window, and the report says so" {
   local algorithm
   for algorithm in gcra token-bucket; do
     run -0 rlctl burst adversary --algorithm "$algorithm"
@@ -60,7 +60,7 @@ without_blanks() {
   run -0 rlctl burst adversary --algorithm leaky-bucket --cost 2
   assert_line '           in whole requests of 2: 6'
   run -0 rlctl burst adversary --algorithm gcra --burst 7
-  assert_output --partial 'meanwhile: 7 + 4'
+  assert_output --partial 'during the window: 7 + 4'
 }
 
 @test "the logs allow the limit and deny nothing that they should allow" {

@@ -202,7 +202,7 @@ a_stop_is_shown() {
 
 @test "for a pattern without a rate the advice is to send fewer requests" {
   real -0 --clock real --limit 1000000/100ms --requests 50000 --algorithm gcra -q
-  [[ $stderr == *'; use fewer --requests, or a machine'* ]] || fail "$stderr"
+  [[ $stderr == *'; use fewer --requests, or an idle machine'* ]] || fail "$stderr"
 }
 
 # --- another server, and Ctrl-C ----------------------------------------------------------------------
