@@ -27,6 +27,6 @@ export folder
 echo "INCR, then EXPIRE: ttl $(cli TTL "$key")"
 
 # The script of rlctl counts and sets the TTL in one step.
-rlctl check -q -s "$folder/socket" --algorithm fixed-window --limit 10/5s -- ann
+rlctl check -q -s "$folder/socket" --algorithm fixed-window --limit 10/1h -- ann
 (($(cli PTTL ann) > 0))
 echo "rlctl check: has a ttl"

@@ -15,9 +15,9 @@ cd "$(dirname "$0")"
 key=rate:login:ann limit=3
 
 # Nothing can come between the commands of a transaction; here something does.
-cli SET "$key" 1 PX 50 >/dev/null # ann's first request, almost a window ago
-[[ $(cli GET "$key") == 1 ]]      # her second request sees the key, so it will INCR it
-sleep 0.2                         # the window ends
+# ann's first request, almost a window ago; her second one sees the key, so it will INCR it
+until cli SET "$key" 1 PX 200 >/dev/null && [[ $(cli GET "$key") == 1 ]]; do :; done
+while (($(cli EXISTS "$key"))); do sleep 0.05; done # the window ends
 cli INCR "$key" >/dev/null
 
 allowed=1
