@@ -274,6 +274,28 @@ void TokenBucketModel::refund(const Limit& limit, std::int64_t units, microsecon
   if (tokens == full(limit)) stored_.reset();
 }
 
+// ---- gcra and leaky-bucket ----
+
+namespace {
+
+/// A unit of cost takes window/limit µs. The decision if `capacity` units fit and those already
+/// there take `used`, in 1/limit µs.
+Decision look_at_units(const Limit& limit, std::int64_t capacity, Wide used, std::int64_t cost) {
+  const Wide unit = limit.window.count();  // in 1/limit µs
+  const Wide room = capacity * unit - used;
+  Decision decision;
+  decision.allowed = cost == 0 || cost * unit <= room;
+  decision.remaining = room > 0 ? static_cast<std::int64_t>(room / unit) : 0;
+  decision.reset_after = to_us_rounded_up(used, limit.limit);
+  if (!decision.allowed) {
+    decision.retry_after =
+        cost > capacity ? kNever : to_us_rounded_up(cost * unit - room, limit.limit);
+  }
+  return decision;
+}
+
+}  // namespace
+
 // ---- gcra ----
 
 Wide GcraModel::ahead(const Limit& limit, microseconds now) const {
@@ -286,19 +308,7 @@ void GcraModel::set_ahead(const Limit& limit, Wide ahead, microseconds now) {
 }
 
 Decision GcraModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
-  const auto burst = limit.burst.value_or(limit.limit);
-  const Wide unit = limit.window.count();  // the time of one unit, in 1/limit µs
-  const Wide ahead_now = ahead(limit, now);
-  const Wide room = burst * unit - ahead_now;
-  Decision decision;
-  decision.allowed = cost == 0 || cost * unit <= room;
-  decision.remaining = room > 0 ? static_cast<std::int64_t>(room / unit) : 0;
-  decision.reset_after = to_us_rounded_up(ahead_now, limit.limit);
-  if (!decision.allowed) {
-    decision.retry_after =
-        cost > burst ? kNever : to_us_rounded_up(cost * unit - room, limit.limit);
-  }
-  return decision;
+  return look_at_units(limit, limit.burst.value_or(limit.limit), ahead(limit, now), cost);
 }
 
 Usage GcraModel::usage(const Limit& limit, microseconds now) const {
@@ -328,20 +338,10 @@ Wide LeakyBucketModel::wait(const Limit& limit, microseconds now) const {
 
 Decision LeakyBucketModel::look(const Limit& limit, std::int64_t cost, microseconds now) const {
   const auto burst = limit.burst.value_or(limit.limit);
-  const Wide unit = limit.window.count();  // between two departures, in 1/limit µs
   const Wide wait_now = wait(limit, now);
   // The last of `cost` departures may be at most `burst` units away.
-  const Wide room = (burst + 1) * unit - wait_now;
-  Decision decision;
-  decision.allowed = cost == 0 || cost * unit <= room;
-  decision.remaining = room > 0 ? static_cast<std::int64_t>(room / unit) : 0;
-  decision.reset_after = to_us_rounded_up(wait_now, limit.limit);
-  if (!decision.allowed) {
-    decision.retry_after =
-        cost > burst + 1 ? kNever : to_us_rounded_up(cost * unit - room, limit.limit);
-  } else if (cost > 0) {
-    decision.delay = to_us_rounded_up(wait_now, limit.limit);
-  }
+  auto decision = look_at_units(limit, burst + 1, wait_now, cost);
+  if (decision.allowed && cost > 0) decision.delay = to_us_rounded_up(wait_now, limit.limit);
   return decision;
 }
 
