@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,7 +18,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "base/wait.h"
 #include "cli/command.h"
 #include "cli/debug/commands.h"
 #include "cli/debug/keys.h"
@@ -50,8 +48,6 @@ struct Target {
   ldb::Debuggee debuggee;
   std::optional<std::chrono::microseconds> now = {};
 };
-
-using std::chrono::milliseconds;
 
 /// A script whose text contains the time is a new script each time, and servers keep them all.
 constexpr std::int64_t kForgetScriptsEvery = 500;
@@ -108,71 +104,83 @@ class DebugReplay {
     is_frozen_ = plan.words != nullptr && script_->may_call_time();
   }
 
+  /// Call this first. Throws redis::Error.
+  void connect(redis::Connection connection) {
+    connection_.emplace(std::move(connection));
+    aging_.emplace(*connection_, kHash);
+  }
+
   /// Runs the skipped requests as ordinary calls; the first error reply is reported on stderr.
   /// Throws redis::Error if the connection fails, and Interrupted.
-  void run_skipped(redis::Connection& connection) {
+  void run_skipped() {
     while (number_ < plan_.skip && advance()) {
       invocation_.interrupt.check();
-      run(connection);
+      run();
     }
   }
 
-  /// The next request, with the keys aged to its time; none at the end.
-  [[nodiscard]] std::optional<Target> next(redis::Connection& connection) {
+  /// The next request, with its keys aged to its time; none at the end. Throws redis::Error.
+  [[nodiscard]] std::optional<Target> next() {
     if (!advance()) return std::nullopt;
-    auto& ttls = ttls_[arrival_.key];
-    began_ = Clock::now();
-    ttls.append_ageing(connection, arrival_.at);
-    ttls.read_ageing(connection);
+    age(called_.keys);
+    return target();
+  }
+
+  /// The next request, which there must be, as the only one to come: all keys are aged to its time,
+  /// and look as the script left them. Throws redis::Error.
+  [[nodiscard]] Target last() {
+    static_cast<void>(advance());
+    age(std::vector<std::string>(used_.begin(), used_.end()));
+    static_cast<void>(connection_->call({"UNLINK", kHash}));
+    return target();
+  }
+
+  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the last one from next() or last().
+  [[nodiscard]] std::string request_text() const {
+    return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
+                       instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
+  }
+
+ private:
+  static constexpr const char* kHash = "rlctl:ttls";
+
+  [[nodiscard]] Target target() const {
     Target call{.debuggee = plan_.debuggee, .now = arrival_.at};
     call.debuggee.keys = called_.keys;
     call.debuggee.arguments = called_.arguments;
     return call;
   }
 
-  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the last one from next().
-  [[nodiscard]] std::string request_text() const {
-    return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
-                       instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
-  }
-
-  /// Call after the request has run.
-  void finish(redis::Connection& connection) {
-    auto& ttls = ttls_[arrival_.key];
-    ttls.append_looks(connection, called_.keys);
-    connection.flush();
-    ttls.read_looks(connection,
-                    std::chrono::ceil<milliseconds>(Clock::now() - began_) + milliseconds{1});
-  }
-
- private:
   [[nodiscard]] bool advance() {
     if (!traffic_->next(arrival_)) return false;
     ++number_;
     const auto call = script_->call(arrival_);
     called_.keys.assign(call.keys.begin(), call.keys.end());
     called_.arguments.assign(call.arguments.begin(), call.arguments.end());
+    used_.insert(call.keys.begin(), call.keys.end());
     return true;
   }
 
-  void run(redis::Connection& connection) {
-    auto& ttls = ttls_[arrival_.key];
-    began_ = Clock::now();
-    ttls.append_ageing(connection, arrival_.at);
-    append_call(connection);
-    ttls.append_looks(connection, called_.keys);
-    ttls.read_ageing(connection);
-    const auto reply = connection.read();
-    ttls.read_looks(connection,
-                    std::chrono::ceil<milliseconds>(Clock::now() - began_) + milliseconds{1});
-    if (reply.is_error()) tell(redis::to_error(reply));
-    if (is_frozen_ && number_ % kForgetScriptsEvery == 0) {
-      static_cast<void>(connection.call({"SCRIPT", "FLUSH"}));
-    }
+  void age(const std::vector<std::string>& keys) {
+    const std::vector<std::string_view> named(keys.begin(), keys.end());
+    if (aging_->advance(arrival_.at, named)) traffic::KeyAging::require_done(connection_->read());
   }
 
-  /// Appends the call, by SHA1 unless the text contains the time.
-  void append_call(redis::Connection& connection) {
+  void run() {
+    age(called_.keys);
+    append_call();
+    const auto reply = connection_->read();
+    if (reply.is_error()) tell(redis::to_error(reply));
+    if (is_frozen_ && number_ % kForgetScriptsEvery == 0) forget_scripts();
+  }
+
+  void forget_scripts() {
+    if (aging_->pause()) traffic::KeyAging::require_done(connection_->read());
+    static_cast<void>(connection_->call({"SCRIPT", "FLUSH"}));
+    aging_.emplace(*connection_, kHash);
+  }
+
+  void append_call() {
     std::optional<ldb::ProbedScript> frozen;
     if (is_frozen_) {
       frozen = ldb::add_probes(plan_.debuggee.source, {.probes = false, .now = arrival_.at});
@@ -182,7 +190,7 @@ class DebugReplay {
                                           count};
     command.insert(command.end(), called_.keys.begin(), called_.keys.end());
     command.insert(command.end(), called_.arguments.begin(), called_.arguments.end());
-    connection.append(command);
+    connection_->append(command);
   }
 
   void tell(const redis::Error& error) {
@@ -201,12 +209,13 @@ class DebugReplay {
   std::unique_ptr<traffic::Script> script_;
   bool is_frozen_ = false;  ///< TIME replies the requests' times to the script
   bool has_told_ = false;
-  std::map<std::uint32_t, traffic::VirtualTtls> ttls_;  ///< by the traffic's key
+  std::optional<redis::Connection> connection_;
+  std::optional<traffic::KeyAging> aging_;
+  std::set<std::string> used_;  ///< the keys of all requests so far
   // The current request.
   traffic::Arrival arrival_;
   std::int64_t number_ = 0;  ///< from 1
   ldb::Debuggee called_;     ///< without its source
-  Clock::time_point began_;
 };
 
 using ldb::Ending;
@@ -289,6 +298,7 @@ class DebugSession {
     // Read the log before a server is started.
     if (plan.replay) replay_.emplace(plan, invocation);
     place_.emplace(plan, invocation);
+    if (replay_) replay_->connect(place_->connect());
   }
 
   [[nodiscard]] ExitStatus run(Destination& lcov) {
@@ -307,11 +317,10 @@ class DebugSession {
  private:
   [[nodiscard]] Target next_target() {
     if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now};
-    auto connection = place_->connect();
-    replay_->run_skipped(connection);
-    auto call = replay_->next(connection);
+    replay_->run_skipped();
+    auto call = replay_->last();
     if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
-    return *std::move(call);
+    return call;
   }
 
   /// Warns of keys that were not copied: the script did not see their contents, which may change
@@ -380,9 +389,8 @@ class DebugSession {
 
   /// Runs all requests for coverage.
   [[nodiscard]] ExitStatus run_all() {
-    auto connection = place_->connect();
     auto status = ExitStatus::kDone;
-    while (const auto call = replay_->next(connection)) {
+    while (const auto call = replay_->next()) {
       const auto result = trace(*call, [](const ldb::TracedLine&) {});
       if (const auto problem = problem_of(result)) throw ProblemError(*problem);
       if (status == ExitStatus::kDone) {
@@ -392,7 +400,6 @@ class DebugSession {
       // The server is still busy with the script.
       if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
       if (result.ending == Ending::kCompileError) break;
-      replay_->finish(connection);
     }
     return status;
   }

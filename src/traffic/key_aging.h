@@ -1,9 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,15 +14,16 @@ namespace rlctl::traffic {
 /// and not the real time. key_aging.lua does this; its calls are sent between the requests, in the
 /// same write.
 ///
-/// A hash on the server holds the virtual time at which each key expires; between the calls the TTL
+/// A hash on the server holds the virtual time at which each key expires; after pause() the TTL
 /// itself is an hour longer. The server reports a TTL in whole ms, and some time after it was set:
 /// it is rounded up to a multiple of 10 ms from a second on, of 5 ms from 100 ms on, so that a key
-/// lives too long rather than too short, and equally long in each run. A key expires when its TTL
+/// lives equally long in each run. If more real time than that passed since advance(), as in a
+/// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
 /// has passed, not in the ms after that.
 class KeyAging {
  public:
   /// Loads the Lua script. The connection must outlive this; `hash` must be in the keys' Cluster
-  /// slot. Throws redis::Error.
+  /// slot, and remains when this is destroyed. Throws redis::Error.
   KeyAging(redis::Connection& connection, std::string hash);
 
   /// From now on, ages all keys of the database, not only those that requests name. There must be
@@ -52,40 +50,6 @@ class KeyAging {
   bool under_way_ = false;          ///< real time passes for the keys of the last request
   std::vector<std::string> named_;  ///< by the last request, without duplicates
   std::chrono::microseconds at_{0}, slack_{0};
-};
-
-/// Virtual time for the TTLs of the keys of one request at a time, for a debugger, which shows
-/// them: each TTL loses the virtual time between two requests, and a key with no time left is
-/// removed. (TTLs are exact to a few ms only; keys live slightly too long rather than too short.)
-///
-/// KeyAging does not fit: its TTLs are an hour too long, and the debugger would show its calls
-/// among the script's.
-///
-/// Sends and reads separately, so that everything shares a round trip with the requests:
-///
-///     ttls.append_ageing(connection, now);
-///     ... the requests of that time, with `keys` ...
-///     ttls.append_looks(connection, keys);
-///     ttls.read_ageing(connection);
-///     ... the replies ...
-///     ttls.read_looks(connection, late);
-class VirtualTtls {
- public:
-  /// Queues the commands that age the known keys to `now`. Time does not go back: an earlier `now`
-  /// counts as the latest one.
-  void append_ageing(redis::Connection& connection, std::chrono::microseconds now);
-  /// Queues queries for the TTLs of these keys, which are known from then on.
-  void append_looks(redis::Connection& connection, std::span<const std::string> keys);
-  /// Read the replies. `late` is the real time that has passed meanwhile; the TTLs may be too short
-  /// by that much.
-  void read_ageing(redis::Connection& connection);
-  void read_looks(redis::Connection& connection, std::chrono::milliseconds late);
-
- private:
-  std::chrono::microseconds latest_{0};
-  std::size_t aged_ = 0;                ///< commands of the last append_ageing()
-  std::vector<std::string> looked_at_;  ///< by the last append_looks()
-  std::map<std::string, std::optional<std::chrono::microseconds>> expire_at_;  ///< none: no TTL
 };
 
 }  // namespace rlctl::traffic

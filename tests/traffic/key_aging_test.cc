@@ -5,7 +5,6 @@
 #include <array>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "redis/error.h"
 #include "support/limiters.h"
@@ -21,49 +20,40 @@ namespace {
 
 constexpr microseconds kStart{1'767'225'600'000'000};
 
-/// Keys on a server on which virtual time passes. Everything up to a question is one transaction,
-/// so that no real time passes in it, however busy the machine is.
+/// Keys on a server on which virtual time passes. TTLs are of minutes and hours, so that a busy
+/// machine's pauses do not matter.
 class Aged {
  public:
   void at(microseconds since_start, std::string_view key = "k") {
-    queue({"PING"});
-    if (aging_.advance(kStart + since_start, {&key, 1})) ++queued_;
+    if (aging_.advance(kStart + since_start, {&key, 1})) require_done();
+  }
+  void pause() {
+    if (aging_.pause()) require_done();
   }
   void age_all() { aging_.age_all(); }
-  void set(std::string_view ttl_ms, std::string_view key = "k") {
-    queue({"SET", key, "1", "PX", ttl_ms});
+  void set(std::chrono::milliseconds ttl, std::string_view key = "k") {
+    ask({"SET", key, "1", "PX", std::to_string(ttl.count())});
   }
-  void persist(std::string_view key = "k") { queue({"PERSIST", key}); }
-  std::int64_t ttl(std::string_view key = "k") { return ask("PTTL", key); }
-  bool is_there(std::string_view key = "k") { return ask("EXISTS", key) == 1; }
+  void persist(std::string_view key = "k") { ask({"PERSIST", key}); }
+  std::chrono::milliseconds ttl(std::string_view key = "k") {
+    return std::chrono::milliseconds{ask({"PTTL", key}).integer()};
+  }
+  bool is_there(std::string_view key = "k") { return ask({"EXISTS", key}).integer() == 1; }
 
   TestServer server;
 
  private:
-  void queue(std::initializer_list<std::string_view> command) {
-    if (queued_ == 0) server.connection().append({"MULTI"});
-    server.connection().append(command);
-    ++queued_;
+  rlctl::redis::Reply ask(std::initializer_list<std::string_view> command) {
+    return server.connection().call(command);
   }
-  std::int64_t ask(std::string_view command, std::string_view key) {
-    queue({command, key});
-    const auto asked = queued_ - 1;
-    if (aging_.pause()) ++queued_;
-    server.connection().append({"EXEC"});
-    for (std::size_t i = 0; i <= queued_; ++i) KeyAging::require_done(server.connection().read());
-    const auto replies = server.connection().read();
-    REQUIRE(replies.size() == std::exchange(queued_, 0));
-    for (std::size_t i = 0; i < replies.size(); ++i) KeyAging::require_done(replies[i]);
-    return replies[asked].integer();
-  }
+  void require_done() { KeyAging::require_done(server.connection().read()); }
 
   KeyAging aging_{server.connection(), "ttls"};
-  std::size_t queued_ = 0;
 };
 
-/// A few ms less, because it was set a moment ago.
-bool is_about(std::int64_t ms, std::int64_t expected) {
-  return ms > expected - 300 && ms <= expected;
+/// Up to some seconds off: real time passes between two calls.
+bool is_about(std::chrono::milliseconds ttl, std::chrono::milliseconds expected) {
+  return ttl > expected - 10s && ttl < expected + 10s;
 }
 
 }  // namespace
@@ -71,73 +61,109 @@ bool is_about(std::int64_t ms, std::int64_t expected) {
 TEST_CASE("the time between two requests is subtracted from a key's TTL") {
   Aged keys;
   keys.at(0us);
-  keys.set("60000");
-  keys.at(20s);
-  CHECK(is_about(keys.ttl(), 40'000));
-  keys.at(59'999'999us);
+  keys.set(60min);
+  keys.at(20min);
+  CHECK(is_about(keys.ttl(), 40min));
+  keys.at(59min);
   CHECK(keys.is_there());
-  keys.at(60s);
+  keys.at(61min);
   CHECK_FALSE(keys.is_there());
-  CHECK_FALSE(keys.is_there("ttls"));
+  CHECK(keys.server.call({"HKEYS", "ttls"}).size() == 1);
+}
+
+TEST_CASE("a key expires when its TTL has passed, neither before nor after that") {
+  // Undisturbed, that is: nothing can be said of a run in which the server paused for longer than
+  // the TTL is rounded.
+  for (int attempt = 0;; ++attempt) {
+    REQUIRE(attempt < 100);
+    Aged keys;
+    const auto began = std::chrono::steady_clock::now();
+    keys.at(0us);
+    keys.set(60s);
+    keys.at(59'999'999us);
+    const bool is_there_before = keys.is_there();
+    keys.at(60s);
+    const bool is_there_after = keys.is_there();
+    if (std::chrono::steady_clock::now() - began >= 5ms) continue;
+    CHECK(is_there_before);
+    CHECK_FALSE(is_there_after);
+    break;
+  }
 }
 
 TEST_CASE("reading a TTL does not shorten it") {
   Aged keys;
   keys.at(0us);
-  keys.set("1000");
-  for (int ms = 1; ms < 1000; ++ms) keys.at(ms * 1ms);
-  CHECK(keys.is_there());
-  keys.at(1s);
+  keys.set(1000min);
+  for (int minute = 1; minute < 1000; ++minute) keys.at(minute * 1min);
+  CHECK(is_about(keys.ttl(), 1min));
+  keys.at(1001min);
   CHECK_FALSE(keys.is_there());
 }
 
-TEST_CASE("no time passes while there are no requests") {
+TEST_CASE("no time passes while there are no requests, however short the TTL") {
   Aged keys;
   keys.at(0us);
-  keys.set("100");
+  keys.set(2s);
+  keys.pause();
+  std::this_thread::sleep_for(2100ms);
   CHECK(keys.is_there());
-  std::this_thread::sleep_for(150ms);
-  CHECK(keys.is_there());
-  keys.at(99ms);
-  const auto left = keys.ttl();
-  CHECK(left > 0);
-  CHECK(left <= 5);
-  keys.at(0us, "other");
-  std::this_thread::sleep_for(50ms);
-  CHECK(keys.is_there());
-  keys.at(100ms);
+  keys.at(1min);
   CHECK_FALSE(keys.is_there());
+}
+
+TEST_CASE("real time that passes between a request and the next call is not taken from its keys") {
+  Aged keys;
+  keys.at(0us);
+  keys.set(1h);
+  std::this_thread::sleep_for(300ms);
+  keys.at(1h);
+  // It may have been set at any moment of the 300 ms.
+  CHECK(keys.is_there());
+  keys.at(1h + 10s);
+  CHECK_FALSE(keys.is_there());
+
+  keys.at(2h);
+  keys.set(1h);
+  for (int i = 0; i < 5; ++i) {
+    keys.at(2h + (i + 1) * 1min);
+    std::this_thread::sleep_for(100ms);
+  }
+  keys.at(3h - 1us);
+  CHECK(keys.is_there());
 }
 
 TEST_CASE("a TTL that is set again counts from then, and one that is removed no longer counts") {
   Aged keys;
   keys.at(0us);
-  keys.set("1000");
-  keys.at(900ms);
-  keys.set("2000");
-  keys.at(1s);
-  CHECK(is_about(keys.ttl(), 1900));
-  keys.at(1s);
+  keys.set(10min);
+  keys.at(9min);
+  keys.set(20min);
+  keys.at(10min);
+  CHECK(is_about(keys.ttl(), 19min));
+  keys.set(5min);
+  keys.at(11min);
+  CHECK(is_about(keys.ttl(), 4min));
   keys.persist();
-  keys.at(1h);
+  keys.at(10h);
   CHECK(keys.is_there());
-  CHECK(keys.ttl() == -1);
+  CHECK(keys.ttl() == -1ms);
 }
 
 TEST_CASE("keys that were not named do not age, unless all keys count") {
   Aged keys;
   keys.at(0us, "k");
-  keys.set("1000", "made");
-  keys.at(500ms, "k");
-  CHECK(is_about(keys.ttl("made"), 1000));
+  keys.set(10min, "made");
+  keys.at(5min, "k");
+  CHECK(is_about(keys.ttl("made"), 10min));
 
   Aged all;
   all.age_all();
   all.at(0us, "k");
-  all.set("1000", "made");
-  all.at(500ms, "k");
-  CHECK(is_about(all.ttl("made"), 500));
-  all.at(1s, "k");
+  all.set(10min, "made");
+  all.at(5min, "k");
+  CHECK(is_about(all.ttl("made"), 5min));
+  all.at(11min, "k");
   CHECK_FALSE(all.is_there("made"));
 }
 
@@ -147,26 +173,18 @@ TEST_CASE("a key that is named twice ages once") {
   const std::array<std::string_view, 2> twice{"k", "k"};
   CHECK(aging.advance(kStart, twice));
   KeyAging::require_done(keys.server.connection().read());
-  static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "1000000"}));
+  static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "600000"}));
   CHECK_FALSE(aging.advance(kStart, twice));
   CHECK(aging.pause());
   KeyAging::require_done(keys.server.connection().read());
-  const auto left = keys.ttl() - 3'600'000;
-  CHECK(left > 900'000);
-  CHECK(left <= 1'000'000);
+  CHECK(is_about(keys.ttl(), 1h + 10min));
 }
 
 TEST_CASE("a command that the server refuses is an error") {
   Aged keys;
   static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "1000"}));
   keys.server.call({"SET", "ttls", "not a hash"});
-  CHECK_THROWS_AS(
-      [&] {
-        keys.at(0us);
-        keys.at(1ms);
-        static_cast<void>(keys.ttl());
-      }(),
-      rlctl::redis::Error);
+  CHECK_THROWS_AS([&] { keys.at(0us); }(), rlctl::redis::Error);
 }
 
 }  // namespace traffic_key_aging_test

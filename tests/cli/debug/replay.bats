@@ -71,6 +71,37 @@ LUA
   assert_equal "${ttls[3]}" -2
 }
 
+@test "the script finds the keys of earlier requests as it left them, and no others" {
+  cat >all.lua <<'LUA'
+redis.call('SET', KEYS[1], 1, 'PX', 10000000)
+local seen = {}
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  seen[#seen + 1] = key .. ' ' .. math.ceil(redis.call('PTTL', key) / 1000000)
+end
+table.sort(seen)
+return table.concat(seen, ', ')
+LUA
+  printf '%s 1\n' '1767225660.0 ann' '1767227660.0 bob' '1767228660.0 cid' >keys.log
+  run -0 rlctl debug all.lua --replay keys.log --skip 2 --trace --json -q
+  assert_equal "$(value <<<"$output")" '"ann 7, bob 9, cid 10"'
+  assert_equal "$(jq -c 'select(.event == "key") | .key' <<<"$output")" '"cid"'
+}
+
+@test "a key keeps its TTL however long a request is traced" {
+  cat >slow.lua <<'LUA'
+local there = redis.call('EXISTS', KEYS[1])
+if there == 0 then redis.call('SET', KEYS[1], 1, 'PX', 60000) end
+for i = 1, 2000 do
+  there = there + 0
+end
+if there == 0 then return 'new' end
+return 'old'
+LUA
+  printf '%s k 1\n' 1767225660.0 1767225680.0 1767225719.99 >fast.log
+  run -0 rlctl debug slow.lua --replay fast.log --coverage --json -q
+  assert_equal "$(jq -c 'select(.line == 6 or .line == 7) | .hits' <<<"$output")" $'3\n2'
+}
+
 @test "a finding of the adversary can be debugged where it goes wrong" {
   local same=$project/examples/pitfalls/check-then-add.lua
   local how=(--limit 3/60s --args '{now_ms} {window_ms} {limit}')
