@@ -31,7 +31,7 @@
 #   expect_status STATUS COMMAND…
 #                     Runs the command and fails with its output unless it exits with STATUS.
 #   wait_until COMMAND…
-#                     Repeats the command until it succeeds; fails after half a minute.
+#                     Repeats the command until it succeeds; fails after two minutes.
 #   sleeps PID        Whether the process is rlctl and waits for something.
 #   work PID          The CPU time of the process and its children, in hundredths of a second: a
 #                     process that has used much of it is past its start.
@@ -50,7 +50,7 @@
 #                     From bats-assert.
 #
 # No test depends on the speed of the machine: a test waits with wait_until until something has happened,
-# for up to half a minute. rlctl waits for a slow server just as long, unless a test gives it a --timeout
+# for up to two minutes. rlctl waits for a slow server just as long, unless a test gives it a --timeout
 # or its own configuration.
 #
 # A test must wait for its background processes by ID: a plain `wait` would wait for its server too. Start
@@ -80,7 +80,7 @@ if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   export RLCTL_BUILD HOME=$BATS_RUN_TMPDIR/home
   export RLCTL_URL=unix://$BATS_RUN_TMPDIR/no-server-was-started
   export RLCTL_CONFIG=$BATS_RUN_TMPDIR/config.toml
-  echo 'timeout = "30s"' >"$RLCTL_CONFIG"
+  echo 'timeout = "120s"' >"$RLCTL_CONFIG"
   export LC_ALL=C.UTF-8 TZ=UTC
   # script(1) runs this shell. Others, such as dash, end by a Ctrl-C that was meant for their command.
   export SHELL=$BASH
@@ -127,7 +127,7 @@ start_server() {
 }
 
 wait_until_answered() {
-  local log=$1 deadline=$((SECONDS + 30))
+  local log=$1 deadline=$((SECONDS + 120))
   while ((SECONDS < deadline)); do
     if redis-cli -s "$socket" PING >/dev/null 2>&1; then return 0; fi
     if ! kill -0 "$server_pid" 2>/dev/null; then break; fi
@@ -183,7 +183,7 @@ run_with_timeout() {
     options+=("$1")
     shift
   done
-  run "${options[@]}" timeout --kill-after=2 30 "$@"
+  run "${options[@]}" timeout --kill-after=2 120 "$@"
 }
 
 expect_status() {
@@ -197,10 +197,10 @@ expect_status() {
 }
 
 wait_until() {
-  local deadline=$((SECONDS + 30))
+  local deadline=$((SECONDS + 120))
   until "$@"; do
     if ((SECONDS >= deadline)); then
-      echo "waited half a minute for: $*" >&2
+      echo "waited two minutes for: $*" >&2
       # Type nothing else.
       if [[ ${typing-} ]]; then touch "$typing.failed" && exit 1; fi
       return 1
@@ -227,7 +227,7 @@ at_terminal() {
     wait_until test -e "$ended"
   } | {
     status=0
-    timeout --foreground --kill-after=5 90 script -qefc "$2" /dev/null >"$screen" || status=$?
+    timeout --foreground --kill-after=5 300 script -qefc "$2" /dev/null >"$screen" || status=$?
     touch "$ended"
     if [[ -e $ended.failed ]]; then status=99; fi
     exit "$status"
@@ -262,11 +262,11 @@ ends_by() {
     my $pid = fork // die;
     if (!$pid) { exec @command; die "$command[0]: $!" }
     $ENV{command_pid} = $pid;
-    for (my $end = time + 30; time < $end; select undef, undef, undef, 0.02) {
+    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.02) {
       last if system("bash", "-c", $ready) == 0 || waitpid($pid, WNOHANG) > 0;
     }
     kill $signal, $pid;
-    for (my $end = time + 30; time < $end; select undef, undef, undef, 0.01) {
+    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.01) {
       if (waitpid($pid, WNOHANG) > 0) {
         print $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
         exit;
