@@ -11,14 +11,14 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after is -1 if the request can never be allowed
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
--- Stored  a string, 'fixed START COUNT LIMIT WINDOW': START has 16 digits, COUNT 10; the others
---         have no leading zeros; 'fixed~' if the call that began this window gave now
+-- Stored  a string of 30 bytes, struct.pack('<c6dI4I4d', 'fixed ', START, COUNT, LIMIT, WINDOW);
+--         'fixed~' if the call that began this window gave now
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'fixed-window', false, -1e9, 1e9
-local COSTS, STATE = 'from -1e9 to 1e9', "a string 'fixed START COUNT LIMIT WINDOW'"
+local COSTS, STATE = 'from -1e9 to 1e9', "a string 'fixed ' with START, COUNT, LIMIT, WINDOW"
 
 local tag, start, count, span -- of the window in force; tag is nil if nothing is stored
-local same -- whether the stored limit and window are spelled as in this call
+local same -- whether the stored limit and window are those of this call
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
@@ -93,19 +93,20 @@ for i = 1, n do
   local state = pcall('GET', key)
   tag, start, count, span, same = nil, now - now % window, 0, window, false
   if state then
-    local s, c, w
-    if #state > 34 then -- false for an error, which is a table without elements
-      tag, s, c = struct.unpack('c6c16xc10', state)
-      s, c, w = tonumber(s), tonumber(c), window
-      same = string.sub(state, 35) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
-      if not same then w = tonumber(string.match(state, '^%d+ (%d+)$', 35)) end
+    local s, c, l, w
+    if #state == 30 then -- an error is a table without elements
+      tag, s, c, l, w = struct.unpack('<c6dI4I4d', state)
     end
-    if not (s and s >= 0 and s <= 4e15 and c and c >= 0 and c <= 1e9 and w and w >= 1 and
-            (tag == 'fixed ' or tag == 'fixed~')) then
+    if not ((tag == 'fixed ' or tag == 'fixed~') and s >= 0 and s <= 4e15 and
+            c <= 1e9 and w >= 1 and w <= 1e14) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
-    if now < s + w then start, count, span = s, c, w else tag = 'over' end
+    if now < s + w then
+      start, count, span, same = s, c, w, l == limit and w == window
+    else
+      tag = 'over'
+    end
   end
 
   local ends = start + span - now
@@ -137,9 +138,9 @@ for i = n, 1, -1 do
     if tag then call('DEL', key) end
   elseif tag and tag ~= 'over' then
     if same then
-      call('SETRANGE', key, '23', string.format('%010d', count))
+      call('SETRANGE', key, '14', struct.pack('<I4', count))
     else
-      call('SET', key, string.format('%s%016d %010d %d %d', tag, start, count, limit, span),
+      call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span),
            'KEEPTTL')
     end
     -- A TTL set by the server's clock lasts until the window ends, so there is no need to check it.
@@ -151,7 +152,7 @@ for i = n, 1, -1 do
     if margin > 0 then ttl = ttl * 1.25 end
     if tag then ttl = math.max(ttl, call('PTTL', key)) end
     tag = margin > 0 and 'fixed~' or 'fixed '
-    call('SET', key, string.format('%s%016d %010d %d %d', tag, start, count, limit, span),
+    call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span),
          'PX', string.format('%d', ttl))
   end
 end

@@ -12,27 +12,18 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after is -1 if the request can never be allowed
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
--- Stored  a string, 'gcra TAT REMAINDER LIMIT WINDOW BURST': the theoretical arrival time is
---         TAT + REMAINDER / LIMIT microseconds; TAT has 16 digits, REMAINDER 9, the others have
---         no leading zeros; 'gcra~' once a call that gave now has written
+-- Stored  a string of 33 bytes, struct.pack('<c5dI4I4dI4', 'gcra ', TAT, REMAINDER, LIMIT,
+--         WINDOW, BURST): the theoretical arrival time is TAT + REMAINDER / LIMIT
+--         microseconds; 'gcra~' once a call that gave now has written
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'gcra', true, -1e9, 1e9
-local COSTS, STATE = 'from -1e9 to 1e9', "a string 'gcra TAT REMAINDER LIMIT WINDOW BURST'"
+local COSTS = 'from -1e9 to 1e9'
+local STATE = "a string 'gcra ' with TAT, REMAINDER, LIMIT, WINDOW, BURST"
 
 -- Exact times: a unit takes whole + part / limit microseconds, and the theoretical arrival time
 -- (TAT) is ahead + rest / limit microseconds after now.
 local stored, whole, part, ahead, rest
 local mark, same, second -- '~' or ' '; whether the stored limits are this call's; the TAT's second
-
--- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9. Doubles
--- are exact only up to 2^53, so a is split into two parts.
-local function divide(a, b, c)
-  local low = a % 32768
-  local high = (a - low) / 32768 * b
-  local carry = high % c
-  local sum = carry * 32768 + low * b
-  return (high - carry) / c * 32768 + (sum - sum % c) / c, sum % c
-end
 
 -- [arguments] These lines are the same in every script.
 -- Locals, because each access to a global costs noticeable server time.
@@ -107,38 +98,43 @@ for i = 1, n do
   whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
   mark = margin > 0 and '~' or ' '
   stored = pcall('GET', key)
+  local l = limit -- the stored one
   if stored then
-    local tag, t, r, l
-    if #stored > 32 then -- false for an error, which is a table without elements
-      tag, t, r = struct.unpack('c5c16xc9', stored)
-      t, r, l = tonumber(t), tonumber(r), limit
-      same = string.sub(stored, 33) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
-             (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
-      if not same then l = tonumber(string.match(stored, '^(%d+) %d+ %d+$', 33)) end
+    local tag, t, r, w, b
+    if #stored == 33 then -- an error is a table without elements
+      tag, t, r, l, w, b = struct.unpack('<c5dI4I4dI4', stored)
     end
-    if not (t and t >= 0 and t <= 9e15 and r and r >= 0 and l and r < l and
-            (tag == 'gcra ' or tag == 'gcra~')) then
+    if not ((tag == 'gcra ' or tag == 'gcra~') and t >= 0 and t <= 9e15 and r < l) then
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
     -- If every write used the server's clock, the TTL lasts until the end of the TAT's second.
     if tag == 'gcra~' then mark = '~' elseif margin == 0 then second = t - t % 1000000 end
-    same = same and (margin == 0 or tag == 'gcra~')
-    if t >= now then
-      ahead, rest = t - now, r
-      if l ~= limit and r > 0 then
-        local over
-        rest, over = divide(r, limit, l)
-        if over > 0 then rest = rest + 1 end
-        if rest == limit then ahead, rest = ahead + 1, 0 end
-      end
-    end
+    same = l == limit and w == window and b == burst and (margin == 0 or tag == 'gcra~')
+    if t >= now then ahead, rest = t - now, r end
   end
-  if cost < 0 then
-    local back, parts = divide(-cost, part, limit)
-    ahead, rest = ahead - back + cost * whole, rest - parts
-    if rest < 0 then ahead, rest = ahead - 1, rest + limit end
-    if ahead < 0 then ahead, rest = 0, 0 end
+  if cost < 0 or rest > 0 and l ~= limit then
+    -- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9. Doubles
+    -- are exact only up to 2^53, so a is split into two parts.
+    local function divide(a, b, c)
+      local low = a % 32768
+      local high = (a - low) / 32768 * b
+      local carry = high % c
+      local sum = carry * 32768 + low * b
+      return (high - carry) / c * 32768 + (sum - sum % c) / c, sum % c
+    end
+    if l ~= limit then
+      local over
+      rest, over = divide(rest, limit, l)
+      if over > 0 then rest = rest + 1 end
+      if rest == limit then ahead, rest = ahead + 1, 0 end
+    end
+    if cost < 0 then
+      local back, parts = divide(-cost, part, limit)
+      ahead, rest = ahead - back + cost * whole, rest - parts
+      if rest < 0 then ahead, rest = ahead - 1, rest + limit end
+      if ahead < 0 then ahead, rest = 0, 0 end
+    end
   end
 
   -- The units between now and the TAT, rounded up: division gives the nearest whole number, and one
@@ -195,9 +191,9 @@ for i = n, 1, -1 do
     local begins = tat - tat % 1000000
     local ttl = (begins + 1000000 - now + margin + 999) / 1000
     if same then
-      call('SETRANGE', key, '5', string.format('%016d %09d', tat, rest))
+      call('SETRANGE', key, '5', struct.pack('<dI4', tat, rest))
     else
-      local text = string.format('gcra%s%016d %09d %d %d %d', mark, tat, rest, limit, window, burst)
+      local text = struct.pack('<c5dI4I4dI4', 'gcra' .. mark, tat, rest, limit, window, burst)
       if stored then
         call('SET', key, text, 'KEEPTTL')
       else

@@ -12,28 +12,18 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after is -1 if the request can never be allowed
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
--- Stored  a string, 'leaky LAST REMAINDER LIMIT WINDOW BURST': the last departure taken is at
---         LAST + REMAINDER / LIMIT microseconds; LAST has 16 digits, REMAINDER 9, the others have
---         no leading zeros; 'leaky~' once a call that gave now has written
+-- Stored  a string of 34 bytes, struct.pack('<c6dI4I4dI4', 'leaky ', LAST, REMAINDER, LIMIT,
+--         WINDOW, BURST): the last departure taken is at LAST + REMAINDER / LIMIT
+--         microseconds; 'leaky~' once a call that gave now has written
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'leaky-bucket', true, 0, 1e9
 local COSTS = 'from 0 to 1e9 (a departure cannot be refunded)'
-local STATE = "a string 'leaky LAST REMAINDER LIMIT WINDOW BURST'"
+local STATE = "a string 'leaky ' with LAST, REMAINDER, LIMIT, WINDOW, BURST"
 
 -- Exact times: departures are whole + part / limit microseconds apart, and the next free departure
 -- is ahead + rest / limit microseconds after now.
 local stored, whole, part, ahead, rest
 local mark, same, second -- '~' or ' '; whether the stored limits are this call's; LAST's second
-
--- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9. Doubles
--- are exact only up to 2^53, so a is split into two parts.
-local function divide(a, b, c)
-  local low = a % 32768
-  local high = (a - low) / 32768 * b
-  local carry = high % c
-  local sum = carry * 32768 + low * b
-  return (high - carry) / c * 32768 + (sum - sum % c) / c, sum % c
-end
 
 -- [arguments] These lines are the same in every script.
 -- Locals, because each access to a global costs noticeable server time.
@@ -109,27 +99,24 @@ for i = 1, n do
   mark = margin > 0 and '~' or ' '
   stored = pcall('GET', key)
   if stored then
-    local tag, t, r, l
-    if #stored > 33 then -- false for an error, which is a table without elements
-      tag, t, r = struct.unpack('c6c16xc9', stored)
-      t, r, l = tonumber(t), tonumber(r), limit
-      same = string.sub(stored, 34) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
-             (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
-      if not same then l = tonumber(string.match(stored, '^(%d+) %d+ %d+$', 34)) end
+    local tag, t, r, l, w, b
+    if #stored == 34 then -- an error is a table without elements
+      tag, t, r, l, w, b = struct.unpack('<c6dI4I4dI4', stored)
     end
-    if not (t and t >= 0 and t <= 9e15 and r and r >= 0 and l and r < l and
-            (tag == 'leaky ' or tag == 'leaky~')) then
+    if not ((tag == 'leaky ' or tag == 'leaky~') and t >= 0 and t <= 9e15 and r < l) then
       return type(stored) == 'table' and not string.find(stored.err, 'WRONGTYPE') and stored or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
+    same = l == limit and w == window and b == burst and (margin == 0 or tag == 'leaky~')
     -- If every write used the server's clock, the TTL lasts until one interval after the end of the
     -- second of LAST.
     if tag == 'leaky~' then mark = '~' elseif same and margin == 0 then second = t - t % 1000000 end
-    same = same and (margin == 0 or tag == 'leaky~')
     if l ~= limit and r > 0 then
-      local over
-      r, over = divide(r, limit, l)
-      if over > 0 then r = r + 1 end
+      -- r * limit / l, rounded up. Doubles are exact only up to 2^53, so r is split into two parts.
+      local low = r % 32768
+      local high = (r - low) / 32768 * limit
+      local sum = high % l * 32768 + low * limit
+      r = (high - high % l) / l * 32768 + (sum - sum % l) / l + (sum % l > 0 and 1 or 0)
     end
     ahead, rest = t + whole - now, r + part
     if rest >= limit then ahead, rest = ahead + 1, rest - limit end
@@ -188,9 +175,9 @@ for i = n, 1, -1 do
   local begins = last - last % 1000000
   local ttl = (begins + 1000000 + whole + 1 - now + margin + 999) / 1000
   if same then
-    call('SETRANGE', key, '6', string.format('%016d %09d', last, rest))
+    call('SETRANGE', key, '6', struct.pack('<dI4', last, rest))
   else
-    local text = string.format('leaky%s%016d %09d %d %d %d', mark, last, rest, limit, window, burst)
+    local text = struct.pack('<c6dI4I4dI4', 'leaky' .. mark, last, rest, limit, window, burst)
     if stored then
       call('SET', key, text, 'KEEPTTL')
     else

@@ -11,15 +11,15 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after is -1 if the request can never be allowed
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
--- Stored  a string, 'counter START PREVIOUS CURRENT LIMIT WINDOW': START has 16 digits, PREVIOUS
---         and CURRENT 10, the others have no leading zeros; 'counter~' if the call that began this
---         window gave now
+-- Stored  a string of 36 bytes, struct.pack('<c8dI4I4I4d', 'counter ', START, PREVIOUS, CURRENT,
+--         LIMIT, WINDOW); 'counter~' if the call that began this window gave now
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'sliding-window-counter', false, -1e9, 1e9
-local COSTS, STATE = 'from -1e9 to 1e9', "a string 'counter START PREVIOUS CURRENT LIMIT WINDOW'"
+local COSTS = 'from -1e9 to 1e9'
+local STATE = "a string 'counter ' with START, PREVIOUS, CURRENT, LIMIT, WINDOW"
 
 local tag, start, previous, current, span -- of the window in force; tag is nil if nothing is stored
-local same -- whether the stored limit and window are spelled as in this call
+local same -- whether the stored limit and window are those of this call
 local reset_if_allowed = 0
 
 -- [arguments] These lines are the same in every script.
@@ -94,19 +94,16 @@ for i = 1, n do
   local state = pcall('GET', key)
   tag, start, previous, current, span, same = nil, now - now % window, 0, 0, window, false
   if state then
-    local s, p, c, w
-    if #state > 47 then -- false for an error, which is a table without elements
-      tag, s, p, c = struct.unpack('c8c16xc10xc10', state)
-      s, p, c, w = tonumber(s), tonumber(p), tonumber(c), window
-      same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1]
-      if not same then w = tonumber(string.match(state, '^%d+ (%d+)$', 48)) end
+    local s, p, c, l, w
+    if #state == 36 then -- an error is a table without elements
+      tag, s, p, c, l, w = struct.unpack('<c8dI4I4I4d', state)
     end
-    if not (s and s >= 0 and s <= 9e15 and p and p >= 0 and p <= 1e9 and
-            c and c >= 0 and c <= 1e9 and w and w >= 1 and
-            (tag == 'counter ' or tag == 'counter~')) then
+    if not ((tag == 'counter ' or tag == 'counter~') and s >= 0 and s <= 9e15 and
+            p <= 1e9 and c <= 1e9 and w >= 1 and w <= 1e14) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
+    same = l == limit and w == window
     if now < s + w then
       start, previous, current, span = s, p, c, w
     else
@@ -179,10 +176,10 @@ for i = n, 1, -1 do
     if tag then call('DEL', key) end
   elseif tag and tag ~= 'over' then
     if same then
-      call('SETRANGE', key, '36', string.format('%010d', current))
+      call('SETRANGE', key, '20', struct.pack('<I4', current))
     else
-      call('SET', key, string.format('%s%016d %010d %010d %d %d',
-                                     tag, start, previous, current, limit, span), 'KEEPTTL')
+      call('SET', key, struct.pack('<c8dI4I4I4d', tag, start, previous, current, limit, span),
+           'KEEPTTL')
     end
     -- A TTL set by the server's clock lasts until the next window ends: no need to check it.
     if (margin > 0 or tag == 'counter~') and call('PTTL', key) < ttl then
@@ -193,8 +190,7 @@ for i = n, 1, -1 do
     if margin > 0 then ttl = ttl * 1.25 end
     if tag then ttl = math.max(ttl, call('PTTL', key)) end
     tag = margin > 0 and 'counter~' or 'counter '
-    call('SET', key, string.format('%s%016d %010d %010d %d %d',
-                                   tag, start, previous, current, limit, span),
+    call('SET', key, struct.pack('<c8dI4I4I4d', tag, start, previous, current, limit, span),
          'PX', string.format('%d', ttl))
   end
 end

@@ -145,7 +145,7 @@ for i = 1, n do
   if limit - used < remaining then remaining = limit - used end
   if reset > reset_after then reset_after = reset end
   if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
-  if i < n then kept[i] = {key, window, length, gone, time, newest} end
+  if i < n then kept[i] = {key, window, length, gone, time} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -153,10 +153,16 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, window, length, gone, time, newest = unpack(kept[i]) end
-  local need = (newest or 0) + window - now
+  if i < n then key, window, length, gone, time = unpack(kept[i]) end
+  -- A quarter of the window longer than needed, so that not every call has to set it.
+  local needed = (time + window - now + margin + 999) / 1000
+  local ttl, left = needed + window / 4000, length > 0 and call('PTTL', key) or -1
+  if cost > 0 and gone > cost and left > ttl then
+    -- So long a TTL was set for a longer window, which still counts what has left this one: drop
+    -- no more units than are added.
+    gone = cost
+  end
   if cost > 0 then
-    need = time + window - now
     local unit = string.format('%d', time)
     if cost == 1 then
       call('RPUSH', key, unit)
@@ -173,11 +179,7 @@ for i = n, 1, -1 do
     if length > 0 then call('UNLINK', key) end
   else
     if gone > 0 then call('LTRIM', key, gone, '-1') end
-    -- 25 % longer than needed, so that not every call has to set it.
-    local ttl = (need + margin + 999) / 1000
-    if length == 0 or call('PTTL', key) < ttl then
-      call('PEXPIRE', key, string.format('%d', ttl * 1.25))
-    end
+    if left < needed then call('PEXPIRE', key, string.format('%d', ttl)) end
   end
 end
 if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end

@@ -135,7 +135,7 @@ for i = 1, n do
   if limit - used < remaining then remaining = limit - used end
   if reset > reset_after then reset_after = reset end
   if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
-  if i < n then kept[i] = {key, window, length, gone, time, newest, sequence} end
+  if i < n then kept[i] = {key, window, length, gone, time, sequence} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -143,16 +143,23 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, window, length, gone, time, newest, sequence = unpack(kept[i]) end
-  local need, ttl = (newest or 0) + window - now, length > 0 and call('PTTL', key) or -1
+  if i < n then key, window, length, gone, time, sequence = unpack(kept[i]) end
+  -- A quarter of the window longer than needed, so that not every call has to set it.
+  local needed = (time + window - now + margin + 999) / 1000
+  local ttl, left = needed + window / 4000, length > 0 and call('PTTL', key) or -1
+  if cost > 0 and gone > cost and left > ttl then
+    -- So long a TTL was set for a longer window, which still counts what has left this one: drop
+    -- no more units than are added.
+    gone = cost
+  end
   if gone == length then
     -- Free all members at once in another thread, rather than one by one in this call.
     if length > 0 then call('UNLINK', key) end
+    ttl, left = math.max(ttl, left), -1
   elseif gone > 0 then
     call('ZREMRANGEBYRANK', key, '0', gone - 1)
   end
   if cost > 0 then
-    need = time + window - now
     local at, members = string.format('%d', time), {}
     for j = 1, cost do
       members[#members + 1] = at
@@ -163,14 +170,8 @@ for i = n, 1, -1 do
       end
     end
   end
-  -- 25 % longer than needed, so that not every call has to set it.
-  need = (need + margin + 999) / 1000
-  if cost > 0 or gone < length then
-    if gone == length then
-      call('PEXPIRE', key, string.format('%d', math.max(ttl, need * 1.25)))
-    elseif ttl < need then
-      call('PEXPIRE', key, string.format('%d', need * 1.25))
-    end
+  if left < needed and (cost > 0 or gone < length) then
+    call('PEXPIRE', key, string.format('%d', ttl))
   end
 end
 if cost < 0 then return {1, remaining, 0, reset_after, 0, 0} end

@@ -11,12 +11,11 @@
 -- Reply   {allowed, remaining, retry_after, reset_after, delay, denied_by}; times in microseconds,
 --         retry_after is -1 if the request can never be allowed
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
--- Stored  a string, 'tokens TOKENS AT LIMIT WINDOW BURST': the number of tokens (17 significant
---         digits in 22 characters) at the time AT (16 digits); the others have no leading zeros;
---         'tokens~' once a call that gave now has written
+-- Stored  a string of 39 bytes, struct.pack('<c7ddI4dI4', 'tokens ', TOKENS, AT, LIMIT, WINDOW,
+--         BURST): the tokens at the time AT; 'tokens~' once a call that gave now has written
 
 local NAME, HAS_BURST, MIN_COST, MAX_COST = 'token-bucket', true, -1e9, 1e9
-local COSTS, STATE = 'from -1e9 to 1e9', "a string 'tokens TOKENS AT LIMIT WINDOW BURST'"
+local COSTS, STATE = 'from -1e9 to 1e9', "a string 'tokens ' with TOKENS, AT, LIMIT, WINDOW, BURST"
 
 local state, tokens, time -- tokens are those at `time`, the later of now and the last write
 local tag, had, at, same -- the stored bucket; same: it was written with this call's limits
@@ -103,18 +102,16 @@ for i = 1, n do
   state = pcall('GET', key)
   tokens, time, tag, had, at, same = burst, now, 'tokens ', nil, nil, false
   if state then
-    if #state > 47 then -- false for an error, which is a table without elements
-      tag, had, at = struct.unpack('c7c22xc16', state)
-      had, at = tonumber(had), tonumber(at)
-      same = string.sub(state, 48) == ARGV[3 * i - 2] .. ' ' .. ARGV[3 * i - 1] .. ' ' ..
-             (burst == limit and ARGV[3 * i - 2] or ARGV[3 * i])
-      if not same and not string.find(state, '^%d+ %d+ %d+$', 48) then had = nil end
+    local l, w, b
+    if #state == 39 then -- an error is a table without elements
+      tag, had, at, l, w, b = struct.unpack('<c7ddI4dI4', state)
     end
-    if not (had and had >= 0 and had <= 1e9 and at and at >= 0 and at <= 4e15 and
-            (tag == 'tokens ' or tag == 'tokens~')) then
+    if not (at and (tag == 'tokens ' or tag == 'tokens~') and
+            had >= 0 and had <= 1e9 and at >= 0 and at <= 4e15) then
       return type(state) == 'table' and not string.find(state.err, 'WRONGTYPE') and state or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
+    same = l == limit and w == window and b == burst
     same = same and (margin == 0 or tag == 'tokens~')
     if at > now then time = at end
     tokens = had + (time - at) * limit / window
@@ -162,13 +159,12 @@ for i = n, 1, -1 do
     local ttl = (begins + 1001000 - now + margin + 999) / 1000
     local second -- in which the stored bucket is full, if every write used the server's clock
     if same then
-      call('SETRANGE', key, '7', string.format('%022.17g %016d', tokens, time))
+      call('SETRANGE', key, '7', struct.pack('<dd', tokens, time))
       second = at + (burst - had) * window / limit
       second = tag == 'tokens ' and second - second % 1000000
     else
       if margin > 0 then tag = 'tokens~' end
-      local text = string.format('%s%022.17g %016d %d %d %d',
-                                 tag, tokens, time, limit, window, burst)
+      local text = struct.pack('<c7ddI4dI4', tag, tokens, time, limit, window, burst)
       if state then
         call('SET', key, text, 'KEEPTTL')
       else

@@ -101,13 +101,33 @@ Usage SlidingWindowLogModel::usage(const Limit& limit, microseconds now) const {
 
 void SlidingWindowLogModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   const auto t = key_time_us(now);
-  prune(expired(limit, now));
+  const auto gone = expired(limit, now);
+  prune(is_shared(limit, now) ? std::min(gone, static_cast<std::size_t>(cost)) : gone);
   for (auto unit = cost; unit > 0; --unit) times_us_.push_back(t);
+  keep(limit, now);
 }
 
 void SlidingWindowLogModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
   const auto dropped = expired(limit, now) + static_cast<std::size_t>(units);
   prune(std::min(dropped, times().size()));
+  keep(limit, now);
+}
+
+std::int64_t SlidingWindowLogModel::needed_ttl_us(const Limit& limit, microseconds now) const {
+  return key_time_us(now) + limit.window.count() - now.count() + 999;
+}
+
+bool SlidingWindowLogModel::is_shared(const Limit& limit, microseconds now) const {
+  return 4000 * ttl_ms_ > 4 * needed_ttl_us(limit, now) + limit.window.count();
+}
+
+void SlidingWindowLogModel::keep(const Limit& limit, microseconds now) {
+  const auto needed = needed_ttl_us(limit, now);
+  if (empty()) {
+    ttl_ms_ = 0;
+  } else if (1000 * ttl_ms_ < needed) {
+    ttl_ms_ = (4 * needed + limit.window.count()) / 4000;
+  }
 }
 
 // ---- sliding-window-counter ----

@@ -97,6 +97,10 @@ class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
 
 /// sliding-window-log, and sliding-window-zset, which differs only in its Redis type: the time of
 /// every allowed unit. Exact: no span of one window ever holds more than the limit.
+///
+/// A key whose TTL shows that a longer window counts its units too is shared: an allowed call then
+/// drops no more units that have left its own window than it adds. The model's TTL does not run
+/// down, as on a server that all calls reach at one instant, whatever their `now`.
 class SlidingWindowLogModel final : public KeyModel {
  public:
   Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
@@ -111,6 +115,11 @@ class SlidingWindowLogModel final : public KeyModel {
   /// The number of units at the front that are older than a window that ends at the key's time.
   [[nodiscard]] std::size_t expired(const Limit& limit, microseconds now) const;
   void prune(std::size_t units);
+  /// Time and window of this call alone need this TTL; rounded up when divided by 1000.
+  [[nodiscard]] std::int64_t needed_ttl_us(const Limit& limit, microseconds now) const;
+  [[nodiscard]] bool is_shared(const Limit& limit, microseconds now) const;
+  /// Makes the TTL long enough.
+  void keep(const Limit& limit, microseconds now);
 
   /// The time of each unit in µs, oldest first.
   [[nodiscard]] std::span<const std::int64_t> times() const {
@@ -121,6 +130,7 @@ class SlidingWindowLogModel final : public KeyModel {
   // many keys.)
   std::vector<std::int64_t> times_us_;
   std::size_t first_ = 0;
+  std::int64_t ttl_ms_ = 0;
 };
 
 /// A window, its count, and the count of the previous window.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <numeric>
@@ -34,43 +35,43 @@ std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t mos
   return number > most ? std::nullopt : std::optional(number);
 }
 
-/// Reads the fields of a text form from left to right. After a mismatch, all reads fail.
-class TextReader {
+/// Reads the fields of a packed form from left to right; all are little-endian. After a mismatch,
+/// all reads fail.
+class PackedReader {
  public:
   /// `tag` is followed by a space or, if a caller's clock was used, by '~'.
-  TextReader(std::string_view text, std::string_view tag) : rest_(text) {
-    failed_ = text.size() >= Content::kMostText || !text.starts_with(tag) ||
-              text.size() <= tag.size() || (text[tag.size()] != ' ' && text[tag.size()] != '~');
+  PackedReader(std::string_view bytes, std::string_view tag) : rest_(bytes) {
+    failed_ = !bytes.starts_with(tag) || bytes.size() <= tag.size() ||
+              (bytes[tag.size()] != ' ' && bytes[tag.size()] != '~');
     if (!failed_) rest_.remove_prefix(tag.size() + 1);
   }
 
-  std::int64_t fixed(std::size_t width, std::int64_t most) {
-    const auto number = parse_number(field(), most, width);
-    failed_ = failed_ || !number;
-    return number.value_or(0);
-  }
-  std::int64_t number(std::int64_t least, std::int64_t most) {
-    const auto number = parse_number(field(), most);
-    failed_ = failed_ || !number || *number < least;
-    return number.value_or(least);
-  }
-  /// A number written with "%022.17g".
+  /// A double.
   double real(double most) {
-    const auto text = field();
-    double number = 0;
-    const auto* end = text.data() + text.size();
-    const bool parsed =
-        text.size() == 22 && text[0] != '-' && std::from_chars(text.data(), end, number).ptr == end;
-    failed_ = failed_ || !parsed || !(number >= 0 && number <= most);
+    const auto number = std::bit_cast<double>(bits(8));
+    require(number >= 0 && number <= most);
+    return failed_ ? 0 : number;
+  }
+  /// A double that is a whole number.
+  std::int64_t whole(std::int64_t most) {
+    const auto number = real(as_double(most));
+    require(number == std::floor(number));
+    return failed_ ? 0 : static_cast<std::int64_t>(number);
+  }
+  /// An unsigned integer of four bytes.
+  std::int64_t count(std::int64_t most) {
+    const auto number = static_cast<std::int64_t>(bits(4));
+    require(number <= most);
     return failed_ ? 0 : number;
   }
   /// A limit that the algorithm's script accepts.
   Limit limit(std::string_view algorithm) {
     const auto& row = *find_algorithm(algorithm);
     Limit limit;
-    limit.limit = number(1, kLargestLimit);
-    limit.window = microseconds{number(1, kLongestWindow.count())};
-    if (row.has_burst) limit.burst = number(1, kLargestLimit);
+    limit.limit = count(kLargestLimit);
+    limit.window = microseconds{whole(kLongestWindow.count())};
+    if (row.has_burst) limit.burst = count(kLargestLimit);
+    require(limit.limit > 0 && limit.window > microseconds{0} && limit.burst != 0);
     try {
       require_usable(row, limit, 0);
     } catch (const UsageError&) {
@@ -78,17 +79,19 @@ class TextReader {
     }
     return limit;
   }
-  /// Whether the whole text was read and matched.
+  /// Whether all bytes were read and matched.
   [[nodiscard]] bool done() const { return !failed_ && rest_.empty(); }
 
  private:
-  std::string_view field() {
-    const auto end = rest_.find(' ');
-    const auto text = rest_.substr(0, end);
-    // A space at the end starts one field too many.
-    if (end != rest_.npos && end + 1 == rest_.size()) failed_ = true;
-    rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 1);
-    return text;
+  void require(bool condition) { failed_ = failed_ || !condition; }
+
+  std::uint64_t bits(std::size_t size) {
+    require(rest_.size() >= size);
+    if (failed_) return 0;
+    std::uint64_t value = 0;
+    for (auto i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(rest_[i]);
+    rest_.remove_prefix(size);
+    return value;
   }
 
   std::string_view rest_;
@@ -96,12 +99,12 @@ class TextReader {
 };
 
 std::optional<State> read_fixed_window(const Content& content) {
-  TextReader text(content.text, "fixed");
+  PackedReader fields(content.text, "fixed");
   FixedWindowFrame frame;
-  frame.start = microseconds{text.fixed(16, kLatestNow.count())};
-  frame.count = text.fixed(10, kLargestLimit);
-  const auto limit = text.limit("fixed-window");
-  if (!text.done()) return std::nullopt;
+  frame.start = microseconds{fields.whole(kLatestNow.count())};
+  frame.count = fields.count(kLargestLimit);
+  const auto limit = fields.limit("fixed-window");
+  if (!fields.done()) return std::nullopt;
   frame.window = limit.window;
   return State{.certain = true,
                .limit = limit,
@@ -110,13 +113,13 @@ std::optional<State> read_fixed_window(const Content& content) {
 }
 
 std::optional<State> read_counter(const Content& content) {
-  TextReader text(content.text, "counter");
+  PackedReader fields(content.text, "counter");
   CounterFrame frame;
-  frame.start = microseconds{text.fixed(16, kMaxFuture)};
-  frame.previous = text.fixed(10, kLargestLimit);
-  frame.current = text.fixed(10, kLargestLimit);
-  const auto limit = text.limit("sliding-window-counter");
-  if (!text.done()) return std::nullopt;
+  frame.start = microseconds{fields.whole(kMaxFuture)};
+  frame.previous = fields.count(kLargestLimit);
+  frame.current = fields.count(kLargestLimit);
+  const auto limit = fields.limit("sliding-window-counter");
+  if (!fields.done()) return std::nullopt;
   frame.window = limit.window;
   return State{.certain = true,
                .limit = limit,
@@ -126,12 +129,12 @@ std::optional<State> read_counter(const Content& content) {
 }
 
 std::optional<State> read_tokens(const Content& content) {
-  TextReader text(content.text, "tokens");
+  PackedReader fields(content.text, "tokens");
   TokenBucket bucket;
-  bucket.tokens = text.real(static_cast<double>(kLargestLimit));
-  bucket.at = microseconds{text.fixed(16, kLatestNow.count())};
-  const auto limit = text.limit("token-bucket");
-  if (!text.done()) return std::nullopt;
+  bucket.tokens = fields.real(static_cast<double>(kLargestLimit));
+  bucket.at = microseconds{fields.whole(kLatestNow.count())};
+  const auto limit = fields.limit("token-bucket");
+  if (!fields.done()) return std::nullopt;
   return State{.certain = true,
                .limit = limit,
                .model = std::make_shared<TokenBucketModel>(bucket),
@@ -141,11 +144,11 @@ std::optional<State> read_tokens(const Content& content) {
 template <typename Model>
 std::optional<State> read_rational_time(const Content& content, std::string_view tag,
                                         std::string_view algorithm) {
-  TextReader text(content.text, tag);
-  const microseconds whole{text.fixed(16, kMaxFuture)};
-  const auto rest = text.fixed(9, kLargestLimit);
-  const auto limit = text.limit(algorithm);
-  if (!text.done() || rest >= limit.limit) return std::nullopt;
+  PackedReader fields(content.text, tag);
+  const microseconds whole{fields.whole(kMaxFuture)};
+  const auto rest = fields.count(kLargestLimit);
+  const auto limit = fields.limit(algorithm);
+  if (!fields.done() || rest >= limit.limit) return std::nullopt;
   const RationalTime time{.parts = to_parts(whole, limit.limit) + rest, .per_us = limit.limit};
   return State{
       .certain = true, .limit = limit, .model = std::make_shared<Model>(time), .time = whole};

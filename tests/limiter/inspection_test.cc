@@ -8,6 +8,7 @@
 
 #include "support/contract.h"
 #include "support/limiters.h"
+#include "support/packed.h"
 #include "support/random.h"
 #include "support/schedule.h"
 #include "support/server.h"
@@ -408,7 +409,7 @@ TEST_CASE("a very long TTL is reported as such, not as a negative number") {
 
 TEST_CASE("a number of units that does not fit is reported as the largest number") {
   TestServer server;
-  server.call({"SET", "k", "leaky 1800000000000000 000000000 5 60000000 5"});
+  server.call({"SET", "k", packed("leaky ", 1.8e15, 0, 5, 6e7, 5)});
   const Limit limit{.limit = 1'000'000'000, .window = 1us, .burst = 1};
   CHECK(inspect(server.connection(), "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
 }

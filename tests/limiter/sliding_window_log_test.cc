@@ -15,6 +15,10 @@ TEST_CASE("sliding-window-log: no window exceeds the limit, and nothing is denie
   check_log_is_exact(algorithm("sliding-window-log"));
 }
 
+TEST_CASE("sliding-window-log: a call with a shorter window frees nothing of a longer one") {
+  check_log_of_two_windows(algorithm("sliding-window-log"));
+}
+
 TEST_CASE("sliding-window-log: script and model agree on random traffic") {
   check_script_against_model(algorithm("sliding-window-log"), 100'000);
 }

@@ -19,6 +19,10 @@ TEST_CASE("sliding-window-zset: no window exceeds the limit, and nothing is deni
   check_log_is_exact(algorithm("sliding-window-zset"));
 }
 
+TEST_CASE("sliding-window-zset: a call with a shorter window frees nothing of a longer one") {
+  check_log_of_two_windows(algorithm("sliding-window-zset"));
+}
+
 TEST_CASE("sliding-window-zset: script and model agree on random traffic") {
   check_script_against_model(algorithm("sliding-window-zset"), 100'000);
 }

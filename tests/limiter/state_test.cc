@@ -2,12 +2,15 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "support/contract.h"
 #include "support/limiters.h"
+#include "support/packed.h"
 #include "support/random.h"
 #include "support/schedule.h"
 
@@ -79,53 +82,58 @@ TEST_CASE("the state of every script is decoded as its own, with the limit that 
 }
 
 TEST_CASE("strings are parsed to the last byte") {
-  CHECK(name_of(text("fixed 1700000000000000 0000000003 5 60000000")) == "fixed-window");
-  CHECK(name_of(text("fixed~1700000000000000 0000000003 5 60000000")) == "fixed-window");
-  CHECK(name_of(text("counter 1700000000000000 0000000003 0000000004 5 60000000")) ==
-        "sliding-window-counter");
-  CHECK(name_of(text("tokens 0000000000000000000004 1700000000000000 5 60000000 5")) ==
-        "token-bucket");
-  CHECK(name_of(text("tokens 000004.250000000000001 1700000000000000 5 60000000 5")) ==
-        "token-bucket");
-  CHECK(name_of(text("gcra 1700000000000000 000000004 5 60000000 5")) == "gcra");
-  CHECK(name_of(text("leaky 1700000000000000 000000004 5 60000000 5")) == "leaky-bucket");
-  for (const std::string bad : {"",
-                                "fixed",
-                                "fixed ",
-                                "fixed-1700000000000000 0000000003 5 60000000",
-                                "fixed 1700000000000000 0000000003 5",
-                                "fixed 1700000000000000 0000000003 5 60000000 ",
-                                "fixed 1700000000000000 0000000003 5 60000000 5",
-                                "fixed 170000000000000 0000000003 5 60000000",
-                                "fixed  1700000000000000 0000000003 5 60000000",
-                                "fixed 1700000000000000 -000000003 5 60000000",
-                                "fixed 1700000000000000 000000000x 5 60000000",
-                                "fixed 9700000000000000 0000000003 5 60000000",
-                                "fixed 1700000000000000 0000000003 0 60000000",
-                                "fixed 1700000000000000 0000000003 05 60000000",
-                                "fixed 1700000000000000 0000000003 5 100000000000001",
-                                "fixed 1700000000000000 0000000003 1000000001 60000000",
-                                "fixed 1700000000000000 9999999999 5 60000000",
-                                "Fixed 1700000000000000 0000000003 5 60000000",
-                                "xfixed 1700000000000000 0000000003 5 60000000",
-                                "tokens 00000000000000000000-1 1700000000000000 5 60000000 5",
-                                "tokens 0000000000000000000nan 1700000000000000 5 60000000 5",
-                                "tokens 0000000000000000000inf 1700000000000000 5 60000000 5",
-                                "tokens 000000000000000000004 1700000000000000 5 60000000 5",
-                                "tokens 0000000000000000000004 1700000000000000 5 60000000",
-                                "gcra 1700000000000000 000000005 5 60000000 5",
-                                "gcra 1700000000000000 000000004 5 60000000",
-                                "gcra 1700000000000000 000000000 1000000000 60000000 1000000000",
-                                "leaky 1700000000000000 000000000 5 60000000 1000000000",
-                                "1x",
-                                "-1",
-                                "01",
-                                "+1",
-                                " 1",
-                                "1 ",
-                                "1.5",
-                                "1e3",
-                                "99999999999999999999"}) {
+  constexpr double kStart = 1.7e15, kWindow = 6e7,
+                   kInfinity = std::numeric_limits<double>::infinity();
+  const auto fixed = packed("fixed ", kStart, 3, 5, kWindow);
+  CHECK(name_of(text(fixed)) == "fixed-window");
+  CHECK(name_of(text(packed("fixed~", kStart, 3, 5, kWindow))) == "fixed-window");
+  CHECK(name_of(text(packed("counter ", kStart, 3, 4, 5, kWindow))) == "sliding-window-counter");
+  CHECK(name_of(text(packed("tokens ", 4.0, kStart, 5, kWindow, 5))) == "token-bucket");
+  CHECK(name_of(text(packed("tokens ", 4.25, kStart, 5, kWindow, 5))) == "token-bucket");
+  CHECK(name_of(text(packed("gcra ", kStart, 4, 5, kWindow, 5))) == "gcra");
+  CHECK(name_of(text(packed("leaky ", kStart, 4, 5, kWindow, 5))) == "leaky-bucket");
+  for (const std::string& bad : {std::string(),
+                                 std::string("fixed"),
+                                 std::string("fixed "),
+                                 std::string("fixed 1700000000000000 0000003"),
+                                 packed("fixed-", kStart, 3, 5, kWindow),
+                                 packed("fixed ", kStart, 3, 5),
+                                 fixed.substr(0, fixed.size() - 1),
+                                 fixed + " ",
+                                 packed("fixed ", kStart, 3, 5, kWindow, 5),
+                                 packed("fixed  ", kStart, 3, 5, kWindow),
+                                 packed("fixed ", -kStart, 3, 5, kWindow),
+                                 packed("fixed ", kStart + 0.5, 3, 5, kWindow),
+                                 packed("fixed ", 9.7e15, 3, 5, kWindow),
+                                 packed("fixed ", -kInfinity, 3, 5, kWindow),
+                                 packed("fixed ", std::nan(""), 3, 5, kWindow),
+                                 packed("fixed ", kStart, -1, 5, kWindow),
+                                 packed("fixed ", kStart, 1'000'000'001, 5, kWindow),
+                                 packed("fixed ", kStart, 3, 0, kWindow),
+                                 packed("fixed ", kStart, 3, 1'000'000'001, kWindow),
+                                 packed("fixed ", kStart, 3, 5, 0.0),
+                                 packed("fixed ", kStart, 3, 5, 1.5),
+                                 packed("fixed ", kStart, 3, 5, 1e14 + 1),
+                                 packed("fixed ", kStart, 3, 5, kInfinity),
+                                 packed("Fixed ", kStart, 3, 5, kWindow),
+                                 packed("xfixed ", kStart, 3, 5, kWindow),
+                                 packed("tokens ", -1.0, kStart, 5, kWindow, 5),
+                                 packed("tokens ", std::nan(""), kStart, 5, kWindow, 5),
+                                 packed("tokens ", kInfinity, kStart, 5, kWindow, 5),
+                                 packed("tokens ", 4.0, kStart, 5, kWindow),
+                                 packed("gcra ", kStart, 5, 5, kWindow, 5),
+                                 packed("gcra ", kStart, 4, 5, kWindow),
+                                 packed("gcra ", kStart, 0, 1'000'000'000, kWindow, 1'000'000'000),
+                                 packed("leaky ", kStart, 0, 5, kWindow, 1'000'000'000),
+                                 std::string("1x"),
+                                 std::string("-1"),
+                                 std::string("01"),
+                                 std::string("+1"),
+                                 std::string(" 1"),
+                                 std::string("1 "),
+                                 std::string("1.5"),
+                                 std::string("1e3"),
+                                 std::string("99999999999999999999")}) {
     CAPTURE(bad);
     CHECK(name_of(text(bad)).empty());
   }
@@ -137,7 +145,7 @@ TEST_CASE("strings are parsed to the last byte") {
 TEST_CASE("a string longer than any limiter's is not a limiter's, even if it starts like one") {
   TestServer server;
   server.call({"SET", "k", std::string(300, '7')});
-  server.call({"SET", "l", "gcra 1700000000000000 000000004 5 60000000 5" + std::string(200, ' ')});
+  server.call({"SET", "l", packed("gcra ", 1.7e15, 4, 5, 6e7, 5) + std::string(200, ' ')});
   const std::vector<std::string> keys{"k", "l"};
   for (const auto& content : read_contents(server.connection(), keys)) {
     CHECK(content.text.size() == Content::kMostText);
@@ -195,14 +203,13 @@ TEST_CASE("lists and sorted sets are recognized by both ends") {
 
 TEST_CASE("the decoder accepts any content") {
   Random random;
-  const std::vector<std::string> seeds{
-      "fixed 1700000000000000 0000000003 5 60000000",
-      "counter~1700000000000000 0000000003 0000000004 5 60000000",
-      "tokens 000004.250000000000001 1700000000000000 5 60000000 5",
-      "gcra 1700000000000000 000000004 5 60000000 5",
-      "1700000000000000:0000000003",
-      "lease:a",
-      "42"};
+  const std::vector<std::string> seeds{packed("fixed ", 1.7e15, 3, 5, 6e7),
+                                       packed("counter~", 1.7e15, 3, 4, 5, 6e7),
+                                       packed("tokens ", 4.25, 1.7e15, 5, 6e7, 5),
+                                       packed("gcra ", 1.7e15, 4, 5, 6e7, 5),
+                                       "1700000000000000:0000000003",
+                                       "lease:a",
+                                       "42"};
   int known = 0;
   for (int i = 0; i < 200'000; ++i) {
     auto bytes = random.one_of(seeds);

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,12 @@ std::string from_hexadecimal(const std::string& text) {
     bytes.push_back(static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16)));
   }
   return bytes;
+}
+
+std::string to_hexadecimal(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -69,7 +76,7 @@ std::string reply_text(redis::ReplyView reply) {
 
 std::vector<std::string> content_of(TestServer& server, const std::string& key) {
   const std::string type(server.call({"TYPE", key}).text());
-  if (type == "string") return {std::string(server.call({"GET", key}).text())};
+  if (type == "string") return {to_hexadecimal(server.call({"GET", key}).text())};
   const auto reply = type == "list" ? server.call({"LRANGE", key, "0", "-1"})
                                     : server.call({"ZRANGE", key, "0", "-1", "WITHSCORES"});
   std::vector<std::string> lines;

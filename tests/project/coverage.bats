@@ -108,6 +108,12 @@ two_clocks() {
   ask two 5 $window '' 1 $t
 }
 
+# A window shorter than the one whose units it leaves alone.
+shorter_window() {
+  ask hour 5 3600000000 '' 3 $t
+  ask hour 5 1000000 '' 1 $((t + 2000000))
+}
+
 @test "every line of fixed-window is reached" {
   use fixed-window
   arguments
@@ -125,6 +131,7 @@ two_clocks() {
   cli RPUSH leaving $t x $t >/dev/null
   ask leaving 2 $window '' 1 $t
   ask many 5000 $window '' 1500 $t
+  shorter_window
   covers "$without_burst"
 }
 
@@ -137,7 +144,12 @@ two_clocks() {
   ask last 5 $window
   cli ZADD leaving $((t - 1)) foo $t "$t:0000000000" $t "$t:0000000001" >/dev/null
   ask leaving 3 $window '' 1 $t
+  shorter_window
   covers "$without_burst"
+}
+
+set_counter() { # KEY START PREVIOUS CURRENT LIMIT WINDOW
+  cli EVAL 'redis.call("SET", KEYS[1], struct.pack("<c8dI4I4I4d", "counter~", unpack(ARGV)))' 1 "$@" >/dev/null
 }
 
 @test "every line of sliding-window-counter is reached" {
@@ -147,9 +159,9 @@ two_clocks() {
   two_clocks
   # Rounded sums: the time of the next free unit, and the number of units left.
   local start=1700000000000000
-  cli SET rounded "$(printf 'counter~%016d %010d %010d %d %d' $start 97 51 99 99698904308559)" >/dev/null
+  set_counter rounded $start 97 51 99 99698904308559
   ask rounded 99 99698904308559 '' 1 $((start + 47596214461413))
-  cli SET left "$(printf 'counter~%016d %010d %010d %d %d' $start 3 0 536870912 100000000)" >/dev/null
+  set_counter left $start 3 0 536870912 100000000
   ask left 536870912 100000000 '' 1 $((start + 33333332))
   # No known sum is rounded in such a way that more units seem to be left than there are.
   covers "$without_burst

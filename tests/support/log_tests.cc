@@ -1,6 +1,12 @@
 #include "support/log_tests.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "support/properties.h"
 
@@ -9,6 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using limiter::kNever;
+using std::chrono::milliseconds;
 
 constexpr microseconds kNow{1'700'000'000'000'000};
 
@@ -53,7 +60,78 @@ void check_changed_window(Limiter& log) {
   CHECK(log.ask("changed", {3, 60s, {}}, 1, kNow + 35s) == Decision{false, 0, 25s, 55s, 0us, 1});
 }
 
+void check_shorter_window_frees_nothing(Limiter& log) {
+  const Limit hour{5, 3600s, {}}, second{5, 1s, {}};
+  CHECK(log.ask("typo", hour, 5, kNow) == Decision{true, 0, 0us, 3600s, 0us, 0});
+  CHECK(log.ask("typo", second, 1, kNow + 10s) == Decision{true, 4, 0us, 1s, 0us, 0});
+  CHECK(log.ask("typo", hour, 1, kNow + 10s) == Decision{false, 0, 3590s, 3600s, 0us, 1});
+  CHECK(log.ask("typo", second, 5, kNow + 20s) == Decision{true, 0, 0us, 1s, 0us, 0});
+  CHECK(log.ask("typo", hour, 1, kNow + 20s) == Decision{false, 0, 3600s, 3600s, 0us, 1});
+}
+
+/// Calls of a longer and a shorter window, in random order, on one key of a server on whose TTLs
+/// the calls' time passes.
+class TwoWindows {
+ public:
+  TwoWindows(TestServer& server, const Algorithm& log, Random& random, std::string key)
+      : server_(server), script_(server, log), random_(random), key_(std::move(key)) {
+    shorter_.limit = random_.uniform(1, 10);
+    shorter_.window = milliseconds{random_.log_uniform(1'000, 1'000'000)};
+    longer_.limit = random_.uniform(1, 20);
+    longer_.window = shorter_.window * random_.uniform(2, 1000);
+  }
+
+  void run(int calls) {
+    for (; calls > 0; --calls) {
+      if (random_.percent(40)) pass(random_.log_uniform(1, longer_.window / 1ms));
+      if (random_.percent(40)) pass(random_.log_uniform(1, shorter_.window / 1ms));
+      const bool is_long = random_.percent(50);
+      const auto& limit = is_long ? longer_ : shorter_;
+      const auto cost = random_.uniform(1, std::min<std::int64_t>(3, limit.limit));
+      const auto command =
+          fmt::format("{} of {} at {} ms", cost, limiter::format_limit(limit), (now_ - kNow) / 1ms);
+      CAPTURE(command);
+      const bool must_deny = is_long && still_used() + cost > limit.limit;
+      const auto decision = script_.ask(key_, limit, cost, now_);
+      CHECK_FALSE((must_deny && decision.allowed));
+      if (!is_long || !decision.allowed) continue;
+      for (auto unit = cost; unit > 0; --unit) units_.push_back(now_);
+    }
+  }
+
+ private:
+  /// The longer window's own units that it still counts in 1.25 of the shorter one.
+  [[nodiscard]] std::int64_t still_used() const {
+    // As much real time as this test may take is missing from the TTLs.
+    constexpr auto kElapsed = 60s;
+    const auto since = now_ + shorter_.window * 5 / 4 + kElapsed - longer_.window;
+    return std::count_if(units_.begin(), units_.end(), [&](auto unit) { return unit > since; });
+  }
+
+  void pass(std::int64_t ms) {
+    now_ += milliseconds{ms};
+    const auto left = server_.pttl(key_);
+    if (left >= 0) server_.call({"PEXPIRE", key_, std::to_string(left - ms)});
+  }
+
+  TestServer& server_;
+  ScriptLimiter script_;
+  Random& random_;
+  std::string key_;
+  Limit longer_, shorter_;
+  microseconds now_ = kNow;
+  std::vector<microseconds> units_;  ///< of the longer window
+};
+
 }  // namespace
+
+void check_log_of_two_windows(const Algorithm& log) {
+  Random random;
+  TestServer server;
+  for (int run = 0; run < 100; ++run) {
+    TwoWindows(server, log, random, "two:" + std::to_string(run)).run(100);
+  }
+}
 
 void check_log_by_hand(const Algorithm& log) {
   ModelLimiter model(log);
@@ -65,6 +143,7 @@ void check_log_by_hand(const Algorithm& log) {
     check_clock_steps_back(*limiter);
     check_refund_drops_the_oldest(*limiter);
     check_changed_window(*limiter);
+    check_shorter_window_frees_nothing(*limiter);
   }
 }
 

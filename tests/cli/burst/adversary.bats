@@ -383,7 +383,8 @@ refused() {
   for columns in 80 40; do
     run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl burst adversary --model --algorithm all
       NO_COLOR=1 rlctl burst adversary --script trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
-    output=$(tr -d '\r' <<<"$output")
+    # On a slow machine there is progress first.
+    output=$(sed $'s/\e\\[[0-9;]*[A-Za-z]//g' <<<"$output" | tr '\r' '\n')
     mapfile -t lines <<<"$output"
     assert_line --regexp '^(fixed-window)?  2\.00× the limit: 10 within 10 s$'
     assert_line --regexp '^by a clock that steps back'

@@ -16,7 +16,7 @@ trace() {
 
 # The time left of a key is known to the millisecond only when it is read.
 without_ttls() {
-  sed -E 's/(PTTL k +)[0-9]+/\1TTL/; s/^(\|   ttl: )[0-9.]+$/\1TTL/; /^  /s/ttl .*/ttl TTL/'
+  sed -E 's/(PTTL k +)[0-9]+/\1TTL/; s/^(\|   (ttl|left): )[0-9.]+$/\1TTL/; /^  /s/ttl .*/ttl TTL/'
 }
 
 # shows NAME ARG…: for each case that follows, the script is traced and then executed; the traces must equal

@@ -438,7 +438,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 @test "a plain key next to a policy's keys of several limits causes no warning" {
   policies
   rlctl check -q --policy api zed
-  cli SET api:zed 'fixed 1700000000000000 0000000001 5 60000000'
+  cli EVAL 'redis.call("SET", KEYS[1], struct.pack("<c6dI4I4d", "fixed ", 1.7e15, 1, 5, 6e7))' 1 api:zed
   run -0 --separate-stderr rlctl inspect --policy api zed
   assert_equal "$stderr" ''
 }

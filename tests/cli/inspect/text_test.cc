@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cli/term/terminal.h"
+#include "support/packed.h"
 
 namespace rlctl::cli::text_test {
 namespace {
@@ -101,11 +102,11 @@ Inspection foreign_counter() {
   return result;
 }
 
-constexpr auto kFixed = "fixed 1795155120000000 0000000003 5 60000000";
-constexpr auto kCounter = "counter 1795155120000000 0000000004 0000000001 5 60000000";
-constexpr auto kTokens = "tokens 0000000000000000003.25 1795155123114201 5 60000000 10";
-constexpr auto kGcra = "gcra 1795155207114201 000000000 5 60000000 10";
-constexpr auto kLeaky = "leaky 1795155147114201 000000000 5 60000000 10";
+const auto kFixed = test::packed("fixed ", 1795155120000000.0, 3, 5, 6e7);
+const auto kCounter = test::packed("counter ", 1795155120000000.0, 4, 1, 5, 6e7);
+const auto kTokens = test::packed("tokens ", 3.25, 1795155123114201.0, 5, 6e7, 10);
+const auto kGcra = test::packed("gcra ", 1795155207114201.0, 0, 5, 6e7, 10);
+const auto kLeaky = test::packed("leaky ", 1795155147114201.0, 0, 5, 6e7, 10);
 
 std::vector<Inspection> one_of_each() {
   return {full_log(),     of_text(kFixed), of_text(kCounter), of_text(kTokens),

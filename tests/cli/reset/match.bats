@@ -14,7 +14,7 @@ ask() { rlctl check -q --limit 5/60s "${@:2}" -- "$1"; }
 # fill PREFIX N: creates N keys of gcra.
 fill() {
   cli EVAL 'for i = 1, ARGV[2] do
-    redis.call("SET", ARGV[1] .. i, "gcra 1700000034409170 000000002 7 60000000 7")
+    redis.call("SET", ARGV[1] .. i, struct.pack("<c5dI4I4dI4", "gcra ", 1700000034409170, 2, 7, 6e7, 7))
   end' 0 "$1" "$2" >/dev/null
 }
 
