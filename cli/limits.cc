@@ -44,9 +44,11 @@ std::string but_given(std::span<const std::string> operands) {
 void add_limit_options(Options& options, LimitOptions& target, bool required) {
   constexpr std::string_view kItsOwn = "a policy has its own";
   constexpr std::string_view kExample = "--limit 5/60s allows 5 in any 60 seconds";
-  options.list("--limit", "LIMIT", target.limits,
-               "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow "
-               "the request");
+  options
+      .list("--limit", "LIMIT", target.limits,
+            "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
+            "request")
+      .comma_separated();
   auto& algorithm = options.value("--algorithm", "NAME", target.algorithm, algorithm_text());
   auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
   if (!required) {

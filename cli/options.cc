@@ -103,6 +103,16 @@ Options::Row& Options::Row::repeats(Repeats at) {
   return *this;
 }
 
+Options::Row& Options::Row::comma_separated() {
+  comma_separated_ = true;
+  return *this;
+}
+
+Options::Row& Options::Row::mistakable(bool (*is_value)(const std::string& text)) {
+  is_value_ = is_value;
+  return *this;
+}
+
 std::string_view Options::Row::name() const {
   return names_.substr(names_.find(',') + 1);
 }
@@ -125,6 +135,15 @@ void Options::Row::set(std::optional<std::string> text) {
   if (auto* value = target<std::optional<std::string>>()) *value = text;
   if (auto* optional = target<OptionalValue>()) *optional = {.given = true, .value = text};
   if (list != nullptr) list->push_back(*text);
+}
+
+/// The option is given without a value; `next` follows it.
+void Options::Row::refuse_detached(const std::string& next) const {
+  if (is_value_ == nullptr || !is_value_(next)) return;
+  throw UsageError(
+      fmt::format("{} takes its value after '=', not as the next argument {}", name(),
+                  in_quotes(next)),
+      fmt::format("write {}={}, or -- before an argument that only looks like it", name(), next));
 }
 
 Options::Row& Options::add(std::string_view names, std::string_view value_name, Row::Target target,
@@ -184,6 +203,7 @@ std::size_t Options::read_long(std::span<const std::string> arguments, std::size
     return at + 1;
   }
   if (row->is_flag() || row->target<OptionalValue>() != nullptr) {
+    if (at + 1 < arguments.size()) row->refuse_detached(arguments[at + 1]);
     tokens.push_back({row, std::nullopt});
     return at + 1;
   }
@@ -243,7 +263,13 @@ std::vector<std::string> Options::parse(std::span<const std::string> arguments) 
       operands.push_back(arguments[at++]);
     }
   }
-  for (auto& token : tokens) token.row->set(std::move(token.value));
+  for (auto& [row, value] : tokens) {
+    for (; row->comma_separated_ && value->find(',') != value->npos;
+         value->erase(0, value->find(',') + 1)) {
+      row->set(value->substr(0, value->find(',')));
+    }
+    row->set(std::move(value));
+  }
   return operands;
 }
 
@@ -339,6 +365,15 @@ std::int64_t parse_between(const std::string& text, std::string_view option, std
 
 std::chrono::microseconds parse_time(const std::string& text, std::string_view option) {
   return parsed(option, [&] { return parse_duration(masked(text)); });
+}
+
+bool is_time(const std::string& text) {
+  try {
+    static_cast<void>(parse_duration(text));
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
 }
 
 std::chrono::microseconds parse_now(const std::string& text) {

@@ -56,6 +56,11 @@ class Options {
     /// Refuses a second occurrence: "--match may be given only once". The hint must not be empty.
     Row& once(std::string_view hint);
     Row& repeats(Repeats at = Repeats::kAlways);
+    /// For a list: a value may consist of several, separated by commas.
+    Row& comma_separated();
+    /// For an optional value: refuses to take the next argument for an operand if this returns true
+    /// for it: "--watch 5s".
+    Row& mistakable(bool (*is_value)(const std::string& text));
 
    private:
     friend class Options;
@@ -76,6 +81,7 @@ class Options {
     [[nodiscard]] std::string_view name() const;
     [[nodiscard]] bool is_named(std::string_view wanted) const;
     void set(std::optional<std::string> text);
+    void refuse_detached(const std::string& next) const;
 
     std::string_view group_, names_, value_name_;
     std::string_view help_;  ///< empty: not shown and not suggested
@@ -83,6 +89,8 @@ class Options {
     std::vector<Rule> rules_;
     std::string_view once_hint_;  ///< empty: may be repeated
     Repeats when_ = Repeats::kNever;
+    bool comma_separated_ = false;
+    bool (*is_value_)(const std::string& text) = nullptr;
     std::size_t given_ = 0;            ///< number of occurrences
     std::vector<std::string> values_;  ///< in order; for a scalar, the last one
   };
@@ -160,6 +168,8 @@ inline constexpr std::string_view kNowHelp =
 /// Parses a duration with a unit: "90s", "1h30m".
 [[nodiscard]] std::chrono::microseconds parse_time(const std::string& text,
                                                    std::string_view option);
+/// Whether parse_time() accepts the text.
+[[nodiscard]] bool is_time(const std::string& text);
 /// Parses the value of --now, in µs since 1970. Refuses a number that looks like seconds or
 /// milliseconds, such as the output of `date +%s`, which would mean January 1970.
 [[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);

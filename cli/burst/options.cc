@@ -35,6 +35,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options
       .list("--limit", "LIMIT", target.limits,
             "requests and window: 5/60s, 100/min; several make one decision (default: 1000/60s)")
+      .comma_separated()
       .repeats();
   options
       .list("--algorithm", "NAMES", target.algorithms,

@@ -23,7 +23,7 @@ std::string_view denied_key(const Result& result) {
 
 void append_timing(std::string& out, const Result& result) {
   const auto& decision = result.decision;
-  if (!decision.allowed && !result.peek) {
+  if (!decision.allowed && (!result.peek || decision.retry_after == limiter::kNever)) {
     out += " retry_after=";
     if (decision.retry_after == limiter::kNever) {
       out += "never";
@@ -60,6 +60,16 @@ ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
     JsonWriter fields(json_limits_.emplace_back());
     append_limit_fields(fields, *limiter.algorithm, limit);
   }
+  // What the answer depends on, except defaults.
+  if (limiter.algorithm->name != limiter::kDefaultAlgorithm) {
+    limits_.append(" algorithm=").append(limiter.algorithm->name);
+  }
+  const auto has_own_burst = [](const limiter::Limit& limit) {
+    return limit.burst && *limit.burst != limit.limit;
+  };
+  const auto& limits = limiter.limits;
+  const auto found = std::find_if(limits.begin(), limits.end(), has_own_burst);
+  if (found != limits.end()) limits_ += " burst=" + std::to_string(*found->burst);
 }
 
 void ResultFormat::append(std::string& out, const Result& result) const {
@@ -79,6 +89,10 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
     out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
     return;
   }
+  if (result.refunded) {
+    out += " refunded=";
+    append_number(out, *result.refunded);
+  }
   out += " remaining=";
   append_number(out, decision.remaining);
   append_timing(out, result);
@@ -95,7 +109,8 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
   const auto known_value = [known](auto value) {
     return known ? std::optional(value) : std::nullopt;
   };
-  const auto retry_after = result.peek ? std::nullopt : known_value(decision.retry_after);
+  const bool is_untold = result.peek && decision.retry_after != limiter::kNever;
+  const auto retry_after = is_untold ? std::nullopt : known_value(decision.retry_after);
   JsonWriter json(out);
   json.begin_object()
       .field("key", result.key)
@@ -203,18 +218,58 @@ std::string OnError::warning(const Problem& problem, std::string_view command) c
   return render(warning, command, false);
 }
 
-limiter::Decision merge_looks(std::span<const limiter::Decision> looks, std::int64_t cost) {
+limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
+                              std::span<const limiter::Limit> limits, std::int64_t cost,
+                              std::span<const limiter::Decision> looks) {
   limiter::Decision merged = looks.front();
   merged.allowed = true;
   for (std::size_t i = 0; i < looks.size(); ++i) {
     merged.remaining = std::min(merged.remaining, looks[i].remaining);
     merged.reset_after = std::max(merged.reset_after, looks[i].reset_after);
-    if (merged.allowed && looks[i].remaining < cost) {
-      merged.allowed = false;
-      merged.denied_by = static_cast<int>(i) + 1;
-    }
+    if (looks[i].remaining >= cost) continue;
+    if (merged.allowed) merged.denied_by = static_cast<int>(i) + 1;
+    merged.allowed = false;
+    const auto unused = algorithm.make_model()->look(limits[i], cost, std::chrono::microseconds{0});
+    if (!unused.allowed) merged.retry_after = limiter::kNever;
   }
   return merged;
+}
+
+std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t cost) {
+  const auto keys = looks.size() / 2;
+  std::int64_t units = 0;
+  for (std::size_t i = 0; i < keys; ++i) {
+    units = std::max(units, looks[keys + i].remaining - looks[i].remaining);
+  }
+  return std::min(units, -cost);
+}
+
+bool is_counted(const Result& result) {
+  return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
+}
+
+namespace {
+
+/// OutputClosed with a message, which is shown if SIGPIPE is ignored.
+class AnswersLost : public OutputClosed {
+ public:
+  explicit AnswersLost(std::string message) : message_(std::move(message)) {}
+  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+}  // namespace
+
+void flush_answers(Output& out, const std::function<std::string()>& loss) {
+  try {
+    out.flush();
+  } catch (const OutputClosed& error) {
+    throw AnswersLost(error.what() + loss());
+  } catch (const OutputError& error) {
+    throw OutputError(error.what() + loss());
+  }
 }
 
 Problem may_have_been_counted(Problem problem) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <climits>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/check/check.h"
+#include "cli/check/lines.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
 #include "limiter/check.h"
@@ -166,14 +169,17 @@ class Batch {
                   is_terminal(STDERR_FILENO)) {
     request_.limits = plan.limiter.limits;
     request_.now = plan.now;
+    if (!plan.quiet) invocation.out.require_open();
   }
 
   ExitStatus run();
+  /// Reports the failures that run() has not reported yet.
+  void end_failures();
 
  private:
   bool take_lines();
   void take(const LineReader::Line& line);
-  void read_line(const LineReader::Line& line, Pending& pending) const;
+  void read_line(const LineReader::Line& line, Pending& pending);
   void ask(Pending& pending);
   void send();
   void take_replies();
@@ -185,6 +191,9 @@ class Batch {
   [[nodiscard]] Problem unanswered(const redis::Error& error) const;
   void lose_connection(const redis::Error& error);
   void emit_answers();
+  void flush();
+  [[nodiscard]] std::string lost_answers();
+  [[nodiscard]] Result result_of(const Pending& pending) const;
   ExitStatus emit(Pending& pending);
   void complain(const Pending& pending);
   void wait(bool may_block);
@@ -208,7 +217,9 @@ class Batch {
   bool readable_ = false;       ///< whether the last poll() found the connection readable
   Clock::time_point last_progress_{};
   limiter::Request request_;    ///< reused for every line
-  std::string last_complaint_;  ///< about the server; cleared when it answers
+  std::int64_t unwritten_ = 0;  ///< counted requests whose answers may still be in the buffer
+  FailureRun failures_;         ///< of the last lines
+  Spellings spellings_;
   ExitStatus worst_ = ExitStatus::kDone;
   std::exception_ptr input_failure_;
 };
@@ -227,7 +238,8 @@ ExitStatus Batch::run() {
     wait(input_is_used_up || !may_take());
   }
   progress_.clear();
-  invocation_.out.flush();
+  flush();
+  end_failures();
   if (input_failure_) std::rethrow_exception(input_failure_);
   return worst_;
 }
@@ -265,7 +277,7 @@ void Batch::take(const LineReader::Line& line) {
 }
 
 /// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. Throws UsageError.
-void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
+void Batch::read_line(const LineReader::Line& line, Pending& pending) {
   if (line.too_long) {
     throw UsageError("the line is longer than " + std::to_string(LineReader::kMaxLine) + " bytes");
   }
@@ -293,6 +305,7 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) const {
     pending.redis_keys[0] = pending.key;
   } else {
     pending.redis_keys = limiter::redis_keys(pending.key, plan_.limiter.limits);
+    spellings_.require_same(pending.key, pending.redis_keys[0], plan_.limiter.limits[0]);
   }
 }
 
@@ -368,7 +381,10 @@ void Batch::finish(Pending& pending) {
     pending.state = Pending::State::kAskAgain;
   } else if (pending.problem.message.empty()) {
     pending.state = Pending::State::kAnswered;
-    if (plan_.peek) pending.decision = merge_looks(pending.looks, pending.cost);
+    if (plan_.peek) {
+      pending.decision =
+          merge_looks(*plan_.limiter.algorithm, plan_.limiter.limits, pending.cost, pending.looks);
+    }
   } else if (pending.problem.code == "WRONGTYPE") {
     pending.state = Pending::State::kExplain;
     settling_ = true;
@@ -458,16 +474,46 @@ void Batch::emit_answers() {
     worst_ = std::max(worst_, emit(pending));
     pending_.pop();
     if (next_reply_ > 0) --next_reply_;
-    if (invocation_.out.buffer().size() >= kFlushAt) invocation_.out.flush();
+    if (invocation_.out.buffer().size() >= kFlushAt) flush();
   }
 }
 
+void Batch::flush() {
+  flush_answers(invocation_.out, [this] { return lost_answers(); });
+  unwritten_ = 0;
+}
+
+/// The end of the error if the output cannot be written: the requests whose answers nobody sees.
+std::string Batch::lost_answers() {
+  std::int64_t counted_ones = unwritten_, in_doubt = 0;
+  for (std::size_t i = 0; i < pending_.size(); ++i) {
+    const Pending& pending = pending_[i];
+    if (pending.state == Pending::State::kAnswered && is_counted(result_of(pending))) {
+      ++counted_ones;
+    } else if (pending.state == Pending::State::kAsked && pending.cost != 0 && !plan_.peek) {
+      ++in_doubt;
+    }
+  }
+  std::string text;
+  if (counted_ones > 0) {
+    text += "; " + counted(counted_ones, "request") + (counted_ones == 1 ? " was" : " were") +
+            " counted and may be missing from the output";
+  }
+  if (in_doubt > 0)
+    text += "; " + counted(in_doubt, "request") + " in flight may have been counted";
+  return text;
+}
+
+Result Batch::result_of(const Pending& pending) const {
+  return {.key = pending.key,
+          .redis_keys = pending.redis_keys,
+          .cost = pending.cost,
+          .decision = pending.decision,
+          .peek = plan_.peek};
+}
+
 ExitStatus Batch::emit(Pending& pending) {
-  Result result{.key = pending.key,
-                .redis_keys = pending.redis_keys,
-                .cost = pending.cost,
-                .decision = pending.decision,
-                .peek = plan_.peek};
+  Result result = result_of(pending);
   if (pending.state == Pending::State::kFailed) {
     complain(pending);
     if (!plan_.on_error.covers(pending.problem)) {
@@ -478,40 +524,46 @@ ExitStatus Batch::emit(Pending& pending) {
     }
     result.decision = {.allowed = *plan_.on_error.allows};
     result.on_error = &pending.problem;
-  } else if (!last_complaint_.empty()) {
-    last_complaint_.clear();
+  } else if (!failures_.empty()) {
+    end_failures();
   }
   if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
+  if (!plan_.quiet && is_counted(result)) ++unwritten_;
   return result.decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-/// Reports each bad line on stderr, but a failure of the server only once until it answers again.
-/// Reports nothing if the results are JSON, which include the errors.
+/// Reports a failure on stderr, unless the lines before it failed alike. Reports nothing if the
+/// results are JSON, which include the errors.
 void Batch::complain(const Pending& pending) {
   if (invocation_.json && !plan_.quiet) return;
   Problem problem = pending.problem;
-  if (problem.status == ExitStatus::kUsage) {
-    problem.hint.clear();
-  } else if (problem.message == last_complaint_) {
-    return;
-  } else {
-    last_complaint_ = problem.message;
-  }
+  if (!failures_.is_alike(problem)) end_failures();
+  constexpr std::size_t kMostReported = 3;
+  // Programs read all of them.
+  if (!failures_.add(pending.line, problem, invocation_.json ? SIZE_MAX : kMostReported)) return;
+  if (problem.status == ExitStatus::kUsage) problem.hint.clear();
   problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;
   problem.of_command = true;
   problem.usage_advice = false;
   progress_.clear();
-  invocation_.out.flush();  // so that a terminal shows both in order
+  flush();  // so that a terminal shows both in order
   write_stderr(plan_.on_error.covers(problem)
                    ? plan_.on_error.warning(problem, invocation_.command)
                    : render(problem, invocation_.command, invocation_.json));
+}
+
+void Batch::end_failures() {
+  const auto others = std::exchange(failures_, {}).others();
+  if (others.empty() || invocation_.json) return;
+  progress_.clear();
+  warn(others, invocation_.command);
 }
 
 /// Waits for input, replies or room to send. Writes the answers out before it blocks.
 void Batch::wait(bool may_block) {
   const bool unflushed = invocation_.out.pending();
   if (poll_once(may_block && !unflushed) || !may_block || !unflushed) return;
-  invocation_.out.flush();
+  flush();
   poll_once(true);
 }
 
@@ -558,6 +610,7 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   try {
     return batch.run();
   } catch (const Interrupted&) {  // Ctrl-C: answered lines were counted; this cannot block
+    batch.end_failures();
     invocation.out.flush();
     throw;
   }

@@ -37,6 +37,7 @@ void add_check_options(Options& options, CheckOptions& target) {
       .optional_value("--wait", "TIME", target.wait,
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
+      .mistakable(is_time)
       .excludes("--now", "a given time does not advance")
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
@@ -112,6 +113,10 @@ class Asker {
   /// Sends the request, which is recorded if allowed.
   [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
 
+  /// Sends the request, a refund. Sets `refunded` if that can be found out.
+  [[nodiscard]] limiter::Decision refund(const limiter::Request& request,
+                                         std::optional<std::int64_t>& refunded);
+
   /// Looks at each key separately and records nothing; allowed if request.cost units remain.
   [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
 
@@ -182,8 +187,38 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
   });
 }
 
+/// The script does not report how much came back. Looks in the same write tell, unless another
+/// client's request comes in between.
+limiter::Decision Asker::refund(const limiter::Request& request,
+                                std::optional<std::int64_t>& refunded) {
+  const auto send = [&](limiter::Checker& checker) {
+    checker.append_looks(request);
+    checker.append(request);
+    checker.append_looks(request);
+    std::vector<redis::Reply> replies;
+    while (replies.size() < 2 * request.keys.size() + 1) replies.push_back(connection_->read());
+    return replies;
+  };
+  return exchange(request, true, [&](limiter::Checker& checker) {
+    auto replies = send(checker);
+    // Whatever the looks replied: a refund must not be made twice.
+    if (limiter::is_unknown_script(replies[request.keys.size()])) {
+      checker.load();
+      replies = send(checker);
+    }
+    const auto decision = limiter::Checker::parse(replies[request.keys.size()]);
+    replies.erase(replies.begin() + std::ssize(request.keys));
+    const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };
+    if (std::any_of(replies.begin(), replies.end(), failed)) return decision;
+    std::vector<limiter::Decision> looks;
+    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    refunded = units_back(looks, request.cost);
+    return decision;
+  });
+}
+
 limiter::Decision Asker::peek(const limiter::Request& request) {
-  return merge_looks(look(request), request.cost);
+  return merge_looks(algorithm_, request.limits, request.cost, look(request));
 }
 
 /// A denial if the request would be allowed, but would depart later than `left` from now. A
@@ -191,7 +226,7 @@ limiter::Decision Asker::peek(const limiter::Request& request) {
 std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
                                                              microseconds left) {
   const auto looks = look(request);
-  auto merged = merge_looks(looks, 0);
+  auto merged = merge_looks(algorithm_, request.limits, 0, looks);
   if (merged.reset_after <= left) return std::nullopt;
   const auto late = std::find_if(looks.begin(), looks.end(),
                                  [&](const auto& look) { return look.reset_after > left; });
@@ -239,15 +274,19 @@ void Asker::sleep(microseconds duration, const std::string& key) {
 void print(const CheckPlan& plan, const Result& result, Invocation& invocation) {
   if (plan.quiet) return;
   ResultFormat(plan.limiter, invocation.json).append(invocation.out.buffer(), result);
-  invocation.out.flush();
+  flush_answers(invocation.out, [&] {
+    if (!is_counted(result)) return "";
+    return result.cost > 0 ? "; the request was counted" : "; the refund was counted";
+  });
 }
 
 limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
-                         Invocation& invocation) {
+                         Invocation& invocation, std::optional<std::int64_t>& refunded) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
   if (plan.peek) return asker.peek(request);
+  if (plan.cost < 0 && !plan.quiet && !invocation.json) return asker.refund(request, refunded);
   if (plan.wait) return asker.wait(request, plan.wait_at_most);
   return asker.ask(request);
 }
@@ -263,9 +302,10 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
                            .cost = plan.cost,
                            .now = plan.now};
   Result result{.key = key, .redis_keys = request.keys, .cost = plan.cost, .peek = plan.peek};
+  if (!plan.quiet) invocation.out.require_open();
   Problem problem;
   try {
-    result.decision = decide(plan, request, invocation);
+    result.decision = decide(plan, request, invocation, result.refunded);
   } catch (const std::exception& error) {
     problem = describe(error);
     if (!plan.on_error.covers(problem)) throw;

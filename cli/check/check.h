@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,8 +46,9 @@ struct Result {
   std::span<const std::string> redis_keys = {};  ///< one for each limit
   std::int64_t cost = 1;
   limiter::Decision decision = {};
-  bool peek = false;                  ///< nothing was recorded; retry_after is unknown
-  const Problem* on_error = nullptr;  ///< no answer: --on-error set `decision.allowed`
+  std::optional<std::int64_t> refunded = {};  ///< units that came back, if known
+  bool peek = false;                          ///< nothing was recorded; retry_after is 0 or kNever
+  const Problem* on_error = nullptr;          ///< no answer: --on-error set `decision.allowed`
 };
 
 /// Formats the results of one limiter: `word key=value` lines, or one JSON object per line. Formats
@@ -75,9 +77,22 @@ void append_seconds(std::string& out, std::chrono::microseconds duration);
 
 // ---- What one key and a batch have in common ----
 
-/// Merges separate looks (cost 0) at the keys of a request into one decision: see Asker::peek().
-[[nodiscard]] limiter::Decision merge_looks(std::span<const limiter::Decision> looks,
-                                            std::int64_t cost);
+/// Merges separate looks (cost 0) at the keys of these limits into one decision: see Asker::peek().
+[[nodiscard]] limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
+                                            std::span<const limiter::Limit> limits,
+                                            std::int64_t cost,
+                                            std::span<const limiter::Decision> looks);
+
+/// How many units a refund of this (negative) cost gave back: by how much the remaining units rose,
+/// of the limit for which they rose most. `looks` were taken at each key before and after it.
+[[nodiscard]] std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t cost);
+
+/// Whether the answer is to a request that the server recorded.
+[[nodiscard]] bool is_counted(const Result& result);
+
+/// Flushes the answers. If that fails, the error also says what `loss` returns: "; the request was
+/// counted".
+void flush_answers(Output& out, const std::function<std::string()>& loss);
 
 inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
 /// If the request was sent but not answered, adds to the message that it may have been counted.

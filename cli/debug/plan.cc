@@ -31,9 +31,10 @@ std::string script_help() {
 void add_script(Options& options, DebugOptions& target) {
   constexpr std::string_view kItsOwn = "a policy has its own";
   options.group("Script");
-  options.list("--limit", "LIMIT", target.limits,
-               "requests and window: 5/60s, 100/min; for a bundled script, several make one "
-               "decision");
+  options
+      .list("--limit", "LIMIT", target.limits,
+            "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
+      .comma_separated();
   options
       .value("--burst", "NUMBER", target.burst,
              "requests that may come at once in scripts with a burst (default: the limit)")

@@ -38,6 +38,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
   options
       .optional_value("--watch", "TIME", target.watch,
                       "repeat every TIME (default: 1s) until Ctrl-C")
+      .mistakable(is_time)
       .excludes("--now", "a given time does not advance");
   options.value("--now", "TIME", target.now, kNowHelp);
 }
@@ -92,7 +93,7 @@ constexpr std::chrono::seconds kScanAgain{1};
 /// The results for one KEY.
 struct Findings {
   /// One for each key in Redis that belongs to it; at least one, whose key may not exist.
-  std::vector<limiter::Inspection> inspections;
+  std::vector<Found> keys;
   /// Sentences about inconsistencies.
   std::vector<std::string> warnings;
 };
@@ -125,12 +126,13 @@ class Inspector {
     const limiter::Algorithm* algorithm = nullptr;
     bool limit_is_asked = false;  ///< `limit` takes precedence over the stored one
     bool only_if_there = false;
+    std::string policy = {};  ///< that has the limit
   };
 
   [[nodiscard]] std::vector<Target> targets(const std::string& key);
   [[nodiscard]] std::vector<Target> policy_targets(const std::string& key,
                                                    const limiter::PolicyMatch& match) const;
-  [[nodiscard]] limiter::Inspection look(redis::Connection& connection, const Target& target);
+  [[nodiscard]] Found look(redis::Connection& connection, const Target& target);
   void add_usual_family(redis::Connection& connection, const std::string& key, Findings& findings);
   void take_scanned_family(redis::Connection& connection, const std::string& key,
                            Findings& findings);
@@ -149,12 +151,16 @@ class Inspector {
 std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
                                                          const limiter::PolicyMatch& match) const {
   const auto& [policy, asked, index] = match;
-  if (index) return {{.key = key, .limit = policy->limits[*index], .algorithm = policy->algorithm}};
+  const auto target = [&policy = *policy](const std::string& name, std::size_t limit) {
+    return Target{.key = name,
+                  .limit = policy.limits[limit],
+                  .algorithm = policy.algorithm,
+                  .policy = policy.name};
+  };
+  if (index) return {target(key, *index)};
   std::vector<Target> targets;
   const auto keys = limiter::redis_keys(key, policy->limits);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    targets.push_back({.key = keys[i], .limit = policy->limits[i], .algorithm = policy->algorithm});
-  }
+  for (std::size_t i = 0; i < keys.size(); ++i) targets.push_back(target(keys[i], i));
   targets.push_back({.key = key, .only_if_there = true});
   return targets;
 }
@@ -177,7 +183,7 @@ std::vector<Inspector::Target> Inspector::targets(const std::string& key) {
   return targets;
 }
 
-Inspection Inspector::look(redis::Connection& connection, const Target& target) {
+Found Inspector::look(redis::Connection& connection, const Target& target) {
   limiter::InspectionRequest request{.algorithm = target.algorithm,
                                      .window_in_name = limiter::window_in_name(target.key),
                                      .now = plan_.now,
@@ -187,18 +193,20 @@ Inspection Inspector::look(redis::Connection& connection, const Target& target) 
     const auto window = target.limit ? target.limit->window : request.window_in_name;
     request.bars = bars_for(window.value_or(kUsualWindow), plan_.columns_for_bars);
   }
-  return limiter::inspect(
-      connection, target.key, request, [this](std::int64_t done, std::int64_t total) {
-        const auto share =
-            static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(total, 1));
-        progress_.update(share, std::to_string(total) + " entries");
-      });
+  Found found{.inspection = limiter::inspect(
+                  connection, target.key, request, [this](std::int64_t done, std::int64_t total) {
+                    const auto share = static_cast<double>(done) /
+                                       static_cast<double>(std::max<std::int64_t>(total, 1));
+                    progress_.update(share, std::to_string(total) + " entries");
+                  })};
+  if (!found.inspection.state.limit) found.policy = target.policy;
+  return found;
 }
 
 void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
                                  Findings& findings) {
   for (const auto& member : limiter::find_usual_family(connection, key)) {
-    findings.inspections.push_back(look(connection, {.key = member}));
+    findings.keys.push_back(look(connection, {.key = member}));
   }
 }
 
@@ -215,9 +223,9 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
   }
   const auto& family = families_[key];
   if (family.empty()) return;
-  findings.inspections.clear();
+  findings.keys.clear();
   for (const auto& member : family) {
-    findings.inspections.push_back(look(connection, {.key = member}));
+    findings.keys.push_back(look(connection, {.key = member}));
   }
 }
 
@@ -251,15 +259,15 @@ Findings Inspector::inspect(redis::Connection& connection, const std::string& ke
   Findings findings;
   const auto all = targets(key);
   for (const auto& target : all) {
-    auto inspection = look(connection, target);
-    if (target.only_if_there && !inspection.exists()) continue;
+    auto found = look(connection, target);
+    if (target.only_if_there && !found.inspection.exists()) continue;
     // `check` with several limits does not write the plain key.
-    if (!target.only_if_there) warn_of_algorithm(inspection, findings);
-    findings.inspections.push_back(std::move(inspection));
+    if (!target.only_if_there) warn_of_algorithm(found.inspection, findings);
+    findings.keys.push_back(std::move(found));
   }
   const bool limits_are_known = all.front().limit.has_value();
-  const auto exists = [](const Inspection& inspection) { return inspection.exists(); };
-  if (std::any_of(findings.inspections.begin(), findings.inspections.end(), exists)) {
+  const auto exists = [](const Found& found) { return found.inspection.exists(); };
+  if (std::any_of(findings.keys.begin(), findings.keys.end(), exists)) {
     if (!limits_are_known) add_usual_family(connection, key, findings);
   } else if (limits_are_known) {
     warn_of_others(connection, key, findings);
@@ -272,7 +280,7 @@ Findings Inspector::inspect(redis::Connection& connection, const std::string& ke
 /// kDone if limiter state was found, kDenied if no key exists, kRejected if a key holds other data.
 ExitStatus status_of(const Findings& findings) {
   bool found = false;
-  for (const auto& inspection : findings.inspections) {
+  for (const auto& [inspection, policy] : findings.keys) {
     if (inspection.exists() && !inspection.is_limiter()) return ExitStatus::kRejected;
     found = found || inspection.exists();
   }
@@ -389,20 +397,20 @@ void Inspecting::read(std::string& out) {
 std::string Inspecting::text(const Findings& findings, const Look& look,
                              std::optional<std::int64_t> entries) const {
   std::string out;
-  for (const auto& inspection : findings.inspections) {
+  for (const auto& found : findings.keys) {
     if (invocation_.json) {
-      append_inspection_json(out, inspection);
+      append_inspection_json(out, found.inspection);
       continue;
     }
     if (!out.empty()) out += '\n';
     const auto most = static_cast<std::size_t>(entries.value_or(INT64_MAX));
-    if (inspection.entries.size() <= most) {
-      append_inspection_text(out, inspection, look, connector_.name());
+    if (found.inspection.entries.size() <= most) {
+      append_inspection_text(out, found, look, connector_.name());
       continue;
     }
-    auto shorter = inspection;
-    shorter.entries.erase(shorter.entries.begin(),
-                          shorter.entries.end() - static_cast<std::ptrdiff_t>(most));
+    auto shorter = found;
+    auto& shown = shorter.inspection.entries;
+    shown.erase(shown.begin(), shown.end() - static_cast<std::ptrdiff_t>(most));
     append_inspection_text(out, shorter, look, connector_.name());
   }
   return out;
@@ -447,22 +455,7 @@ std::vector<std::string> keys_of(const InspectPlan& plan, const Invocation& invo
   return keys;
 }
 
-/// `--watch 2s KEY` would watch a key named 2s.
-void refuse_loose_time(const InspectOptions& options, const Invocation& invocation) {
-  const auto& operands = invocation.operands;
-  if (!options.watch.given || options.watch.value || operands.size() < 2) return;
-  try {
-    static_cast<void>(parse_duration(operands[0]));
-  } catch (const UsageError&) {
-    return;
-  }
-  throw UsageError(
-      "--watch: is " + in_quotes(operands[0]) + " a KEY or the interval?",
-      "write a time as --watch=" + operands[0] + "; put a KEY that looks like one last");
-}
-
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
-  refuse_loose_time(options, invocation);
   const InspectPlan plan = make_plan(options, invocation);
   const auto keys = keys_of(plan, invocation);
   Inspecting inspecting(plan, keys, invocation);

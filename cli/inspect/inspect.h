@@ -11,11 +11,18 @@
 
 namespace rlctl::cli {
 
+/// A key, and where its limit comes from.
+struct Found {
+  limiter::Inspection inspection;
+  /// The policy whose key template fits the key, if the limit is the policy's; else empty.
+  std::string policy = {};
+};
+
 /// Appends a description of a key for people, most important facts first. No line is wider than the
 /// look allows, except for keys and holders, which are never cut. Inferred values have the prefix
 /// '~'. The text includes `server` if nothing is stored.
-void append_inspection_text(std::string& out, const limiter::Inspection& inspection,
-                            const Look& look, std::string_view server = {});
+void append_inspection_text(std::string& out, const Found& found, const Look& look,
+                            std::string_view server = {});
 
 /// The number of bars that fit beside their label.
 [[nodiscard]] std::size_t columns_for_bars(const Look& look) noexcept;

@@ -14,6 +14,8 @@
 #include "cli/inspect/inspect.h"
 #include "cli/term/bars.h"
 #include "cli/term/table.h"
+#include "limiter/key_family.h"
+#include "limiter/limit.h"
 
 namespace rlctl::cli {
 namespace {
@@ -74,6 +76,13 @@ void append_key(TextBlock& block, const Inspection& inspection) {
   if (inspection.bytes) about += fmt::format(", {} bytes", *inspection.bytes);
   about += ", " + ttl_part(block, inspection);
   block.row("key", escaped_text(inspection.key), about);
+  // The names of keys have the window in seconds, while `check` prints 1h.
+  const auto window = limiter::window_in_name(inspection.key);
+  if (!window || window != inspection.window) return;
+  const auto suffix = limiter::window_suffix(*window), printed = format_duration(*window);
+  if (suffix != printed) {
+    block.note(block.tone(fmt::format(":{} is the window, {}", suffix, printed), Tone::kDim));
+  }
 }
 
 std::string limit_part(const Inspection& inspection) {
@@ -82,12 +91,10 @@ std::string limit_part(const Inspection& inspection) {
                             : "limit unknown; --limit 3/1s means 3";
   }
   if (!inspection.limit) {
-    std::string text = "limit unknown; pass --limit";
-    if (inspection.window) {
-      text = fmt::format("window {}{}, limit unknown; pass --limit", tilde(inspection),
-                         period_text(*inspection.window));
-    }
-    return text;
+    constexpr std::string_view kNotStored = "limit not stored; pass --limit";
+    if (!inspection.window) return std::string(kNotStored);
+    return fmt::format("window {}{}, {}", tilde(inspection), period_text(*inspection.window),
+                       kNotStored);
   }
   std::string text = fmt::format("limit {}", *inspection.limit);
   if (inspection.window) {
@@ -97,9 +104,13 @@ std::string limit_part(const Inspection& inspection) {
   return text;
 }
 
-void append_algorithm(TextBlock& block, const Inspection& inspection) {
+void append_algorithm(TextBlock& block, const Found& found) {
+  const auto& inspection = found.inspection;
   const auto& state = inspection.state;
   block.row("algorithm", state.form->name, limit_part(inspection));
+  if (!found.policy.empty()) {
+    block.note(block.tone("the limit of policy '" + escaped_text(found.policy) + "'", Tone::kDim));
+  }
   if (state.form->is_foreign()) {
     block.note(block.tone(state.form->summary, Tone::kDim));
   } else if (!state.certain) {
@@ -385,26 +396,29 @@ void append_leases(TextBlock& block, const Inspection& inspection) {
   block.table(lines);
 }
 
-void append_absent(std::string& out, const Inspection& inspection, std::string_view server) {
+void append_absent(std::string& out, const Found& found, std::string_view server) {
+  const auto& inspection = found.inspection;
   escape_text(out, inspection.key);
   out += ": nothing is stored";
   if (!server.empty()) escape_message(out.append(" in "), server);
   out += "; as if unused";
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
+  if (!found.policy.empty()) escape_message(out, " (policy '" + found.policy + "')");
   out += '\n';
 }
 
 }  // namespace
 
-void append_inspection_text(std::string& out, const Inspection& inspection, const Look& look,
+void append_inspection_text(std::string& out, const Found& found, const Look& look,
                             std::string_view server) {
-  if (!inspection.exists()) return append_absent(out, inspection, server);
+  const auto& inspection = found.inspection;
+  if (!inspection.exists()) return append_absent(out, found, server);
   TextBlock block(out, look);
   append_key(block, inspection);
   if (!inspection.is_limiter()) {
     return block.note(block.tone("not a limiter's state", Tone::kWarning));
   }
-  append_algorithm(block, inspection);
+  append_algorithm(block, found);
   append_use(block, inspection);
   append_clock(block, inspection);
   append_own(block, inspection);

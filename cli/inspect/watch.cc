@@ -1,5 +1,10 @@
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -24,6 +29,22 @@ std::optional<Problem> passing_problem(const std::exception& error) {
   auto problem = describe(error);
   if (problem.status != ExitStatus::kUnreachable) return std::nullopt;
   return problem;
+}
+
+/// A text that was read, or the problem if another attempt may succeed.
+struct Attempt {
+  std::string text = {};
+  std::optional<Problem> problem = {};
+};
+
+Attempt attempt(const std::function<std::string()>& read) {
+  try {
+    return {.text = read()};
+  } catch (const std::exception& error) {
+    auto problem = passing_problem(error);
+    if (!problem) throw;
+    return {.problem = std::move(problem)};
+  }
 }
 
 /// Shows one text after another.
@@ -58,9 +79,8 @@ class Watching {
 
   void show(const Problem& problem) {
     if (screen_) {
-      std::string message;  // at the end of the line, which may be cut
-      escape_message(message, problem.message);
-      draw("no answer at " + clock() + ", trying again: " + message, Tone::kBad);
+      draw(escaped_message(problem.message) + "; no answer at " + clock() + ", trying again",
+           Tone::kBad);
     } else if (!lost_) {
       write_stderr(render(problem, invocation_.command, invocation_.json));
     }
@@ -68,8 +88,17 @@ class Watching {
   }
 
  private:
+  /// Wraps the header, since the end of an error may be its cause.
   void draw(const std::string& header, Tone tone) {
-    screen_->draw(toned(header, tone, may_colour(invocation_.out.fd())), text_);
+    const Look look = look_of(invocation_.out.fd());
+    std::string lines;
+    for (std::string_view rest = header; !rest.empty();) {
+      const auto line = cut_to_width(rest, look.columns);
+      if (line.empty()) break;
+      lines.append(lines.empty() ? "" : "\n").append(toned(line, tone, look.colour));
+      rest.remove_prefix(line.size());
+    }
+    screen_->draw(lines, text_);
   }
 
   static std::string clock() {
@@ -106,18 +135,13 @@ void watch(const Watch& how, Invocation& invocation, const std::function<std::st
     next = std::max(next + how.interval, Clock::now());
     watching.wait(next);
     next = std::min(next, Clock::now());
-    std::optional<Problem> problem;
-    std::string text;
-    try {
-      text = read();
-    } catch (const std::exception& error) {
-      problem = passing_problem(error);
-      if (!problem) throw;
-    }
-    if (problem) {
-      watching.show(*problem);
+    auto last = attempt(read);
+    // The server may only have closed the connection; if it is gone, connecting again tells why.
+    if (last.problem && last.problem->code == "unreachable") last = attempt(read);
+    if (last.problem) {
+      watching.show(*last.problem);
     } else {
-      watching.show(std::move(text));
+      watching.show(std::move(last.text));
     }
   }
 }

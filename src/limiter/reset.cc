@@ -4,19 +4,22 @@
 #include <numeric>
 #include <utility>
 
+#include "embedded_reset.h"
+#include "limiter/check.h"
+
 namespace rlctl::limiter {
 
 /// A key, and what is known about it so far.
 struct Resetter::Look {
   std::string_view key;
   const SeenKey* seen;
-  std::string type = {};
+  Content content = {};  ///< as read last
   const StateForm* form = nullptr;
   std::optional<ResetResult> result = {};  ///< none: not decided yet
   std::optional<LeftReason> reason = {};
 
   [[nodiscard]] bool has_changed() const {
-    return !seen->type.empty() && (type != seen->type || form != seen->form);
+    return !seen->type.empty() && (content.type != seen->type || form != seen->form);
   }
   void settle(ResetResult settled) { result = settled; }
   void leave(LeftReason why) {
@@ -27,10 +30,8 @@ struct Resetter::Look {
 
 namespace {
 
-/// Up to Redis 7.0, WATCH compares each key with all watched keys, so the work is quadratic.
-constexpr std::size_t kMostWatched = 200;
-/// Without WATCH, only memory limits the number.
-constexpr std::size_t kMostLookedAt = 1000;
+/// Limits the memory for the contents and the keys in doubt after a lost connection.
+constexpr std::size_t kMostAtOnce = 1000;
 
 std::optional<LeftReason> reason_to_leave(const State& state) {
   if (state.form == nullptr) return LeftReason::kNoLimiterState;
@@ -39,8 +40,26 @@ std::optional<LeftReason> reason_to_leave(const State& state) {
   return std::nullopt;
 }
 
-void require_no_error(redis::ReplyView reply) {
-  if (reply.is_error()) throw redis::to_error(reply);
+/// Queues a call of reset.lua.
+void append_removal(redis::Connection& connection, std::string_view key, const Content& content) {
+  const std::string_view keys[] = {key};
+  const std::string_view expires = content.expires ? "1" : "0";
+  const std::string_view of_string[] = {content.type, content.text};
+  const std::string_view of_entries[] = {content.type, content.first.member, content.last.member,
+                                         expires,      content.first.score,  content.last.score};
+  redis::Arguments arguments(of_string, 1);
+  if (content.type == "string") arguments = of_string;
+  if (content.type == "list") arguments = redis::Arguments(of_entries, 4);
+  if (content.type == "zset") arguments = of_entries;
+  connection.append_evalsha(embedded::k_reset.sha1, keys, arguments);
+}
+
+/// Refused within the script, where only UNLINK is new to the user: the look called the others.
+redis::Error explain_refusal(const redis::Error& error) {
+  const bool in_script = error.code().empty() || error.code() == "ERR";
+  if (error.failure() != redis::Failure::kRefused || !in_script) return error;
+  return {error.failure(), error.what(), error.code(),
+          "the user needs +unlink; rlctl-reset(1) lists the permissions"};
 }
 
 }  // namespace
@@ -53,9 +72,8 @@ void Resetter::reset(std::span<const std::string> keys) {
 }
 
 void Resetter::reset(std::span<const SeenKey> keys) {
-  const std::size_t most = options_.dry_run ? kMostLookedAt : kMostWatched;
   while (!keys.empty()) {
-    const auto some = keys.first(std::min(most, keys.size()));
+    const auto some = keys.first(std::min(kMostAtOnce, keys.size()));
     Looks looks;
     looks.reserve(some.size());
     for (const auto& key : some) looks.push_back({.key = key.key, .seen = &key});
@@ -75,44 +93,26 @@ void Resetter::report(const Looks& looks) const {
     if (!look.result) continue;
     report_({.key = look.key,
              .result = *look.result,
-             .type = look.type,
+             .type = look.content.type,
              .form = look.form,
              .reason = look.reason});
   }
 }
 
 void Resetter::settle(Looks& looks) {
-  Indices all(looks.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<Indices> open{std::move(all)};
-  int tries = 0;  // for the one key that is tried alone
-  while (!open.empty()) {
-    const auto which = std::move(open.back());
-    open.pop_back();
-    auto again = attempt(looks, which);
-    tries = which.size() == 1 && !again.empty() ? tries + 1 : 0;
-    if (again.empty()) continue;
-    if (tries >= options_.tries) {
-      looks[again.front()].leave(LeftReason::kChanging);
-      tries = 0;
-      continue;
-    }
-    const auto half = again.begin() + static_cast<std::ptrdiff_t>(again.size() / 2);
-    if (half != again.begin()) {
-      open.emplace_back(half, again.end());
-      again.erase(half, again.end());
-    }
-    open.push_back(std::move(again));
-  }
+  Indices open(looks.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  for (int tries = 0; !open.empty() && tries < options_.tries; ++tries) open = attempt(looks, open);
+  for (const auto index : open) looks[index].leave(LeftReason::kChanging);
 }
 
 /// Settles the key, unless it must be removed.
-void Resetter::decide(Look& look, const Content& content) const {
+void Resetter::decide(Look& look, Content content) const {
   const State state = decode(content);
-  look.type = content.type;
+  look.content = std::move(content);
   look.form = state.form;
   const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
-  if (look.type == "none") {
+  if (look.content.type == "none") {
     look.settle(ResetResult::kNone);
   } else if (look.has_changed()) {
     look.leave(LeftReason::kChanged);
@@ -123,77 +123,57 @@ void Resetter::decide(Look& look, const Content& content) const {
   }
 }
 
-/// Looks at some keys and removes those that are to be removed. Returns these keys, still
-/// unsettled, if another client wrote one of them.
+/// Looks at some keys and removes those that are to be removed. Returns those of them that another
+/// client changed meanwhile.
 Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   std::vector<std::string> keys;
   keys.reserve(which.size());
   for (const auto index : which) keys.emplace_back(looks[index].key);
-  const auto contents = look_at(keys);
+  auto contents = read_contents(connection_, keys);
   Indices removable;
   for (std::size_t i = 0; i < which.size(); ++i) {
     Look& look = looks[which[i]];
-    decide(look, contents[i]);
+    decide(look, std::move(contents[i]));
     if (!look.result) removable.push_back(which[i]);
   }
   if (options_.on_looked) options_.on_looked();
-  if (removable.empty() || remove(looks, removable)) return {};
-  return removable;
+  return removable.empty() ? Indices{} : remove(looks, removable);
 }
 
-/// Reads the keys. Except in a dry run, watches them first, and no others.
-std::vector<Content> Resetter::look_at(std::span<const std::string> keys) {
-  if (options_.dry_run) return read_contents(connection_, keys);
-  // If the user may not call MULTI, the server would execute the commands after it in the same
-  // write at once, so check this first.
-  const bool ask = !may_transact_;
-  if (ask) {
-    connection_.append({"MULTI"});
-    connection_.append({"DISCARD"});
-  } else {
-    connection_.append({"UNWATCH"});
+/// Returns the keys that have changed since the look.
+Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
+  load_script();
+  sent_.clear();
+  answered_ = 0;
+  for (const auto index : which) {
+    sent_.emplace_back(looks[index].key);
+    append_removal(connection_, looks[index].key, looks[index].content);
   }
-  std::vector<std::string_view> watch{"WATCH"};
-  watch.insert(watch.end(), keys.begin(), keys.end());
-  connection_.append(watch);
-  append_types(connection_, keys);
-  for (int replies = ask ? 3 : 2; replies > 0; --replies) require_no_error(connection_.read());
-  may_transact_ = true;
-  return take_contents(connection_, keys);
-}
-
-/// Returns false if one of the keys was written since the look; then nothing was removed.
-bool Resetter::remove(Looks& looks, const Indices& which) {
-  in_doubt_.clear();
-  for (const auto index : which) in_doubt_.emplace_back(looks[index].key);
-  connection_.append({"MULTI"});
-  for (const auto& key : in_doubt_) connection_.append({"UNLINK", key});
-  connection_.append({"EXEC"});
+  Indices changed;
   std::optional<redis::Error> refused;
-  bool in_transaction = true;
-  for (std::size_t i = 0; i <= which.size(); ++i) {
-    const auto queued = connection_.read();
-    if (i == 0) in_transaction = !queued.is_error();
-    if (queued.is_error() && !refused) refused = redis::to_error(queued);
-  }
-  const auto done = connection_.read();
-  if (!in_transaction) throw redis::Error(*refused);
-  in_doubt_.clear();
-  // If the server refused a command, EXEC only reports that.
-  if (refused) throw redis::Error(*refused);
-  require_no_error(done);
-  if (done.is_nil()) return false;
-  for (std::size_t i = 0; i < which.size(); ++i) {
-    const auto removed = done[i];
-    if (removed.is_error()) {
-      if (!refused) refused = redis::to_error(removed);
+  for (const auto index : which) {
+    const auto reply = connection_.read();
+    ++answered_;
+    if (is_unknown_script(reply)) {
+      script_is_loaded_ = false;
+      changed.push_back(index);
+    } else if (reply.is_error()) {
+      if (!refused) refused = explain_refusal(redis::to_error(reply));
+    } else if (reply.integer() == 1) {
+      looks[index].settle(ResetResult::kRemoved);
     } else {
-      // A key may expire between the look and the removal.
-      looks[which[i]].settle(removed.integer() == 1 ? ResetResult::kRemoved : ResetResult::kNone);
+      changed.push_back(index);
     }
   }
   if (refused) throw redis::Error(*refused);
-  return true;
+  return changed;
+}
+
+void Resetter::load_script() {
+  if (script_is_loaded_) return;
+  const auto reply = connection_.call({"SCRIPT", "LOAD", embedded::k_reset.text});
+  if (reply.is_error()) throw redis::to_error(reply);
+  script_is_loaded_ = true;
 }
 
 }  // namespace rlctl::limiter

@@ -26,7 +26,7 @@ enum class LeftReason {
   kNoLimiterState,
   kForeign,    ///< a form that other programs write, limiters or not
   kUncertain,  ///< a form of this project that other programs may write as well
-  kChanging,   ///< other clients wrote to it before each attempt to remove it
+  kChanging,   ///< other clients changed it before each attempt to remove it
   kChanged,    ///< its type or form differs from what the caller saw
 };
 
@@ -49,19 +49,20 @@ struct ResetOutcome {
 struct ResetOptions {
   bool force = false;    ///< remove a key whatever it holds
   bool dry_run = false;  ///< report what would be removed, and write nothing
-  /// How often to try a key that other clients write: a look and a removal, two round trips apart.
+  /// How often to try a key that other clients change: a look and a removal, a round trip apart.
   int tries = 100;
   /// Called after each look, before the removal. May be empty.
   std::function<void()> on_looked = {};
 };
 
-/// Removes limiter state, and nothing else. Never removes a key that another client wrote after it
-/// was read; such a key is read again.
+/// Removes limiter state, and nothing else. Looks at some keys at a time, and then removes each
+/// with a call of reset.lua, which does so only if the key still has the Content that was read:
+/// state that another client wrote meanwhile is looked at again. The calls share a round trip but
+/// not a transaction, so that the keys may be in any Cluster slots, and a server whose memory is
+/// full accepts them.
 ///
-/// Handles some keys at a time: WATCH and a look at each, then MULTI, UNLINK of each, EXEC. If EXEC
-/// reports that one was written, nothing was removed, and the keys are tried again in halves, down
-/// to single keys. The connection has nothing outstanding before and after. Throws redis::Error,
-/// also if the server refuses a command; keys removed before that have been reported.
+/// The connection has nothing outstanding before and after. Throws redis::Error, also if the server
+/// refuses a command; keys removed before that have been reported.
 class Resetter {
  public:
   /// Called for each key, in the order given. The outcome is valid during the call.
@@ -77,7 +78,9 @@ class Resetter {
   void reset(std::span<const SeenKey> keys);
 
   /// After an exception: the keys whose removal was sent but not answered.
-  [[nodiscard]] std::span<const std::string> in_doubt() const noexcept { return in_doubt_; }
+  [[nodiscard]] std::span<const std::string> in_doubt() const noexcept {
+    return std::span(sent_).subspan(answered_);
+  }
 
  private:
   struct Look;
@@ -86,16 +89,17 @@ class Resetter {
 
   void settle(Looks& looks);
   void report(const Looks& looks) const;
-  void decide(Look& look, const Content& content) const;
+  void decide(Look& look, Content content) const;
   [[nodiscard]] Indices attempt(Looks& looks, const Indices& which);
-  [[nodiscard]] std::vector<Content> look_at(std::span<const std::string> keys);
-  [[nodiscard]] bool remove(Looks& looks, const Indices& which);
+  [[nodiscard]] Indices remove(Looks& looks, const Indices& which);
+  void load_script();
 
   redis::Connection& connection_;
   ResetOptions options_;
   Report report_;
-  bool may_transact_ = false;  ///< the server has accepted a MULTI from this user
-  std::vector<std::string> in_doubt_;
+  bool script_is_loaded_ = false;
+  std::vector<std::string> sent_;  ///< the keys of the last removals
+  std::size_t answered_ = 0;       ///< how many of them have been answered
 };
 
 }  // namespace rlctl::limiter

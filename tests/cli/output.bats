@@ -36,22 +36,42 @@ assert_json() {
 
 @test "times are rounded up to a millisecond" {
   run -0 rlctl check k --limit 1/s --algorithm fixed-window --now 1
-  assert_output 'allowed key=k limit=1/1s remaining=0 reset=1.000s'
+  assert_output 'allowed key=k limit=1/1s algorithm=fixed-window remaining=0 reset=1.000s'
   run -1 rlctl check k --limit 1/s --algorithm fixed-window --now 999999
-  assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.001s reset=0.001s'
+  assert_output 'denied key=k limit=1/1s algorithm=fixed-window remaining=0 retry_after=0.001s reset=0.001s'
   run -1 rlctl check k --limit 1/s --algorithm fixed-window --now 998999
-  assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.002s reset=0.002s'
+  assert_output 'denied key=k limit=1/1s algorithm=fixed-window remaining=0 retry_after=0.002s reset=0.002s'
   run -1 rlctl check k --limit 1/s --algorithm fixed-window --now 999000
-  assert_output 'denied key=k limit=1/1s remaining=0 retry_after=0.001s reset=0.001s'
+  assert_output 'denied key=k limit=1/1s algorithm=fixed-window remaining=0 retry_after=0.001s reset=0.001s'
 }
 
 @test "leaky-bucket shows its delay, but only if there is one" {
   run -0 check k --limit 5/s --algorithm leaky-bucket
-  assert_output 'allowed key=k limit=5/1s remaining=5 reset=0.200s'
+  assert_output 'allowed key=k limit=5/1s algorithm=leaky-bucket remaining=5 reset=0.200s'
   run -0 check k --limit 5/s --algorithm leaky-bucket
-  assert_output 'allowed key=k limit=5/1s remaining=4 reset=0.400s delay=0.200s'
+  assert_output 'allowed key=k limit=5/1s algorithm=leaky-bucket remaining=4 reset=0.400s delay=0.200s'
   run -1 check k --limit 5/s --algorithm leaky-bucket --cost 6
-  assert_output 'denied key=k limit=5/1s remaining=4 retry_after=0.400s reset=0.400s'
+  assert_output 'denied key=k limit=5/1s algorithm=leaky-bucket remaining=4 retry_after=0.400s reset=0.400s'
+}
+
+@test "the algorithm and the burst are shown unless they are the default" {
+  run -0 check k --limit 10/s --algorithm gcra --burst 20
+  assert_output 'allowed key=k limit=10/1s algorithm=gcra burst=20 remaining=19 reset=0.100s'
+  run -0 check l --limit 10/s --algorithm gcra --burst 10
+  assert_output 'allowed key=l limit=10/1s algorithm=gcra remaining=9 reset=0.100s'
+  run -0 check m --limit 2/s --limit 10/60s --algorithm gcra --burst 2
+  assert_output --partial 'limit=2/1s,10/60s algorithm=gcra burst=2 remaining=1 '
+}
+
+@test "--limit takes limits as they are shown" {
+  run -0 check k --limit 5/60s,10/1h
+  assert_output 'allowed key=k limit=5/60s,10/1h remaining=4 reset=3600.000s'
+  run -0 check k --limit 5/60s,10/1h --limit 20/1d
+  assert_output --partial ' limit=5/60s,10/1h,20/1d '
+  run -2 check k --limit 5/60s,
+  assert_line --partial "--limit: '' is not a limit"
+  run -2 check k --limit 5/60s,9/1m
+  assert_line --partial 'two limits have the same window, 60s'
 }
 
 @test "a limit is shown in one form, however it was spelled" {
@@ -128,11 +148,14 @@ TABLE
   assert_json '.retry_after_us == -1 and .cost == 6 and .remaining == 5'
 }
 
-@test "JSON of a peek has no retry_after" {
+@test "JSON of a peek has no retry_after, unless it is never" {
   run -0 check k --limit 5/60s --cost 5 --peek --json
   assert_json '.retry_after_us == null and .allowed and .cost == 5 and .denied_by == null'
   run -1 check k --limit 5/60s --cost 6 --peek --json
-  assert_json '.retry_after_us == null and (.allowed | not) and .remaining == 5 and .denied_by == "k"'
+  assert_json '.retry_after_us == -1 and (.allowed | not) and .remaining == 5 and .denied_by == "k"'
+  check k --limit 5/60s --cost 5
+  run -1 check k --limit 5/60s --peek --json
+  assert_json '.retry_after_us == null and (.allowed | not) and .remaining == 0 and .denied_by == "k"'
 }
 
 @test "JSON of several limits has their keys and the one that denied" {

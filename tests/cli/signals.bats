@@ -221,16 +221,15 @@ SCRIPT
   assert_equal "$stderr" 141
 }
 
-@test "a full disk exits with status 2 for results, JSON, batches and help" {
+@test "a full disk exits with status 2 for results, JSON and help" {
   [[ -e /dev/full ]] || skip 'no /dev/full here'
   start_server
   local arguments
-  for arguments in 'check k --limit 5/60s' 'check k --limit 5/60s --peek' 'check --limit 5/60s --batch' \
-    'check --help' '--version'; do
+  for arguments in 'check k --limit 5/60s --peek' 'inspect k' 'check --help' '--version'; do
     # shellcheck disable=SC2086 # split into words
-    run -2 --separate-stderr bash -c 'rlctl "$@" >/dev/full' - $arguments <<<k
+    run -2 --separate-stderr bash -c 'rlctl "$@" >/dev/full' - $arguments
     assert_regex "$stderr" \
-      '^rlctl: (check: )?cannot write to standard output: no space left on device$'
+      '^rlctl: ((check|inspect): )?cannot write to standard output: no space left on device$'
   done
   run -2 --separate-stderr bash -c 'rlctl check k --limit 5/60s --json >/dev/full'
   run -0 jq -er .error.code <<<"$stderr"

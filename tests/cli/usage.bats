@@ -66,9 +66,20 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
 @test "a second key is refused with a hint about its likely meaning" {
   wrong "check: one KEY is expected, but there are 2: the second is 'b'" check a b --limit 5/60s
   hint '--batch checks many keys; quote a key that contains blanks'
-  wrong "check: one KEY is expected, but there are 2: the second is '5s'" \
-    check k --limit 5/60s --wait 5s
+  wrong "check: one KEY is expected, but there are 2: the second is '5'" check k --limit 5/60s --wait 5
   hint 'write a time for --wait as --wait=5s'
+}
+
+@test "a time after an option whose value needs '=' is refused, not taken for a key" {
+  wrong "check: --wait takes its value after '=', not as the next argument '5s'" \
+    check k --limit 5/60s --wait 5s
+  hint 'write --wait=5s, or -- before an argument that only looks like it'
+  wrong "check: --wait takes its value after '=', not as the next argument '1h'" \
+    check --limit 5/60s --wait 1h k
+  run -2 --separate-stderr rlctl inspect k --watch 5s
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: inspect: --watch takes its value after '=', not as the next argument '5s'"
+  hint 'write --watch=5s, or -- before an argument that only looks like it'
 }
 
 @test "after -- everything is a key" {

@@ -55,6 +55,9 @@ TEST_CASE("result: allowed and denied results in text") {
   CHECK(line(limiter, result) ==
         "denied key=login:ann limit=5/60s remaining=0 retry_after=never reset=59.310s\n");
   result.peek = true;
+  CHECK(line(limiter, result) ==
+        "denied key=login:ann limit=5/60s remaining=0 retry_after=never reset=59.310s\n");
+  result.decision.retry_after = {};
   CHECK(line(limiter, result) == "denied key=login:ann limit=5/60s remaining=0 reset=59.310s\n");
 }
 
@@ -78,7 +81,7 @@ TEST_CASE("result: leaky-bucket's delay is shown, and its burst in JSON") {
                      .reset_after = microseconds{400'000},
                      .delay = microseconds{200'000}};
   CHECK(line(limiter, result) ==
-        "allowed key=k limit=5/1s remaining=3 reset=0.400s delay=0.200s\n");
+        "allowed key=k limit=5/1s algorithm=leaky-bucket remaining=3 reset=0.400s delay=0.200s\n");
   CHECK(line(limiter, result, true) ==
         R"({"key":"k","algorithm":"leaky-bucket","allowed":true,"cost":1,"remaining":3,)"
         R"("retry_after_us":0,"reset_after_us":400000,"delay_us":200000,)"
@@ -100,7 +103,8 @@ TEST_CASE("result: unknown values are null") {
       .status = ExitStatus::kUnreachable, .code = "timeout", .message = "no answer"};
   result = {.key = "k", .redis_keys = keys, .on_error = &problem};
   result.decision.allowed = true;
-  CHECK(line(limiter, result) == "allowed key=k limit=5/60s on_error=allow\n");
+  CHECK(line(limiter, result) ==
+        "allowed key=k limit=5/60s algorithm=fixed-window on_error=allow\n");
   CHECK(line(limiter, result, true) ==
         R"({"key":"k","algorithm":"fixed-window","allowed":true,"cost":1,"remaining":null,)"
         R"("retry_after_us":null,"reset_after_us":null,"delay_us":null,)"

@@ -147,7 +147,7 @@ lease() {
 @test "the window of a log is inferred from its TTL, and numbers that depend on it have a tilde" {
   rlctl check -q login:ann --limit 5/60s --cost 3
   run -0 rlctl inspect login:ann
-  assert_line 'algorithm  sliding-window-log     window ~60 s, limit unknown; pass --limit'
+  assert_line 'algorithm  sliding-window-log     window ~60 s, limit not stored; pass --limit'
   assert_line --regexp '^used       ~3 +empty in ~(60|59)\.[0-9]{3} s$'
   assert_line --regexp 'leaves in ~(60|59)'
   assert_line --regexp '^last ~60 s '
@@ -247,6 +247,8 @@ lease() {
   run -0 rlctl inspect api --json --now "$(t 0)"
   assert_equal "$(jq -sc 'map([.key, .window_us, .used])' <<<"$output")" \
     '[["{api}:1s",1000000,1],["{api}:60s",60000000,1]]'
+  run -0 rlctl inspect api --limit 10/s,100/h --now "$(t 0)" --json
+  assert_equal "$(jq -r .key <<<"$output" | paste -sd' ')" '{api}:1s {api}:3600s'
   run -1 rlctl inspect ap
   rlctl check -q api --limit 5/h --now "$(t 0)"
   run -0 rlctl inspect api --limit 10/s --limit 100/m --json
@@ -273,9 +275,10 @@ END
   policies
   rlctl check -q login:ann --limit 5/60s --cost 5
   run -0 rlctl inspect login:ann
+  assert_line "           the limit of policy 'login'"
   assert_line --regexp '^used       5 of 5 +next free in '
   run -1 rlctl inspect login:bob
-  assert_output "login:bob: nothing is stored in $RLCTL_URL; as if unused; 5 remaining"
+  assert_output "login:bob: nothing is stored in $RLCTL_URL; as if unused; 5 remaining (policy 'login')"
   rlctl check -q --policy api acme
   run -0 rlctl inspect api:acme --json
   assert_equal "$(jq -sc 'map([.key, .limit])' <<<"$output")" '[["{api:acme}:1s",10],["{api:acme}:60s",100]]'
@@ -290,6 +293,8 @@ END
   rlctl check -q mail:ann --limit 7/60s --algorithm gcra
   run -0 rlctl inspect mail:ann --json
   assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[7,7]'
+  run -0 rlctl inspect mail:ann
+  refute_output --partial policy
   run -0 rlctl inspect mail:ann --limit 9/60s --json
   assert_equal "$(jq -c '[.limit, .burst]' <<<"$output")" '[9,9]'
 }
@@ -443,8 +448,9 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   assert_equal "$stderr" ''
 }
 
-@test "--watch followed by a separate time is an error, not a key of that name" {
-  run -2 rlctl inspect --watch 2s k
-  assert_line --partial "--watch: is '2s' a KEY or the interval?"
-  assert_line '  hint: write a time as --watch=2s; put a KEY that looks like one last'
+@test "after -- a key may look like the interval of --watch" {
+  take gcra 1 0
+  cli RENAME gcra 5s
+  run_with_timeout -0 bash -c 'rlctl inspect --json --watch -- 5s | head -n 1 | jq -r .key'
+  assert_output 5s
 }

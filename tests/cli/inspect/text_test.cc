@@ -115,7 +115,7 @@ std::vector<Inspection> one_of_each() {
 
 std::string shown(const Inspection& inspection, const Look& look = kPlain) {
   std::string out = "\n";
-  append_inspection_text(out, inspection, look);
+  append_inspection_text(out, {.inspection = inspection}, look);
   return out;
 }
 
@@ -228,7 +228,7 @@ leases     3, by their end
 TEST_CASE("inspection text: a number without a TTL never resets") {
   CHECK(shown(foreign_counter()) == R"(
 key        login:ann              string, 200 bytes, no ttl: never resets
-algorithm  foreign-counter        limit unknown; pass --limit
+algorithm  foreign-counter        limit not stored; pass --limit
            a number, as other limiters count in one window
 used       42
 )");
@@ -341,11 +341,34 @@ TEST_CASE("inspection text: inferred values have a tilde") {
   inspection.remaining.reset();
   inspection.next_free.reset();
   const auto text = shown(inspection);
-  CHECK(text.find("window ~60 s, limit unknown; pass --limit\n") != text.npos);
+  CHECK(text.find("window ~60 s, limit not stored; pass --limit\n") != text.npos);
   CHECK(text.find("used       ~5                     empty in ~59.310 s\n") != text.npos);
   CHECK(text.find("leaves in ~12.041 s\n") != text.npos);
   CHECK(text.find("last ~60 s ") != text.npos);
   CHECK(shown(full_log()).find('~') == std::string::npos);
+}
+
+TEST_CASE("inspection text: a policy's limit is named as such") {
+  std::string text;
+  append_inspection_text(text, {.inspection = full_log(), .policy = "login"}, {});
+  CHECK(text.find("limit 5 per 60 s\n           the limit of policy 'login'\nused ") != text.npos);
+}
+
+TEST_CASE("inspection text: a window that the key spells differently is explained") {
+  auto inspection = full_log();
+  const auto about = [&](const char* key, microseconds window) {
+    inspection.key = key;
+    inspection.window = window;
+    const auto text = shown(inspection);
+    const auto begin = text.find('\n', 1) + 1;
+    const auto line = text.substr(begin, text.find('\n', begin) - begin);
+    return line.starts_with(' ') ? line.substr(11) : "";
+  };
+  CHECK(about("{api}:3600s", std::chrono::hours{1}) == ":3600s is the window, 1h");
+  CHECK(about("{api}:120s", seconds{120}) == ":120s is the window, 2m");
+  CHECK(about("{api}:60s", seconds{60}).empty());
+  CHECK(about("{api}:3600s", seconds{60}).empty());
+  CHECK(about("api:3600s", std::chrono::hours{1}).empty());
 }
 
 TEST_CASE("inspection text: a log with an unknown window lists its entries") {
@@ -355,7 +378,7 @@ TEST_CASE("inspection text: a log with an unknown window lists its entries") {
   inspection.entries = {{.at = kNow - seconds{5}}, {.at = kNow - seconds{1}}};
   CHECK(shown(inspection) == R"(
 key        login:ann              list, 200 bytes, no ttl: never expires
-algorithm  sliding-window-log     limit unknown; pass --limit
+algorithm  sliding-window-log     limit not stored; pass --limit
 used       unknown                pass --limit for the window
 entries    2, oldest first
   2026-11-20T06:11:58.114201Z  5.000 s ago

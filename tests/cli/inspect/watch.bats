@@ -128,10 +128,14 @@ watch_plainly() {
   done
 }
 
-@test "a lost server is reported on the screen and retried" {
+@test "a lost server is reported on the screen, the cause first and whole, and retried" {
   needs_terminal
-  run -130 watch_in_terminal 'stop_servers; wait_until grep -q "again: cannot " "$screen"; printf "\003"' \
+  run -130 watch_in_terminal 'stop_servers; wait_until grep -q "trying again" "$screen"; printf "\003"' \
     'rlctl inspect k --watch=100ms'
+  # In lines of 60 columns, from the upper left corner.
+  run -0 sed $'s/\e\\[?25h\e\\[?1049l.*//' "$BATS_TEST_TMPDIR/screen"
+  output=$(tr -d '\r\n' <<<"${output##*$'\e[H'}" | sed $'s/\e\\[[0-9;]*[a-zA-Z]//g')
+  assert_regex "$output" "^cannot connect to $RLCTL_URL: connection refused; no answer at .*, trying again *key "
   grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
 }
 
@@ -167,6 +171,8 @@ watch_plainly() {
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
   stop_servers
   wait_until test -s "$BATS_TEST_TMPDIR/errors"
+  assert_equal "$(<"$BATS_TEST_TMPDIR/errors")" \
+    '{"error":{"code":"unreachable","message":"cannot connect to '"$RLCTL_URL"': connection refused","hint":null}}'
   sleep 0.3
   start_server
   ln -sfn "$socket" "$port_socket"

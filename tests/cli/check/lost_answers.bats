@@ -1,0 +1,89 @@
+load ../../support/common
+
+# Requests that the server counted, although the answer cannot be written.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+# to_full STATUS ARGUMENT…: runs rlctl check with its output to a full disk.
+to_full() {
+  [[ -e /dev/full ]] || skip 'no /dev/full here'
+  run "-$1" --separate-stderr bash -c 'rlctl check "$@" >/dev/full' - "${@:2}"
+}
+full='rlctl: check: cannot write to standard output: no space left on device'
+
+@test "if the answer cannot be written, the error says that the request was counted" {
+  to_full 2 k --limit 5/60s
+  assert_equal "$stderr" "$full; the request was counted"
+  to_full 2 k --limit 5/60s --json
+  assert_equal "$(jq -r .error.message <<<"$stderr")" \
+    'cannot write to standard output: no space left on device; the request was counted'
+  to_full 2 k --limit 5/60s --cost -1
+  assert_equal "$stderr" "$full; the refund was counted"
+  assert_equal "$(cli LLEN k)" 1
+}
+
+@test "a request that was not counted is not reported as counted" {
+  to_full 2 k --limit 5/60s --cost 6
+  assert_equal "$stderr" "$full"
+  to_full 2 k --limit 5/60s --peek
+  assert_equal "$stderr" "$full"
+  to_full 2 k --limit 5/60s --cost 0
+  assert_equal "$stderr" "$full"
+  to_full 2 k --limit 5/60s --on-error allow -u unix:///nowhere
+  assert_equal "${stderr_lines[-1]}" "$full"
+}
+
+@test "if the output is closed from the start, nothing is counted" {
+  run -2 --separate-stderr bash -c 'rlctl check k --limit 5/60s >&-'
+  assert_equal "$stderr" 'rlctl: check: cannot write to standard output: bad file descriptor'
+  run -2 --separate-stderr bash -c 'echo k | rlctl check --limit 5/60s --batch >&-'
+  assert_equal "$stderr" 'rlctl: check: cannot write to standard output: bad file descriptor'
+  assert_equal "$(cli EXISTS k)" 0
+}
+
+# reports_counted COUNT: the error names COUNT counted requests, some of which may be those in flight.
+reports_counted() {
+  local pattern='(; ([0-9]+) requests? (was|were) counted and may be missing from the output)?'
+  pattern+='(; ([0-9]+) requests? in flight may have been counted)?$'
+  [[ $stderr =~ $pattern ]]
+  local least=${BASH_REMATCH[2]:-0} in_flight=${BASH_REMATCH[5]:-0}
+  ((least <= $1 && $1 <= least + in_flight)) || fail "$1 were counted: $stderr"
+}
+
+@test "a batch reports how many requests were counted whose answers may be missing" {
+  to_full 2 --limit 5/60s --batch < <(echo a)
+  assert_equal "$stderr" "$full; 1 request was counted and may be missing from the output"
+  to_full 2 --limit 5/60s --batch < <(printf 'b\nb\nb\n')
+  reports_counted "$(cli LLEN b)"
+  to_full 2 --limit 1000000/1h --batch < <(yes c | head -n 50000)
+  reports_counted "$(cli LLEN c)"
+  to_full 2 --limit 5/60s --batch --peek < <(seq 9)
+  assert_equal "$stderr" "$full"
+}
+
+@test "denied requests of a batch are not reported as counted" {
+  rlctl check -q k --limit 1/1h
+  to_full 2 --limit 1/1h --batch < <(echo k)
+  assert_equal "$stderr" "$full"
+}
+
+# gone COMMAND: runs the shell command with SIGPIPE ignored and an output that nobody reads.
+gone() {
+  run --separate-stderr bash -c '
+    mkfifo "$BATS_TEST_TMPDIR/gone"
+    trap "" PIPE
+    { read -r <"$BATS_TEST_TMPDIR/gone"; eval "$1"; echo "status $?" >&2; } |
+      { exec <&-; echo >"$BATS_TEST_TMPDIR/gone"; }' - "$1"
+}
+
+@test "a closed pipe is reported likewise if SIGPIPE is ignored" {
+  gone 'rlctl check k --limit 1000/60s'
+  assert_equal "$stderr" 'rlctl: check: standard output is closed; the request was counted
+status 2'
+  rm "$BATS_TEST_TMPDIR/gone"
+  gone 'seq 3 | rlctl check --limit 1000/60s --batch'
+  stderr=${stderr_lines[0]}
+  assert_regex "$stderr" '^rlctl: check: standard output is closed; '
+  reports_counted "$(cli EVAL 'return #redis.call("KEYS", "[123]")' 0)"
+}
