@@ -99,16 +99,16 @@ for i = 1, n do
   gone, time, sequence = 0, now, -1
   if length > 0 then
     local last = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')
-    local at, number = string.match(last[1], '^(%d+):(%d%d%d%d%d%d%d%d%d%d)$')
-    if not at or #at > 16 or tonumber(at) ~= tonumber(last[2]) then
+    newest, sequence = tonumber(last[2]), tonumber(string.sub(last[1], -10))
+    if not (newest >= 0 and newest <= 4e15 and newest % 1 == 0 and sequence and
+            last[1] == string.format('%d:%010d', newest, sequence)) then
       return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end
-    newest, sequence = tonumber(at), tonumber(number)
     if newest > now then time = newest end
     if newest <= time - window then
       gone = length
     else
-      gone = length - call('ZCOUNT', key, string.format('(%d', time - window), '+inf')
+      gone = call('ZCOUNT', key, '-inf', string.format('%d', time - window))
     end
     if newest < time then sequence = -1 end
   end
@@ -161,14 +161,15 @@ for i = n, 1, -1 do
   end
   if cost > 0 then
     local at, members = string.format('%d', time), {}
-    for j = 1, cost do
+    for j = 2, cost do
       members[#members + 1] = at
-      members[#members + 1] = string.format('%d:%010d', time, sequence + j)
-      if #members == 1000 or j == cost then
+      members[#members + 1] = string.format('%s:%010d', at, sequence + j)
+      if #members == 1000 then
         call('ZADD', key, unpack(members))
         members = {}
       end
     end
+    call('ZADD', key, at, string.format('%s:%010d', at, sequence + 1), unpack(members))
   end
   if left < needed and (cost > 0 or gone < length) then
     call('PEXPIRE', key, string.format('%d', ttl))

@@ -144,6 +144,7 @@ shorter_window() {
   ask last 5 $window
   cli ZADD leaving $((t - 1)) foo $t "$t:0000000000" $t "$t:0000000001" >/dev/null
   ask leaving 3 $window '' 1 $t
+  ask many 5000 $window '' 1500 $t
   shorter_window
   covers "$without_burst"
 }
