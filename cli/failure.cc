@@ -107,7 +107,8 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
     escape_message(out, shown.hint);
     out += '\n';
   }
-  if (shown.usage_advice) {
+  // An error has at most two lines.
+  if (shown.usage_advice && shown.hint.empty()) {
     out += "Try 'rlctl ";
     if (!command.empty()) out.append(command).append(" ");
     out += "--help'.\n";

@@ -279,11 +279,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates) {
-  const auto word = without_dashes(typed);
+  const auto word = lower_case(without_dashes(typed));
   std::size_t allowed = std::min(kMaxEdits, word.size() / 3);
   std::string_view best;
   for (const auto candidate : candidates) {
-    const auto name = without_dashes(candidate);
+    const auto name = lower_case(without_dashes(candidate));
     if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) > allowed) continue;
     const auto distance = edit_distance(word, name);
     if (distance > allowed || (!best.empty() && distance == allowed)) continue;

@@ -84,7 +84,7 @@ void mask_passwords(char* text, std::size_t size);
 /// The insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
-/// edits, and at most a third of the typed length. Leading dashes do not count.
+/// edits, and at most a third of the typed length. Leading dashes and case do not count.
 [[nodiscard]] std::string_view closest(std::string_view typed,
                                        std::span<const std::string_view> candidates);
 /// "; did you mean 'check'?", or nothing.
