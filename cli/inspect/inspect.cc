@@ -26,6 +26,7 @@ struct InspectOptions {
   LimitOptions limit;
   std::optional<std::string> entries, now;
   OptionalValue watch;
+  bool key_base64 = false;
 };
 
 constexpr std::int64_t kMostEntries = 1'000'000'000;
@@ -41,6 +42,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
       .mistakable(is_time)
       .excludes("--now", "a given time does not advance");
   options.value("--now", "TIME", target.now, kNowHelp);
+  add_key_option(options, target.key_base64);
 }
 
 std::optional<std::int64_t> parse_entries(const std::string& text) {
@@ -456,6 +458,7 @@ std::vector<std::string> keys_of(const InspectPlan& plan, const Invocation& invo
 }
 
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
+  invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
   const InspectPlan plan = make_plan(options, invocation);
   const auto keys = keys_of(plan, invocation);
   Inspecting inspecting(plan, keys, invocation);

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -78,6 +79,13 @@ void mask_passwords(char* text, std::size_t size);
 [[nodiscard]] std::string masked(std::string text);
 /// An argument for a message: masked, in quotes.
 [[nodiscard]] std::string in_quotes(std::string_view argument);
+
+// ---- Base64 ----
+
+/// RFC 4648, with padding and without line ends.
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+/// The bytes; none if `text` is not exactly what to_base64() writes for them.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
 
 // ---- Suggestions ----
 
