@@ -169,7 +169,7 @@ std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
 
 std::vector<Inspector::Target> Inspector::targets(const std::string& key) {
   if (!plan_.limiter) {
-    const auto match = limiter::match_policy(configuration_.get(), key);
+    const auto match = limiter::match_policy(configuration_.policies(), key);
     return match ? policy_targets(key, *match) : std::vector<Target>{{.key = key}};
   }
   std::vector<Target> targets;
@@ -234,8 +234,9 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
 /// Warns if `check` would fail because the stored state belongs to another algorithm.
 void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
   if (!inspection.is_limiter()) return;
-  const auto* policy = plan_.limiter ? plan_.limiter->policy
-                                     : limiter::policy_for(configuration_.get(), inspection.key);
+  const auto* policy = plan_.limiter
+                           ? plan_.limiter->policy
+                           : limiter::policy_for(configuration_.policies(), inspection.key);
   const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
   if (plan_.names_algorithm) named = plan_.limiter->algorithm;
   if (named == nullptr || named->name == inspection.state.form->name) return;
