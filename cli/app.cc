@@ -25,7 +25,7 @@ constexpr const Command* kCommands[] = {
 #undef RLCTL_LIST_COMMAND
 };
 
-constexpr std::string_view kHelpCommand = "help";
+constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
 constexpr std::string_view kVersionLine = "rlctl " RLCTL_VERSION "\n";
 
 /// The options that all commands accept.
@@ -44,7 +44,7 @@ const Command& find_command(const std::string& name) {
     if (command->name == name) return *command;
     names.push_back(command->name);
   }
-  names.push_back(kHelpCommand);
+  names.insert(names.end(), {kHelpCommand, kVersionCommand});
   throw UsageError("unknown command " + in_quotes(name) + did_you_mean(name, names));
 }
 
@@ -58,6 +58,7 @@ void add_general_options(Options& options, GeneralOptions& target) {
   options.flag("-h", target.short_help, "show the usage and the options in brief");
   options.flag("--help", target.help, "show all help");
   options.flag("-V,--version", target.version, "show the version");
+  options.flag("-v", target.version, "");
 }
 
 /// -h shows usage and options on one screen; --help shows everything.
@@ -76,6 +77,7 @@ std::string general_help(HelpExtent extent) {
   };
   for (const auto* command : kCommands) append_command(command->name, command->summary);
   append_command(kHelpCommand, "show the help of a command");
+  append_command(kVersionCommand, "show the version");
   if (extent == HelpExtent::kShort) {
     return out +
            "\n"
@@ -130,6 +132,12 @@ std::size_t find_command_word(Options& options, std::span<const std::string> arg
   }
 }
 
+void require_no_operands(std::string_view command, std::span<const std::string> operands) {
+  if (operands.empty()) return;
+  throw UsageError(std::string(command) + " takes no arguments; unexpected argument " +
+                   in_quotes(operands[0]));
+}
+
 /// Whether --json is given, even if the command line is wrong: errors are then JSON too.
 bool asks_for_json(std::span<const std::string> arguments) {
   for (const auto& argument : arguments) {
@@ -154,6 +162,9 @@ class App {
 
  private:
   [[nodiscard]] ExitStatus run_arguments(std::span<const std::string> arguments, Output& out);
+  [[nodiscard]] ExitStatus run_without_command(std::span<const std::string> arguments,
+                                               Options& options, const GeneralOptions& general,
+                                               Output& out);
   [[nodiscard]] ExitStatus run_help(std::span<const std::string> arguments, Output& out);
 
   std::optional<Signals> signals_;
@@ -177,17 +188,14 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   Options options;
   add_general_options(options, general);
   const auto at = find_command_word(options, arguments);
-  if (at == arguments.size()) {
-    options.parse(arguments);
-    const auto text = asked_text(general, nullptr);
-    if (text) {
-      out.write(*text);
-      return ExitStatus::kDone;
-    }
-    write_stderr(general_help(HelpExtent::kShort));
-    return ExitStatus::kUsage;
-  }
+  if (at == arguments.size()) return run_without_command(arguments, options, general, out);
   if (arguments[at] == kHelpCommand) return run_help(arguments.subspan(at + 1), out);
+  if (arguments[at] == kVersionCommand) {
+    require_no_operands(kVersionCommand, options.parse(arguments.subspan(at + 1)));
+    general.version = !general.help && !general.short_help;
+    out.write(*asked_text(general, nullptr));
+    return ExitStatus::kDone;
+  }
   const Command& command = find_command(arguments[at]);
   command_ = command.name;
   const Action action = command.add(options);
@@ -219,11 +227,22 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   return action(invocation);
 }
 
+ExitStatus App::run_without_command(std::span<const std::string> arguments, Options& options,
+                                    const GeneralOptions& general, Output& out) {
+  options.parse(arguments);
+  if (const auto text = asked_text(general, nullptr)) {
+    out.write(*text);
+    return ExitStatus::kDone;
+  }
+  write_stderr(general_help(HelpExtent::kShort));
+  return ExitStatus::kUsage;
+}
+
 ExitStatus App::run_help(std::span<const std::string> arguments, Output& out) {
   if (arguments.size() > 1)
     throw UsageError("help takes one command; unexpected argument " + in_quotes(arguments[1]));
-  const bool all =
-      arguments.empty() || arguments[0].starts_with('-') || arguments[0] == kHelpCommand;
+  const bool all = arguments.empty() || arguments[0].starts_with('-') ||
+                   arguments[0] == kHelpCommand || arguments[0] == kVersionCommand;
   out.write(all ? general_help(HelpExtent::kAll)
                 : command_help(find_command(arguments[0]), HelpExtent::kAll));
   return ExitStatus::kDone;

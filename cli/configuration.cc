@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/failure.h"
@@ -14,6 +15,8 @@ namespace rlctl::cli {
 namespace {
 
 constexpr const char* kName = "/rlctl/config.toml";
+/// The part of a file that holds the policies: see limiter::ConfigurationMistake.
+constexpr std::string_view kPolicy = "policy";
 /// An error lists at most this many policies.
 constexpr std::size_t kMaxNames = 10;
 
@@ -46,6 +49,21 @@ std::string list_policies(const std::vector<limiter::Policy>& policies) {
   return out;
 }
 
+/// "'rlctl config check' shows 3 more mistakes"
+std::string and_more(std::size_t count) {
+  return "'rlctl config check' shows " + counted(static_cast<std::int64_t>(count), "more mistake");
+}
+
+/// Throws a mistake that stops a call, with a hint at how to do without this part of the file.
+[[noreturn]] void stop(limiter::ConfigurationMistake mistake, std::string_view part,
+                       std::size_t others) {
+  if (mistake.hint.empty()) mistake.hint = "correct the file";
+  mistake.hint += part.starts_with(kPolicy) ? ", or pass --limit instead of --policy"
+                                            : ", or pass --config /dev/null to ignore it";
+  if (others > 0) mistake.hint += "; " + and_more(others);
+  throw limiter::ConfigurationError({std::move(mistake)});
+}
+
 }  // namespace
 
 std::string_view origin_name(Origin origin) {
@@ -75,7 +93,7 @@ std::optional<std::string> ConfigurationSource::path() const {
   return *found;
 }
 
-const limiter::Configuration& ConfigurationSource::get() {
+const limiter::Configuration& ConfigurationSource::read() {
   if (!configuration_) {
     const auto file = path();
     configuration_ = file ? limiter::read_configuration(*file) : limiter::Configuration{};
@@ -83,17 +101,55 @@ const limiter::Configuration& ConfigurationSource::get() {
   return *configuration_;
 }
 
+const limiter::Configuration& ConfigurationSource::get_correct() {
+  limiter::require_correct(read());
+  return *configuration_;
+}
+
+/// The file, without a mistake in this part, if it is not empty: see limiter::ConfigurationMistake.
+const limiter::Configuration& ConfigurationSource::use(std::string_view part) {
+  try {
+    read();
+  } catch (const limiter::ConfigurationError& error) {
+    stop(error.mistakes().front(), part, 0);
+  }
+  const auto& mistakes = configuration_->mistakes;
+  for (const auto& mistake : mistakes) {
+    if (!part.empty() && mistake.part == part) stop(mistake, part, mistakes.size() - 1);
+  }
+  return *configuration_;
+}
+
+const limiter::Configuration& ConfigurationSource::policies() {
+  const auto& configuration = use({});
+  warn_of_mistakes();
+  return configuration;
+}
+
 const limiter::Policy& ConfigurationSource::policy(const std::string& name) {
-  const auto& configuration = get();
+  const auto& configuration = use(std::string(kPolicy) + "." + name);
   if (const auto* policy = limiter::find_policy(configuration, name)) return *policy;
+  use(kPolicy);
   std::string message = "no policy " + in_quotes(name);
   if (configuration.file.empty()) {
     throw UsageError(message + ", since there is no configuration file", looked_for(*this));
   }
   message += " in " + display_path(configuration.file);
-  const auto names = list_policies(configuration.policies);
-  throw UsageError(message + (names.empty() ? ", which has none" : " (it has: " + names + ")"),
+  std::vector<std::string_view> names;
+  for (const auto& policy : configuration.policies) names.push_back(policy.name);
+  const auto list = list_policies(configuration.policies);
+  throw UsageError(message + (list.empty() ? ", which has none" : " (it has: " + list + ")") +
+                       did_you_mean(name, names),
                    name.empty() ? "is the variable set?" : "");
+}
+
+void ConfigurationSource::warn_of_mistakes() {
+  if (!configuration_ || configuration_->mistakes.empty()) return;
+  if (std::exchange(has_warned_, true)) return;
+  const auto& mistakes = configuration_->mistakes;
+  auto message = "warning: " + mistakes.front().message;
+  if (mistakes.size() > 1) message += "; " + and_more(mistakes.size() - 1);
+  warn(message, {});
 }
 
 std::string looked_for(const ConfigurationSource& source) {

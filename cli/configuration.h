@@ -17,16 +17,23 @@ enum class Origin { kOption, kEnvironment, kFile, kDefault };
 /// The configuration file, found and read only when a setting is needed that no option and no
 /// variable sets: --config, else $RLCTL_CONFIG, else the first that exists of
 /// $XDG_CONFIG_HOME/rlctl/config.toml ($HOME/.config if that is unset, empty or not absolute) and
-/// /etc/rlctl/config.toml.
+/// /etc/rlctl/config.toml. If there is no file, no setting has a value.
+///
+/// Asking for a setting throws limiter::ConfigurationError if there is a mistake in it or the file
+/// cannot be read; mistakes elsewhere in the file are only warned of. References live as long as
+/// this object.
 class ConfigurationSource {
  public:
   /// `named` is the value of --config. Throws UsageError if --config or $RLCTL_CONFIG names a file
   /// that does not exist.
   explicit ConfigurationSource(const std::optional<std::string>& named);
 
-  /// The contents of the file, which the first call reads; empty if there is no file. Throws what
-  /// limiter::read_configuration() throws. The result lives as long as this object.
-  [[nodiscard]] const limiter::Configuration& get();
+  /// The whole file, in which any mistake is an error.
+  [[nodiscard]] const limiter::Configuration& get_correct();
+  [[nodiscard]] const std::optional<std::string>& url() { return use("url").url; }
+  [[nodiscard]] const std::optional<std::string>& timeout() { return use("timeout").timeout; }
+  /// The file for looking up policies by key: those without mistakes.
+  [[nodiscard]] const limiter::Configuration& policies();
   /// The path of the file, without reading it; none if there is no file.
   [[nodiscard]] std::optional<std::string> path() const;
   /// The paths that are searched, in order.
@@ -34,9 +41,17 @@ class ConfigurationSource {
   /// The policy with this name. Throws UsageError if it does not exist.
   [[nodiscard]] const limiter::Policy& policy(const std::string& name);
 
+  /// Warns of the mistakes in the file, once, if it has been read. Call this when all settings that
+  /// could stop the command have been asked for.
+  void warn_of_mistakes();
+
  private:
+  const limiter::Configuration& read();
+  const limiter::Configuration& use(std::string_view part);
+
   std::vector<std::string> places_;
   std::optional<limiter::Configuration> configuration_;
+  bool has_warned_ = false;
 };
 
 /// For a hint: "looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml".

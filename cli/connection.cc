@@ -44,7 +44,7 @@ void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
   }
   const auto from_environment = environment("RLCTL_URL");
   if (!from_environment) {
-    const auto& from_file = configuration.get().url;
+    const auto& from_file = configuration.url();
     settings.url_from = from_file ? Origin::kFile : Origin::kDefault;
     if (from_file) settings.url = redis::parse_url(*from_file);
     return;
@@ -87,7 +87,7 @@ void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
     settings.timeout_from = Origin::kOption;
     return;
   }
-  const auto& from_file = configuration.get().timeout;
+  const auto& from_file = configuration.timeout();
   settings.timeout = parse_timeout(from_file.value_or(std::string(kDefaultTimeout)));
   settings.timeout_from = from_file ? Origin::kFile : Origin::kDefault;
 }
@@ -158,6 +158,7 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
   if (names_server(options) || options.database || options.user)
     settings.url_from = Origin::kOption;
   set_timeout(settings, options, configuration);
+  configuration.warn_of_mistakes();
   return settings;
 }
 

@@ -43,21 +43,11 @@ Problem describe_redis(const redis::Error& error) {
   return problem;
 }
 
-/// The first mistake, with its line, and the number of others.
-Problem describe_configuration(const limiter::ConfigurationError& error) {
-  Problem problem{
-      .code = "configuration", .message = error.what(), .hint = error.hint(), .of_command = false};
-  if (const auto more = error.mistakes().size() - 1; more > 0) {
-    problem.hint = "and " + std::to_string(more) + " more; 'rlctl config check' shows them all";
-  }
-  return problem;
-}
-
 Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const ProblemError*>(&error)) return e->problem();
   if (const auto* e = dynamic_cast<const redis::Error*>(&error)) return describe_redis(*e);
   if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
-    return describe_configuration(*e);
+    return {.code = "configuration", .message = e->what(), .hint = e->hint(), .of_command = false};
   }
   Problem problem{.code = "internal", .message = error.what()};
   if (const auto* e = dynamic_cast<const UsageError*>(&error)) {
@@ -107,7 +97,8 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
     escape_message(out, shown.hint);
     out += '\n';
   }
-  if (shown.usage_advice) {
+  // An error has at most two lines.
+  if (shown.usage_advice && shown.hint.empty()) {
     out += "Try 'rlctl ";
     if (!command.empty()) out.append(command).append(" ");
     out += "--help'.\n";

@@ -1,6 +1,7 @@
 #include "cli/limits.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -158,6 +159,23 @@ std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std:
     keys.push_back(limiter::fill(*policy, operands.subspan(i, count)));
   }
   return keys;
+}
+
+void add_key_option(Options& options, bool& key_base64) {
+  options.flag("--key-base64", key_base64,
+               "each KEY is in base64, like key_base64 in JSON, for keys that are not text");
+}
+
+std::string decode_key(const std::string& text) {
+  if (auto key = from_base64(text)) return std::move(*key);
+  throw UsageError("--key-base64: " + in_quotes(text) + " is not base64",
+                   "printf %s KEY | base64 -w0 encodes a key");
+}
+
+std::vector<std::string> decode_operands(std::vector<std::string> operands, bool key_base64) {
+  if (!key_base64) return operands;
+  std::transform(operands.begin(), operands.end(), operands.begin(), decode_key);
+  return operands;
 }
 
 std::string takes_arguments(const limiter::Policy& policy) {

@@ -66,6 +66,15 @@ struct Limiter {
 [[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
                                                   std::span<const std::string> operands);
 
+/// Adds --key-base64.
+void add_key_option(Options& options, bool& key_base64);
+/// The key for which a KEY of --key-base64 stands. Throws UsageError.
+[[nodiscard]] std::string decode_key(const std::string& text);
+/// The operands as keys, or as arguments of a policy's key: decoded if `key_base64` is set. Throws
+/// UsageError.
+[[nodiscard]] std::vector<std::string> decode_operands(std::vector<std::string> operands,
+                                                       bool key_base64);
+
 /// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
 [[nodiscard]] std::string takes_arguments(const limiter::Policy& policy);
 

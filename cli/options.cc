@@ -160,9 +160,9 @@ Options::Row& Options::add(std::string_view names, std::string_view value_name, 
 // ---- Parsing ----
 
 Options::Row* Options::find(std::string_view name) {
-  const auto found = std::find_if(rows_.begin(), rows_.end(),
+  const auto found = std::find_if(rows_.rbegin(), rows_.rend(),
                                   [name](const Row& row) { return row.is_named(name); });
-  return found == rows_.end() ? nullptr : &*found;
+  return found == rows_.rend() ? nullptr : &*found;
 }
 
 void Options::throw_unknown(const std::string& name, const std::string& hint) const {

@@ -141,6 +141,7 @@ class Options {
   };
   Row& add(std::string_view names, std::string_view value_name, Row::Target target,
            std::string_view help);
+  /// The last row with this name: a command may give another meaning to a general short option.
   [[nodiscard]] Row* find(std::string_view name);
   [[noreturn]] void throw_unknown(const std::string& name, const std::string& hint = {}) const;
   std::size_t read_option(std::span<const std::string> arguments, std::size_t at,

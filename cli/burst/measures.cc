@@ -313,7 +313,7 @@ void write_run(JsonWriter& json, const BurstReport& report, const BurstRun& run)
   write_measures(json, kCountGroup, run);
   json.name(kWorstGroup.name).begin_object();
   write_measures(json, kWorstGroup, run);
-  json.field("key", run.worst_key);
+  json.bytes_field("key", run.worst_key);
   json.field("limit", limiter::format_limit(report.plan.limits[measured(run).worst.limit]));
   json.end_object();
   write_measures(json, kMemoryGroup, run);
@@ -324,7 +324,7 @@ void write_run(JsonWriter& json, const BurstReport& report, const BurstRun& run)
   write_measures(json, kRetryGroup, run);
   json.end_object().name("top_denied").begin_array();
   for (const auto& [key, denied] : run.top_denied) {
-    json.begin_object().field("key", key).field("denied", denied).end_object();
+    json.begin_object().bytes_field("key", key).field("denied", denied).end_object();
   }
   json.end_array().name(kMinuteGroup.name);
   if (measured(run).worst_minute) {
@@ -606,7 +606,7 @@ void append_decision_json(std::string& out, std::string_view run, std::string_vi
   const bool has_remaining = decision.remaining != limiter::kNotTold;
   const bool has_retry_after = has_remaining || decision.retry_after != limiter::kNever;
   JsonWriter json(out);
-  json.begin_object().field("algorithm", run).field("at_us", arrival.at).field("key", key);
+  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
   json.field("cost", arrival.cost).field("allowed", decision.allowed);
   json.field("remaining", has_remaining ? std::optional(decision.remaining) : std::nullopt);
   json.field("retry_after_us",

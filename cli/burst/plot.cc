@@ -122,22 +122,16 @@ class Plot {
   }
 
   void append_axis() {
-    const auto ticks = ticks_of(axis_, scale_.window);
+    const auto ticks = ticks_of(axis_, scale_.window, axis_.columns);
     std::vector<std::string_view> marks(axis_.columns, glyphs_.line);
     std::string labels;
-    std::size_t used = 0;
     for (const auto& tick : ticks) {
       const bool first = &tick == &ticks.front(), last = &tick == &ticks.back();
       const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
       if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
-      const auto width = tick.text.size();
-      const auto before = first ? 0 : last ? width - 1 : width / 2;
-      const auto begin = column >= before ? column - before : 0;
-      const auto after = last ? 0 : ticks.back().text.size() + 2;
-      if (!first && (begin < used + 2 || begin + width + after > axis_.columns)) continue;
-      pad(labels, used, begin);
+      if (tick.text.empty()) continue;
+      pad(labels, labels.size(), text_begin(axis_, tick, axis_.columns));
       labels += tick.text;
-      used = begin + width;
     }
     std::string axis;
     for (const auto mark : marks) axis += mark;
@@ -156,6 +150,7 @@ class Plot {
     }
     block.row("rows", "requests",
               fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
+    if (axis_.recorded_at) block.row("times", "UTC");
   }
 
   void line(std::string_view label, std::string_view side, const std::string& text) {

@@ -63,6 +63,10 @@ std::string clock_text(const RealClock& clock) {
   return text;
 }
 
+bool shows_dates(const BurstReport& report) {
+  return report.recording && !report.plan.real;
+}
+
 std::string traffic_text(const BurstReport& report) {
   if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
   if (!report.plan.pattern) return "recorded traffic";
@@ -143,12 +147,13 @@ BurstScale scale_of(const BurstReport& report) {
     scale.end = std::max(scale.end, timeline.end() - run.begin);
     first = false;
   }
+  if (shows_dates(report)) scale.recorded_at = report.recording->first();
   if (!has_edges) scale.begin = std::min(scale.begin, microseconds{0});
   return scale;
 }
 
 TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns) {
-  return make_time_axis(scale.begin, scale.end, scale.window, most_columns);
+  return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at);
 }
 
 TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run) {

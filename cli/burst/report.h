@@ -60,6 +60,8 @@ struct BurstReport {
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
 /// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
 [[nodiscard]] std::string clock_text(const RealClock& clock);
+/// Whether times are shown as dates and times of day: those of a log under the virtual clock.
+[[nodiscard]] bool shows_dates(const BurstReport& report);
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
@@ -108,6 +110,8 @@ struct BurstScale {
   /// Whether to draw the units allowed within a window. False for a log with several keys: the
   /// limit of one key does not bound their sum.
   bool has_chart = true;
+  /// The instant of BurstRun::begin, if the report shows_dates().
+  std::optional<std::chrono::microseconds> recorded_at = {};
 };
 
 [[nodiscard]] BurstScale scale_of(const BurstReport& report);

@@ -23,7 +23,8 @@ constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
-constexpr std::size_t kNameLetters = 44;  // beside the verdict
+constexpr std::size_t kNameLetters = 44;   // beside the verdict
+constexpr std::size_t kAxisLetters = 100;  // along the axis
 /// Leaves room above the highest value.
 constexpr double kHeadroom = 1.08;
 
@@ -224,13 +225,15 @@ class Drawing {
     for (const auto& tick : ticks_) {
       const bool last = &tick == &ticks_.back();
       const std::string_view place = &tick == &ticks_.front() ? "" : last ? " end" : " middle";
+      if (tick.text.empty()) continue;
       text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
     }
     text((kLeft + kRight) / 2, y + 36, "soft middle",
-         axis_.is_about_edge ? "time from the edge of a window"
-         : report_.recording ? "time from the first request"
-         : report_.plan.real ? "time from the beginning"
-                             : "time from the beginning of a window");
+         axis_.recorded_at     ? "time in UTC"
+         : axis_.is_about_edge ? "time from the edge of a window"
+         : report_.recording   ? "time from the first request"
+         : report_.plan.real   ? "time from the beginning"
+                               : "time from the beginning of a window");
   }
 
   void caption(double y) {
@@ -265,7 +268,7 @@ Drawing::Drawing(const BurstReport& report)
     : report_(report),
       scale_(scale_of(report)),
       axis_(axis_of(scale_, kMostSvgColumns)),
-      ticks_(ticks_of(axis_, scale_.window)),
+      ticks_(ticks_of(axis_, scale_.window, kAxisLetters)),
       caption_(command_lines(report.plan.command, kCaptionLetters)),
       most_within_(static_cast<double>(scale_.limit)) {
   for (const auto& run : report.runs) {

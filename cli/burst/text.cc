@@ -179,6 +179,12 @@ void add_share(BurstColumns& columns) {
   });
 }
 
+/// A time of a run: an instant, or relative to `origin`.
+std::string moment_text(const BurstReport& report, const BurstRun& run, microseconds time,
+                        microseconds origin) {
+  return shows_dates(report) ? instant_text(time) : offset_text(time - run.begin - origin);
+}
+
 void add_worst(BurstColumns& columns, const BurstReport& report, const Look& look,
                microseconds origin) {
   const bool one_limit = report.plan.limits.size() == 1;
@@ -194,17 +200,17 @@ void add_worst(BurstColumns& columns, const BurstReport& report, const Look& loo
     const auto& worst = run.outcome.measured.worst;
     return worst.allowed > 0 ? span_text(worst.span) : std::string(kNoValue);
   });
-  columns.add("at", [origin](const BurstRun& run) {
+  columns.add("at", [&report, origin](const BurstRun& run) {
     const auto& worst = run.outcome.measured.worst;
-    return worst.allowed > 0 ? offset_text(worst.from - run.begin - origin) : std::string(kNoValue);
+    return worst.allowed > 0 ? moment_text(report, run, worst.from, origin) : std::string(kNoValue);
   });
 }
 
 void add_denials(BurstColumns& columns, const BurstReport& report, const Look& look,
                  microseconds origin) {
-  columns.add("first denial", [origin](const BurstRun& run) {
+  columns.add("first denial", [&report, origin](const BurstRun& run) {
     const auto& first = run.outcome.measured.first_denial;
-    return first ? offset_text(*first - run.begin - origin) : std::string(kNoValue);
+    return first ? moment_text(report, run, *first, origin) : std::string(kNoValue);
   });
   columns.add("longest shut out", [](const BurstRun& run) {
     const auto& measured = run.outcome.measured;
@@ -253,7 +259,7 @@ std::string_view origin_text(const BurstReport& report, const TimeAxis& axis) {
 
 void append_table(std::string& out, const BurstReport& report, const Look& look) {
   const auto scale = scale_of(report);
-  const auto axis = axis_of(scale, 1);
+  const auto axis = axis_of(scale, 2);
   BurstColumns columns(report);
   add_counts(columns);
   if (report.recording) add_share(columns);
@@ -261,6 +267,7 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
   add_denials(columns, report, look, axis.origin);
   if (report.recording) add_worst_minute(columns);
   columns.append(out, look);
+  if (shows_dates(report)) return;
   TextBlock block(out, look);
   const bool each_its_own = report.plan.real && report.runs.size() > 1;
   block.row("times", origin_text(report, axis),

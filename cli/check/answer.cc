@@ -113,7 +113,7 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
   const auto retry_after = is_untold ? std::nullopt : known_value(decision.retry_after);
   JsonWriter json(out);
   json.begin_object()
-      .field("key", result.key)
+      .bytes_field("key", result.key)
       .name("algorithm")
       .raw(algorithm_)
       .field("allowed", decision.allowed)
@@ -125,10 +125,16 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
       .name("limits")
       .begin_array();
   for (std::size_t i = 0; i < json_limits_.size(); ++i) {
-    json.begin_object().field("key", result.redis_keys[i]).raw(json_limits_[i]).end_object();
+    json.begin_object().bytes_field("key", result.redis_keys[i]);
+    json.raw(json_limits_[i]).end_object();
   }
   const auto denied_by = denied_key(result);
-  json.end_array().field("denied_by", denied_by.empty() ? std::nullopt : std::optional(denied_by));
+  json.end_array();
+  if (denied_by.empty()) {
+    json.name("denied_by").null();
+  } else {
+    json.bytes_field("denied_by", denied_by);
+  }
   if (!known) {
     json.name("error");
     append_problem_json(out, *result.on_error);

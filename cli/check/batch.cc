@@ -297,6 +297,7 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) {
     limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
   }
   if (pending.key.empty()) throw UsageError("the key is empty");
+  if (plan_.key_base64) pending.key = decode_key(pending.key);
   if (const auto* policy = plan_.limiter.policy) {
     pending.key = limiter::fill(*policy, std::span(&pending.key, 1));
   }

@@ -25,6 +25,7 @@ struct CheckOptions {
   OptionalValue wait, batch;
   bool peek = false;
   bool quiet = false;
+  bool key_base64 = false;
 };
 
 void add_check_options(Options& options, CheckOptions& target) {
@@ -41,6 +42,7 @@ void add_check_options(Options& options, CheckOptions& target) {
       .excludes("--now", "a given time does not advance")
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
+  add_key_option(options, target.key_base64);
   options.value("--now", "TIME", target.now, kNowHelp);
   options.value("--on-error", "ANSWER", target.on_error,
                 "fail, allow or deny when the server gives no answer (default: fail)");
@@ -59,7 +61,10 @@ OnError parse_on_error(const std::string& text) {
 }
 
 CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
-  CheckPlan plan{.peek = options.peek, .wait = options.wait.given, .quiet = options.quiet};
+  CheckPlan plan{.peek = options.peek,
+                 .wait = options.wait.given,
+                 .quiet = options.quiet,
+                 .key_base64 = options.key_base64};
   if (options.cost) plan.cost = parse_whole(masked(*options.cost), "--cost");
   if (plan.peek && plan.cost < 0) {
     throw UsageError("--peek takes nothing, so --cost must be 0 or more, not " +
@@ -323,6 +328,7 @@ ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
     require_batchable(plan);
     return run_batch(plan, batch_file(options, invocation), invocation);
   }
+  invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
   return check_key(plan, invocation);
 }
 

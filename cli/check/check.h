@@ -37,6 +37,7 @@ struct CheckPlan {
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
   bool quiet = false;
+  bool key_base64 = false;
   OnError on_error = {};
 };
 

@@ -29,10 +29,10 @@ namespace {
 /// Writes each mistake as a separate error.
 void write_mistakes(const limiter::ConfigurationError& error, bool json) {
   Problem problem = describe(error);
-  if (error.mistakes().size() > 1) problem.hint.clear();
   std::string out;
   for (const auto& mistake : error.mistakes()) {
-    problem.message = mistake;
+    problem.message = mistake.message;
+    problem.hint = mistake.hint;
     out += render(problem, {}, json);
   }
   write_stderr(out);
@@ -44,7 +44,7 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
   if (!path) throw_no_file(invocation.configuration);
   std::size_t policies = 0;
   try {
-    policies = invocation.configuration.get().policies.size();
+    policies = invocation.configuration.get_correct().policies.size();
   } catch (const limiter::ConfigurationError& error) {
     write_mistakes(error, invocation.json);
     return ExitStatus::kUsage;
@@ -68,7 +68,7 @@ std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
   std::vector<const limiter::Policy*> policies;
   for (const auto& name : names) policies.push_back(&source.policy(name));
   if (!names.empty()) return policies;
-  for (const auto& policy : source.get().policies) policies.push_back(&policy);
+  for (const auto& policy : source.get_correct().policies) policies.push_back(&policy);
   return policies;
 }
 
@@ -97,7 +97,7 @@ void show_text(const ConnectionSettings& settings, std::span<const limiter::Poli
   const auto origin = [](Origin from) {
     return std::string("(").append(origin_name(from)).append(")");
   };
-  const auto& file = invocation.configuration.get().file;
+  const auto& file = invocation.configuration.get_correct().file;
   auto& out = invocation.out.buffer();
   append_rows(out,
               std::vector<Cells>{
@@ -131,7 +131,7 @@ void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
 
 void show_json(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
                Invocation& invocation) {
-  const auto& file = invocation.configuration.get().file;
+  const auto& file = invocation.configuration.get_correct().file;
   auto& out = invocation.out.buffer();
   JsonWriter json(out);
   json.begin_object()
@@ -148,6 +148,7 @@ void show_json(const ConnectionSettings& settings, std::span<const limiter::Poli
 }
 
 ExitStatus run_config_show(std::span<const std::string> names, Invocation& invocation) {
+  (void)invocation.configuration.get_correct();
   const auto policies = chosen(names, invocation.configuration);
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
   if (invocation.json) {

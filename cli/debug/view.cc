@@ -504,7 +504,7 @@ void TraceJson::key(const KeyChange& change) {
     return key ? std::optional(text_of(*key)) : std::nullopt;
   };
   Event(out_, "key")
-      ->field("key", change.key)
+      ->bytes_field("key", change.key)
       .field("before", text(change.before))
       .field("after", text(change.after))
       .field("changed", change.changed);

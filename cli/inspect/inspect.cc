@@ -26,6 +26,7 @@ struct InspectOptions {
   LimitOptions limit;
   std::optional<std::string> entries, now;
   OptionalValue watch;
+  bool key_base64 = false;
 };
 
 constexpr std::int64_t kMostEntries = 1'000'000'000;
@@ -41,6 +42,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
       .mistakable(is_time)
       .excludes("--now", "a given time does not advance");
   options.value("--now", "TIME", target.now, kNowHelp);
+  add_key_option(options, target.key_base64);
 }
 
 std::optional<std::int64_t> parse_entries(const std::string& text) {
@@ -167,7 +169,7 @@ std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
 
 std::vector<Inspector::Target> Inspector::targets(const std::string& key) {
   if (!plan_.limiter) {
-    const auto match = limiter::match_policy(configuration_.get(), key);
+    const auto match = limiter::match_policy(configuration_.policies(), key);
     return match ? policy_targets(key, *match) : std::vector<Target>{{.key = key}};
   }
   std::vector<Target> targets;
@@ -232,8 +234,9 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
 /// Warns if `check` would fail because the stored state belongs to another algorithm.
 void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
   if (!inspection.is_limiter()) return;
-  const auto* policy = plan_.limiter ? plan_.limiter->policy
-                                     : limiter::policy_for(configuration_.get(), inspection.key);
+  const auto* policy = plan_.limiter
+                           ? plan_.limiter->policy
+                           : limiter::policy_for(configuration_.policies(), inspection.key);
   const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
   if (plan_.names_algorithm) named = plan_.limiter->algorithm;
   if (named == nullptr || named->name == inspection.state.form->name) return;
@@ -456,6 +459,7 @@ std::vector<std::string> keys_of(const InspectPlan& plan, const Invocation& invo
 }
 
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
+  invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
   const InspectPlan plan = make_plan(options, invocation);
   const auto keys = keys_of(plan, invocation);
   Inspecting inspecting(plan, keys, invocation);

@@ -477,7 +477,7 @@ void append_inspection_json(std::string& out, const Inspection& inspection) {
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
   JsonWriter json(out);
   json.begin_object()
-      .field("key", inspection.key)
+      .bytes_field("key", inspection.key)
       .field("type", inspection.content.type)
       .field("algorithm",
              inspection.is_limiter() ? std::optional(inspection.state.form->name) : std::nullopt)

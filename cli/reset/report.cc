@@ -104,7 +104,7 @@ void ResetReport::append_json(const ResetOutcome& outcome) {
   std::string& out = invocation_.out.buffer();
   JsonWriter(out)
       .begin_object()
-      .field("key", outcome.key)
+      .bytes_field("key", outcome.key)
       .field("result", result)
       .field("type", known(type_of(outcome)))
       .field("algorithm", known(algorithm_of(outcome)))

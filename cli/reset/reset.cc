@@ -301,6 +301,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 struct ResetOptions {
   LimitOptions limit;
   std::optional<std::string> match;
+  bool key_base64 = false;
   ResetPlan plan;  ///< excludes --match and the limits
 };
 
@@ -317,12 +318,14 @@ void add_reset_options(Options& options, ResetOptions& target) {
       .excludes("--policy", kOwnLimits, kMatchSeveral)
       .excludes("--limit", kOwnLimits, kMatchSeveral)
       .excludes("--algorithm", kOwnLimits, kMatchSeveral)
-      .excludes("--burst", kOwnLimits, kMatchSeveral);
+      .excludes("--burst", kOwnLimits, kMatchSeveral)
+      .excludes("--key-base64", "a pattern is not a KEY");
   options.flag("--dry-run", plan.dry_run, "list what would be removed, and remove nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
   options.flag("-q,--quiet", plan.quiet, "print no results, only set the exit status");
+  add_key_option(options, target.key_base64);
   options.group("Limits of KEY");
   add_limit_options(options, target.limit, false);
 }
@@ -341,6 +344,7 @@ ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
     plan.match = *options.match;
     return reset_matching(plan, invocation);
   }
+  invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
   plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
   return reset_keys(plan, invocation);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <string_view>
 #include <utility>
 
@@ -12,6 +13,8 @@ namespace rlctl::cli {
 // ---- Bars ----
 
 namespace {
+
+using std::chrono::microseconds;
 
 constexpr Glyphs kUtf8{.bars = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
                        .heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
@@ -48,11 +51,23 @@ std::size_t level(std::int64_t count, std::int64_t highest) {
       std::clamp<std::int64_t>(std::llround(share * kGlyphLevels), 1, kGlyphLevels));
 }
 
-/// The number of digits of a duration in its shortest unit, without trailing zeros.
-std::size_t digits_of(std::chrono::microseconds duration) {
-  const auto text = format_duration(duration);
-  const std::string_view digits(text.data(), text.find_first_not_of("0123456789"));
-  return digits.find_last_not_of('0') + 1;
+/// Widths for bars and columns, narrowest first.
+std::vector<microseconds> make_round_widths() {
+  using namespace std::chrono_literals;
+  std::vector<microseconds> widths;
+  const auto add = [&](microseconds unit, std::initializer_list<int> multiples) {
+    for (const auto multiple : multiples) widths.push_back(unit * multiple);
+  };
+  for (microseconds unit = 1us; unit < 1s; unit *= 10) add(unit, {1, 2, 5});
+  for (const microseconds unit : {1s, 60s}) add(unit, {1, 2, 5, 10, 15, 20, 30});
+  add(1h, {1, 2, 3, 6, 12});
+  for (int days = 1; days <= 100'000; days *= 10) add(24h, {days, 2 * days, 5 * days});
+  return widths;
+}
+
+const std::vector<microseconds>& round_widths() {
+  static const auto kWidths = make_round_widths();
+  return kWidths;
 }
 
 void repeat(std::string& out, std::string_view text, std::size_t times) {
@@ -73,18 +88,14 @@ std::string bars_text(std::span<const std::int64_t> counts, bool utf8) {
   return out;
 }
 
-int bars_for(std::chrono::microseconds window, std::size_t columns) {
+int bars_for(microseconds window, std::size_t columns) {
   const auto most = static_cast<std::int64_t>(columns);
-  std::int64_t best = most;
-  std::size_t fewest = std::string::npos;
-  for (auto parts = most; parts > 0 && parts >= most / 2; --parts) {
-    if (window.count() % parts != 0) continue;
-    const auto digits = digits_of(window / parts);
-    if (digits >= fewest) continue;
-    fewest = digits;
-    best = parts;
+  for (const auto width : round_widths()) {
+    if (window % width == microseconds{0} && window / width <= most) {
+      return static_cast<int>(window / width);
+    }
   }
-  return static_cast<int>(best);
+  return static_cast<int>(most);
 }
 
 std::string gauge_text(double share, std::size_t columns, bool utf8) {
@@ -102,16 +113,8 @@ std::string gauge_text(double share, std::size_t columns, bool utf8) {
 
 namespace {
 
-using std::chrono::microseconds;
-
-/// The maximum number of window edges that an axis marks.
+/// The maximum number of ticks between the ends of an axis.
 constexpr std::int64_t kMostTicks = 6;
-/// The largest power of ten that fits into the span at least ten times.
-microseconds rounding_of(microseconds span) {
-  microseconds unit{1};
-  while (span >= unit * 100) unit *= 10;
-  return unit;
-}
 
 microseconds round_down(microseconds time, microseconds unit) {
   const auto past = time % unit;
@@ -122,30 +125,102 @@ microseconds round_up(microseconds time, microseconds unit) {
   return -round_down(-time, unit);
 }
 
-}  // namespace
+// Ticks of recorded traffic are instants, in UTC.
 
-double place_of(const TimeAxis& axis, microseconds time) {
-  return static_cast<double>((time - axis.from).count()) /
-         static_cast<double>((axis.to - axis.from).count()) * static_cast<double>(axis.columns);
+using std::chrono::days;
+using std::chrono::months;
+
+/// A distance between ticks: a duration, or a number of months.
+struct TickStep {
+  microseconds length;
+  int in_months = 0;
+};
+
+std::vector<TickStep> tick_steps() {
+  std::vector<TickStep> steps;
+  for (const auto width : round_widths()) {
+    if (width <= days{2}) steps.push_back({.length = width});
+  }
+  steps.push_back({.length = days{7}});
+  for (const int count : {1, 3, 6, 12, 24, 60, 120, 240}) {
+    steps.push_back({.length = months{count}, .in_months = count});
+  }
+  return steps;
 }
 
-TimeAxis make_time_axis(microseconds begin, microseconds end, microseconds window,
-                        std::size_t most_columns) {
-  TimeAxis axis;
-  const auto first_window = round_down(begin, window);
-  axis.is_about_edge = end - begin < window && end >= first_window + window;
-  axis.origin = axis.is_about_edge ? first_window + window : first_window;
-  const auto unit = rounding_of(end - begin);
-  axis.from = axis.origin + round_down(begin - axis.origin, unit);
-  axis.to = axis.origin + round_up(end + microseconds{1} - axis.origin, unit);
-  const auto span = axis.to - axis.from;
-  const auto most = std::min(static_cast<std::int64_t>(most_columns), span.count());
-  axis.columns = static_cast<std::size_t>(
-      bars_for(span, static_cast<std::size_t>(std::max<std::int64_t>(most, 1))));
-  return axis;
+/// The last tick at or before an instant.
+microseconds tick_before(microseconds instant, const TickStep& step) {
+  constexpr days kFirstMonday{4};
+  if (step.in_months == 0) {
+    const auto zero = step.length == days{7} ? microseconds{kFirstMonday} : microseconds{0};
+    return zero + round_down(instant - zero, step.length);
+  }
+  const std::chrono::year_month_day date{std::chrono::sys_days{std::chrono::floor<days>(instant)}};
+  const int month =
+      static_cast<int>(date.year()) * 12 + static_cast<int>(unsigned{date.month()}) - 1;
+  const int tick = month - month % step.in_months;
+  return std::chrono::sys_days{std::chrono::year{tick / 12} / (tick % 12 + 1) / 1}
+      .time_since_epoch();
 }
 
-std::vector<Tick> ticks_of(const TimeAxis& axis, microseconds window) {
+/// "2026-01-01"
+std::string date_of(microseconds instant) {
+  return format_instant(instant).substr(0, 10);
+}
+
+/// "06:11", "06:11:15", "06:11:15.155": with as many digits as `step` needs.
+std::string time_of_day(microseconds instant, microseconds step) {
+  constexpr std::size_t kBegin = 11, kMinutes = 5, kSeconds = 8, kAll = 15;
+  if (step % std::chrono::minutes{1} == microseconds{0}) {
+    return format_instant(instant).substr(kBegin, kMinutes);
+  }
+  if (step % std::chrono::seconds{1} == microseconds{0}) {
+    return format_instant(instant).substr(kBegin, kSeconds);
+  }
+  auto text = format_instant(instant).substr(kBegin, kAll);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+/// "2026-01-01 06:11", or the date alone if `step` is a number of days.
+std::string date_and_time(microseconds instant, microseconds step) {
+  if (step % days{1} == microseconds{0}) return date_of(instant);
+  return date_of(instant) + " " + time_of_day(instant, step);
+}
+
+/// "2026", "2026-01", "2026-01-01" or a time of day: what tells this tick from its neighbours.
+std::string tick_text(microseconds instant, const TickStep& step) {
+  constexpr std::size_t kYear = 4, kMonth = 7;
+  if (step.in_months % 12 == 0 && step.in_months > 0) return date_of(instant).substr(0, kYear);
+  if (step.in_months > 0) return date_of(instant).substr(0, kMonth);
+  const bool midnight = instant % days{1} == microseconds{0};
+  return midnight ? date_of(instant) : time_of_day(instant, step.length);
+}
+
+std::vector<Tick> recorded_ticks(const TimeAxis& axis) {
+  const auto begin = *axis.recorded_at + axis.from;
+  const auto end = *axis.recorded_at + axis.to;
+  const auto column = (axis.to - axis.from) / static_cast<std::int64_t>(axis.columns);
+  const auto steps = tick_steps();
+  const auto step = std::find_if(steps.begin(), steps.end() - 1, [&](const TickStep& one) {
+    return (end - begin) / one.length <= kMostTicks;
+  });
+  std::vector<Tick> ticks{{0, date_and_time(begin, column)}};
+  for (auto tick = tick_before(begin, *step); tick < end;) {
+    if (tick > begin) {
+      ticks.push_back({place_of(axis, tick - *axis.recorded_at), tick_text(tick, *step)});
+    }
+    // Half a step later, so that months of any length lead to the next tick.
+    tick = tick_before(tick + step->length + step->length / 2, *step);
+  }
+  const bool same_day = date_of(begin) == date_of(end);
+  ticks.push_back({static_cast<double>(axis.columns),
+                   same_day ? time_of_day(end, column) : date_and_time(end, column)});
+  return ticks;
+}
+
+std::vector<Tick> window_ticks(const TimeAxis& axis, microseconds window) {
   std::vector<Tick> ticks;
   ticks.push_back({0, offset_text(axis.from - axis.origin)});
   const auto edges = (axis.to - axis.from) / window;
@@ -160,11 +235,57 @@ std::vector<Tick> ticks_of(const TimeAxis& axis, microseconds window) {
   return ticks;
 }
 
+}  // namespace
+
+double place_of(const TimeAxis& axis, microseconds time) {
+  return static_cast<double>((time - axis.from).count()) /
+         static_cast<double>((axis.to - axis.from).count()) * static_cast<double>(axis.columns);
+}
+
+TimeAxis make_time_axis(microseconds begin, microseconds end, microseconds window,
+                        std::size_t most_columns, std::optional<microseconds> recorded_at) {
+  TimeAxis axis{.recorded_at = recorded_at};
+  const auto first_window = round_down(begin, window);
+  axis.is_about_edge = !recorded_at && end - begin < window && end >= first_window + window;
+  axis.origin = axis.is_about_edge ? first_window + window : first_window;
+  const auto zero = recorded_at ? -*recorded_at : axis.origin;
+  for (const auto width : round_widths()) {
+    axis.from = zero + round_down(begin - zero, width);
+    axis.to = zero + round_up(end + microseconds{1} - zero, width);
+    axis.columns = static_cast<std::size_t>((axis.to - axis.from) / width);
+    if (axis.columns <= most_columns) break;
+  }
+  return axis;
+}
+
+std::size_t text_begin(const TimeAxis& axis, const Tick& tick, std::size_t letters) {
+  const auto width = tick.text.size();
+  const auto share = tick.at / static_cast<double>(axis.columns);
+  const auto letter = static_cast<std::size_t>(share * static_cast<double>(letters));
+  const auto before = letter == 0 ? 0 : letter == letters ? width : width / 2;
+  return letter - std::min(letter, before);
+}
+
+std::vector<Tick> ticks_of(const TimeAxis& axis, microseconds window, std::size_t letters) {
+  constexpr std::size_t kGap = 2;
+  auto ticks = axis.recorded_at ? recorded_ticks(axis) : window_ticks(axis, window);
+  const auto last = text_begin(axis, ticks.back(), letters);
+  auto used = ticks.front().text.size();
+  for (std::size_t i = 1; i + 1 < ticks.size(); ++i) {
+    const auto begin = text_begin(axis, ticks[i], letters);
+    const auto end = begin + ticks[i].text.size();
+    if (begin < used + kGap || end + kGap > last) {
+      ticks[i].text.clear();
+    } else {
+      used = end;
+    }
+  }
+  if (last < used + kGap) ticks.back().text.clear();
+  return ticks;
+}
+
 std::string column_text(const TimeAxis& axis) {
-  const auto columns = static_cast<std::int64_t>(axis.columns);
-  const auto width = (axis.to - axis.from) / columns;
-  const bool exact = width * columns == axis.to - axis.from;
-  return (exact ? "" : "about ") + span_text(width);
+  return period_text((axis.to - axis.from) / static_cast<std::int64_t>(axis.columns));
 }
 
 }  // namespace rlctl::cli

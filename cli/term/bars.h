@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,15 +28,15 @@ inline constexpr std::int64_t kGlyphLevels = 8;
 /// distinguish none from few. Without UTF-8, uses shades of ASCII characters.
 [[nodiscard]] std::string bars_text(std::span<const std::int64_t> counts, bool utf8);
 
-/// The number of parts into which to divide a window if `columns` of them fit: as many as fit, or
-/// down to half as many if that makes a part rounder (60 s in 60 parts of 1 s, not in 69).
+/// The number of parts into which to divide a window if at most `columns` of them fit: the most
+/// whose width is round, such as 1 s, 5 min or 12 h; `columns` if no round width divides the
+/// window.
 [[nodiscard]] int bars_for(std::chrono::microseconds window, std::size_t columns);
 
 /// A bar of `columns` columns, filled to `share`, 0 to 1; it looks full or empty only at 1 or 0.
 [[nodiscard]] std::string gauge_text(double share, std::size_t columns, bool utf8);
 
-/// A time span divided into columns of equal width, for a chart. Its ends and, if possible, its
-/// columns are round numbers.
+/// A time span divided into columns of equal, round width, for a chart.
 struct TimeAxis {
   std::chrono::microseconds from{0}, to{0};
   std::size_t columns = 1;
@@ -43,28 +44,36 @@ struct TimeAxis {
   /// then is the subject of the chart, that edge; else the beginning of the first window.
   std::chrono::microseconds origin{0};
   bool is_about_edge = false;
+  /// For recorded traffic, the instant of time 0: columns and ticks are at round times of day, and
+  /// ticks are dates and times, all in UTC.
+  std::optional<std::chrono::microseconds> recorded_at = {};
 
   bool operator==(const TimeAxis&) const = default;
 };
 
-/// The axis for events from `begin` to `end`, with at most `most_columns` columns (at least 1).
+/// The axis for events from `begin` to `end`, with at most `most_columns` columns (at least 2).
 /// Windows begin at multiples of `window` since 1970, as in fixed-window.
 [[nodiscard]] TimeAxis make_time_axis(std::chrono::microseconds begin,
                                       std::chrono::microseconds end,
-                                      std::chrono::microseconds window, std::size_t most_columns);
+                                      std::chrono::microseconds window, std::size_t most_columns,
+                                      std::optional<std::chrono::microseconds> recorded_at = {});
 
 /// A labelled place on an axis.
 struct Tick {
-  double at = 0;  ///< in columns, from the beginning
-  std::string text;
+  double at = 0;     ///< in columns, from the beginning
+  std::string text;  ///< ASCII; empty if there is no room for it
 };
 
 /// The position of a time, in columns from the beginning.
 [[nodiscard]] double place_of(const TimeAxis& axis, std::chrono::microseconds time);
 
-/// The beginning, the edges of windows, and the end, in order; only some edges, evenly spaced, if
-/// there are many.
-[[nodiscard]] std::vector<Tick> ticks_of(const TimeAxis& axis, std::chrono::microseconds window);
+/// The beginning, the edges of windows (of recorded traffic, round times), and the end, in order;
+/// only some edges, evenly spaced, if there are many. The text of the first tick begins there, that
+/// of the last ends there, and the others are centred; `letters` of them fit along the axis.
+[[nodiscard]] std::vector<Tick> ticks_of(const TimeAxis& axis, std::chrono::microseconds window,
+                                         std::size_t letters);
+/// The position of the first letter of a tick's text, from 0 to `letters`.
+[[nodiscard]] std::size_t text_begin(const TimeAxis& axis, const Tick& tick, std::size_t letters);
 
 /// The width of a column: "400 us".
 [[nodiscard]] std::string column_text(const TimeAxis& axis);

@@ -95,6 +95,12 @@ JsonWriter& JsonWriter::raw(std::string_view json) {
   return *this;
 }
 
+JsonWriter& JsonWriter::bytes_field(std::string_view name, std::string_view bytes) {
+  field(name, bytes);
+  if (!is_utf8(bytes)) field(std::string(name) + "_base64", to_base64(bytes));
+  return *this;
+}
+
 JsonWriter& JsonWriter::integer(std::int64_t number) {
   separate();
   append_number(out_, number);

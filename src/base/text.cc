@@ -108,6 +108,9 @@ std::size_t end_of_scheme(std::string_view text) {
   return slashes == text.npos ? text.npos : slashes + 3;
 }
 
+constexpr std::string_view kBase64Digits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 constexpr std::size_t kMaxEdits = 2;
 
 std::string_view without_dashes(std::string_view word) {
@@ -257,6 +260,41 @@ std::string in_quotes(std::string_view argument) {
   return std::string("'").append(masked(std::string(argument))).append("'");
 }
 
+std::string to_base64(std::string_view bytes) {
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto group = bytes.substr(i, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t at = 0; at < 3; ++at) {
+      const char byte = at < group.size() ? group[at] : '\0';
+      bits = bits << 8U | static_cast<unsigned char>(byte);
+    }
+    for (std::size_t digit = 0; digit < 4; ++digit) {
+      const auto value = bits >> (18 - 6 * digit) & 63U;
+      out += digit <= group.size() ? kBase64Digits[value] : '=';
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;  // of the bits that belong to no byte yet
+  for (const char c : text.substr(0, text.find('='))) {
+    const auto value = kBase64Digits.find(c);
+    if (value == kBase64Digits.npos) return std::nullopt;
+    bits = bits << 6U | static_cast<std::uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count & 0xFFU);
+  }
+  // Refuses wrong padding and bits that no byte uses.
+  if (to_base64(bytes) != text) return std::nullopt;
+  return bytes;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Optimal string alignment, with three rows of the usual table.
   std::vector<std::size_t> before;
@@ -279,11 +317,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view closest(std::string_view typed, std::span<const std::string_view> candidates) {
-  const auto word = without_dashes(typed);
+  const auto word = lower_case(without_dashes(typed));
   std::size_t allowed = std::min(kMaxEdits, word.size() / 3);
   std::string_view best;
   for (const auto candidate : candidates) {
-    const auto name = without_dashes(candidate);
+    const auto name = lower_case(without_dashes(candidate));
     if (std::max(name.size(), word.size()) - std::min(name.size(), word.size()) > allowed) continue;
     const auto distance = edit_distance(word, name);
     if (distance > allowed || (!best.empty() && distance == allowed)) continue;

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,12 +80,19 @@ void mask_passwords(char* text, std::size_t size);
 /// An argument for a message: masked, in quotes.
 [[nodiscard]] std::string in_quotes(std::string_view argument);
 
+// ---- Base64 ----
+
+/// RFC 4648, with padding and without line ends.
+[[nodiscard]] std::string to_base64(std::string_view bytes);
+/// The bytes; none if `text` is not exactly what to_base64() writes for them.
+[[nodiscard]] std::optional<std::string> from_base64(std::string_view text);
+
 // ---- Suggestions ----
 
 /// The insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 /// The candidate closest to `typed`, the first of equals; empty if none is close enough: at most 2
-/// edits, and at most a third of the typed length. Leading dashes do not count.
+/// edits, and at most a third of the typed length. Leading dashes and case do not count.
 [[nodiscard]] std::string_view closest(std::string_view typed,
                                        std::span<const std::string_view> candidates);
 /// "; did you mean 'check'?", or nothing.

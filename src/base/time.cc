@@ -184,6 +184,7 @@ bool is_number(std::string_view text) {
 constexpr milliseconds kAllDigitsBelow{10};
 constexpr minutes kSecondsBelow{10};
 constexpr seconds kMinutesFrom = std::chrono::days{1};
+constexpr seconds kDaysFrom = std::chrono::days{10};
 
 /// Durations from 600 s.
 std::string long_text(seconds duration) {
@@ -193,6 +194,14 @@ std::string long_text(seconds duration) {
   if (duration >= kMinutesFrom) return fmt::format("{}d{}h{}m", total / 86400, hour, minute);
   if (hour > 0) return fmt::format("{}h{}m{}s", hour, minute, total % 60);
   return fmt::format("{}m{}s", minute, total % 60);
+}
+
+/// Removes units of 0 at the end: "1h0m0s" becomes "1h".
+std::string without_zeros(std::string text) {
+  while (text.size() > 2 && text[text.size() - 2] == '0' && !is_digit(text[text.size() - 3])) {
+    text.resize(text.size() - 2);
+  }
+  return text;
 }
 
 std::string thousandths(std::int64_t thousandths, std::string_view unit) {
@@ -291,7 +300,10 @@ std::string span_text(microseconds span) {
   if (span < milliseconds{1}) return fmt::format("{} us", span.count());
   if (span < seconds{1}) return fmt::format("{:.4g} ms", count / 1e3);
   if (span < kSecondsBelow) return fmt::format("{:.4g} s", count / 1e6);
-  return long_text(std::chrono::round<seconds>(span));
+  if (span < kMinutesFrom) return without_zeros(long_text(std::chrono::round<seconds>(span)));
+  if (span < kDaysFrom)
+    return without_zeros(long_text(std::chrono::round<std::chrono::hours>(span)));
+  return without_zeros(long_text(std::chrono::round<std::chrono::days>(span)));
 }
 
 std::string latency_text(std::chrono::nanoseconds duration) {

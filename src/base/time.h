@@ -49,7 +49,9 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 [[nodiscard]] std::string ttl_text(microseconds ttl);
 /// A window or an interval in one unit: "60 s", "90 min", "1500 ms", "30 d".
 [[nodiscard]] std::string period_text(microseconds period);
-/// How long something lasted, to four digits: "250 us", "19.99 ms", "1.5 s", "12m34s".
+/// How long something lasted, to four digits: "250 us", "19.99 ms", "1.5 s"; from ten minutes to
+/// the second, "12m34s", "2h", from a day to the hour, "3d4h", and from ten days to the day,
+/// "1157d".
 [[nodiscard]] std::string span_text(microseconds span);
 /// A measured duration, to three significant digits: "87.3 us", "1.25 ms", "12.0 s".
 [[nodiscard]] std::string latency_text(std::chrono::nanoseconds duration);

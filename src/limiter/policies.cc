@@ -88,7 +88,7 @@ std::size_t own_size(const Policy& policy) {
 
 struct Mistake {
   toml::source_position at;
-  std::string message;
+  std::string message, part;
 };
 
 bool comes_before(const toml::source_position& a, const toml::source_position& b) {
@@ -135,6 +135,15 @@ std::string table_name(std::string_view policy) {
   });
   return bare && !policy.empty() ? fmt::format("[policy.{}]", cut(policy))
                                  : fmt::format("[policy.\"{}\"]", cut(policy));
+}
+
+/// See ConfigurationMistake::part.
+std::string policy_part(std::string_view name) {
+  return std::string("policy.").append(name);
+}
+
+ConfigurationError whole_file(std::string message) {
+  return ConfigurationError({ConfigurationMistake{.message = std::move(message)}});
 }
 
 /// Rewrites a message of toml++, which begins with "Error while parsing ".
@@ -196,12 +205,14 @@ class Reader {
     return fmt::format("{}:{}: {}", configuration_.file, line, cut_sentence(message));
   }
   void mistake(const Position& at, std::string message) {
-    mistakes_.push_back({at, std::move(message)});
+    mistakes_.push_back({at, std::move(message), part_});
   }
   template <typename Use>
   bool attempt(const Position& at, const std::string& name, Use use);
-  void refuse_unknown(const toml::table& table, std::span<const std::string_view> known,
-                      const std::string& where);
+  void refuse_unknown(const toml::table& table);
+  void refuse_unknown_of_policy(const toml::table& table, std::string_view policy);
+  void refuse_key(const toml::key& key, const toml::node& node, const std::string& where,
+                  const std::string& advice);
   const std::string* text_of(const toml::table& table, std::string_view key,
                              const std::string& name);
   void read_connection(const toml::table& table);
@@ -213,10 +224,11 @@ class Reader {
   bool read_limit(const toml::node& node, const std::string& name, Policy& policy);
   bool read_burst(const toml::table& table, const std::string& name, Policy& policy);
   bool fit_together(const toml::table& table, const std::string& name, const Policy& policy);
-  void throw_mistakes();
+  void keep_mistakes();
 
   Configuration configuration_;
   std::vector<Mistake> mistakes_;
+  std::string part_;  ///< that a mistake found now concerns: see ConfigurationMistake
 };
 
 toml::table Reader::parse(std::string_view text) {
@@ -225,7 +237,7 @@ toml::table Reader::parse(std::string_view text) {
     const auto end = std::min(rest.find('\n'), rest.size());
     const auto whole = rest.substr(0, end);
     if (std::count(whole.begin(), whole.end(), '.') > kMaxDots) {
-      throw ConfigurationError({located(line, fmt::format("more than {} dots", kMaxDots))});
+      throw whole_file(located(line, fmt::format("more than {} dots", kMaxDots)));
     }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
@@ -233,30 +245,29 @@ toml::table Reader::parse(std::string_view text) {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
     const auto at = std::max<std::size_t>(error.source().begin.line, 1);
-    throw ConfigurationError({located(at, syntax_message(error.description()))});
+    throw whole_file(located(at, syntax_message(error.description())));
   } catch (const BrokenAssertion&) {
-    throw ConfigurationError({located(broken_line(text), "bad TOML: unexpected character")});
+    throw whole_file(located(broken_line(text), "bad TOML: unexpected character"));
   }
 }
 
 Configuration Reader::read(std::string_view text) {
   const auto table = parse(text);
-  refuse_unknown(table, kKeys, "");
+  refuse_unknown(table);
   read_connection(table);
   for (const auto& [key, node] : table) {
     if (key.str() == "policy") read_policies(node, key.source().begin);
   }
-  throw_mistakes();
+  keep_mistakes();
   return std::move(configuration_);
 }
 
-void Reader::throw_mistakes() {
-  if (mistakes_.empty()) return;
+void Reader::keep_mistakes() {
   std::stable_sort(mistakes_.begin(), mistakes_.end(),
                    [](const Mistake& a, const Mistake& b) { return comes_before(a.at, b.at); });
-  std::vector<std::string> messages;
-  for (const auto& [at, message] : mistakes_) messages.push_back(located(at.line, message));
-  throw ConfigurationError(std::move(messages));
+  for (const auto& [at, message, part] : mistakes_) {
+    configuration_.mistakes.push_back({.message = located(at.line, message), .part = part});
+  }
 }
 
 /// Records a mistake and returns false if `use` throws.
@@ -274,19 +285,34 @@ bool Reader::attempt(const Position& at, const std::string& name, Use use) {
   return false;
 }
 
-void Reader::refuse_unknown(const toml::table& table, std::span<const std::string_view> known,
-                            const std::string& where) {
+void Reader::refuse_key(const toml::key& key, const toml::node& node, const std::string& where,
+                        const std::string& advice) {
+  mistake(key.source().begin, fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key",
+                                          cut(key.str()), where, advice));
+}
+
+/// A misspelt setting concerns the one that it resembles.
+void Reader::refuse_unknown(const toml::table& table) {
   for (const auto& [key, node] : table) {
-    if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
-    auto advice = did_you_mean(key.str(), known);
-    if (advice.empty()) {
-      const bool is_policy = node.is_table() && where.empty();
-      advice =
-          is_policy ? "; write " + table_name(cut(key.str())) : "; it is one of " + one_of(known);
+    if (std::find(kKeys.begin(), kKeys.end(), key.str()) != kKeys.end()) continue;
+    part_ = closest(key.str(), kKeys);
+    if (!part_.empty()) {
+      refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
+    } else if (node.is_table()) {
+      part_ = policy_part(key.str());
+      refuse_key(key, node, "", "; write " + table_name(cut(key.str())));
+    } else {
+      refuse_key(key, node, "", "; it is one of " + one_of(kKeys));
     }
-    mistake(key.source().begin,
-            fmt::format("unknown {} '{}'{}{}", node.is_table() ? "table" : "key", cut(key.str()),
-                        where, advice));
+  }
+}
+
+void Reader::refuse_unknown_of_policy(const toml::table& table, std::string_view policy) {
+  for (const auto& [key, node] : table) {
+    if (std::find(kPolicyKeys.begin(), kPolicyKeys.end(), key.str()) != kPolicyKeys.end()) continue;
+    const auto meant = did_you_mean(key.str(), kPolicyKeys);
+    refuse_key(key, node, " in " + table_name(policy),
+               meant.empty() ? "; it is one of " + one_of(kPolicyKeys) : meant);
   }
 }
 
@@ -302,22 +328,27 @@ const std::string* Reader::text_of(const toml::table& table, std::string_view ke
 }
 
 void Reader::read_connection(const toml::table& table) {
+  part_ = "url";
   if (const auto* url = text_of(table, "url", "url")) {
-    configuration_.url = *url;
-    attempt(table.get("url")->source().begin, "url",
-            [&] { redis::require_supported(redis::parse_url(*url)); });
+    attempt(table.get("url")->source().begin, "url", [&] {
+      redis::require_supported(redis::parse_url(*url));
+      configuration_.url = *url;
+    });
   }
+  part_ = "timeout";
   if (const auto* timeout = text_of(table, "timeout", "timeout")) {
-    configuration_.timeout = *timeout;
     attempt(table.get("timeout")->source().begin, "timeout", [&] {
-      if (parse_duration(*timeout).count() > 0) return;
-      throw UsageError(fmt::format("'{}' leaves no time to answer", *timeout));
+      if (parse_duration(*timeout).count() == 0) {
+        throw UsageError(fmt::format("'{}' leaves no time to answer", *timeout));
+      }
+      configuration_.timeout = *timeout;
     });
   }
 }
 
 void Reader::read_policies(const toml::node& node, const Position& at) {
   const auto* table = node.as_table();
+  part_ = "policy";
   if (table == nullptr) {
     mistake(at, fmt::format("policy must be a table, [policy.NAME], not {}", shown(node)));
     return;
@@ -334,13 +365,15 @@ void Reader::read_policies(const toml::node& node, const Position& at) {
 void Reader::read_policy(const toml::key& name, const toml::node& node) {
   const auto& at = name.source().begin;
   const auto* table = node.as_table();
+  const auto mistakes_before = mistakes_.size();
+  part_ = policy_part(name.str());
   if (table == nullptr) {
     mistake(at, fmt::format("policy.{} must be a table, {}, not {}", cut(name.str()),
                             table_name(name.str()), shown(node)));
     return;
   }
   if (name.str().empty()) mistake(at, "the name of a policy is empty");
-  refuse_unknown(*table, kPolicyKeys, " in " + table_name(name.str()));
+  refuse_unknown_of_policy(*table, name.str());
   Policy policy{.name = std::string(name.str()), .line = at.line};
   const auto sentence = fmt::format("policy '{}': ", cut(name.str()));
   for (const std::string_view key : {"key", "limit"}) {
@@ -354,6 +387,7 @@ void Reader::read_policy(const toml::key& name, const toml::node& node) {
   const bool has_burst = read_burst(*table, sentence + "burst", policy);
   if (!has_key || !has_algorithm || !has_limits || !has_burst) return;
   if (!fit_together(*table, sentence, policy)) return;
+  if (mistakes_.size() > mistakes_before) return;
   configuration_.policies.push_back(std::move(policy));
 }
 
@@ -430,17 +464,20 @@ bool Reader::fit_together(const toml::table& table, const std::string& name, con
 
 // --- Files ---------------------------------------------------------------------------------------
 
-void require_private(const Configuration& configuration, const FileDescriptor& file) {
+void require_private(Configuration& configuration, const FileDescriptor& file) {
   if (!configuration.url || redis::parse_url(*configuration.url).password.empty()) return;
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
   const bool by_all = (status.st_mode & S_IROTH) != 0;
   const bool by_group = (status.st_mode & S_IRGRP) != 0;
   if (!by_all && (!by_group || status.st_uid == 0)) return;
-  throw ConfigurationError(
-      {fmt::format("{} holds a password, and {} can read it (mode {:04o})", configuration.file,
-                   by_all ? "everybody" : "its group", status.st_mode & 07777U)},
-      fmt::format("chmod 600 {}", configuration.file));
+  configuration.url.reset();
+  configuration.mistakes.push_back(
+      {.message =
+           fmt::format("{} holds a password, and {} can read it (mode {:04o})", configuration.file,
+                       by_all ? "everybody" : "its group", status.st_mode & 07777U),
+       .part = "url",
+       .hint = fmt::format("chmod 600 {}", configuration.file)});
 }
 
 }  // namespace
@@ -477,6 +514,10 @@ bool fits(const Policy& policy, std::string_view key) {
   return key.size() > at + last.size() && key.ends_with(last);
 }
 
+void require_correct(const Configuration& configuration) {
+  if (!configuration.mistakes.empty()) throw ConfigurationError(configuration.mistakes);
+}
+
 Configuration parse_configuration(std::string_view text, const std::string& file) {
   return Reader(file).read(text);
 }
@@ -486,15 +527,14 @@ Configuration read_configuration(const std::string& file) {
     const auto opened = open_file(file);
     const auto text = read_all(opened, kMaxSize + 1);
     if (text.size() > kMaxSize) {
-      throw ConfigurationError(
-          {fmt::format("{} is too large: a configuration has at most {} bytes", file, kMaxSize)});
+      throw whole_file(
+          fmt::format("{} is too large: a configuration has at most {} bytes", file, kMaxSize));
     }
     auto configuration = parse_configuration(text, file);
     require_private(configuration, opened);
     return configuration;
   } catch (const std::system_error& error) {
-    throw ConfigurationError(
-        {fmt::format("cannot read {}: {}", file, errno_text(error.code().value()))});
+    throw whole_file(fmt::format("cannot read {}: {}", file, errno_text(error.code().value())));
   }
 }
 

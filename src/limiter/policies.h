@@ -32,36 +32,53 @@ struct Policy {
 /// Whether fill() could make this key from non-empty arguments.
 [[nodiscard]] bool fits(const Policy& policy, std::string_view key);
 
-/// A configuration with mistakes: all that were found, in the order of the file. what() is the
-/// first. Each begins with "FILE:LINE: ", except that a mistake about the whole file is a sentence
-/// that includes the file name. They contain no passwords, but may contain control bytes; long
-/// values are cut.
+/// A mistake in a configuration file.
+struct ConfigurationMistake {
+  /// Begins with "FILE:LINE: ", except that a mistake about the whole file is a sentence that
+  /// includes the file name. Contains no passwords, but may contain control bytes; long values are
+  /// cut.
+  std::string message = {};
+  /// The setting that cannot be used: "url", "timeout", "policy.NAME"; "policy" if it is not known
+  /// which policy; empty if no setting depends on it.
+  std::string part = {};
+  std::string hint = {};
+};
+
+/// A configuration with mistakes. what() and hint() are those of the first.
 class ConfigurationError : public UsageError {
  public:
   /// `mistakes` must not be empty.
-  explicit ConfigurationError(std::vector<std::string> mistakes, std::string hint = {})
-      : UsageError(mistakes.front(), std::move(hint)), mistakes_(std::move(mistakes)) {}
-  [[nodiscard]] const std::vector<std::string>& mistakes() const noexcept { return mistakes_; }
+  explicit ConfigurationError(std::vector<ConfigurationMistake> mistakes)
+      : UsageError(mistakes.front().message, mistakes.front().hint),
+        mistakes_(std::move(mistakes)) {}
+  [[nodiscard]] const std::vector<ConfigurationMistake>& mistakes() const noexcept {
+    return mistakes_;
+  }
 
  private:
-  std::vector<std::string> mistakes_;
+  std::vector<ConfigurationMistake> mistakes_;
 };
 
-/// The contents of a configuration file; see rlctl-config(5). The same checks as for the command
-/// line have passed: the algorithm of each policy supports its limits, and its key can carry them.
+/// The contents of a configuration file; see rlctl-config(5). Settings with mistakes are left out.
+/// For the others, the same checks as for the command line have passed: the algorithm of each
+/// policy supports its limits, and its key can carry them.
 struct Configuration {
-  std::string file = {};                    ///< its name; empty if there is no file
-  std::optional<std::string> url = {};      ///< valid and supported; may contain a password
-  std::optional<std::string> timeout = {};  ///< valid for parse_duration(), and not 0
-  std::vector<Policy> policies = {};        ///< in the order of the file
+  std::string file = {};                            ///< its name; empty if there is no file
+  std::optional<std::string> url = {};              ///< valid and supported; may contain a password
+  std::optional<std::string> timeout = {};          ///< valid for parse_duration(), and not 0
+  std::vector<Policy> policies = {};                ///< in the order of the file
+  std::vector<ConfigurationMistake> mistakes = {};  ///< likewise
 };
 
-/// `file` is the file name in messages. Throws ConfigurationError.
+/// Throws ConfigurationError with all mistakes, if there are any.
+void require_correct(const Configuration& configuration);
+
+/// `file` is the file name in messages. Throws ConfigurationError if the text is not TOML.
 [[nodiscard]] Configuration parse_configuration(std::string_view text, const std::string& file);
 
-/// Reads a file of at most 1 MiB. A file whose URL contains a password must not be readable by
-/// others or by its group, except that the group may read a file that root owns. Throws
-/// ConfigurationError, and Interrupted on a signal.
+/// Reads a file of at most 1 MiB. A URL that contains a password is a mistake if others or the
+/// file's group can read it, except that the group may read a file that root owns. Throws
+/// ConfigurationError if the file cannot be read or is not TOML, and Interrupted on a signal.
 [[nodiscard]] Configuration read_configuration(const std::string& file);
 
 /// Null if no policy has that name.

@@ -30,8 +30,9 @@ constexpr std::array<SchemeName, 8> kSchemes{{{"redis", Scheme::kTcp},
                                               {"valkey", Scheme::kTcp},
                                               {"valkeys", Scheme::kTls}}};
 
-constexpr const char* kSchemesHint =
-    "URLs begin with redis://, rediss://, unix://, redis+sentinel://, redis+cluster:// or private:";
+/// The schemes to suggest: those that this version supports.
+constexpr std::array<std::string_view, 4> kSupported{"redis", "valkey", "unix", "private"};
+constexpr const char* kSchemesHint = "URLs begin with redis://, valkey://, unix:// or private:";
 
 [[noreturn]] void bad_url(const std::string& what, const std::string& hint = {}) {
   throw Error(Failure::kUsage, what, {}, hint);
@@ -229,7 +230,9 @@ Scheme take_scheme(std::string_view& text) {
   const auto* row = colon == std::string_view::npos ? nullptr : find_scheme(name);
   const bool slashes = colon != std::string_view::npos && text.substr(colon).starts_with("://");
   if (row == nullptr && slashes) {
-    bad_url(fmt::format("unknown scheme in the URL: '{}'", escape(name, 32)), kSchemesHint);
+    bad_url(fmt::format("unknown scheme in the URL: '{}'{}", escape(name, 32),
+                        did_you_mean(name, kSupported)),
+            kSchemesHint);
   }
   if (row == nullptr) no_scheme(text);
   const bool needs_slashes = row->scheme != Scheme::kUnix && row->scheme != Scheme::kPrivate;

@@ -76,7 +76,8 @@ struct Timing {
 /// Widths are powers of two, in µs.
 class Timeline {
  public:
-  static constexpr std::size_t kMost = 4096;
+  /// Many for each column of a plot, whose edges lie within bins.
+  static constexpr std::size_t kMost = 32768;
 
   struct Bin {
     std::int64_t allowed = 0, denied = 0;

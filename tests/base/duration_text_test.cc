@@ -68,8 +68,14 @@ TEST_CASE("duration text: an elapsed time has four digits") {
   CHECK(span_text(microseconds{638'312}) == "638.3 ms");
   CHECK(span_text(milliseconds{1'500}) == "1.5 s");
   CHECK(span_text(microseconds{59'970'000}) == "59.97 s");
-  CHECK(span_text(minutes{10}) == "10m0s");
-  CHECK(span_text(days{2}) == "2d0h0m");
+  CHECK(span_text(minutes{10}) == "10m");
+  CHECK(span_text(minutes{10} + milliseconds{1'600}) == "10m2s");
+  CHECK(span_text(hours{2}) == "2h");
+  CHECK(span_text(hours{2} + seconds{3}) == "2h0m3s");
+  CHECK(span_text(days{1} - milliseconds{1}) == "1d");
+  CHECK(span_text(days{2} + hours{4} + minutes{31}) == "2d5h");
+  CHECK(span_text(days{9} + hours{23} + minutes{59}) == "10d");
+  CHECK(span_text(days{1157} + hours{9} + minutes{46}) == "1157d");
 }
 
 TEST_CASE("duration text: a latency has three digits") {

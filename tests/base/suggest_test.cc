@@ -23,6 +23,9 @@ TEST_CASE("suggest: a similar name is suggested") {
   CHECK(closest("--limits", kNames) == "--limit");
   CHECK(closest("--brust", kNames) == "--burst");
   CHECK(did_you_mean("--jsno", kNames) == "; did you mean '--json'?");
+  CHECK(closest("--LIMIT", kNames) == "--limit");
+  CHECK(closest("--Urk", kNames) == "--url");
+  CHECK(closest("--URL", kNames) == "--url");
 }
 
 TEST_CASE("suggest: a different or short name is not suggested") {

@@ -28,6 +28,29 @@ std::string json(std::string_view raw) {
 
 }  // namespace
 
+TEST_CASE("text: base64 keeps every byte") {
+  CHECK(to_base64("").empty());
+  CHECK(to_base64("k") == "aw==");
+  CHECK(to_base64("k\xff") == "a/8=");
+  CHECK(to_base64(std::string_view("\0\0\0", 3)) == "AAAA");
+  for (const std::string_view text : {"", "a", "ab", "abc", "abcd", "\xff\xfe\xfd"}) {
+    CHECK(from_base64(to_base64(text)) == text);
+  }
+}
+
+TEST_CASE("text: base64 has one spelling for each text") {
+  for (const auto* text : {"a", "aw", "aw=", "aw===", "ax==", "a w==", "aw==\n", "=", "a_8="}) {
+    CAPTURE(text);
+    CHECK_FALSE(from_base64(text));
+  }
+}
+
+TEST_CASE("text: bytes that are not UTF-8 get a JSON field in base64") {
+  std::string out;
+  JsonWriter(out).begin_object().bytes_field("key", "k").bytes_field("by", "\xff").end_object();
+  CHECK(out == R"({"key":"k","by":"\\xff","by_base64":"/w=="})");
+}
+
 TEST_CASE("escape: UTF-8 is left unchanged") {
   CHECK(text("zoë:日本:😀") == "zoë:日本:😀");
   CHECK(json("zoë:日本:😀") == "\"zoë:日本:😀\"");

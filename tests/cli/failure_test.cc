@@ -38,11 +38,13 @@ TEST_CASE("problem: an unreadable input is not reported as wrong usage") {
         "rlctl: burst: access.log:3: no time\n  hint: --format names it\n");
 }
 
-TEST_CASE("problem: text has one line each for the error, the hint and the help") {
+TEST_CASE("problem: text has a line for the error and one for the hint or, without one, the help") {
+  const Problem without_hint = describe(UsageError("no\nkey"));
+  CHECK(render(without_hint, "check", false) ==
+        "rlctl: check: no\\nkey\nTry 'rlctl check --help'.\n");
+  CHECK(render(without_hint, "", false) == "rlctl: no\\nkey\nTry 'rlctl --help'.\n");
   const Problem problem = describe(UsageError("no\nkey", "give one"));
-  CHECK(render(problem, "check", false) ==
-        "rlctl: check: no\\nkey\n  hint: give one\nTry 'rlctl check --help'.\n");
-  CHECK(render(problem, "", false) == "rlctl: no\\nkey\n  hint: give one\nTry 'rlctl --help'.\n");
+  CHECK(render(problem, "check", false) == "rlctl: check: no\\nkey\n  hint: give one\n");
   CHECK(render(problem, "check", true) ==
         "{\"error\":{\"code\":\"usage\",\"message\":\"no\\nkey\",\"hint\":\"give one\"}}\n");
 }

@@ -101,6 +101,15 @@ TEST_CASE("options: the first operand is found before the other options are know
   CHECK(line.options.find_operand(Words{"-q"}) == 1);
 }
 
+TEST_CASE("options: a later row takes a name over from an earlier one") {
+  Line line;
+  bool verbose = false;
+  line.options.flag("-q,--verbose", verbose, "verbose");
+  CHECK(line.parse({"-q"}).empty());
+  CHECK(verbose);
+  CHECK_FALSE(line.quiet);
+}
+
 TEST_CASE("options: the rules of the options are checked") {
   const auto refusal = [](const Words& arguments) -> std::string {
     Options options;

@@ -2,14 +2,16 @@ load ../support/common
 
 # No test in this file needs a server: wrong usage is reported before anything is sent.
 
-# wrong MESSAGE ARGUMENT…: the command is refused with exactly this message and a pointer to the help.
+# wrong MESSAGE ARGUMENT…: the command is refused with exactly this message, and a hint or a pointer to
+# the help.
 wrong() {
   local message=$1
   shift
   run -2 --separate-stderr rlctl "$@"
   assert_output ''
   assert_equal "${stderr_lines[0]}" "rlctl: $message"
-  assert_regex "${stderr_lines[-1]}" "^Try 'rlctl (check )?--help'\.$"
+  assert_equal "${#stderr_lines[@]}" 2
+  assert_regex "${stderr_lines[1]}" "^(Try 'rlctl (check )?--help'\.|  hint: .+)$"
 }
 
 hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
@@ -19,6 +21,8 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   wrong "unknown command 'chekc'; did you mean 'check'?" chekc k --limit 5/60s
   wrong "unknown command 'frobnicate'" frobnicate
   wrong "unknown command 'nope'" help nope
+  wrong "unknown command 'CHECK'; did you mean 'check'?" CHECK k
+  wrong "unknown command 'verison'; did you mean 'version'?" verison
 }
 
 @test "a mistyped option is refused with a suggestion" {
@@ -27,6 +31,7 @@ hint() { assert_equal "${stderr_lines[1]}" "  hint: $1"; }
   wrong "check: unknown option '--frobnicate'" check k --limit 5/60s --frobnicate
   wrong "check: unknown option '-z'" check k --limit 5/60s -z
   wrong "check: unknown option '--lim'" check k --lim 5/60s
+  wrong "check: unknown option '--Limit'; did you mean '--limit'?" check k --Limit 5/60s
 }
 
 @test "the first of several unknown options is named" {
@@ -119,6 +124,8 @@ tag into it, such as '{tag}}k'" check '}k' --limit 5/60s --limit 1/s
 @test "an unknown algorithm is refused, and the known ones are listed" {
   wrong "check: --algorithm: unknown algorithm 'gcar'; did you mean 'gcra'?" \
     check k --limit 5/60s --algorithm gcar
+  wrong "check: --algorithm: unknown algorithm 'GCRA'; did you mean 'gcra'?" \
+    check k --limit 5/60s --algorithm GCRA
   hint 'it is one of fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra or leaky-bucket'
 }
 
@@ -318,10 +325,52 @@ leaky-bucket'
 
 @test "--version prints the version" {
   local option
-  for option in --version -V; do
+  for option in --version -V -v; do
     run -0 rlctl "$option"
     assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
     run -0 rlctl check "$option"
     assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
   done
+}
+
+@test "version prints the version, and reset -v is not -v" {
+  run -0 rlctl version
+  assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
+  wrong "version takes no arguments; unexpected argument 'check'" version check
+  wrong "unknown option '--limit'" version --limit 5/60s
+  local form
+  for form in 'help version' 'version --help'; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 rlctl $form
+    assert_line --index 0 --partial 'Usage: rlctl '
+  done
+  run -2 --separate-stderr rlctl reset -v
+  assert_equal "${stderr_lines[0]}" 'rlctl: reset: no KEY is given'
+}
+
+@test "an error has at most two lines, whatever is wrong on the command line" {
+  # Every option of every command, with values that few of them accept. There is no server.
+  cd "$BATS_TEST_TMPDIR"
+  local command option value
+  for command in '' check inspect reset burst debug config; do
+    # shellcheck disable=SC2086 # no word for rlctl itself
+    for option in $(rlctl $command --help | grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE -- '--.*'); do
+      for value in '=' '=-x' ''; do
+        run --separate-stderr rlctl "${command:-check}" k "$option$value" </dev/null
+        ((${#stderr_lines[@]} <= 2)) || fail "rlctl ${command:-check} k $option$value: $stderr"
+      done
+    done
+  done
+}
+
+@test "hints about URLs list only schemes that work" {
+  local url
+  for url in '' ftp://h u:p@h; do
+    run -2 --separate-stderr rlctl check k --limit 5/60s -u "$url"
+    assert_equal "${stderr_lines[1]}" \
+      '  hint: URLs begin with redis://, valkey://, unix:// or private:'
+  done
+  run -2 --separate-stderr rlctl check k --limit 5/60s -u redsi://h
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: unknown scheme in the URL: 'redsi'; did you mean 'redis'?"
 }

@@ -24,13 +24,13 @@ using Words = std::vector<std::string>;
 Words mistakes_in(std::string_view text) {
   constexpr std::string_view kFile = "f.toml:";
   try {
-    (void)parse_configuration(text, "f.toml");
+    require_correct(parse_configuration(text, "f.toml"));
   } catch (const ConfigurationError& error) {
-    CHECK(error.what() == error.mistakes().front());
+    CHECK(error.what() == error.mistakes().front().message);
     Words mistakes;
     for (const auto& mistake : error.mistakes()) {
-      REQUIRE(mistake.starts_with(kFile));
-      mistakes.push_back(mistake.substr(kFile.size()));
+      REQUIRE(mistake.message.starts_with(kFile));
+      mistakes.push_back(mistake.message.substr(kFile.size()));
     }
     return mistakes;
   }
@@ -150,10 +150,10 @@ TEST_CASE("a long value is shortened in a message") {
         "[policy.x]\nkey = 'k'\nlimit = '1/s'\n[policy.x." + lots + "]\n[policy.x." + lots + "]"}) {
     CAPTURE(text.substr(0, 60));
     try {
-      (void)parse_configuration(text, "f.toml");
+      require_correct(parse_configuration(text, "f.toml"));
       FAIL("no mistake");
     } catch (const ConfigurationError& error) {
-      for (const auto& mistake : error.mistakes()) CHECK(mistake.size() < 500);
+      for (const auto& mistake : error.mistakes()) CHECK(mistake.message.size() < 500);
     }
   }
   // Characters stay whole, and no part of a possible password is shown.
@@ -162,6 +162,35 @@ TEST_CASE("a long value is shortened in a message") {
   CHECK(mistake_in("'redis://u:secret" + lots + "@h' = 1").starts_with("1: unknown key '...'"));
   CHECK(mistake_in("timeout = 'redis://u:secret" + lots + "@h'").find("secret") ==
         std::string::npos);
+}
+
+TEST_CASE("a mistake names the setting that it spoils, and the others can be used") {
+  const auto configuration = parse_configuration(R"(
+url = "nowhere"
+timout = "2s"
+colour = "red"
+[policy.good]
+key = "good:%s"
+limit = "5/60s"
+[policy.bad]
+key = "bad:%s"
+limit = "5/60q"
+[policy.typo]
+key = "typo:%s"
+limit = "5/60s"
+brust = 3
+[login]
+[polciy.x]
+)",
+                                                 "f.toml");
+  Words parts;
+  for (const auto& mistake : configuration.mistakes) parts.push_back(mistake.part);
+  CHECK(parts ==
+        Words{"url", "timeout", "", "policy.bad", "policy.typo", "policy.login", "policy"});
+  CHECK_FALSE(configuration.url);
+  CHECK_FALSE(configuration.timeout);
+  REQUIRE(configuration.policies.size() == 1);
+  CHECK(configuration.policies.front().name == "good");
 }
 
 TEST_CASE("an unknown name is reported with its line and a suggestion") {
@@ -471,7 +500,7 @@ limit = ["10/s", """100/min""",
 burst = 0x14
 )";
 
-/// An accepted file must be usable; otherwise every mistake must have a line.
+/// What a file holds besides its mistakes must be usable, and every mistake must have a line.
 void require_sound(const std::string& text) {
   CAPTURE(text);
   try {
@@ -484,12 +513,14 @@ void require_sound(const std::string& text) {
       const auto keys = redis_keys(key, policy.limits);
       REQUIRE(policy_for(configuration, keys.back()) != nullptr);
     }
+    require_correct(configuration);
   } catch (const ConfigurationError& error) {
     const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
     for (const auto& mistake : error.mistakes()) {
-      REQUIRE(mistake.starts_with("f:1.toml:"));
-      const auto line = std::stoll(mistake.substr(9));
-      REQUIRE(mistake.substr(9).starts_with(std::to_string(line) + ": "));
+      REQUIRE(mistake.message.starts_with("f:1.toml:"));
+      const auto rest = mistake.message.substr(9);
+      const auto line = std::stoll(rest);
+      REQUIRE(rest.starts_with(std::to_string(line) + ": "));
       REQUIRE(line >= 1);
       REQUIRE(line <= lines);
     }

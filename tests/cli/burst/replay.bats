@@ -95,14 +95,35 @@ random_log() {
   assert_line --regexp '^replay +epoch\.log +epoch, 5 requests in 5 lines$'
   assert_line --regexp '^requests +5 +2 keys$'
   assert_line --regexp '^from +2026-11-20T06:11:10Z +to 2026-11-20T06:11:21Z$'
-  assert_line --regexp '^times +from the first request +2026-11-20T06:11:10Z$'
+  assert_line --regexp '^sliding-window-log +2026-11-20T06:11:10Z +2026-11-20T06:11:12Z +9 s$'
   assert_line --regexp '^denied most by sliding-window-log +requests +of all denied$'
   assert_line --regexp '^a +1 +100\.0 %$'
-  assert_line --regexp '^sliding-window-log +[0-9]+ +2026-11-20T06:11Z +1 of 5$'
+  assert_line --regexp '^ +retry_after .* worst minute$'
+  assert_line --regexp '^sliding-window-log .* 2026-11-20T06:11Z$'
+  assert_line --regexp '^sliding-window-log +1 of 5$'
   # Several keys have no common limit to draw.
   refute_line --regexp '^chart'
   refute_line --partial '├'
   assert_line --regexp '^ denied │'
+}
+
+@test "the axis of a log shows dates and times in UTC, and its columns are round" {
+  printf '%s a\n' 1767225603 1767268803 1767312000 >day.log
+  run -0 rlctl burst --replay day.log "${two[@]}"
+  assert_line --regexp '^ +2026-01-01 00:00 .* 12:00 .*2026-01-02 00:30$'
+  assert_line --regexp '^rows +requests +a column is 30 min, the highest 1$'
+  assert_line --regexp '^times +UTC$'
+  run -0 rlctl burst --replay day.log "${two[@]}" --svg -
+  assert_output --partial '>2026-01-01 00:00<'
+  assert_output --partial '>12:00<'
+  assert_output --partial '>time in UTC<'
+  assert_output --partial '>bars: requests in 15 min<'
+  # Years apart: no duration with three units, no column such as 800 min.
+  printf '%s a\n' 1667225603 1767312000 1767312001 1767312002 >years.log
+  run -0 rlctl burst --replay years.log "${two[@]}"
+  assert_line --regexp '^ +2022-10-.* 2024-01 .*2026-'
+  assert_line --regexp '^rows +requests +a column is 20 d, '
+  refute_output --regexp '[0-9]d[0-9]+h[0-9]+m'
 }
 
 @test "the chart of a log with one key has the limit" {

@@ -107,3 +107,80 @@ keeps() {
   done <"$BATS_TEST_TMPDIR/keys"
   assert_equal "$(cli DBSIZE)" 6
 }
+
+# --- base64 -------------------------------------------------------------------------------------------
+
+# Prints, in base64, a key for each value of a byte, and one that contains all of them.
+keys_of_all_bytes() {
+  perl -MMIME::Base64 -e 'print encode_base64($_, ""), "\n"
+    for map("k" . chr, 0 .. 255), join("", map(chr, 0 .. 255))'
+}
+
+@test "a key of any bytes goes from the JSON of a command to another command" {
+  local -r original='.key_base64 // (.key | @base64)'
+  local keys all
+  keys=$(keys_of_all_bytes)
+  mapfile -t all <<<"$keys"
+
+  run -0 rlctl check --batch --json --key-base64 --limit 5/60s <<<"$keys"
+  assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
+  assert_equal "$(jq -r ".limits[0] | $original" <<<"$output")" "$keys"
+  assert_equal "$(cli DBSIZE)" 257
+  assert_equal "$(base64 -d <<<"${all[256]}" | cli -x EXISTS)" 1
+
+  run -0 rlctl check --json --key-base64 --limit 5/60s --peek "${all[256]}"
+  assert_equal "$(jq .remaining <<<"$output")" 4
+
+  run -0 rlctl inspect --json --key-base64 "${all[@]}"
+  assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
+  assert_equal "$(jq .used <<<"$output" | sort | uniq -c | xargs)" '257 1'
+
+  run -0 rlctl reset --json --key-base64 --limit 5/60s "${all[@]}"
+  assert_equal "$(jq -r "$original" <<<"$output")" "$keys"
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "key_base64 is present only for a key that is not UTF-8" {
+  run -0 rlctl check --json --limit 5/60s $'k\xff'
+  assert_equal "$(jq -c '[.key, .key_base64]' <<<"$output")" '["k\\xff","a/8="]'
+  run -0 rlctl check --json --limit 5/60s 'k\xff'
+  assert_equal "$(jq -c '[.key, has("key_base64")]' <<<"$output")" '["k\\xff",false]'
+}
+
+@test "the key that denied is given in base64 too" {
+  run -1 rlctl check --json --limit 1/60s --limit 9/s --cost 2 $'k\xff'
+  assert_equal "$(jq -r .denied_by_base64 <<<"$output" | base64 -d | od -An -tx1)" ' 7b 6b ff 7d 3a 36 30 73'
+}
+
+@test "burst and debug give keys in base64 too" {
+  printf '%s k\xff\n' 1767225600 1767225601 >"$BATS_TEST_TMPDIR/log"
+  run -0 rlctl burst --replay "$BATS_TEST_TMPDIR/log" --model --limit 1/60s --algorithm gcra --json
+  assert_equal "$(jq -c '.runs[0] | [.worst.key_base64, .top_denied[0].key_base64]' <<<"$output")" \
+    '["a/8=","a/8="]'
+  run -0 rlctl debug gcra $'k\xff' --limit 5/60s --trace --json -q
+  assert_equal "$(jq -r 'select(.event == "key").key_base64' <<<"$output")" 'a/8='
+}
+
+@test "with a policy, its arguments are base64" {
+  printf 'timeout = "30s"\n[policy.p]\nkey = "p:%%s"\nlimit = "5/60s"\n' >"$BATS_TEST_TMPDIR/policies"
+  run -0 rlctl check --config "$BATS_TEST_TMPDIR/policies" --policy p --key-base64 /w==
+  assert_output --partial 'key=p:\xff '
+}
+
+@test "what is not base64 is refused" {
+  local command word
+  for command in 'check --limit 5/60s' inspect 'reset --limit 5/60s'; do
+    for word in x 'a/8' 'a/9=' 'a /8=' '====' 'a_8='; do
+      # shellcheck disable=SC2086 # split into words
+      run -2 --separate-stderr rlctl $command --key-base64 "$word"
+      assert_equal "${stderr_lines[0]}" \
+        "rlctl: ${command%% *}: --key-base64: '$word' is not base64"
+      assert_equal "${stderr_lines[1]}" '  hint: printf %s KEY | base64 -w0 encodes a key'
+    done
+  done
+  run -2 --separate-stderr rlctl check --batch --key-base64 --limit 5/60s <<<'x'
+  assert_output "error line=1 status=2 message=--key-base64:\\x20'x'\\x20is\\x20not\\x20base64"
+  run -2 --separate-stderr rlctl reset --match 'k*' --key-base64
+  assert_equal "${stderr_lines[0]}" \
+    'rlctl: reset: --match and --key-base64 exclude each other: a pattern is not a KEY'
+}

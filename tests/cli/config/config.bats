@@ -273,7 +273,7 @@ TABLE
   assert_output "{\"file\":\"$users\",\"policies\":1}"
 }
 
-@test "config check reports every mistake, and the other commands only the first" {
+@test "config check reports every mistake, and the other commands only the one that stops them" {
   printf '[policy.login]\nkey = "login:%%d"\nlimt = "5/60s"\n[polcy.x]\n' >"$users"
   local mistakes="rlctl: $users:1: policy 'login': limit is missing; write limit = \"5/60s\"
 rlctl: $users:2: policy 'login': key: 'login:%d' has a % that is neither %s, an argument, nor %%, a percent sign
@@ -284,11 +284,79 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   assert_equal "$stderr" "$mistakes"
   run -2 --separate-stderr rlctl check --policy login alice
   assert_equal "$stderr" "${mistakes%%$'\n'*}
-  hint: and 3 more; 'rlctl config check' shows them all"
+  hint: correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 3 more mistakes"
   run -2 --separate-stderr rlctl config check --json
   assert_output ''
   assert_equal "$(jq -r .error.message <<<"$stderr" | sed 's/^/rlctl: /')" "$mistakes"
   assert_equal "$(jq -r .error.code <<<"$stderr" | sort -u)" configuration
+}
+
+@test "a mistake in a setting that a call does not use is a warning" {
+  start_server
+  cat >"$users" <<'END'
+timeout = "30s"
+colour = "red"
+[policy.login]
+key = "login:%s"
+limit = "5/60s"
+[policy.api]
+key = "api:%s"
+limit = "5/60q"
+END
+  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, timeout or policy; 'rlctl config check' shows 1 more mistake"
+  local call
+  for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
+    'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \
+    'burst -q' 'debug gcra k --limit 5/60s --trace -q'; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 --separate-stderr rlctl $call
+    assert_equal "$stderr" "$warning"
+  done
+}
+
+@test "a mistake in a setting that a call uses stops it, and the hint says how to go on" {
+  local go_on='correct the file, or pass --config /dev/null to ignore it'
+  start_server
+  echo 'timeout = "5"' >"$users"
+  wrong "$users:1: timeout: '5' has no unit after 5; use us, ms, s, m, h or d" check k --limit 5/60s
+  hint "$go_on"
+  run -0 --separate-stderr rlctl check k --limit 5/60s --timeout 30s
+  assert_equal "$stderr" ''
+  run -0 rlctl check k --limit 5/60s --config /dev/null
+
+  echo 'ulr = "redis://h"' >"$users"
+  run -0 --separate-stderr rlctl check k --limit 5/60s
+  assert_equal "$stderr" "rlctl: warning: $users:1: unknown key 'ulr'; did you mean 'url'?"
+  RLCTL_URL='' wrong "$users:1: unknown key 'ulr'; did you mean 'url'?" check k --limit 5/60s
+  hint "$go_on"
+
+  echo 'timeout = ' >"$users"
+  run -2 --separate-stderr rlctl check k --limit 5/60s
+  assert_equal "${stderr_lines[1]}" "  hint: $go_on"
+  assert_equal "${#stderr_lines[@]}" 2
+
+  printf 'url = 5\n[polcy.login]\n' >"$users"
+  wrong "$users:2: unknown table 'polcy'; did you mean 'policy'?" check --policy login ann
+  hint "correct the file, or pass --limit instead of --policy; 'rlctl config check' shows 1 more mistake"
+}
+
+@test "a password that others can read stops only a call that uses the URL" {
+  start_server
+  printf 'timeout = "30s"\nurl = "redis://u:geheim@h"\n' >"$users"
+  give_away "$users"
+  chmod 644 "$users"
+  run -0 --separate-stderr rlctl check k --limit 5/60s
+  assert_equal "$stderr" \
+    "rlctl: warning: $users holds a password, and everybody can read it (mode 0644)"
+  RLCTL_URL='' wrong "$users holds a password, and everybody can read it (mode 0644)" \
+    check k --limit 5/60s
+  hint "chmod 600 $users, or pass --config /dev/null to ignore it"
+}
+
+@test "config show reports every mistake as an error" {
+  printf 'colour = "red"\n[policy.a]\nkey="a"\nlimit="1/s"\n' >"$users"
+  wrong "$users:1: unknown key 'colour'; it is one of url, timeout or policy" config show
+  wrong "$users:1: unknown key 'colour'; it is one of url, timeout or policy" config show a
 }
 
 @test "config check: a URL that every command refuses is a mistake with its line" {
@@ -373,6 +441,8 @@ out     out       leaky-bucket        1/1s,60/60s    20"
   assert_equal "$(sed -n '6,$s/ .*//p' <<<"$output")" $'out\nlogin'
   wrong "config: no policy 'nope' in ~/.config/rlctl/config.toml (it has: login, api, out)" \
     config show login nope
+  wrong "config: no policy 'Login' in ~/.config/rlctl/config.toml (it has: login, api, out); did you mean 'login'?" \
+    config show Login
 }
 
 @test "config show --json prints one object" {

@@ -19,13 +19,16 @@ TEST_CASE("bars: on the same scale, zero and small values differ") {
   CHECK(bars_text(std::vector<std::int64_t>{1, 2, 3, 4, 5, 6, 7, 8}, true) == "▁▂▃▄▅▆▇█");
 }
 
-TEST_CASE("bars: their number is the most that fits, or a round smaller one") {
-  CHECK(bars_for(seconds{60}, 69) == 60);
-  CHECK(bars_for(seconds{10}, 69) == 50);
-  CHECK(bars_for(hours{1}, 69) == 60);
-  CHECK(bars_for(seconds{60}, 29) == 20);
-  CHECK(bars_for(seconds{60}, 189) == 150);
-  CHECK(bars_for(microseconds{7}, 69) == 69);
+TEST_CASE("bars: their number is the most that fits with a round width") {
+  CHECK(bars_for(seconds{60}, 69) == 60);            // 1 s each
+  CHECK(bars_for(seconds{10}, 69) == 50);            // 200 ms
+  CHECK(bars_for(hours{1}, 69) == 60);               // 1 min
+  CHECK(bars_for(seconds{60}, 29) == 12);            // 5 s
+  CHECK(bars_for(seconds{60}, 189) == 120);          // 500 ms
+  CHECK(bars_for(seconds{1'000}, 69) == 50);         // 20 s
+  CHECK(bars_for(hours{24}, 69) == 48);              // 30 min
+  CHECK(bars_for(std::chrono::days{30}, 69) == 60);  // 12 h
+  CHECK(bars_for(microseconds{7}, 69) == 7);
   CHECK(bars_for(microseconds{1'000'003}, 69) == 69);
   CHECK(bars_for(seconds{60}, 1) == 1);
   CHECK(bars_for(seconds{60}, 0) == 0);

@@ -2,6 +2,8 @@
 #include "cli/term/bars.h"
 #include "traffic/outcome.h"
 
+#include "base/time.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,13 +40,13 @@ TEST_CASE("time axis: traffic around one edge of a window is measured from that 
       make_time_axis(kMinute - milliseconds{10}, kMinute + microseconds{9'990}, kWindow, 70);
   CHECK(axis == TimeAxis{.from = kMinute - milliseconds{10},
                          .to = kMinute + milliseconds{10},
-                         .columns = 50,
+                         .columns = 40,
                          .origin = kMinute,
                          .is_about_edge = true});
-  CHECK(column_text(axis) == "400 us");
-  const auto ticks = ticks_of(axis, kWindow);
+  CHECK(column_text(axis) == "500 us");
+  const auto ticks = ticks_of(axis, kWindow, 70);
   CHECK(texts(ticks) == std::vector<std::string>{"-10 ms", "edge of a window", "+10 ms"});
-  CHECK(ticks[1].at == doctest::Approx(25));
+  CHECK(ticks[1].at == doctest::Approx(20));
 }
 
 TEST_CASE(
@@ -53,10 +55,10 @@ TEST_CASE(
       make_time_axis(kMinute + microseconds{3}, kMinute + microseconds{179'970'000}, kWindow, 70);
   CHECK(axis == TimeAxis{.from = kMinute,
                          .to = kMinute + seconds{180},
-                         .columns = 60,
+                         .columns = 36,
                          .origin = kMinute,
                          .is_about_edge = false});
-  CHECK(texts(ticks_of(axis, kWindow)) ==
+  CHECK(texts(ticks_of(axis, kWindow, 70)) ==
         std::vector<std::string>{"0", "+60 s", "+120 s", "+180 s"});
 }
 
@@ -68,7 +70,7 @@ TEST_CASE("time axis: an edge at the very end does not count as inside") {
 
 TEST_CASE("time axis: many windows have few ticks") {
   const auto axis = make_time_axis(kMinute, kMinute + seconds{7'199}, kWindow, 70);
-  CHECK(texts(ticks_of(axis, kWindow)).size() <= 8);
+  CHECK(texts(ticks_of(axis, kWindow, 70)).size() <= 8);
   CHECK(axis.to == kMinute + seconds{7'200});
 }
 
@@ -78,7 +80,55 @@ TEST_CASE("time axis: the shortest traffic has an axis, and no column is shorter
   CHECK(one.to == kMinute + microseconds{1});
   const auto few = make_time_axis(kMinute, kMinute + microseconds{4}, kWindow, 70);
   CHECK(few.columns == 5);
-  CHECK(make_time_axis(kMinute, kMinute + kWindow, kWindow, 1).columns == 1);
+  CHECK(make_time_axis(kMinute, kMinute + kWindow, kWindow, 2).columns == 2);
+}
+
+/// The ticks of traffic that was recorded from one instant to another, on 70 columns.
+std::string recorded(std::string_view begin, std::string_view end) {
+  const auto from = parse_instant(begin);
+  const auto axis = make_time_axis(microseconds{0}, parse_instant(end) - from, kWindow, 70, from);
+  std::string text = column_text(axis) + ":";
+  for (const auto& tick : ticks_of(axis, kWindow, 70)) text += " [" + tick.text + "]";
+  return text;
+}
+
+TEST_CASE("time axis: recorded traffic has round columns, and ticks at round times") {
+  CHECK(recorded("2026-01-01T00:00:03Z", "2026-01-01T00:59:57Z") ==
+        "60 s: [2026-01-01 00:00] [] [00:20] [00:30] [00:40] [00:50] [01:00]");
+  CHECK(recorded("2026-01-01T05:13:20Z", "2026-01-02T04:00:00Z") ==
+        "20 min: [2026-01-01 05:00] [] [12:00] [18:00] [] [2026-01-02 04:20]");
+  CHECK(recorded("2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z") ==
+        "200 ms: [2026-01-01 00:00:00] [] [00:00:04] [00:00:06] [00:00:08] [] [00:00:10.2]");
+  CHECK(recorded("2026-01-28T07:00:00Z", "2026-02-20T07:00:00Z") ==
+        "12 h: [2026-01-28 00:00] [] [2026-02-09] [] [2026-02-20 12:00]");
+  CHECK(recorded("2022-11-20T07:00:00Z", "2026-01-20T07:00:00Z") ==
+        "20 d: [2022-11-04] [] [] [2024-01] [2024-07] [2025-01] [] [] [2026-01-27]");
+  CHECK(recorded("2001-05-05T00:00:00Z", "2026-01-20T07:00:00Z") ==
+        "200 d: [2001-03-19] [] [2010] [2015] [2020] [] [2026-05-27]");
+}
+
+TEST_CASE("time axis: the texts of ticks do not overlap, and stay within the axis") {
+  using Start = std::optional<microseconds>;
+  for (const auto start : {Start{}, Start{kMinute}}) {
+    for (microseconds span{1}; span < std::chrono::years{50};
+         span = span * 7 / 3 + microseconds{1}) {
+      for (const std::size_t letters : {20U, 33U, 70U, 200U}) {
+        CAPTURE(span.count());
+        CAPTURE(letters);
+        const auto axis = make_time_axis(kMinute, kMinute + span, kWindow, letters, start);
+        const auto ticks = ticks_of(axis, kWindow, letters);
+        CHECK(ticks.size() <= 9);
+        std::size_t used = 0;
+        for (const auto& tick : ticks) {
+          if (tick.text.empty()) continue;
+          const auto begin = text_begin(axis, tick, letters);
+          CHECK(begin >= used + (used == 0 ? 0 : 2));
+          used = begin + tick.text.size();
+        }
+        CHECK(used <= std::max(letters, ticks.front().text.size()));
+      }
+    }
+  }
 }
 
 TEST_CASE("time axis: every request of a timeline is within it") {
@@ -89,8 +139,9 @@ TEST_CASE("time axis: every request of a timeline is within it") {
     CHECK(axis.from <= kMinute + microseconds{17});
     CHECK(axis.to > end);
     CHECK(axis.columns <= 70);
-    // Rounding adds at most a tenth on each side.
-    CHECK(axis.to - axis.from <= microseconds{span + 1 + span / 5 + 2});
+    // Rounding adds less than a column on each side.
+    const auto column = (axis.to - axis.from) / static_cast<std::int64_t>(axis.columns);
+    CHECK(axis.to - axis.from < microseconds{span + 1} + 2 * column);
   }
 }
 
