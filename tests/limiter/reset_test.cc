@@ -11,6 +11,7 @@
 
 #include "redis/scan.h"
 #include "support/limiters.h"
+#include "support/packed.h"
 #include "support/server.h"
 
 namespace limiter_reset_test {
@@ -356,8 +357,8 @@ TEST_CASE("a constantly written key is reported as changing and does not delay i
   }
   int looks = 0;
   ResetOptions options{.tries = 5, .on_looked = [&] {
-                         const auto time = "gcra 17000000344091" + std::to_string(10 + ++looks);
-                         (void)arena.call({"SET", "123", time + " 000000002 7 60000000 7"});
+                         const auto other = test::packed("gcra ", 1.7e15 + ++looks, 2, 7, 6e7, 7);
+                         (void)arena.call({"SET", "123", other});
                        }};
   const auto outcomes = arena.reset(keys, options);
   REQUIRE(outcomes.size() == 300);
