@@ -188,8 +188,7 @@ redis::Connection Connector::open(const Interrupt* interrupt) {
     // "rlctl: cannot connect to ...", without the command, which is not the cause.
     problem.of_command = false;
     if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
-      problem.hint =
-          "name another server with --url or RLCTL_URL; -u private: starts one for this run";
+      problem.hint = "start a server there, or name another with --url or RLCTL_URL";
     }
     throw ProblemError(problem);
   }
