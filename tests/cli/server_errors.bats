@@ -286,7 +286,7 @@ not_permitted() {
   assert_line --index 1 --regexp "^error line=2 status=5 message=unix://$socket:.x20READONLY"
   assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: unix://$socket: READONLY "
   assert_equal "${stderr_lines[1]}" '  hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1'
-  assert_equal "${#stderr_lines[@]}" 2
+  assert_equal "${stderr_lines[2]}" 'rlctl: check: the same for 1 more line: 2'
   run -5 rlctl check --limit 5/60s --batch --json <<<$'a\nb'
   run -0 jq -r .error.hint <<<"${lines[1]}"
   assert_output 'the server is a replica; name its master instead: --url redis://127.0.0.1:1'
