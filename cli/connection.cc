@@ -112,8 +112,8 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.group("Connection");
   options
       .value("-u,--url", "URL", target.url,
-             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: to "
-             "start a server for this run (default: $RLCTL_URL, else the configuration's, else "
+             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for an empty "
+             "server that ends with this run (default: $RLCTL_URL, else the configuration's, else "
              "redis://127.0.0.1:6379)")
       .repeats(kServer);
   options.value("-H,--host", "HOST", target.host, "server name or address").repeats(kServer);
@@ -166,6 +166,9 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
                      const Interrupt& interrupt)
     : settings_(resolve_connection(options, configuration)), interrupt_(interrupt) {
   if (options.askpass) settings_.url.password = ask_password("Password: ", interrupt);
+  if (is_private()) return;
+  server_ = std::make_shared<const redis::Endpoint>(
+      redis::Endpoint{.url = settings_.url, .timeout = settings_.timeout});
 }
 
 redis::Connection Connector::open(const Interrupt* interrupt) {
@@ -180,14 +183,13 @@ redis::Connection Connector::open(const Interrupt* interrupt) {
     url.database = settings_.url.database;
   }
   try {
-    return redis::Connection::open(url, timeout(), interrupt);
+    return redis::Connection::open(url, timeout(), interrupt, server_);
   } catch (const redis::Error& error) {
-    Problem problem = describe(error);
+    Problem problem = describe(error.from(server_, error.command()));
     // "rlctl: cannot connect to ...", without the command, which is not the cause.
     problem.of_command = false;
     if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
-      problem.hint =
-          "name another server with --url or RLCTL_URL; -u private: starts one for this run";
+      problem.hint = "start a server there, or name another with --url or RLCTL_URL";
     }
     throw ProblemError(problem);
   }

@@ -70,6 +70,7 @@ class Connector {
 
   ConnectionSettings settings_;
   const Interrupt& interrupt_;
+  std::shared_ptr<const redis::Endpoint> server_;  ///< null if is_private()
   std::unique_ptr<redis::PrivateServer> private_server_;
 };
 

@@ -9,7 +9,10 @@
 #include "base/text.h"
 #include "cli/term/output.h"
 #include "limiter/policies.h"
+#include "redis/connection.h"
 #include "redis/error.h"
+#include "redis/server_info.h"
+#include "redis/url.h"
 
 namespace rlctl::cli {
 namespace {
@@ -32,6 +35,121 @@ constexpr FailureRow kFailures[] = {
     {redis::Failure::kProtocol, ExitStatus::kUnreachable, "protocol", false},
 };
 
+// ---- What to do about an error of the server ----
+
+std::string user_of(const redis::Error& error) {
+  const auto& user = error.server()->url.user;
+  return "user '" + (user.empty() ? std::string("default") : user) + "'";
+}
+
+std::string password_hint(const redis::Error& error) {
+  if (!error.server()->url.password.empty()) {
+    return user_of(error) + " is unknown or disabled, or has another password";
+  }
+  return "no password was given for " + user_of(error) +
+         "; use --askpass or the variable REDISCLI_AUTH";
+}
+
+std::string unwanted_password_hint(const redis::Error& error) {
+  return user_of(error) +
+         " has no password on this server; name another with --user, or give no password";
+}
+
+/// The ACL rule for a command: "+evalsha", "+script|load".
+std::string rule_for(std::string_view command) {
+  std::string rule = "+" + lower_case(command);
+  std::replace(rule.begin(), rule.end(), ' ', '|');
+  return rule;
+}
+
+/// The server's sentence names the command only in some versions, and for a script's commands; what
+/// was sent is known.
+std::string permission_hint(const redis::Error& error) {
+  const std::string_view sentence = error.what();
+  const auto grant = [&](const std::string& rule) {
+    const auto& user = error.server()->url.user;
+    return "grant it: ACL SETUSER " + (user.empty() ? std::string("default") : user) + " " + rule;
+  };
+  if (sentence.find("access") != sentence.npos && sentence.find("key") != sentence.npos) {
+    return grant("~PATTERN, with a pattern that matches the key");
+  }
+  if (error.code() == "NOPERM" && !error.command().empty()) return grant(rule_for(error.command()));
+  const auto begin = sentence.find('\'') + 1;
+  const auto end = begin == 0 ? sentence.npos : sentence.find('\'', begin);
+  const bool is_named = end != sentence.npos && sentence.find("run the '") != sentence.npos;
+  if (is_named) return grant(rule_for(sentence.substr(begin, end - begin)));
+  return user_of(error) + " may not call one of the script's commands; rlctl(1) lists them";
+}
+
+std::string replica_hint(const redis::Error& error) {
+  const auto& master = redis::find_master(*error.server());
+  return master
+             ? "the server is a replica; name its master instead: --url " + redis::display(*master)
+             : "the server is a replica; name its master with --url";
+}
+
+/// "MOVED 866 127.0.0.1:7001"
+std::string other_node_hint(const redis::Error& error) {
+  const std::string message = error.what();
+  return "the key belongs to another node of the cluster; name it instead: --url redis://" +
+         message.substr(message.rfind(' ') + 1);
+}
+
+struct AdviceRow {
+  std::string_view code;
+  std::string_view hint;
+  std::string (*make_hint)(const redis::Error& error) = nullptr;  ///< instead of `hint`
+};
+
+// Stand-ins for codes that the server does not send.
+constexpr std::string_view kTooManyClients = "too many clients";
+constexpr std::string_view kUnwantedPassword = "unwanted password";
+constexpr std::string_view kNoDatabase = "no database";
+
+constexpr AdviceRow kAdvice[] = {
+    {"LOADING", "the server is still loading its data; try again in a moment"},
+    {"BUSY",
+     "a script has been running for too long; try again, or stop it: redis-cli SCRIPT KILL"},
+    {"MASTERDOWN", "the replica has lost its master; try again, or name the master with --url"},
+    {"CLUSTERDOWN", "part of the cluster is down; try again, or see redis-cli CLUSTER INFO"},
+    {"TRYAGAIN", "the cluster is moving the keys to another node; try again"},
+    {kTooManyClients, "try again, or raise the server's maxclients"},
+    {"NOAUTH", {}, password_hint},
+    {"WRONGPASS", {}, password_hint},
+    {kUnwantedPassword, {}, unwanted_password_hint},
+    {"NOPERM", {}, permission_hint},
+    {"DENIED", "without a password, the server accepts only clients on its own machine"},
+    {kNoDatabase, "see redis-cli CONFIG GET databases; a cluster has only database 0"},
+    {"READONLY", {}, replica_hint},
+    {"OOM", "the server has reached its maxmemory; raise it, or remove keys"},
+    {"MISCONF", "the server cannot save its data and accepts no writes; its log gives the reason"},
+    {"NOREPLICAS", "too few replicas are connected; see the server's min-replicas-to-write"},
+    {"MOVED", {}, other_node_hint},
+    {"ASK", "the cluster is moving the key to another node; try again"},
+    {"CROSSSLOT",
+     "in a cluster, the keys of one request must share a slot; give them a common {tag}"},
+};
+
+/// The code of the error's row.
+std::string_view advice_code(const redis::Error& error) {
+  if (!error.code().empty() && error.code() != "ERR") return error.code();
+  if (error.failure() == redis::Failure::kNotNow) return kTooManyClients;
+  if (error.command() == "AUTH") return kUnwantedPassword;
+  if (error.command() == "SELECT") return kNoDatabase;
+  return error.failure() == redis::Failure::kRefused ? "NOPERM" : "";
+}
+
+std::string advice(const redis::Error& error) {
+  const auto code = advice_code(error);
+  for (const AdviceRow& row : kAdvice) {
+    if (row.code != code) continue;
+    return row.make_hint != nullptr ? row.make_hint(error) : std::string(row.hint);
+  }
+  return {};
+}
+
+// ---- Exceptions ----
+
 Problem describe_redis(const redis::Error& error) {
   Problem problem{.message = error.what(), .hint = error.hint()};
   for (const FailureRow& row : kFailures) {
@@ -40,6 +158,12 @@ Problem describe_redis(const redis::Error& error) {
     problem.code = error.code().empty() ? row.code : error.code();
     problem.usage_advice = row.usage_advice;
   }
+  if (!error.server()) return problem;
+  problem.server = redis::display(error.server()->url);
+  if (problem.message.find(problem.server) == problem.message.npos) {
+    problem.message = problem.server + ": " + problem.message;
+  }
+  if (problem.hint.empty()) problem.hint = advice(error);
   return problem;
 }
 
@@ -65,24 +189,32 @@ Problem describe_unmasked(const std::exception& error) {
   return problem;
 }
 
+/// Masks all that might be a password, and so everything from a URL to the last @ after it. The
+/// server's name would begin that, and has no password.
+std::string masked_message(const Problem& problem) {
+  const auto& message = problem.message;
+  const auto at = problem.server.empty() ? message.npos : message.find(problem.server);
+  if (at == message.npos) return masked(message);
+  return masked(message.substr(0, at)) + problem.server +
+         masked(message.substr(at + problem.server.size()));
+}
+
 }  // namespace
 
 Problem describe(const std::exception& error) {
   Problem problem = describe_unmasked(error);
-  problem.message = masked(std::move(problem.message));
+  problem.message = masked_message(problem);
   return problem;
 }
 
 Problem without_doubt(Problem problem) {
-  if (problem.hint == redis::kMayHaveRun || problem.hint == redis::kMayHaveRunElsewhere) {
-    problem.hint.clear();
-  }
+  if (problem.hint == redis::kMayHaveRun) problem.hint.clear();
   return problem;
 }
 
 std::string render(const Problem& problem, std::string_view command, bool json) {
   Problem shown = problem;
-  shown.message = masked(shown.message);
+  shown.message = masked_message(problem);
   if (json) {
     std::string out = "{\"error\":";
     append_problem_json(out, shown);

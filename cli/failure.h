@@ -29,6 +29,7 @@ struct Problem {
   std::string hint = {};      ///< what to do about it; may be empty
   bool of_command = true;     ///< the message starts with the command's name
   bool usage_advice = false;  ///< add "Try 'rlctl ... --help'."
+  std::string server = {};    ///< the server's name where the message contains it
 
   bool operator==(const Problem&) const = default;
 };
@@ -45,13 +46,16 @@ class ProblemError : public std::runtime_error {
 };
 
 /// Converts an exception to a Problem; the only place that chooses exit statuses for exceptions.
+/// An error of a server that the user named gets that name and a hint at what to do about it; on a
+/// replica, this asks the server once where its master is.
 [[nodiscard]] Problem describe(const std::exception& error);
 
 /// Removes the hint that the request may have been executed: for commands that only read, and for
 /// messages that already include it.
 [[nodiscard]] Problem without_doubt(Problem problem);
 
-/// The text for stderr, with line ends: lines, or one JSON object. Masks all passwords in URLs.
+/// The text for stderr, with line ends: lines, or one JSON object. Masks all passwords in URLs,
+/// except in the server's name, which has none.
 [[nodiscard]] std::string render(const Problem& problem, std::string_view command, bool json);
 
 /// {"code":...,"message":...,"hint":...}

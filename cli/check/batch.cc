@@ -343,6 +343,7 @@ void Batch::take_replies() {
   } catch (const redis::Error& error) {
     lose_connection(error);
   }
+  check_timeout();  // bytes arrived, but perhaps no whole reply
 }
 
 /// The line to which the next reply belongs.
@@ -437,14 +438,7 @@ void Batch::ask_again() {
 /// The problem of a line that was sent before the connection failed with this error.
 Problem Batch::unanswered(const redis::Error& error) const {
   Problem problem = describe(error);
-  if (plan_.peek) return without_doubt(problem);
-  // The server refused AUTH or SELECT, but may have executed what followed in the same write. The
-  // connection reports that in its hint, which a line of text cannot show.
-  const bool ran_without_setup = !error.code().empty() && !error.hint().empty();
-  if (!ran_without_setup) return may_have_been_counted(problem);
-  problem.message += kMayHaveBeenCounted;
-  problem.hint.clear();
-  return problem;
+  return plan_.peek ? without_doubt(problem) : may_have_been_counted(problem);
 }
 
 void Batch::lose_connection(const redis::Error& error) {
@@ -592,8 +586,11 @@ int Batch::wait_ms() const {
 
 void Batch::check_timeout() {
   if (link_.outstanding() == 0 || Clock::now() < last_progress_ + connector_.timeout()) return;
-  lose_connection({redis::Failure::kTimeout, "no answer from " + connector_.name() + " within " +
-                                                 format_duration(connector_.timeout())});
+  try {
+    link_.connection().time_out(connector_.timeout());
+  } catch (const redis::Error& error) {
+    lose_connection(error);
+  }
 }
 
 void Batch::fill_input() {

@@ -285,15 +285,27 @@ void print(const CheckPlan& plan, const Result& result, Invocation& invocation) 
   });
 }
 
+/// Even with -q: a caller that relies on the exit status would never learn that it means nothing.
+void warn_of_private_server(const Invocation& invocation) {
+  write_stderr(render({.message = "warning: private: is an empty server for this run alone, so no "
+                                  "other request counts",
+                       .hint = "name a server that stays with --url or RLCTL_URL"},
+                      invocation.command, false));
+}
+
 limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
                          Invocation& invocation, std::optional<std::int64_t>& refunded) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
-  if (plan.peek) return asker.peek(request);
-  if (plan.cost < 0 && !plan.quiet && !invocation.json) return asker.refund(request, refunded);
-  if (plan.wait) return asker.wait(request, plan.wait_at_most);
-  return asker.ask(request);
+  const auto decision = [&] {
+    if (plan.peek) return asker.peek(request);
+    if (plan.cost < 0 && !plan.quiet && !invocation.json) return asker.refund(request, refunded);
+    if (plan.wait) return asker.wait(request, plan.wait_at_most);
+    return asker.ask(request);
+  }();
+  if (connector.is_private()) warn_of_private_server(invocation);
+  return decision;
 }
 
 ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {

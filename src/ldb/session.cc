@@ -314,8 +314,6 @@ Message Session::guarded(Talk talk) {
 
 /// Returns false if the server refuses.
 bool Session::enable() {
-  // AUTH and SELECT go out with the first command, but SCRIPT DEBUG must be answered alone.
-  if (connection_->has_unsent()) (void)connection_->call({"PING"});
   auto reply = connection_->call({"SCRIPT", "DEBUG", mode_ == Mode::kSync ? "SYNC" : "YES"});
   if (!reply.is_error()) return true;
   refuse(std::move(reply));

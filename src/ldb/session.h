@@ -77,7 +77,7 @@ class Session {
     std::chrono::microseconds run{std::chrono::seconds(30)};
   };
 
-  /// `connection` must not have sent anything except AUTH and SELECT.
+  /// `connection` must not have sent any command.
   Session(redis::Connection connection, Mode mode, const Limits& limits)
       : connection_(std::make_unique<redis::Connection>(std::move(connection))),
         mode_(mode),
@@ -89,9 +89,8 @@ class Session {
 
   /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. If there is
   /// none, ended() is true: the server refused the script, or it does not compile. Throws
-  /// Interrupted, like everything that waits, and redis::Error for errors of the connection's AUTH
-  /// and SELECT. Anything else that ends the session is its ending(). Throws std::logic_error if it
-  /// was already started.
+  /// Interrupted, like everything that waits. Anything else that ends the session is its ending().
+  /// Throws std::logic_error if it was already started.
   [[nodiscard]] Message start(const Debuggee& debuggee, std::string_view text);
   /// Runs to the next line. Requires a stop, like all calls below; else throws std::logic_error.
   [[nodiscard]] Message step();

@@ -58,8 +58,9 @@ void append_removal(redis::Connection& connection, std::string_view key, const C
 redis::Error explain_refusal(const redis::Error& error) {
   const bool in_script = error.code().empty() || error.code() == "ERR";
   if (error.failure() != redis::Failure::kRefused || !in_script) return error;
-  return {error.failure(), error.what(), error.code(),
-          "the user needs +unlink; rlctl-reset(1) lists the permissions"};
+  return redis::Error(error.failure(), error.what(), error.code(),
+                      "the user needs +unlink; rlctl-reset(1) lists the permissions")
+      .from(error.server(), error.command());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <deque>
 #include <new>
 #include <utility>
 #include <vector>
@@ -18,9 +19,22 @@ namespace rlctl::redis {
 
 namespace {
 
-// hiredis moves the rest of its buffer down after every 1,024 bytes it has read, so feed it little
-// at a time: with all replies of a long pipeline in its buffer, the moving would be quadratic.
+// The most bytes received at once, and the most such receptions in one call that must not wait.
 constexpr std::size_t kChunk = std::size_t{16} * 1024;
+constexpr int kChunksAtOnce = 64;
+
+// The commands whose first argument is a command in its own right, for messages.
+constexpr std::array<std::string_view, 5> kContainers{"SCRIPT", "CONFIG", "OBJECT", "MEMORY",
+                                                      "CLIENT"};
+
+// The name under which a message or an ACL rule refers to a command.
+std::string name_of(Arguments command) {
+  std::string name(command.front());
+  if (command.size() > 1 && std::ranges::find(kContainers, name) != kContainers.end()) {
+    name.append(" ").append(command[1]);
+  }
+  return name;
+}
 
 // A FIFO of bytes.
 class Buffer {
@@ -61,20 +75,15 @@ Deadline deadline_after(std::chrono::microseconds timeout) {
 
 // Connects, and names the timeout in errors: a Transport knows only its deadline.
 std::unique_ptr<Transport> connect_within(const Url& url, std::chrono::microseconds timeout,
-                                          const Interrupt* interrupt) {
+                                          Deadline until, const Interrupt* interrupt) {
   try {
-    return connect(url, deadline_after(timeout), interrupt);
+    return connect(url, until, interrupt);
   } catch (const Error& error) {
     if (error.failure() != Failure::kTimeout) throw;
     throw Error(Failure::kTimeout, fmt::format("cannot connect to {}: no answer within {}",
                                                display(url), format_duration(timeout)));
   }
 }
-
-struct FreeReader {
-  void operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
-};
-using Reader = std::unique_ptr<redisReader, FreeReader>;
 
 struct FreeCommand {
   void operator()(char* command) const noexcept { redisFreeCommand(command); }
@@ -84,12 +93,10 @@ struct FreeCommand {
 
 struct Connection::State {
   State(std::unique_ptr<Transport> transport_in, std::chrono::microseconds timeout_in)
-      : transport(std::move(transport_in)), timeout(timeout_in), reader(redisReaderCreate()) {
-    if (!reader) throw std::bad_alloc();
-  }
+      : transport(std::move(transport_in)), timeout(timeout_in) {}
 
   /// One command, from its parts.
-  void append(std::initializer_list<Arguments> parts) {
+  void append(std::string name, std::initializer_list<Arguments> parts) {
     argv.clear();
     argv_sizes.clear();
     for (const auto& part : parts) {
@@ -105,11 +112,12 @@ struct Connection::State {
     const std::unique_ptr<char, FreeCommand> owned(command);
     std::copy_n(command, size, output.room(static_cast<std::size_t>(size)));
     output.commit(static_cast<std::size_t>(size));
+    outstanding.push_back(std::move(name));
   }
 
-  void queue_setup(std::initializer_list<std::string_view> arguments) {
-    append({Arguments(arguments.begin(), arguments.size())});
-    setup.emplace_back(*arguments.begin());
+  void append(Arguments arguments) { append(name_of(arguments), {arguments}); }
+  void append(std::initializer_list<std::string_view> arguments) {
+    append(Arguments(arguments.begin(), arguments.size()));
   }
 
   bool send_some() {
@@ -130,10 +138,12 @@ struct Connection::State {
   }
 
   // The server stops reading if its replies are not taken, so take them meanwhile.
-  void flush() {
+  void flush(Deadline until) {
     while (!send_some()) {
+      // A peer that always has more bytes would never make the transport wait until its deadline.
+      if (Clock::now() >= until) throw Error(Failure::kTimeout, "no answer in time");
       try {
-        if (!receive_available()) transport->wait(deadline());
+        if (!receive_available()) transport->wait(until);
       } catch (const Error& error) {
         if (error.failure() != Failure::kUnreachable) throw;
         broken = error;
@@ -149,77 +159,71 @@ struct Connection::State {
     return count > 0;
   }
 
-  // The next reply that has arrived, including those to AUTH and SELECT.
-  std::optional<Reply> parse() {
-    for (;;) {
-      const std::size_t unparsed = reader->len - reader->pos;
-      void* reply = nullptr;
-      if (redisReaderGetReply(reader.get(), &reply) != REDIS_OK) {
-        throw not_resp(input.view_from_before(unparsed));
-      }
-      if (reply != nullptr) return Reply(static_cast<redisReply*>(reply));
-      if (input.empty()) return std::nullopt;
-      const auto bytes = input.view().substr(0, kChunk);
-      if (redisReaderFeed(reader.get(), bytes.data(), bytes.size()) != REDIS_OK) {
-        throw std::bad_alloc();
-      }
-      input.take(bytes.size());
-    }
-  }
-
-  void take_setup_replies() {
-    while (!setup.empty()) {
-      const auto reply = parse();
-      if (!reply) return;
-      if (reply->is_error()) throw setup_failed(*reply);
-      setup.erase(setup.begin());
-    }
-    if (outstanding == 0 && output.empty()) sent_unanswered = false;
-  }
-
-  // The next reply that has arrived to a command of the caller.
+  // The next reply that has arrived.
   std::optional<Reply> take() {
-    if (!setup.empty()) take_setup_replies();
-    if (!setup.empty()) return std::nullopt;
-    auto reply = parse();
-    if (reply) {
-      // Some commands have several replies (MONITOR, the script debugger).
-      if (outstanding > 0) --outstanding;
-      if (outstanding == 0) sent_unanswered = false;
+    const std::size_t unparsed = reader.unparsed();
+    auto bytes = input.view();
+    std::optional<Reply> reply;
+    try {
+      reply = reader.next(bytes);
+    } catch (const Error& error) {
+      throw not_resp(input.view_from_before(unparsed), error.what());
     }
+    input.take(input.view().size() - bytes.size());
+    if (!reply) return reply;
+    // Some commands have several replies (MONITOR, the script debugger).
+    if (!outstanding.empty()) {
+      reply->set_origin(server, std::move(outstanding.front()));
+      outstanding.pop_front();
+    }
+    if (outstanding.empty()) sent_unanswered = false;
     return reply;
   }
 
   std::optional<Reply> try_read() {
-    for (;;) {
+    for (int i = 0; i < kChunksAtOnce; ++i) {
       auto reply = take();
       if (reply || !receive_available()) return reply;
     }
+    return take();
   }
 
-  Reply read() {
-    flush();
-    const Deadline until = deadline();
-    for (;;) {
+  Reply read(Deadline until) {
+    flush(until);
+    for (bool is_late = false;; is_late = Clock::now() >= until) {
       if (auto reply = take()) return std::move(*reply);
+      if (is_late) throw Error(Failure::kTimeout, "no answer in time");
       if (!broken) {
-        receive(until);
+        input.commit(transport->read(input.room(kChunk), kChunk, until));
       } else if (!receive_available()) {
         throw Error(*broken);
       }
     }
   }
 
-  // Waits until AUTH and SELECT are answered.
-  void settle() {
-    flush();
-    const Deadline until = deadline();
-    for (take_setup_replies(); !setup.empty(); take_setup_replies()) receive(until);
+  // AUTH and SELECT in one round trip; SELECT after a failed AUTH does no harm.
+  void log_in(const Url& url, Deadline until) {
+    is_logging_in = true;
+    if (!url.user.empty()) {
+      append({"AUTH", url.user, url.password});
+    } else if (!url.password.empty()) {
+      append({"AUTH", url.password});
+    }
+    if (url.database != 0) append({"SELECT", std::to_string(url.database)});
+    while (!outstanding.empty()) {
+      const auto reply = read(until);
+      if (reply.is_error()) throw log_in_failed(to_error(reply));
+      if (reply.text() != "OK") {
+        throw Error(Failure::kProtocol,
+                    fmt::format("{}: the answer to AUTH or SELECT is not OK", transport->name()));
+      }
+    }
+    is_logging_in = false;
   }
 
-  template <typename Call>
   // Runs one public call. If it throws, the error states what may have been executed, and the
   // connection is of no more use.
+  template <typename Call>
   auto guarded(Call call) {
     if (failure) throw Error(*failure);
     if (interrupted) throw Interrupted();
@@ -235,7 +239,6 @@ struct Connection::State {
   }
 
   [[nodiscard]] Deadline deadline() const { return deadline_after(timeout); }
-  void receive(Deadline until) { input.commit(transport->read(input.room(kChunk), kChunk, until)); }
   [[nodiscard]] Error explain(const Error& error) const {
     std::string message = error.what();
     if (error.failure() == Failure::kTimeout) {
@@ -243,37 +246,38 @@ struct Connection::State {
           fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
     }
     std::string hint = error.hint();
-    if (hint.empty() && sent_unanswered && outstanding > 0) hint = kMayHaveRun;
-    return {error.failure(), message, error.code(), std::move(hint)};
+    if (hint.empty() && sent_unanswered && !outstanding.empty() && !is_logging_in)
+      hint = kMayHaveRun;
+    return Error(error.failure(), message, error.code(), std::move(hint))
+        .from(server, error.command());
   }
 
-  [[nodiscard]] Error not_resp(std::string_view bytes) const {
-    const std::string shown =
-        bytes.empty() ? escape(reader->errstr) : fmt::format("'{}'", escape(bytes, 40));
+  [[nodiscard]] Error not_resp(std::string_view bytes, std::string_view why) const {
+    const std::string shown = bytes.empty() ? escape(why) : fmt::format("'{}'", escape(bytes, 40));
     return {Failure::kProtocol,
             fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
             {},
             "is it a Redis server, and without TLS?"};
   }
 
-  [[nodiscard]] Error setup_failed(ReplyView reply) const {
-    const Error error = to_error(reply);
-    const bool others_ran = sent_unanswered && outstanding > 0 && setup.front() == "SELECT";
-    return {error.failure(),
-            fmt::format("{}: {}: {}", transport->name(), setup.front(), error.what()), error.code(),
-            others_ran ? kMayHaveRunElsewhere : ""};
+  [[nodiscard]] Error log_in_failed(const Error& error) const {
+    const std::string command =
+        error.failure() == Failure::kNotNow ? "" : fmt::format("{}: ", error.command());
+    return Error(error.failure(), fmt::format("{}: {}{}", transport->name(), command, error.what()),
+                 error.code())
+        .from(server, error.command());
   }
 
   std::unique_ptr<Transport> transport;
   std::chrono::microseconds timeout;
-  Reader reader;
+  std::shared_ptr<const Endpoint> server;
+  ReplyReader reader;
   Buffer output;
-  Buffer input;                   // received bytes, not yet fed to the reader
+  Buffer input;                   // received bytes, not yet given to the reader
   std::vector<const char*> argv;  // of the command being formatted
   std::vector<std::size_t> argv_sizes;
-  // AUTH and SELECT while their replies are outstanding, before all others.
-  std::vector<std::string> setup;
-  std::size_t outstanding = 0;
+  std::deque<std::string> outstanding;  // the names of the commands without a reply so far
+  bool is_logging_in = false;
   bool sent_unanswered = false;  // bytes were sent that no reply accounts for yet
   // How the connection ended while sending; thrown once the replies that came before are taken.
   std::optional<Error> broken;
@@ -289,25 +293,18 @@ Connection::Connection(Connection&&) noexcept = default;
 Connection& Connection::operator=(Connection&&) noexcept = default;
 
 Connection Connection::open(const Url& url, std::chrono::microseconds timeout,
-                            const Interrupt* interrupt) {
-  // Servers have 16 databases by default.
-  constexpr int kSafeDatabase = 15;
-  Connection connection(connect_within(url, timeout, interrupt), timeout);
+                            const Interrupt* interrupt, std::shared_ptr<const Endpoint> server) {
+  const Deadline until = deadline_after(timeout);
+  Connection connection(connect_within(url, timeout, until, interrupt), timeout);
   State& state = *connection.state_;
-  if (!url.user.empty()) {
-    state.queue_setup({"AUTH", url.user, url.password});
-  } else if (!url.password.empty()) {
-    state.queue_setup({"AUTH", url.password});
-  }
-  if (url.database != 0) state.queue_setup({"SELECT", std::to_string(url.database)});
-  if (url.database > kSafeDatabase) state.guarded([&] { state.settle(); });
+  state.server = std::move(server);
+  state.guarded([&] { state.log_in(url, until); });
   return connection;
 }
 
 void Connection::append(Arguments arguments) {
   if (arguments.empty()) throw Error(Failure::kUsage, "an empty command");
-  state_->append({arguments});
-  ++state_->outstanding;
+  state_->append(arguments);
 }
 
 void Connection::append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments) {
@@ -315,8 +312,7 @@ void Connection::append_evalsha(std::string_view sha1, Arguments keys, Arguments
   const auto* end = std::to_chars(digits.begin(), digits.end(), keys.size()).ptr;
   const std::string_view count(digits.data(), static_cast<std::size_t>(end - digits.data()));
   const std::array<std::string_view, 3> begin{"EVALSHA", sha1, count};
-  state_->append({begin, keys, arguments});
-  ++state_->outstanding;
+  state_->append("EVALSHA", {begin, keys, arguments});
 }
 
 bool Connection::send_some() {
@@ -324,11 +320,11 @@ bool Connection::send_some() {
 }
 
 void Connection::flush() {
-  state_->guarded([&] { state_->flush(); });
+  state_->guarded([&] { state_->flush(state_->deadline()); });
 }
 
 Reply Connection::read() {
-  return state_->guarded([&] { return state_->read(); });
+  return state_->guarded([&] { return state_->read(state_->deadline()); });
 }
 
 std::optional<Reply> Connection::try_read() {
@@ -351,7 +347,7 @@ Reply Connection::call(Arguments arguments) {
 }
 
 std::size_t Connection::outstanding() const noexcept {
-  return state_->outstanding;
+  return state_->outstanding.size();
 }
 bool Connection::has_unsent() const noexcept {
   return !state_->output.empty();

@@ -14,31 +14,38 @@
 #include "redis/transport.h"
 #include "redis/url.h"
 
-struct redisReader;
-
 namespace rlctl::redis {
 
 using Arguments = std::span<const std::string_view>;
 
+/// A server that the user named, for the messages of its errors.
+struct Endpoint {
+  Url url = {};
+  std::chrono::microseconds timeout{};
+  /// Where its master is, once find_master() has asked; none if that is not known.
+  mutable std::optional<std::optional<Url>> master = {};
+};
+
 /// Commands to one server and their replies, in order. append() queues commands; they are sent when
-/// a reply is read or flush() is called, so that any number share one round trip. AUTH and SELECT,
-/// if the URL asks for them, precede the first command in the same write, and their replies are
-/// hidden: if one fails, reading throws the error.
+/// a reply is read or flush() is called, so that any number share one round trip.
 ///
 /// RESP2. Not thread-safe. After an exception other than for the arguments the connection is of no
 /// more use: unanswered commands may have been executed, and are never sent again.
 class Connection {
  public:
-  /// `timeout` bounds each wait for a reply, counted from the start of the wait.
+  /// `timeout` bounds each read() and flush(): sending what is queued, and the whole reply.
   Connection(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout);
   ~Connection();
   Connection(Connection&&) noexcept;
   Connection& operator=(Connection&&) noexcept;
 
-  /// Connects within `timeout` and queues AUTH and SELECT. A database above 15, which the server
-  /// may not have, is selected and confirmed here, so that no later command runs in another one.
+  /// Connects within `timeout`. If the URL has a user, a password or a database, also waits for the
+  /// replies to AUTH and SELECT, and throws if one fails: otherwise later commands would run as
+  /// another user or in another database. Errors of the connection and of its replies refer to
+  /// `server`, which may be null.
   [[nodiscard]] static Connection open(const Url& url, std::chrono::microseconds timeout,
-                                       const Interrupt* interrupt = nullptr);
+                                       const Interrupt* interrupt = nullptr,
+                                       std::shared_ptr<const Endpoint> server = nullptr);
 
   /// Queues one command; sends nothing.
   void append(Arguments arguments);
@@ -55,7 +62,9 @@ class Connection {
 
   /// Sends what is queued and returns the next reply. An error reply is returned, not thrown.
   [[nodiscard]] Reply read();
-  /// The next reply if it has already arrived; never waits and never sends.
+  /// The next reply if it has already arrived; never waits and never sends. Of a reply of more than
+  /// a megabyte, it may take several calls to receive what has arrived, so that a caller with a
+  /// deadline keeps it.
   [[nodiscard]] std::optional<Reply> try_read();
   /// append() and read(). Requires that no other reply is outstanding.
   [[nodiscard]] Reply call(Arguments arguments);
@@ -63,7 +72,7 @@ class Connection {
     return call(Arguments(arguments.begin(), arguments.size()));
   }
 
-  /// Sets the constructor's `timeout` for all later waits.
+  /// Sets the constructor's `timeout` for all later calls.
   void set_timeout(std::chrono::microseconds timeout) noexcept;
 
   /// Throws what read() throws if no reply arrives within `timeout`: for a caller that waits for

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,11 +15,14 @@ enum class Failure {
   kUnsupported,  ///< valid, but this build does not support it (yet)
   kUnreachable,  ///< no connection, or it broke
   kTimeout,      ///< no connection or no answer within the time-out
-  kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN)
+  kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN) or
+                 ///< has too many clients
   kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
   kProtocol,  ///< the reply is not RESP
 };
+
+struct Endpoint;
 
 /// The only exception class of this library. what() is one line for people, in lower case, without
 /// passwords; code() is the server's first word ("WRONGTYPE"), empty if the error is not the
@@ -36,16 +40,28 @@ class Error : public std::runtime_error {
   /// What the user can do about it; may be empty.
   [[nodiscard]] const std::string& hint() const noexcept { return hint_; }
 
+  /// The same error, with its origin.
+  [[nodiscard]] Error from(std::shared_ptr<const Endpoint> server, std::string command = {}) const {
+    Error error = *this;
+    error.server_ = std::move(server);
+    error.command_ = std::move(command);
+    return error;
+  }
+  /// The server that failed or refused; null if it is private to this process or not known.
+  [[nodiscard]] const std::shared_ptr<const Endpoint>& server() const noexcept { return server_; }
+  /// The command that the server refused: "EVALSHA", "SCRIPT LOAD"; empty if not known.
+  [[nodiscard]] const std::string& command() const noexcept { return command_; }
+
  private:
   Failure failure_;
   std::string code_;
   std::string hint_;
+  std::shared_ptr<const Endpoint> server_;
+  std::string command_;
 };
 
-/// Hints for errors after which it is unknown what was executed: the connection broke, or AUTH was
-/// refused; or SELECT was refused. A caller that only read does not show them.
+/// The hint of errors after which it is unknown what was executed, because the connection broke. A
+/// caller that only read does not show it.
 inline constexpr const char* kMayHaveRun = "what was sent may have been executed";
-inline constexpr const char* kMayHaveRunElsewhere =
-    "what was sent after it may have been executed in database 0";
 
 }  // namespace rlctl::redis

@@ -5,12 +5,27 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <new>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 
 namespace rlctl::redis {
+
+struct ReplyNode {
+  ReplyType type = ReplyType::kNil;
+  std::int64_t integer = 0;
+  std::string text = {};
+  std::vector<ReplyNode> elements = {};
+};
+
+struct ReplyRoot : ReplyNode {
+  std::shared_ptr<const Endpoint> server;
+  std::string command;
+};
 
 namespace {
 
@@ -18,7 +33,8 @@ constexpr std::array<std::string_view, 5> kNotNowCodes{"LOADING", "BUSY", "MASTE
                                                        "CLUSTERDOWN", "TRYAGAIN"};
 // DENIED: protected mode, a server without a password that is called from another machine.
 constexpr std::array<std::string_view, 4> kRefusedCodes{"NOAUTH", "WRONGPASS", "NOPERM", "DENIED"};
-// Refusals without a code of their own, by the start of their message.
+// Errors without a code of their own, by the start of their message.
+constexpr std::array<std::string_view, 1> kNotNowSentences{"max number of clients"};
 constexpr std::array<std::string_view, 5> kRefusedSentences{
     "The user executing the script can't",          // in a script, up to Redis 7.0
     "ACL failure in script",                        // in a script, since Redis 7.2
@@ -106,16 +122,24 @@ ErrorParts split_error(std::string_view text) {
 Failure classify(const ErrorParts& parts) {
   if (contains(kNotNowCodes, parts.code)) return Failure::kNotNow;
   if (contains(kRefusedCodes, parts.code)) return Failure::kRefused;
-  const bool refused = (parts.code.empty() || parts.code == "ERR") &&
-                       std::any_of(kRefusedSentences.begin(), kRefusedSentences.end(),
-                                   [&](auto start) { return parts.sentence.starts_with(start); });
-  return refused ? Failure::kRefused : Failure::kRejected;
+  if (!parts.code.empty() && parts.code != "ERR") return Failure::kRejected;
+  const auto begins = [&](auto start) { return parts.sentence.starts_with(start); };
+  if (std::ranges::any_of(kNotNowSentences, begins)) return Failure::kNotNow;
+  if (std::ranges::any_of(kRefusedSentences, begins)) return Failure::kRefused;
+  return Failure::kRejected;
 }
 
-}  // namespace
+// ---- What hiredis calls for each object that it has parsed ----
 
-ReplyType ReplyView::type() const {
-  switch (reply_->type) {
+// hiredis reports a null object as an error.
+constexpr void* kNoObject = nullptr;
+// As in hiredis 0.14; later versions have no limit, and a reply is freed recursively.
+constexpr int kDeepest = 8;
+// An array has room for its elements as they come, since its length may be a lie.
+constexpr std::size_t kFirstRoom = 16;
+
+std::optional<ReplyType> type_of(const redisReadTask& task) {
+  switch (task.type) {
     case REDIS_REPLY_STRING:
       return ReplyType::kString;
     case REDIS_REPLY_STATUS:
@@ -129,37 +153,135 @@ ReplyType ReplyView::type() const {
     case REDIS_REPLY_ARRAY:
       return ReplyType::kArray;
     default:
-      throw Error(Failure::kProtocol, "the answer has a type that RESP2 does not know");
+      return std::nullopt;  // RESP3
   }
+}
+
+// Adds an object to its array, or makes it the root, and calls fill(node).
+template <typename Fill>
+void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill fill) noexcept {
+  if (!type) return kNoObject;
+  try {
+    ReplyNode* node = nullptr;
+    std::unique_ptr<ReplyRoot> root;
+    if (task->parent == nullptr) {
+      root = std::make_unique<ReplyRoot>();
+      node = root.get();
+    } else {
+      auto& siblings = static_cast<ReplyNode*>(task->parent->obj)->elements;
+      node = &siblings.emplace_back();
+    }
+    node->type = *type;
+    fill(*node);
+    static_cast<void>(root.release());
+    return node;
+  } catch (const std::bad_alloc&) {
+    return kNoObject;
+  }
+}
+
+bool is_too_deep(const redisReadTask* task) {
+  int depth = 0;
+  for (; task != nullptr && depth <= kDeepest; task = task->parent) ++depth;
+  return depth > kDeepest;
+}
+
+template <typename Functions>
+Functions make_object_functions() {
+  Functions functions{};
+  functions.createString = [](const redisReadTask* task, char* text, std::size_t size) {
+    return add_object(task, type_of(*task), [&](ReplyNode& node) { node.text.assign(text, size); });
+  };
+  functions.createArray = [](const redisReadTask* task, auto size) {
+    if (is_too_deep(task)) return kNoObject;
+    return add_object(task, type_of(*task), [&](ReplyNode& node) {
+      node.elements.reserve(std::min(static_cast<std::size_t>(size), kFirstRoom));
+    });
+  };
+  functions.createInteger = [](const redisReadTask* task, long long integer) {
+    return add_object(task, ReplyType::kInteger, [&](ReplyNode& node) { node.integer = integer; });
+  };
+  functions.createNil = [](const redisReadTask* task) {
+    return add_object(task, ReplyType::kNil, [](ReplyNode&) {});
+  };
+  functions.freeObject = [](void* root) {
+    delete static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root));
+  };
+  // hiredis 1.0 and later; without them, it would invent objects of RESP3's types.
+  if constexpr (requires { functions.createDouble; }) {
+    functions.createDouble = [](auto...) { return kNoObject; };
+    functions.createBool = [](auto...) { return kNoObject; };
+  }
+  return functions;
+}
+
+}  // namespace
+
+ReplyType ReplyView::type() const {
+  return node_->type;
 }
 
 std::string_view ReplyView::text() const {
-  switch (type()) {
-    case ReplyType::kString:
-    case ReplyType::kStatus:
-    case ReplyType::kError:
-      return {reply_->str, static_cast<std::size_t>(reply_->len)};
-    default:
-      return {};
-  }
+  return node_->text;
 }
 
 std::int64_t ReplyView::integer() const {
-  return type() == ReplyType::kInteger ? std::int64_t{reply_->integer} : 0;
+  return node_->integer;
 }
 
 std::size_t ReplyView::size() const {
-  return type() == ReplyType::kArray ? reply_->elements : 0;
+  return node_->elements.size();
 }
 
 ReplyView ReplyView::operator[](std::size_t index) const {
   if (index >= size())
     throw Error(Failure::kProtocol, "the answer has fewer elements than expected");
-  return ReplyView(reply_->element[index]);
+  return {&node_->elements[index], root_};
 }
 
-void Reply::Free::operator()(redisReply* reply) const noexcept {
-  freeReplyObject(reply);
+Reply::Reply(ReplyRoot* root) : ReplyView(root, root), owned_(root) {}
+
+void Reply::set_origin(std::shared_ptr<const Endpoint> server, std::string command) {
+  owned_->server = std::move(server);
+  owned_->command = std::move(command);
+}
+
+void Reply::Free::operator()(ReplyRoot* root) const noexcept {
+  delete root;
+}
+
+ReplyReader::ReplyReader() {
+  static redisReplyObjectFunctions functions = make_object_functions<redisReplyObjectFunctions>();
+  reader_.reset(redisReaderCreateWithFunctions(&functions));
+  if (!reader_) throw std::bad_alloc();
+}
+
+void ReplyReader::Free::operator()(redisReader* reader) const noexcept {
+  redisReaderFree(reader);
+}
+
+std::size_t ReplyReader::unparsed() const noexcept {
+  return reader_->len - reader_->pos;
+}
+
+std::optional<Reply> ReplyReader::next(std::string_view& bytes) {
+  // hiredis moves the rest of its buffer down after every 1,024 bytes it has read, so feed it
+  // little at a time: with all replies of a long pipeline in its buffer, the moving would be
+  // quadratic.
+  constexpr std::size_t kFedAtOnce = std::size_t{16} * 1024;
+  for (;;) {
+    void* root = nullptr;
+    if (redisReaderGetReply(reader_.get(), &root) != REDIS_OK) {
+      throw Error(Failure::kProtocol, reader_->errstr);
+    }
+    if (root != nullptr) return Reply(static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root)));
+    if (bytes.empty()) return std::nullopt;
+    const auto chunk = bytes.substr(0, kFedAtOnce);
+    if (redisReaderFeed(reader_.get(), chunk.data(), chunk.size()) != REDIS_OK) {
+      throw std::bad_alloc();
+    }
+    bytes.remove_prefix(chunk.size());
+  }
 }
 
 std::string_view error_code(std::string_view error_text) {
@@ -190,7 +312,8 @@ Error to_error(ReplyView error_reply) {
   const bool bare = parts.code.empty() || parts.code == "ERR";
   std::string message = bare ? sentence : std::string(parts.code);
   if (!bare && !sentence.empty()) message += " " + sentence;
-  return {classify(parts), message, std::string(parts.code)};
+  return Error(classify(parts), message, std::string(parts.code))
+      .from(error_reply.root_->server, error_reply.root_->command);
 }
 
 }  // namespace rlctl::redis

@@ -4,21 +4,23 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "redis/error.h"
 
-struct redisReply;
+struct redisReader;
 
 namespace rlctl::redis {
 
 enum class ReplyType { kString, kStatus, kInteger, kNil, kError, kArray };
 
-/// One reply of a server, as parsed by hiredis. A ReplyView refers to the Reply that owns it.
+struct ReplyNode;
+struct ReplyRoot;
+
+/// One reply of a server, or an element of it. A ReplyView refers to the Reply that owns it.
 class ReplyView {
  public:
-  explicit ReplyView(const redisReply* reply) : reply_(reply) {}
-
   [[nodiscard]] ReplyType type() const;
   [[nodiscard]] bool is_error() const { return type() == ReplyType::kError; }
   [[nodiscard]] bool is_nil() const { return type() == ReplyType::kNil; }
@@ -30,20 +32,46 @@ class ReplyView {
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] ReplyView operator[](std::size_t index) const;
 
+ protected:
+  ReplyView(const ReplyNode* node, const ReplyRoot* root) : node_(node), root_(root) {}
+
  private:
-  const redisReply* reply_;
+  friend Error to_error(ReplyView error_reply);
+
+  const ReplyNode* node_;
+  const ReplyRoot* root_;  ///< the whole reply
 };
 
 class Reply : public ReplyView {
  public:
   /// Takes ownership.
-  explicit Reply(redisReply* reply) : ReplyView(reply), owned_(reply) {}
+  explicit Reply(ReplyRoot* root);
+  /// Sets what to_error() tells of the origin of an error.
+  void set_origin(std::shared_ptr<const Endpoint> server, std::string command);
 
  private:
   struct Free {
-    void operator()(redisReply* reply) const noexcept;
+    void operator()(ReplyRoot* root) const noexcept;
   };
-  std::unique_ptr<redisReply, Free> owned_;
+  std::unique_ptr<ReplyRoot, Free> owned_;
+};
+
+/// Parses a stream of RESP2 replies. Its memory grows with the bytes that came, not with the
+/// lengths that they claim.
+class ReplyReader {
+ public:
+  ReplyReader();
+  /// The next reply; none if it is not complete. Takes bytes from the front of `bytes`, no more
+  /// than are needed. Throws Error(kProtocol) if they are not RESP2.
+  [[nodiscard]] std::optional<Reply> next(std::string_view& bytes);
+  /// The number of bytes that were taken and not parsed yet.
+  [[nodiscard]] std::size_t unparsed() const noexcept;
+
+ private:
+  struct Free {
+    void operator()(redisReader* reader) const noexcept;
+  };
+  std::unique_ptr<redisReader, Free> reader_;
 };
 
 /// The first word of an error reply ("WRONGTYPE"), or empty. If a script failed, older servers put
@@ -62,7 +90,8 @@ class Reply : public ReplyView {
 [[nodiscard]] Failure classify_error(std::string_view error_text);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
-/// and without the script's SHA1 and line at its end, with control bytes escaped.
+/// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and
+/// command are those of the reply's origin.
 [[nodiscard]] Error to_error(ReplyView error_reply);
 
 }  // namespace rlctl::redis

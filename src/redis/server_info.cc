@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <string_view>
 #include <utility>
@@ -149,9 +150,46 @@ std::optional<ServerVersion> parse_version_line(std::string_view text) {
 std::optional<ServerVersion> version_of(Connection& connection) {
   const auto info = connection.call({"INFO", "server"});
   if (!info.is_error()) return parse_info(info.text());
-  if (error_code(info.text()) == "NOAUTH") throw to_error(info);
+  const auto error = to_error(info);
+  if (error.code() == "NOAUTH" || error.failure() == Failure::kNotNow) throw Error(error);
   const auto hello = connection.call({"HELLO", "2"});
   return hello.is_error() ? std::nullopt : parse_hello(hello);
+}
+
+namespace {
+
+/// The master in the replies to ROLE ("slave", host, port, ...) or INFO replication, whichever the
+/// user may send.
+std::optional<Url> master_in(ReplyView role, ReplyView info) {
+  Url url;
+  if (role.size() >= 3 && role[0].text() == "slave") {
+    url.host = role[1].text();
+    url.port = static_cast<int>(role[2].integer());
+    return url;
+  }
+  url.host = field(info.text(), "master_host");
+  const auto port = field(info.text(), "master_port");
+  std::from_chars(port.data(), port.data() + port.size(), url.port);
+  return url.host.empty() ? std::nullopt : std::optional(url);
+}
+
+}  // namespace
+
+const std::optional<Url>& find_master(const Endpoint& server) {
+  constexpr std::chrono::microseconds kAtMost = std::chrono::seconds(1);
+  if (server.master) return *server.master;
+  server.master.emplace();
+  try {
+    auto connection = Connection::open(server.url, std::min(server.timeout, kAtMost));
+    connection.append({"ROLE"});
+    connection.append({"INFO", "replication"});
+    const auto role = connection.read();
+    const auto info = connection.read();
+    server.master = master_in(role, info);
+  } catch (const Error&) {
+    // Only a clearer message is lost.
+  }
+  return *server.master;
 }
 
 std::optional<ServerVersion> version_of_binary(const std::string& program,

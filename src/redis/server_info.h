@@ -32,8 +32,13 @@ struct ServerVersion {
 [[nodiscard]] std::optional<ServerVersion> parse_version_line(std::string_view text);
 
 /// Asks a server with INFO, else with HELLO, which any user may send. None if neither reports a
-/// version. Throws Error if the connection fails or requires a password.
+/// version. Throws Error if the connection fails or requires a password, or the server is not
+/// ready.
 [[nodiscard]] std::optional<ServerVersion> version_of(Connection& connection);
+
+/// The master of a replica, without a user; none if this is not a replica or does not say. Asks
+/// once, on a connection of its own, so that nothing in flight is disturbed.
+[[nodiscard]] const std::optional<Url>& find_master(const Endpoint& server);
 
 /// Runs a binary with --version, under the name of a server: redis-check-rdb is one only under that
 /// name. None if it does not print a version within `at_most`, after which it is killed. Throws

@@ -30,8 +30,7 @@ double rate(std::int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-/// Pings each connection, all in one round trip: AUTH and SELECT are sent with the first command,
-/// and a server with too many clients reports it then.
+/// Pings each connection, all in one round trip: a server with too many clients reports it then.
 void greet(std::span<redis::Connection> connections) {
   for (auto& connection : connections) {
     connection.append({"PING"});

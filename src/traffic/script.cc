@@ -212,10 +212,12 @@ std::string without_script_name(std::string message) {
 redis::Error error_of(redis::ReplyView reply, std::string_view name) {
   const auto error = redis::to_error(reply);
   const auto line = redis::script_line(reply.text());
-  return {error.failure(),
-          line ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
-               : fmt::format("{}: {}", name, error.what()),
-          error.code(), error.hint()};
+  return redis::Error(error.failure(),
+                      line
+                          ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
+                          : fmt::format("{}: {}", name, error.what()),
+                      error.code(), error.hint())
+      .from(error.server(), error.command());
 }
 
 std::string quoted_words(std::span<const std::string_view> words) {
@@ -262,10 +264,11 @@ class ForeignScript final : public Script {
                                            std::int64_t number) const override {
     Question question;
     const auto call = fill(question, arrival, number);
-    return {error.failure(),
-            fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
-                        quoted_words(call.keys), quoted_words(call.arguments)),
-            error.code(), error.hint()};
+    return redis::Error(error.failure(),
+                        fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
+                                    quoted_words(call.keys), quoted_words(call.arguments)),
+                        error.code(), error.hint())
+        .from(error.server(), error.command());
   }
   /// Sorted by bytes.
   [[nodiscard]] std::vector<std::string> keys() const override {

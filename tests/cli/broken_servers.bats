@@ -31,13 +31,58 @@ fails() {
   fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
 }
 
-@test "the time-out also ends the wait for a reply that arrives byte by byte" {
+# start_endless_server CODE: after the first bytes of a request, runs this Perl code, which prints, for ever.
+start_endless_server() {
   start_perl_server '
-    my $socket = $listener->accept;
-    $socket->autoflush;
-    while (1) { print $socket "*1\r\n"; select undef, undef, undef, 0.1; }'
-  run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --timeout 600ms
-  assert_output ''
+    $SIG{PIPE} = "IGNORE";
+    while (my $socket = $listener->accept) {
+      $socket->autoflush;
+      sysread $socket, my $came, 65536;
+      my $first = 1;
+      $! = 0;
+      while ($socket->connected) { '"$1"' last if $!{EPIPE} || $!{ECONNRESET}; $first = 0; }
+    }'
+}
+
+# Each line is the code of a peer whose reply never ends, although its bytes never stop.
+endless_replies() {
+  cat <<'REPLIES'
+print $socket "*1\r\n"; select undef, undef, undef, 0.1;
+print $socket $first ? "\$1000000000\r\n" : "x"; select undef, undef, undef, 0.1;
+print $socket $first ? "\$9000000000000000000\r\n" : "x" x 1000; select undef, undef, undef, 0.01;
+print $socket $first ? "+" : "x" x 1000; select undef, undef, undef, 0.01;
+print $socket $first ? "*2147483647\r\n" : ":1\r\n" x 100; select undef, undef, undef, 0.01;
+print $socket $first ? "*2147483647\r\n*2147483647\r\n*2147483647\r\n" : "+x\r\n" x 100; select undef, undef, undef, 0.01;
+REPLIES
+}
+
+@test "the time-out ends the wait for a reply that never ends, in every command" {
+  local code command
+  while IFS= read -r code; do
+    start_endless_server "$code"
+    for command in 'check k --limit 5/60s' 'check --limit 5/60s --batch' 'inspect k' 'reset k' \
+      "burst -s $socket steady --clock real --rate 100/s --duration 100ms"; do
+      # shellcheck disable=SC2086 # split into words
+      run_with_timeout -3 --separate-stderr rlctl $command --timeout 600ms <<<k
+      assert_regex "$stderr" "(no answer from unix://$socket within 600ms|the answer is not RESP)"
+    done
+    stop_servers
+  done < <(endless_replies)
+}
+
+@test "a claimed length costs neither memory nor time" {
+  local reply
+  [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer needs more address space'
+  for reply in '*2147483647' '*2147483647\r\n*2147483647\r\n*2147483647' '$2147483647' \
+    '*2\r\n:1\r\n*2147483647' '$9223372036854775807'; do
+    start_fake_server "$reply\r\n"
+    # With too little address space for what it claims, the program would fail in another way.
+    run_with_timeout -3 --separate-stderr bash -c 'ulimit -v 262144; exec rlctl "$@"' - \
+      check k --limit 5/60s --timeout 300ms
+    assert_equal "$stderr" \
+      "rlctl: check: no answer from unix://$socket within 300ms; the request may have been counted"
+    stop_servers
+  done
 }
 
 @test "a server that is not Redis is reported" {
@@ -72,14 +117,14 @@ fails() {
 @test "an error with control bytes is printed as one clean line" {
   start_fake_server $'-ERR \e[31mred\tand\x01so on\\r\\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
-  assert_equal "$stderr" 'rlctl: check: \x1b[31mred\tand\x01so on'
+  assert_equal "$stderr" "rlctl: check: unix://$socket: \\x1b[31mred\\tand\\x01so on"
 }
 
 @test "a server that does not know the script even after loading it is reported" {
   start_fake_server '-NOSCRIPT No matching script\r\n'
   run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
   assert_output ''
-  assert_regex "${stderr_lines[0]}" '^rlctl: check: NOSCRIPT '
+  assert_regex "${stderr_lines[0]}" "^rlctl: check: unix://$socket: NOSCRIPT "
 }
 
 @test "the code of an error determines its class, whatever the message" {

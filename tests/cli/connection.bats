@@ -51,17 +51,48 @@ allowed() {
   assert_output ''
   assert_equal "${stderr_lines[0]}" \
     "rlctl: unix://$socket?db=999: SELECT: DB index is out of range"
-  assert_equal "${#stderr_lines[@]}" 1 # nothing was requested, so nothing can have been counted
+  assert_equal "${stderr_lines[1]}" \
+    '  hint: see redis-cli CONFIG GET databases; a cluster has only database 0'
+  assert_equal "${#stderr_lines[@]}" 2
 }
 
-@test "a database that this server lacks, but most servers have, is also an error of the server" {
+# keeps_nothing STATUS OPTION…: with these connection options, each command ends with STATUS, and the server
+# keeps what it had in database 0.
+keeps_nothing() {
+  local expected=$1 command
+  shift
+  cli SET mine 1
+  for command in 'check k --limit 9/60s' 'check k --limit 9/60s --wait=0s' \
+    'check k --limit 9/60s --algorithm gcra --cost 3' 'check --limit 9/60s --batch' \
+    'check --limit 9/60s --batch --json' 'check k --limit 9/60s --peek' 'inspect mine' \
+    'reset mine --force --limit 9/60s' 'reset --match m* --force --yes' \
+    'burst steady --clock real --rate 100/s --duration 100ms' \
+    'burst steady --clock real --rate 100/s --duration 100ms --clients 3' \
+    'debug sliding-window-log k --limit 9/60s --trace -q' \
+    'debug sliding-window-log k --limit 9/60s --trace -q --attach' \
+    'debug sliding-window-log k --limit 9/60s --trace -q --attach --sync --yes'; do
+    # shellcheck disable=SC2086 # split into words
+    run "-$expected" rlctl "$@" $command <<<$'k\nl'
+    refute_output --partial 'may have been'
+    assert_equal "$(cli KEYS '*')" mine
+  done
+  assert_equal "$(calls evalsha) $(calls eval) $(calls set)" '0 0 1'
+}
+
+@test "without the database that was asked for, no command does anything in another one" {
   start_server --databases 2
-  run -5 --separate-stderr rlctl -n 3 check k --limit 9/60s
-  assert_output ''
-  assert_equal "${stderr_lines[0]}" \
-    "rlctl: check: unix://$socket?db=3: SELECT: DB index is out of range"
-  assert_equal "${stderr_lines[1]}" \
-    '  hint: what was sent after it may have been executed in database 0'
+  keeps_nothing 5 -u "unix://$socket?db=5"
+}
+
+@test "with a password where none is set, no command does anything" {
+  start_server
+  keeps_nothing 4 -u "unix://:secret@$socket"
+}
+
+@test "with a wrong password, no command does anything, though the default user may" {
+  start_server
+  cli ACL SETUSER ann on '>pw' '~*' '+@all'
+  keeps_nothing 4 -u "unix://ann:wrong@$socket"
 }
 
 @test "a host and a port may be given by URL or by options" {
@@ -270,47 +301,91 @@ ARGUMENTS
   refute_output --partial sekret
 }
 
-# --- one round trip ---------------------------------------------------------------------------------
+# --- round trips --------------------------------------------------------------------------------------
 
-# start_recorder COMMANDS REPLY: a server that answers only after COMMANDS commands have arrived, which must
-# have been sent without waiting for an answer.
+# start_recorder COMMANDS REPLY…: a server that waits for COMMANDS commands, which must be sent without waiting
+# for an answer, makes sure that no more come, and sends REPLY; and so on for each pair.
 start_recorder() {
-  start_perl_server '
-    my ($left, $reply, $record) = @ARGV;
-    my $socket = $listener->accept;
-    my $all = "";
-    while ($left > 0) {
-      sysread($socket, $all, 65536, length $all) or die "$left commands are missing";
-      my $whole = $all;
-      $left = $ARGV[0];
-      while ($whole =~ s/^\*(\d+)\r\n//) {
-        last if grep { $whole !~ s/^\$(\d+)\r\n// || length $whole < $1 + 2 || !substr $whole, 0, $1 + 2, "" } 1 .. $1;
-        --$left;
-      }
-    }
-    open my $file, ">", $record or die;
-    print $file $all;
-    close $file;
-    $reply =~ s/,/\r\n/g;
-    syswrite $socket, $reply;
-    sysread $socket, $all, 1;
-  ' "$1" "$2" "$BATS_TEST_TMPDIR/record"
   record=$BATS_TEST_TMPDIR/record
+  start_perl_server '
+    open my $file, ">", shift @ARGV or die;
+    my $socket = $listener->accept;
+    while (my ($wanted, $reply) = splice @ARGV, 0, 2) {
+      my ($all, $count) = ("", 0);
+      while ($count < $wanted) {
+        sysread($socket, $all, 65536, length $all) or die "commands are missing";
+        my $whole = $all;
+        $count = 0;
+        while ($whole =~ s/^\*(\d+)\r\n//) {
+          last if grep { $whole !~ s/^\$(\d+)\r\n// || length $whole < $1 + 2 || !substr $whole, 0, $1 + 2, "" } 1 .. $1;
+          ++$count;
+        }
+      }
+      $count == $wanted && !IO::Select->new($socket)->can_read(0.2) or die "too many commands";
+      print $file $all;
+      $file->flush;
+      $reply =~ s/,/\r\n/g;
+      syswrite $socket, $reply;
+    }
+    sysread $socket, my $end, 1;
+  ' "$record" "$@"
 }
 
-@test "AUTH, SELECT and EVALSHA are sent in one round trip" {
-  start_recorder 3 '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,'
+evalsha="*6 \$7 EVALSHA \$40 $(sha1sum <"$project/lua/sliding-window-log.lua" | cut -c1-40) \
+\$1 1 \$1 k \$1 9 \$8 60000000"
+
+@test "AUTH and SELECT are sent in one round trip, and the EVALSHA once both are answered" {
+  start_recorder 2 '+OK,+OK,' 1 '*6,:1,:8,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check k --limit 9/60s
   assert_output 'allowed key=k limit=9/60s remaining=8 reset=60.000s'
   run -0 tr -d '\r' <"$record"
-  assert_equal "${lines[*]}" "*3 \$4 AUTH \$3 ann \$2 pw *2 \$6 SELECT \$1 7 *6 \$7 EVALSHA \$40 \
-$(sha1sum <"$project/lua/sliding-window-log.lua" | cut -c1-40) \$1 1 \$1 k \$1 9 \$8 60000000"
+  assert_equal "${lines[*]}" "*3 \$4 AUTH \$3 ann \$2 pw *2 \$6 SELECT \$1 7 $evalsha"
 }
 
-@test "a batch sends AUTH, SELECT and all its lines without waiting" {
-  start_recorder 4 '+OK,+OK,*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
+@test "without a password and a database, the EVALSHA is the first thing sent" {
+  start_recorder 1 '*6,:1,:8,:0,:60000000,:0,:0,'
+  run -0 rlctl check k --limit 9/60s
+  run -0 tr -d '\r' <"$record"
+  assert_equal "${lines[*]}" "$evalsha"
+}
+
+@test "a batch sends all its lines without waiting, once AUTH and SELECT are answered" {
+  start_recorder 2 '+OK,+OK,' 2 '*6,:1,:8,:0,:60000000,:0,:0,*6,:1,:7,:0,:60000000,:0,:0,'
   run -0 rlctl -u "unix://ann:pw@$socket?db=7" check --limit 9/60s --batch <<<$'a\nb'
   assert_equal "${#lines[@]}" 2
-  run -0 grep -acE '^(AUTH|SELECT|EVALSHA).$' "$record"
-  assert_output 4
+}
+
+@test "AUTH and SELECT must be answered within the time-out" {
+  start_fake_server '+OK\r\n'
+  run_with_timeout -3 --separate-stderr rlctl -n 1 --user ann check k --limit 9/60s --timeout 300ms
+  assert_output ''
+  assert_equal "$stderr" "rlctl: no answer from unix://ann:***@$socket?db=1 within 300ms"
+}
+
+# --- private: ---------------------------------------------------------------------------------------
+
+@test "a check on a private server warns, even with -q, that no other request counts" {
+  local warning='rlctl: check: warning: private: is an empty server for this run alone, so no other request counts'
+  local from
+  for from in '-u private:' '-q -u private:' '--json -u private:' '-u private: --peek' '-u private: --wait'; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 --separate-stderr rlctl check $from --limit 5/60s k
+    assert_equal "${stderr_lines[0]}" "$warning"
+    assert_equal "${stderr_lines[1]}" '  hint: name a server that stays with --url or RLCTL_URL'
+    assert_equal "${#stderr_lines[@]}" 2
+  done
+  RLCTL_URL=private: run -0 --separate-stderr rlctl check -q --limit 5/60s k
+  assert_equal "${stderr_lines[0]}" "$warning"
+}
+
+@test "a batch on a private server, which counts all its lines, does not warn" {
+  run -1 --separate-stderr rlctl check -u private: --limit 1/60s --batch <<<$'k\nk'
+  assert_equal "$stderr" ''
+}
+
+@test "neither the hint at a missing server nor an example offers private: for a check" {
+  # The hint is for the default server, which no test may ask, so look at the source.
+  run -1 grep -nE 'hint.*private:' "$project/cli/connection.cc"
+  cd "$project"
+  run -1 grep -nE 'check .*-u private:|-u private:.* check|^url = "private:"' README.md quickstart man/*.scd
 }

@@ -2,11 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 
 #include "base/error.h"
+#include "redis/connection.h"
 #include "redis/error.h"
+#include "redis/url.h"
 
 namespace rlctl::cli::failure_test {
 
@@ -69,6 +72,72 @@ TEST_CASE("problem: no character ends a password, and unix: needs no slashes") {
   CHECK(masked("://") == "://");
   CHECK(masked("") == "");
   CHECK(in_quotes("redis://:a'b@h") == "'redis://****@h'");
+}
+
+TEST_CASE("problem: the server's name comes first and keeps its user, whatever follows") {
+  auto server = std::make_shared<redis::Endpoint>();
+  server->url = redis::parse_url("redis://ann:secret@h/1");
+  const auto error = redis::Error(redis::Failure::kRejected, "no 'login:ann@h'", "ERR");
+  const Problem problem = describe(error.from(server, "EVALSHA"));
+  CHECK(problem.message == "redis://ann:***@h:6379/1: no 'login:ann@h'");
+  CHECK(render(problem, "check", false) == "rlctl: check: " + problem.message + "\n");
+  CHECK(describe(ProblemError(problem)) == problem);
+  // A message that names it already, and a password that comes after it.
+  CHECK(describe(
+            redis::Error(redis::Failure::kTimeout, "no answer from " + problem.server).from(server))
+            .message == "no answer from redis://ann:***@h:6379/1");
+  CHECK(describe(redis::Error(redis::Failure::kRejected, "bad 'redis://bob:pw@h'").from(server))
+            .message == "redis://ann:***@h:6379/1: bad 'redis://******@h'");
+  CHECK(describe(error).message == "no 'login:ann@h'");
+}
+
+TEST_CASE("problem: an error of the server has a hint at what to do") {
+  auto server = std::make_shared<redis::Endpoint>();
+  server->url.user = "ann";
+  const auto hint = [&](const char* code, const char* text, const char* command,
+                        redis::Failure failure = redis::Failure::kRejected) {
+    return describe(redis::Error(failure, text, code).from(server, command)).hint;
+  };
+  constexpr auto kRefused = redis::Failure::kRefused;
+  // As Redis 6 to 8 and Valkey 8 and 9 write them.
+  CHECK(hint("NOPERM",
+             "NOPERM this user has no permissions to run the 'evalsha' command or its subcommand",
+             "EVALSHA", kRefused) == "grant it: ACL SETUSER ann +evalsha");
+  CHECK(hint("NOPERM", "NOPERM User ann has no permissions to run the 'script|load' command",
+             "SCRIPT LOAD", kRefused) == "grant it: ACL SETUSER ann +script|load");
+  for (const char* text :
+       {"NOPERM this user has no permissions to access one of the keys used as arguments",
+        "NOPERM No permissions to access a key",
+        "NOPERM User ann has no permissions to access the 'k' key"}) {
+    CHECK(hint("NOPERM", text, "EVALSHA", kRefused) ==
+          "grant it: ACL SETUSER ann ~PATTERN, with a pattern that matches the key");
+  }
+  CHECK(hint("ERR", "ACL failure in script: User ann has no permissions to run the 'rpush' command",
+             "EVALSHA", kRefused) == "grant it: ACL SETUSER ann +rpush");
+  CHECK(hint("ERR", "The user executing the script can't run this command or subcommand", "EVALSHA",
+             kRefused) ==
+        "user 'ann' may not call one of the script's commands; rlctl(1) lists them");
+  CHECK(hint("MOVED", "MOVED 866 127.0.0.1:7001", "EVALSHA") ==
+        "the key belongs to another node of the cluster; name it instead: --url "
+        "redis://127.0.0.1:7001");
+  CHECK(hint("WRONGPASS", "WRONGPASS invalid", "AUTH", kRefused) ==
+        "no password was given for user 'ann'; use --askpass or the variable REDISCLI_AUTH");
+  server->url.password = "secret";
+  CHECK(hint("WRONGPASS", "WRONGPASS invalid", "AUTH", kRefused) ==
+        "user 'ann' is unknown or disabled, or has another password");
+  server->url.user.clear();
+  CHECK(hint("ERR", "AUTH <password> called without any password", "AUTH", kRefused) ==
+        "user 'default' has no password on this server; name another with --user, or give no "
+        "password");
+  CHECK(hint("ERR", "max number of clients reached", "", redis::Failure::kNotNow) ==
+        "try again, or raise the server's maxclients");
+  for (const char* code : {"LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH",
+                           "DENIED", "OOM", "MISCONF", "NOREPLICAS", "ASK", "CROSSSLOT"}) {
+    CHECK_FALSE(hint(code, code, "EVALSHA").empty());
+  }
+  CHECK(hint("ERR", "any other", "EVALSHA").empty());
+  // A private server is the user's script's alone.
+  CHECK(describe(redis::Error(redis::Failure::kRejected, "OOM", "OOM")).hint.empty());
 }
 
 TEST_CASE("problem: the message of an exception is masked for every use") {

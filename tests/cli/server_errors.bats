@@ -5,13 +5,19 @@ load ../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
-# fails STATUS MESSAGE ARGUMENT…: rlctl check exits with STATUS, one line on stderr and none on stdout.
-fails() {
-  fails_with_hint '' "$@"
-  assert_equal "${#stderr_lines[@]}" 1
+# refused HINT STATUS MESSAGE ARGUMENT…: rlctl check exits with STATUS, no line on stdout, and two on stderr:
+# the server's name with this message, and this hint; with --json the same.
+refused() {
+  fails_with_hint "$1" "$2" "unix://$socket: $3" "${@:4}"
+  assert_equal "${#stderr_lines[@]}" 2
+  local message=${stderr_lines[0]#rlctl: check: }
+  run "-$2" --separate-stderr rlctl check "${@:4}" --json
+  run -0 jq -r '.error | .message, .hint' <<<"$stderr"
+  assert_line --index 0 "$message"
+  assert_line --index 1 "$1"
 }
 
-# fails_with_hint HINT STATUS MESSAGE ARGUMENT…: the same, plus a line with this hint.
+# fails_with_hint HINT STATUS MESSAGE ARGUMENT…: rlctl check exits with STATUS, with this message and hint.
 fails_with_hint() {
   local hint=$1 expected=$2 message=$3
   shift 3
@@ -42,7 +48,8 @@ fails_with_hint() {
   cli SAVE
   # It answers between two keys, and would take ten seconds to load all of them.
   start_server --dir "$dump" --key-load-delay 500000
-  fails 3 'LOADING ' k --limit 5/60s
+  refused 'the server is still loading its data; try again in a moment' \
+    3 'LOADING ' k --limit 5/60s
   run -3 --separate-stderr rlctl check k --limit 5/60s --json
   run -0 jq -er .error.code <<<"$stderr"
   assert_output LOADING
@@ -53,7 +60,8 @@ fails_with_hint() {
   redis-cli -s "$socket" EVAL 'while true do end' 0 >/dev/null 2>&1 3>&- 4>&- &
   is_busy() { [[ $(redis-cli -s "$socket" PING) == BUSY* ]]; }
   wait_until is_busy
-  fails 3 'BUSY ' k --limit 5/60s
+  refused 'a script has been running for too long; try again, or stop it: redis-cli SCRIPT KILL' \
+    3 'BUSY ' k --limit 5/60s
   cli SCRIPT KILL
   wait_until cli PING
   run -0 rlctl check k --limit 5/60s
@@ -71,50 +79,103 @@ fails_with_hint() {
 
 @test "a replica that has lost its master and serves no stale data exits with status 3 and MASTERDOWN" {
   start_server --replicaof 127.0.0.1 1 --replica-serve-stale-data no
-  fails 3 'MASTERDOWN ' k --limit 5/60s
+  refused 'the replica has lost its master; try again, or name the master with --url' \
+    3 'MASTERDOWN ' k --limit 5/60s
+}
+
+@test "a server with too many clients exits with status 3, in every command" {
+  start_server --maxclients 1
+  perl -MIO::Socket::UNIX -e '
+    my $socket;
+    do {
+      $socket = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die;
+      print $socket "PING\r\n";
+    } until <$socket> =~ /PONG/;
+    open my $file, ">", "$ARGV[0].taken"; close $file; sleep 60' "$socket" 3>&- 4>&- &
+  servers+=("$!")
+  wait_until test -e "$socket.taken"
+  refused "try again, or raise the server's maxclients" 3 'max number of clients reached' k --limit 5/60s
+  local command
+  for command in 'check --limit 5/60s --batch' 'check k --limit 5/60s -n 1' 'check k --limit 5/60s --peek' \
+    'inspect k' 'reset k' 'reset --match k* --yes' 'debug gcra k --limit 5/60s --trace -q' \
+    'debug gcra k --limit 5/60s --trace -q --attach' \
+    "burst -s $socket steady --clock real --rate 100/s --duration 100ms" \
+    "burst -s $socket steady --clock real --rate 100/s --duration 100ms --clients 2"; do
+    # shellcheck disable=SC2086 # split into words
+    run_with_timeout -3 --separate-stderr rlctl $command <<<k
+    assert_regex "$stderr" 'max number of clients reached'
+  done
 }
 
 # --- 4: refused -------------------------------------------------------------------------------------
 
 @test "a missing password exits with status 4 and NOAUTH" {
   start_server --requirepass secret
-  fails 4 'NOAUTH Authentication required' k --limit 5/60s
+  refused "no password was given for user 'default'; use --askpass or the variable REDISCLI_AUTH" \
+    4 'NOAUTH Authentication required' k --limit 5/60s
 }
 
-@test "a wrong password exits with status 4 and WRONGPASS" {
+# log_in_fails HINT MESSAGE OPTION…: rlctl check exits with status 4, with this message and hint.
+log_in_fails() {
+  run -4 --separate-stderr rlctl check k --limit 5/60s "${@:3}"
+  assert_output ''
+  assert_regex "${stderr_lines[0]}" "^rlctl: $2"
+  assert_equal "${stderr_lines[1]}" "  hint: $1"
+  assert_equal "${#stderr_lines[@]}" 2
+}
+
+@test "a wrong password exits with status 4 and WRONGPASS, and the message keeps the user's name" {
   start_server --requirepass secret
-  REDISCLI_AUTH=wrong fails_with_hint 'what was sent may have been executed' 4 \
-    "unix://$socket: AUTH: WRONGPASS " k --limit 5/60s
-  REDISCLI_AUTH=secret fails_with_hint 'what was sent may have been executed' 4 \
-    'unix://.*: AUTH: WRONGPASS ' k --limit 5/60s --user nobody
+  REDISCLI_AUTH=wrong log_in_fails "user 'default' is unknown or disabled, or has another password" \
+    "unix://$socket: AUTH: WRONGPASS "
+  REDISCLI_AUTH=secret log_in_fails "user 'nobody' is unknown or disabled, or has another password" \
+    "unix://nobody:\*\*\*@$socket: AUTH: WRONGPASS " --user nobody
+  log_in_fails "no password was given for user 'nobody'; use --askpass or the variable REDISCLI_AUTH" \
+    "unix://nobody:\*\*\*@$socket: AUTH: WRONGPASS " --user nobody
 }
 
-# The commands after AUTH are already in flight, and such a server executes them.
-@test "an unnecessary password exits with status 4 and a true hint" {
-  REDISCLI_AUTH=secret fails_with_hint 'what was sent may have been executed' 4 \
-    "unix://$socket: AUTH: AUTH <password> called without any password" k --limit 5/60s
+@test "an unnecessary password exits with status 4" {
+  REDISCLI_AUTH=secret log_in_fails \
+    "user 'default' has no password on this server; name another with --user, or give no password" \
+    "unix://$socket: AUTH: AUTH <password> called without any password"
+}
+
+# not_permitted HINT MESSAGE KEY: rlctl check, as the user ann, exits with status 4.
+not_permitted() {
+  REDISCLI_AUTH=pw fails_with_hint "$1" 4 "unix://ann:\*\*\*@$socket: $2" "$3" --limit 5/60s --user ann
+  assert_equal "${#stderr_lines[@]}" 2
+  assert_equal "$(cli EXISTS "$3")" 0
 }
 
 @test "a user who may not call EVALSHA exits with status 4 and NOPERM" {
-  cli ACL SETUSER ann on '>pw' '~*' +get
-  REDISCLI_AUTH=pw fails 4 'NOPERM .*evalsha' k --limit 5/60s --user ann
+  cli ACL SETUSER ann reset on '>pw' '~*' +get
+  not_permitted 'grant it: ACL SETUSER ann +evalsha' 'NOPERM .*evalsha' k
 }
 
 @test "a user who may not load the script exits with status 4 and NOPERM" {
   cli SCRIPT FLUSH
   cli ACL SETUSER ann reset on '>pw' '~*' +evalsha +time +llen +lindex +rpush +pexpire +pttl
-  REDISCLI_AUTH=pw fails 4 'NOPERM .*script' k --limit 5/60s --user ann
+  not_permitted 'grant it: ACL SETUSER ann +script|load' 'NOPERM .*script' k
 }
 
 @test "a user who may not access the key exits with status 4 and NOPERM" {
   cli ACL SETUSER ann reset on '>pw' '~login:*' +@all
-  REDISCLI_AUTH=pw fails 4 'NOPERM ' k --limit 5/60s --user ann
+  not_permitted 'grant it: ACL SETUSER ann ~PATTERN, with a pattern that matches the key' 'NOPERM ' k
   REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 5/60s --user ann
+}
+
+@test "a user who may not select the database exits with status 4 and NOPERM" {
+  cli ACL SETUSER ann reset on '>pw' '~*' +@all -select
+  REDISCLI_AUTH=pw log_in_fails 'grant it: ACL SETUSER ann +select' \
+    "unix://ann:\*\*\*@$socket\?db=1: SELECT: NOPERM " --user ann -n 1
 }
 
 @test "a user who may not call the commands in the script exits with status 4" {
   cli ACL SETUSER ann reset on '>pw' '~*' +@all -rpush
-  REDISCLI_AUTH=pw fails 4 '.*' k --limit 5/60s --user ann
+  REDISCLI_AUTH=pw run -4 --separate-stderr rlctl check k --limit 5/60s --user ann
+  # Redis up to 7.0 does not name the command.
+  assert_regex "${stderr_lines[1]}" \
+    "^  hint: (grant it: ACL SETUSER ann \+rpush|user 'ann' may not call one of the script's commands; .*)$"
   assert_equal "$(cli EXISTS k)" 0
 }
 
@@ -181,7 +242,8 @@ fails_with_hint() {
 
 @test "a replica exits with status 5 and READONLY, but --peek works" {
   start_server --replicaof 127.0.0.1 1
-  fails 5 'READONLY ' k --limit 5/60s
+  refused 'the server is a replica; name its master instead: --url redis://127.0.0.1:1' \
+    5 'READONLY ' k --limit 5/60s
   run -0 rlctl check k --limit 5/60s --peek
   assert_output 'allowed key=k limit=5/60s remaining=5 reset=0.000s'
 }
@@ -190,7 +252,8 @@ fails_with_hint() {
   start_server
   run -0 rlctl check full --limit 1/60s
   cli CONFIG SET maxmemory 1
-  fails 5 'OOM ' k --limit 5/60s
+  refused 'the server has reached its maxmemory; raise it, or remove keys' \
+    5 'OOM ' k --limit 5/60s
   run -1 rlctl check full --limit 1/60s
   run -0 rlctl check k --limit 5/60s --peek
 }
@@ -203,7 +266,8 @@ fails_with_hint() {
   redis-cli -s "$socket" BGSAVE
   has_failed() { cli INFO persistence | grep -q 'rdb_last_bgsave_status:err'; }
   wait_until has_failed
-  fails 5 'MISCONF ' k --limit 5/60s
+  refused 'the server cannot save its data and accepts no writes; its log gives the reason' \
+    5 'MISCONF ' k --limit 5/60s
 }
 
 @test "a server that lacks the required replicas exits with status 5 and NOREPLICAS" {
@@ -211,6 +275,20 @@ fails_with_hint() {
   if cli INFO server | grep -q '^redis_version:6\.'; then
     skip 'Redis 6 lets scripts write without them'
   fi
-  fails 5 'NOREPLICAS ' k --limit 5/60s
+  refused "too few replicas are connected; see the server's min-replicas-to-write" \
+    5 'NOREPLICAS ' k --limit 5/60s
   assert_equal "$(cli EXISTS k)" 0
+}
+
+@test "each line of a batch has the server's name, and its JSON the hint" {
+  start_server --replicaof 127.0.0.1 1
+  run -5 --separate-stderr rlctl check --limit 5/60s --batch <<<$'a\nb'
+  assert_line --index 1 --regexp "^error line=2 status=5 message=unix://$socket:.x20READONLY"
+  assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: unix://$socket: READONLY "
+  assert_equal "${stderr_lines[1]}" '  hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1'
+  assert_equal "${stderr_lines[2]}" 'rlctl: check: the same for 1 more line: 2'
+  run -5 rlctl check --limit 5/60s --batch --json <<<$'a\nb'
+  run -0 jq -r .error.hint <<<"${lines[1]}"
+  assert_output 'the server is a replica; name its master instead: --url redis://127.0.0.1:1'
+  assert_equal "$(calls role)" 2 # once for each process
 }

@@ -83,7 +83,7 @@ ended() { ! kill -0 "$1" 2>/dev/null; }
 # --- private servers --------------------------------------------------------------------------------
 
 @test "a private server answers, and afterwards it and its folder are gone" {
-  run -0 rlctl -u private: check k --limit 5/60s
+  run -0 --separate-stderr rlctl -u private: check k --limit 5/60s
   assert_output 'allowed key=k limit=5/60s remaining=4 reset=60.000s'
   run -0 folders
   assert_output ''

@@ -7,9 +7,14 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <optional>
+#include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "redis/error.h"
 #include "support/failure.h"
@@ -203,13 +208,14 @@ TEST_CASE("an error reply is returned, not thrown, and the connection stays usab
   CHECK(connection.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE(
-    "AUTH and SELECT are sent in one write with the first command, and their replies are "
-    "consumed") {
-  std::string came;
+TEST_CASE("AUTH and SELECT share a round trip, and nothing is sent before both are OK") {
+  std::string before;
+  std::string after;
   ScriptedServer server([&](Peer& peer) {
-    came = peer.read_until("PING\r\n");
-    peer.write_bytewise("+OK\r\n+OK\r\n+PONG\r\n");
+    before = peer.read_until("$1\r\n3\r\n");
+    peer.write_bytewise("+OK\r\n+OK\r\n");
+    after = peer.read_until("PING\r\n");
+    peer.write("+PONG\r\n");
   });
   Url url = server.url();
   url.user = "alice";
@@ -218,67 +224,87 @@ TEST_CASE(
   auto connection = Connection::open(url, kLong);
   CHECK(connection.outstanding() == 0);
   CHECK(connection.call({"PING"}).text() == "PONG");
-  CHECK(came == std::string("*3\r\n$4\r\nAUTH\r\n$5\r\nalice\r\n$7\r\nse cret\r\n"
-                            "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n") +
-                    kPing);
+  CHECK(before ==
+        "*3\r\n$4\r\nAUTH\r\n$5\r\nalice\r\n$7\r\nse cret\r\n"
+        "*2\r\n$6\r\nSELECT\r\n$1\r\n3\r\n");
+  CHECK(after == kPing);
 }
 
 TEST_CASE("a password without a user is sent without a user name") {
   std::string came;
   ScriptedServer server([&](Peer& peer) {
-    came = peer.read_until("PING\r\n");
-    peer.write("+OK\r\n+PONG\r\n");
+    came = peer.read_until("secret\r\n");
+    peer.write("+OK\r\n");
   });
   Url url = server.url();
   url.password = "secret";
-  CHECK(Connection::open(url, kLong).call({"PING"}).text() == "PONG");
-  CHECK(came == std::string("*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n") + kPing);
+  const auto connection = Connection::open(url, kLong);
+  CHECK(came == "*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
 }
 
-TEST_CASE("a database above 15 is selected before anything else is sent") {
-  std::string before;
-  ScriptedServer server([&](Peer& peer) {
-    before = peer.read_until("16\r\n");
-    peer.write("+OK\r\n");
-    peer.read_until("PING\r\n");
-    peer.write("+PONG\r\n");
-  });
-  Url url = server.url();
-  url.database = 16;
-  auto connection = Connection::open(url, kLong);
-  CHECK(before == "*2\r\n$6\r\nSELECT\r\n$2\r\n16\r\n");
-  CHECK(connection.call({"PING"}).text() == "PONG");
+TEST_CASE("without a user, password and database, opening sends nothing") {
+  std::size_t came = 1;
+  {
+    ScriptedServer server([&](Peer& peer) { came = peer.read_to_end(); });
+    const auto connection = Connection::open(server.url(), kLong);
+    CHECK_FALSE(connection.has_unsent());
+  }
+  CHECK(came == 0);
 }
 
-TEST_CASE("a failed AUTH is thrown by the next read, without the password") {
-  ScriptedServer server([](Peer& peer) {
-    peer.read_until("PING\r\n");
-    peer.write("-WRONGPASS invalid username-password pair\r\n-NOAUTH Authentication required.\r\n");
-  });
-  Url url = server.url();
-  url.password = "geheim";
-  auto connection = Connection::open(url, kLong);
-  const auto error = error_of([&] { (void)connection.call({"PING"}); });
+namespace {
+
+// The error of opening a connection with a password and a database to a server that answers so. The
+// server must get nothing after AUTH and SELECT.
+Error opening_error(std::string_view answer, std::string* shown = nullptr,
+                    std::chrono::microseconds timeout = kLong) {
+  std::size_t more = 0;
+  std::optional<Error> error;
+  {
+    ScriptedServer server([&](Peer& peer) {
+      peer.read_until("$1\r\n9\r\n");
+      peer.write(answer);
+      more = peer.read_to_end();
+    });
+    Url url = server.url();
+    url.password = "geheim";
+    url.database = 9;
+    if (shown != nullptr) *shown = display(url);
+    error = error_of([&] { (void)Connection::open(url, timeout); });
+  }
+  CHECK(more == 0);
+  CHECK_FALSE(contains(error->what(), "geheim"));
+  CHECK(error->hint().empty());  // nothing else can have been executed
+  return *error;
+}
+
+}  // namespace
+
+TEST_CASE("a failed AUTH ends the connection before anything else is sent") {
+  std::string url;
+  const auto error = opening_error(
+      "-WRONGPASS invalid username-password pair\r\n-NOAUTH Authentication required.\r\n", &url);
   CHECK(error.failure() == Failure::kRefused);
   CHECK(error.code() == "WRONGPASS");
-  CHECK(message_of(error) ==
-        display(server.url()) + ": AUTH: WRONGPASS invalid username-password pair");
-  // The connection stays failed: the reply to PING is never taken for another command's.
-  CHECK(error_of([&] { (void)connection.try_read(); }).code() == "WRONGPASS");
+  CHECK(error.command() == "AUTH");
+  CHECK(message_of(error) == url + ": AUTH: WRONGPASS invalid username-password pair");
 }
 
-TEST_CASE("a failed SELECT warns that the commands after it ran in database 0") {
-  ScriptedServer server([](Peer& peer) {
-    peer.read_until("PING\r\n");
-    peer.write("+OK\r\n-ERR DB index is out of range\r\n+PONG\r\n");
-  });
-  Url url = server.url();
-  url.password = "geheim";
-  url.database = 9;
-  const auto error = error_of([&] { (void)Connection::open(url, kLong).call({"PING"}); });
+TEST_CASE("a failed SELECT ends the connection before anything else is sent") {
+  std::string url;
+  const auto error = opening_error("+OK\r\n-ERR DB index is out of range\r\n", &url);
   CHECK(error.failure() == Failure::kRejected);
-  CHECK(message_of(error) == display(url) + ": SELECT: DB index is out of range");
-  CHECK(contains(error.hint(), "database 0"));
+  CHECK(error.command() == "SELECT");
+  CHECK(message_of(error) == url + ": SELECT: DB index is out of range");
+}
+
+TEST_CASE("AUTH and SELECT must be answered with OK, in time, by a server that has room") {
+  CHECK(opening_error("+OK\r\n:1\r\n").failure() == Failure::kProtocol);
+  CHECK(opening_error("+OK\r\n", nullptr, kShort).failure() == Failure::kTimeout);
+  std::string url;
+  const auto full = opening_error("-ERR max number of clients reached\r\n", &url);
+  CHECK(full.failure() == Failure::kNotNow);
+  CHECK(message_of(full) == url + ": max number of clients reached");
 }
 
 TEST_CASE("connecting times out, and the error names the time-out") {
@@ -340,6 +366,177 @@ TEST_CASE("the time-out applies to the whole reply, however steadily the bytes a
       },
       nullptr, kShort);
   CHECK(error.failure() == Failure::kTimeout);
+}
+
+namespace {
+
+// A peer that always has more bytes: a transport that never waits until its deadline.
+class EndlessTransport final : public Transport {
+ public:
+  EndlessTransport(std::string start, bool accepts, int& late_reads)
+      : start_(std::move(start)), accepts_(accepts), late_reads_(late_reads) {}
+
+  std::size_t read(char* buffer, std::size_t size, Deadline deadline) override {
+    if (rlctl::Clock::now() >= deadline) ++late_reads_;
+    return read_available(buffer, size);
+  }
+  std::size_t read_available(char* buffer, std::size_t size) override {
+    if (!start_.empty()) {
+      const auto count = start_.copy(buffer, size);
+      start_.erase(0, count);
+      return count;
+    }
+    ::poll(nullptr, 0, 1);  // so that not many of them gather
+    *buffer = 'x';
+    return 1;
+  }
+  std::size_t write_some(std::string_view bytes) override { return accepts_ ? bytes.size() : 0; }
+  void wait(Deadline /*deadline*/) override {}
+  [[nodiscard]] const std::string& name() const noexcept override { return name_; }
+  [[nodiscard]] int fd() const noexcept override { return -1; }
+
+ private:
+  std::string start_;
+  bool accepts_;
+  int& late_reads_;
+  std::string name_ = "redis://endless";
+};
+
+std::deque<std::string> in_pieces(const std::string& bytes) {
+  constexpr std::size_t kPiece = 10'000;
+  std::deque<std::string> pieces;
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    pieces.push_back(bytes.substr(at, kPiece));
+  }
+  return pieces;
+}
+
+// VmPeak: the most address space that this process has had, in KiB.
+long peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmPeak:")) return std::stol(line.substr(7));
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a reply that never ends is not read beyond its deadline, whatever it claims to be") {
+  for (const char* start : {"$", "$1", "+", "-ERR ", ":", "*", "$1000000000\r\n",
+                            "*2147483647\r\n+", "*2\r\n$1000000000\r\n"}) {
+    CAPTURE(start);
+    for (const bool accepts : {true, false}) {
+      int late_reads = 0;
+      Connection connection(std::make_unique<EndlessTransport>(start, accepts, late_reads), 20ms);
+      const auto error = error_of([&] { (void)connection.call({"PING"}); });
+      CHECK(error.failure() == Failure::kTimeout);
+      CHECK(late_reads <= 1);  // one read may have been about to begin
+    }
+  }
+}
+
+TEST_CASE("a length costs no memory until its bytes arrive") {
+  constexpr long kMostKib = 64L * 1024;
+  std::string nested;
+  for (int depth = 0; depth < 7; ++depth) nested += "*2147483647\r\n";
+  const std::string claims[] = {"*2147483647\r\n",
+                                "*2147483646\r\n:1\r\n:2\r\n",
+                                "*2\r\n*2147483647\r\n$-1\r\n",
+                                "*1000000\r\n*1000000\r\n*1000000\r\n:1\r\n",
+                                nested,
+                                "$2147483647\r\nx",
+                                "$9223372036854775807\r\nx",
+                                "*1\r\n$9223372036854775806\r\n",
+                                "+" + std::string(100, 'x'),
+                                ":123456789012345678901234567890"};
+  for (const auto& claim : claims) {
+    CAPTURE(claim);
+    Wire wire{.to_read = {claim}};
+    auto connection = over(wire);
+    const auto before = peak_kib();
+    const auto error = error_of([&] { (void)connection.call({"PING"}); });
+    CHECK(error.failure() == Failure::kTimeout);
+    CHECK(peak_kib() - before < kMostKib);
+  }
+}
+
+TEST_CASE("an impossible length and a deeper nesting than any server's are not RESP") {
+  std::string nested;
+  for (int depth = 0; depth < 100'000; ++depth) nested += "*1\r\n";
+  for (const std::string& bytes :
+       {"*2147483648\r\n"s, "*99999999999999999999\r\n"s, "*-2\r\n"s, "$-2\r\n"s,
+        "$99999999999999999999\r\n"s, "*x\r\n"s, ":1x\r\n"s, nested, "_\r\n"s, "%1\r\n"s,
+        ",1.5\r\n"s, "#t\r\n"s, "~1\r\n"s, "(1\r\n"s}) {
+    CAPTURE(bytes.substr(0, 40));
+    Wire wire{.to_read = {bytes}};
+    auto connection = over(wire);
+    CHECK(error_of([&] { (void)connection.call({"PING"}); }).failure() == Failure::kProtocol);
+  }
+}
+
+TEST_CASE("arrays and texts as large as real ones are read whole") {
+  constexpr std::size_t kElements = 300'000;
+  constexpr std::size_t kBytes = std::size_t{40} << 20U;
+  std::string reply = "*" + std::to_string(kElements + 1) + "\r\n";
+  for (std::size_t i = 0; i < kElements; ++i) reply += "*2\r\n$3\r\nkey\r\n:7\r\n";
+  reply += "$" + std::to_string(kBytes) + "\r\n" + std::string(kBytes, 'x') + "\r\n";
+  Wire wire{.to_read = in_pieces(reply)};
+  auto connection = over(wire);
+  const auto array = connection.call({"KEYS"});
+  REQUIRE(array.size() == kElements + 1);
+  CHECK(array[0][0].text() == "key");
+  CHECK(array[kElements - 1][1].integer() == 7);
+  CHECK(array[kElements].text() == std::string(kBytes, 'x'));
+}
+
+TEST_CASE("polling for a huge reply returns often, so that its caller can give up") {
+  Wire wire{.to_read = in_pieces("$5000000\r\n" + std::string(5'000'000, 'x') + "\r\n")};
+  auto connection = over(wire);
+  connection.append({"GET"});
+  connection.flush();
+  int calls = 1;
+  for (; !connection.try_read() && calls < 1000; ++calls) continue;
+  CHECK(calls > 1);
+  CHECK(calls < 1000);
+}
+
+TEST_CASE("of any stream of bytes, however it is cut, each reply is read or refused") {
+  constexpr std::string_view kParts[] = {"*",
+                                         "$",
+                                         ":",
+                                         "+",
+                                         "-",
+                                         "\r\n",
+                                         "1",
+                                         "2",
+                                         "9999999999",
+                                         "-1",
+                                         "x",
+                                         "OK",
+                                         "ERR no",
+                                         "*2\r\n:1\r\n",
+                                         "$2\r\nab\r\n",
+                                         "*2147483647\r\n",
+                                         "$2147483647\r\n",
+                                         "*0\r\n",
+                                         "$0\r\n\r\n"};
+  constexpr unsigned kSeed = 7;
+  std::mt19937 random(kSeed);
+  for (int round = 0; round < 5000; ++round) {
+    Wire wire;
+    for (auto parts = random() % 12 + 1; parts > 0; --parts) {
+      wire.to_read.emplace_back(kParts[random() % std::size(kParts)]);
+    }
+    auto connection = over(wire);
+    CAPTURE(round);
+    const auto error = error_of([&] {
+      for (;;) (void)connection.call({"PING"});
+    });
+    const bool is_expected =
+        error.failure() == Failure::kTimeout || error.failure() == Failure::kProtocol;
+    CHECK(is_expected);
+  }
 }
 
 TEST_CASE("a server that closes the connection in the middle of a reply is unreachable") {

@@ -121,7 +121,7 @@ TEST_CASE("an error reply is classified by its code, whatever the server") {
       {"ERR DB index is out of range", "ERR", Failure::kRejected, "DB index is out of range"},
       {"ERR unknown command 'NOSUCH', with args beginning with: 'a' ", "ERR", Failure::kRejected,
        "unknown command 'NOSUCH', with args beginning with: 'a' "},
-      {"ERR max number of clients reached", "ERR", Failure::kRejected,
+      {"ERR max number of clients reached", "ERR", Failure::kNotNow,
        "max number of clients reached"},
       {"READONLY You can't write against a read only replica.", "READONLY", Failure::kRejected,
        "READONLY You can't write against a read only replica."},

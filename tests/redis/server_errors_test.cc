@@ -5,12 +5,14 @@
 
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/private_server.h"
+#include "redis/server_info.h"
 #include "support/failure.h"
 #include "support/server.h"
 
@@ -58,14 +60,11 @@ TEST_CASE("a server with a password refuses clients that give none or a wrong on
   CHECK(error_code(none.text()) == "NOAUTH");
   CHECK(to_error(none).failure() == Failure::kRefused);
 
-  const auto wrong = error_of([&] {
-    (void)Connection::open(as(*server, "", "other"), kTimeout).call({"GET", "k"});
-  });
+  const auto wrong = error_of([&] { (void)Connection::open(as(*server, "", "other"), kTimeout); });
   CHECK(wrong.code() == "WRONGPASS");
   CHECK(wrong.failure() == Failure::kRefused);
-  const auto nobody = error_of([&] {
-    (void)Connection::open(as(*server, "nobody", "pw"), kTimeout).call({"GET", "k"});
-  });
+  const auto nobody =
+      error_of([&] { (void)Connection::open(as(*server, "nobody", "pw"), kTimeout); });
   CHECK(nobody.failure() == Failure::kRefused);
 
   for (const char* user : {"", "default"}) {
@@ -77,8 +76,7 @@ TEST_CASE("a server with a password refuses clients that give none or a wrong on
 TEST_CASE("a server without a password refuses a password") {
   auto server = start_server();
   if (!server) return;
-  const auto error =
-      error_of([&] { (void)Connection::open(as(*server, "", "geheim"), kTimeout).call({"PING"}); });
+  const auto error = error_of([&] { (void)Connection::open(as(*server, "", "geheim"), kTimeout); });
   CHECK(error.failure() == Failure::kRefused);
   CHECK_FALSE(contains(error.what(), "geheim"));
 }
@@ -108,12 +106,68 @@ TEST_CASE("SELECT chooses the database, and a missing database stops everything"
   CHECK(last.call({"SET", "k", "15"}).text() == "OK");
   CHECK(open(*server).call({"GET", "k"}).is_nil());
 
-  // Before anything else is sent.
   url.database = 16;
   const auto error = error_of([&] { (void)Connection::open(url, kTimeout); });
   CHECK(error.failure() == Failure::kRejected);
   CHECK(contains(error.what(), "SELECT: DB index is out of range"));
   CHECK(error.hint().empty());
+}
+
+TEST_CASE("a server with too many clients says so to the next one, with or without a password") {
+  auto server = start_server({"--maxclients", "1"});
+  if (!server) return;
+  // The server may not have noticed yet that its first client is gone.
+  auto only = open(*server);
+  while (only.call({"PING"}).is_error()) only = open(*server);
+  Url url = server->url();
+  for (const int database : {0, 1}) {
+    url.database = database;
+    const auto error = error_of([&] {
+      const auto reply = Connection::open(url, kTimeout).call({"PING"});
+      if (reply.is_error()) throw to_error(reply);
+    });
+    CHECK(error.failure() == Failure::kNotNow);
+    CHECK(contains(error.what(), "max number of clients reached"));
+  }
+}
+
+TEST_CASE("the error of a reply refers to the server that was named and to the command") {
+  auto server = start_server({"--requirepass", "pw"});
+  if (!server) return;
+  const auto endpoint = std::make_shared<const rlctl::redis::Endpoint>();
+  auto connection = Connection::open(server->url(), kTimeout, nullptr, endpoint);
+  connection.append({"GET", "k"});
+  connection.append({"SCRIPT", "LOAD", "return 1"});
+  connection.append_evalsha("0", {}, {});
+  for (const char* command : {"GET", "SCRIPT LOAD", "EVALSHA"}) {
+    const auto error = to_error(connection.read());
+    CHECK(error.code() == "NOAUTH");
+    CHECK(error.command() == command);
+    CHECK(error.server() == endpoint);
+  }
+  CHECK(to_error(open(*server).call({"GET", "k"})).server() == nullptr);
+}
+
+TEST_CASE("a replica names its master, as far as the user may ask; others have none") {
+  auto server = start_server({"--replicaof", "127.0.0.1 1"});
+  if (!server) return;
+  Url master;
+  master.port = 1;
+  using rlctl::redis::Endpoint;
+  using rlctl::redis::find_master;
+  const Endpoint replica{.url = server->url(), .timeout = kTimeout};
+  CHECK(find_master(replica) == master);
+  auto admin = open(*server);
+  for (const char* may : {"+role", "+info"}) {
+    CHECK(admin.call({"ACL", "SETUSER", "bob", "reset", "on", ">pw", may}).text() == "OK");
+    CHECK(find_master({.url = as(*server, "bob", "pw"), .timeout = kTimeout}) == master);
+  }
+  CHECK(admin.call({"ACL", "SETUSER", "bob", "reset", "on", ">pw"}).text() == "OK");
+  CHECK_FALSE(find_master({.url = as(*server, "bob", "pw"), .timeout = kTimeout}));
+  CHECK_FALSE(find_master({.url = as(*server, "bob", "no"), .timeout = kTimeout}));
+  CHECK(admin.call({"REPLICAOF", "NO", "ONE"}).text() == "OK");
+  CHECK(find_master(replica) == master);  // it asks only once
+  CHECK_FALSE(find_master({.url = server->url(), .timeout = kTimeout}));
 }
 
 TEST_CASE("an unknown script is recognized by its code") {

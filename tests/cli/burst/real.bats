@@ -118,7 +118,7 @@ a_stop_is_shown() {
 
 @test "more clients than the server accepts are reported" {
   start_server --maxclients 5
-  real -5 --rate max --clients 20 -s "$socket" -q
+  real -3 --rate max --clients 20 -s "$socket" -q
   [[ $stderr == *'the server accepts '*' of 20 clients: '*'max number of clients reached'* ]] || fail "$stderr"
   [[ $stderr == *'hint: use fewer --clients, or raise the server'"'"'s maxclients'* ]] || fail "$stderr"
 }

@@ -425,7 +425,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   cli RPUSH list 1700000000000000
   run -4 --separate-stderr rlctl inspect list gcra
   assert_line --regexp '^key        list '
-  assert_regex "$stderr" "^rlctl: inspect: 'gcra': NOPERM"
+  assert_regex "$stderr" "^rlctl: inspect: 'gcra': unix://$socket: NOPERM"
   cli ACL SETUSER default +@all
 }
 

@@ -361,7 +361,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   cli REPLICAOF 127.0.0.1 1
   run -5 --separate-stderr rlctl reset --match '*' --yes
   assert_output ''
-  assert_regex "$stderr" '^rlctl: reset: READONLY '
+  assert_regex "$stderr" "^rlctl: reset: unix://$socket: READONLY "
 }
 
 @test "a pattern without a glob that matches nothing gets a hint" {
