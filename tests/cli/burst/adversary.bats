@@ -384,7 +384,7 @@ refused() {
     run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl burst adversary --model --algorithm all
       NO_COLOR=1 rlctl burst adversary --script trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
     # On a slow machine there is progress first.
-    output=$(sed $'s/\e\\[[0-9;]*[A-Za-z]//g' <<<"$output" | tr '\r' '\n')
+    output=$(tr '\r' '\n' <<<"$output" | sed $'s/\e\\[[0-9;]*[A-Za-z]//g')
     mapfile -t lines <<<"$output"
     assert_line --regexp '^(fixed-window)?  2\.00× the limit: 10 within 10 s$'
     assert_line --regexp '^by a clock that steps back'
