@@ -1,6 +1,7 @@
 #include "cli/failure.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -88,11 +89,16 @@ std::string replica_hint(const redis::Error& error) {
              : "the server is a replica; name its master with --url";
 }
 
-/// "MOVED 866 127.0.0.1:7001"
+/// "MOVED 866 127.0.0.1:7001"; without a host, it is the server's own; IPv6 has no brackets.
 std::string other_node_hint(const redis::Error& error) {
   const std::string message = error.what();
-  return "the key belongs to another node of the cluster; name it instead: --url redis://" +
-         message.substr(message.rfind(' ') + 1);
+  const auto space = message.rfind(' '), colon = message.rfind(':');
+  redis::Url node{.host = error.server()->url.host};
+  std::string hint = "the key belongs to another node of the cluster";
+  if (space == message.npos || colon == message.npos || colon < space) return hint;
+  if (colon > space + 1) node.host = message.substr(space + 1, colon - space - 1);
+  node.port = std::atoi(message.c_str() + colon + 1);
+  return hint + "; name it instead: --url " + redis::display(node);
 }
 
 struct AdviceRow {

@@ -135,7 +135,7 @@ for i = 1, n do
   if limit - used < remaining then remaining = limit - used end
   if reset > reset_after then reset_after = reset end
   if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
-  if i < n then kept[i] = {key, window, length, gone, time, sequence} end
+  if i < n then kept[i] = {key, window, length, gone, time, newest, sequence} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -143,9 +143,10 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, window, length, gone, time, sequence = unpack(kept[i]) end
+  if i < n then key, window, length, gone, time, newest, sequence = unpack(kept[i]) end
   -- A quarter of the window longer than needed, so that not every call has to set it.
-  local needed = (time + window - now + margin + 999) / 1000
+  local last = cost > 0 and time or newest or now
+  local needed = (last + window - now + margin + 999) / 1000
   local ttl, left = needed + window / 4000, length > 0 and call('PTTL', key) or -1
   if cost > 0 and gone > cost and left > ttl then
     -- So long a TTL was set for a longer window, which still counts what has left this one: drop

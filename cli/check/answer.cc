@@ -55,21 +55,21 @@ void append_seconds(std::string& out, std::chrono::microseconds duration) {
 ResultFormat::ResultFormat(const Limiter& limiter, bool json) : json_(json) {
   append_json_string(algorithm_, limiter.algorithm->name);
   for (const auto& limit : limiter.limits) {
-    limits_ += limits_.empty() ? " limit=" : ",";
-    limits_ += limiter::format_limit(limit);
+    settings_ += settings_.empty() ? " limit=" : ",";
+    settings_ += limiter::format_limit(limit);
     JsonWriter fields(json_limits_.emplace_back());
     append_limit_fields(fields, *limiter.algorithm, limit);
   }
   // What the answer depends on, except defaults.
   if (limiter.algorithm->name != limiter::kDefaultAlgorithm) {
-    limits_.append(" algorithm=").append(limiter.algorithm->name);
+    settings_.append(" algorithm=").append(limiter.algorithm->name);
   }
   const auto has_own_burst = [](const limiter::Limit& limit) {
     return limit.burst && *limit.burst != limit.limit;
   };
   const auto& limits = limiter.limits;
   const auto found = std::find_if(limits.begin(), limits.end(), has_own_burst);
-  if (found != limits.end()) limits_ += " burst=" + std::to_string(*found->burst);
+  if (found != limits.end()) settings_ += " burst=" + std::to_string(*found->burst);
 }
 
 void ResultFormat::append(std::string& out, const Result& result) const {
@@ -84,7 +84,7 @@ void ResultFormat::append_text(std::string& out, const Result& result) const {
   const auto& decision = result.decision;
   out += decision.allowed ? "allowed key=" : "denied key=";
   escape_text(out, result.key);
-  out += limits_;
+  out += settings_;
   if (result.on_error != nullptr) {
     out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
     return;
@@ -109,8 +109,8 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
   const auto known_value = [known](auto value) {
     return known ? std::optional(value) : std::nullopt;
   };
-  const bool is_untold = result.peek && decision.retry_after != limiter::kNever;
-  const auto retry_after = is_untold ? std::nullopt : known_value(decision.retry_after);
+  const bool hides_retry_after = result.peek && decision.retry_after != limiter::kNever;
+  const auto retry_after = hides_retry_after ? std::nullopt : known_value(decision.retry_after);
   JsonWriter json(out);
   json.begin_object()
       .bytes_field("key", result.key)
@@ -187,7 +187,8 @@ std::string what_it_holds(const limiter::Content& content, const limiter::Algori
   }
   const auto type = limiter::with_article(content.type);
   const auto own = limiter::with_article(limiter::type_of_state(algorithm));
-  if (content.type == "none" || type == own) return {};
+  if (content.type == "none") return {};
+  if (type == own) return type + " that is not the state of " + name;
   return type + ", but " + name + " keeps " + own;
 }
 

@@ -532,10 +532,12 @@ ExitStatus Batch::emit(Pending& pending) {
 void Batch::complain(const Pending& pending) {
   if (invocation_.json && !plan_.quiet) return;
   Problem problem = pending.problem;
-  if (!failures_.is_alike(problem)) end_failures();
-  constexpr std::size_t kMostReported = 3;
   // Programs read all of them.
-  if (!failures_.add(pending.line, problem, invocation_.json ? SIZE_MAX : kMostReported)) return;
+  if (!invocation_.json) {
+    if (!failures_.is_alike(problem)) end_failures();
+    constexpr std::size_t kMostReported = 3;
+    if (!failures_.add(pending.line, problem, kMostReported)) return;
+  }
   if (problem.status == ExitStatus::kUsage) problem.hint.clear();
   problem.message = "line " + std::to_string(pending.line) + ": " + problem.message;
   problem.of_command = true;
@@ -549,7 +551,7 @@ void Batch::complain(const Pending& pending) {
 
 void Batch::end_failures() {
   const auto others = std::exchange(failures_, {}).others();
-  if (others.empty() || invocation_.json) return;
+  if (others.empty()) return;
   progress_.clear();
   warn(others, invocation_.command);
 }

@@ -287,9 +287,9 @@ void print(const CheckPlan& plan, const Result& result, Invocation& invocation) 
 
 /// Even with -q: a caller that relies on the exit status would never learn that it means nothing.
 void warn_of_private_server(const Invocation& invocation) {
-  write_stderr(render({.message = "warning: private: is an empty server for this run alone, so no "
-                                  "other request counts",
-                       .hint = "name a server that stays with --url or RLCTL_URL"},
+  write_stderr(render({.message = "warning: private: starts an empty server for this run only; no "
+                                  "earlier request is counted",
+                       .hint = "use --url or RLCTL_URL to name a persistent server"},
                       invocation.command, false));
 }
 

@@ -69,7 +69,7 @@ class ResultFormat {
 
   bool json_;
   std::string algorithm_;                 ///< in JSON
-  std::string limits_;                    ///< text: limit=5/60s
+  std::string settings_;                  ///< text: limit=10/1s algorithm=gcra burst=20
   std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key
 };
 

@@ -19,8 +19,8 @@ void Spellings::require_same(std::string_view key, const std::string& redis_key,
   const auto [earlier, is_new] = has_braces_.try_emplace(redis_key, braces);
   if (is_new) bytes_ += redis_key.size();
   if (earlier->second == braces) return;
-  throw UsageError("key " + in_quotes(key) + " shares " + in_quotes(redis_key) + " with key " +
-                   in_quotes(braces ? both.front() : both.back()) + " of an earlier line");
+  throw UsageError("key " + in_quotes(key) + " uses the same Redis key " + in_quotes(redis_key) +
+                   " as " + in_quotes(braces ? both.front() : both.back()) + " on an earlier line");
 }
 
 namespace {
@@ -58,9 +58,9 @@ bool FailureRun::add(std::size_t line, const Problem& problem, std::size_t most_
 std::string FailureRun::others() const {
   if (others_ == 0) return {};
   std::string text =
-      "the same for " + counted(static_cast<std::int64_t>(others_), "more line") + ": ";
+      "the same error on " + counted(static_cast<std::int64_t>(others_), "more line") + " (";
   text += std::to_string(first_);
-  return others_ == 1 ? text : text + " to " + std::to_string(last_);
+  return (others_ == 1 ? text : text + " to " + std::to_string(last_)) + ")";
 }
 
 }  // namespace rlctl::cli

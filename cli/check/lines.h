@@ -38,7 +38,7 @@ class FailureRun {
   /// Adds a failure that is alike; returns whether to report it.
   [[nodiscard]] bool add(std::size_t line, const Problem& problem, std::size_t most_reported);
   [[nodiscard]] bool empty() const noexcept { return reported_ == 0; }
-  /// "the same for 199997 more lines: 4 to 200000"; empty if all were reported.
+  /// "the same error on 199997 more lines (4 to 200000)"; empty if all were reported.
   [[nodiscard]] std::string others() const;
 
  private:

@@ -142,7 +142,7 @@ class DebugReplay {
   }
 
  private:
-  static constexpr const char* kHash = "rlctl:ttls";
+  static constexpr const char* kHash = traffic::KeyAging::kHashName;
 
   [[nodiscard]] Target target() const {
     Target call{.debuggee = plan_.debuggee, .now = arrival_.at};

@@ -77,7 +77,7 @@ class Session {
     std::chrono::microseconds run{std::chrono::seconds(30)};
   };
 
-  /// `connection` must not have sent any command.
+  /// `connection` must not have been used since it was opened.
   Session(redis::Connection connection, Mode mode, const Limits& limits)
       : connection_(std::make_unique<redis::Connection>(std::move(connection))),
         mode_(mode),

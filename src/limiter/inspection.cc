@@ -269,7 +269,8 @@ std::optional<microseconds> infer_window(const StateForm& form, const EntryTimes
                       std::max(lasts, span)};
   const auto exact = is_ours ? set_by_newest(servers) : std::nullopt;
   if (!is_ours || lasts - kCallersClock <= span) return exact.value_or(roundest(servers));
-  const Range callers{std::max(servers.least - kCallersClock, span), lasts - kCallersClock};
+  const Range callers{std::max((lasts - kCallersClock) / (100 + form.ttl_percent_over) * 100, span),
+                      lasts - kCallersClock};
   if (exact) {
     // A window of an hour and a minute is unlikely.
     const bool is_round = *exact % std::chrono::minutes{30} == microseconds{0};

@@ -45,6 +45,15 @@ void FixedWindowModel::refund(const Limit& limit, std::int64_t units, microsecon
 
 // ---- sliding-window-log ----
 
+namespace {
+
+/// The TTL until the newest unit leaves the window; rounded up when divided by 1000.
+std::int64_t needed_ttl_us(const Limit& limit, std::int64_t newest_us, microseconds now) {
+  return newest_us + limit.window.count() - now.count() + 999;
+}
+
+}  // namespace
+
 std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
   return empty() ? now.count() : std::max<std::int64_t>(now.count(), times_us_.back());
 }
@@ -113,21 +122,18 @@ void SlidingWindowLogModel::refund(const Limit& limit, std::int64_t units, micro
   keep(limit, now);
 }
 
-std::int64_t SlidingWindowLogModel::needed_ttl_us(const Limit& limit, microseconds now) const {
-  return key_time_us(now) + limit.window.count() - now.count() + 999;
-}
-
 bool SlidingWindowLogModel::is_shared(const Limit& limit, microseconds now) const {
-  return 4000 * ttl_ms_ > 4 * needed_ttl_us(limit, now) + limit.window.count();
+  const auto needed = needed_ttl_us(limit, key_time_us(now), now);
+  return 4000 * ttl_ms_ > 4 * needed + limit.window.count();
 }
 
 void SlidingWindowLogModel::keep(const Limit& limit, microseconds now) {
-  const auto needed = needed_ttl_us(limit, now);
   if (empty()) {
     ttl_ms_ = 0;
-  } else if (1000 * ttl_ms_ < needed) {
-    ttl_ms_ = (4 * needed + limit.window.count()) / 4000;
+    return;
   }
+  const auto needed = needed_ttl_us(limit, times_us_.back(), now);
+  if (1000 * ttl_ms_ < needed) ttl_ms_ = (4 * needed + limit.window.count()) / 4000;
 }
 
 // ---- sliding-window-counter ----

@@ -115,8 +115,7 @@ class SlidingWindowLogModel final : public KeyModel {
   /// The number of units at the front that are older than a window that ends at the key's time.
   [[nodiscard]] std::size_t expired(const Limit& limit, microseconds now) const;
   void prune(std::size_t units);
-  /// Time and window of this call alone need this TTL; rounded up when divided by 1000.
-  [[nodiscard]] std::int64_t needed_ttl_us(const Limit& limit, microseconds now) const;
+  /// Whether the TTL is longer than a request of this limit would set it.
   [[nodiscard]] bool is_shared(const Limit& limit, microseconds now) const;
   /// Makes the TTL long enough.
   void keep(const Limit& limit, microseconds now);

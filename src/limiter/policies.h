@@ -67,7 +67,7 @@ struct Configuration {
   std::optional<std::string> url = {};              ///< valid and supported; may contain a password
   std::optional<std::string> timeout = {};          ///< valid for parse_duration(), and not 0
   std::vector<Policy> policies = {};                ///< in the order of the file
-  std::vector<ConfigurationMistake> mistakes = {};  ///< likewise
+  std::vector<ConfigurationMistake> mistakes = {};  ///< in order too; then the file's permissions
 };
 
 /// Throws ConfigurationError with all mistakes, if there are any.

@@ -30,8 +30,8 @@ struct Resetter::Look {
 
 namespace {
 
-/// Limits the memory for the contents and the keys in doubt after a lost connection.
-constexpr std::size_t kMostAtOnce = 1000;
+/// Keys in a round trip. Each may have ends of any size, which are kept until it is removed.
+constexpr std::size_t kMostAtOnce = 200;
 
 std::optional<LeftReason> reason_to_leave(const State& state) {
   if (state.form == nullptr) return LeftReason::kNoLimiterState;

@@ -56,10 +56,10 @@ struct ResetOptions {
 };
 
 /// Removes limiter state, and nothing else. Looks at some keys at a time, and then removes each
-/// with a call of reset.lua, which does so only if the key still has the Content that was read:
-/// state that another client wrote meanwhile is looked at again. The calls share a round trip but
-/// not a transaction, so that the keys may be in any Cluster slots, and a server whose memory is
-/// full accepts them.
+/// with a call of reset.lua, which does so only if the key still has the Content that was read: a
+/// key whose type or ends another client changed meanwhile is looked at again. The calls share a
+/// round trip but not a transaction, so that the keys may be in any Cluster slots, and a server
+/// whose memory is full accepts them.
 ///
 /// The connection has nothing outstanding before and after. Throws redis::Error, also if the server
 /// refuses a command; keys removed before that have been reported.

@@ -316,10 +316,6 @@ redis::Reply read_of_any_type(redis::Connection& connection) {
   return reply;
 }
 
-void append_type(redis::Connection& connection, const std::string& key) {
-  connection.append({"TYPE", key});
-}
-
 bool has_ends(const Content& content) {
   return content.type == "list" || content.type == "zset";
 }
@@ -405,26 +401,16 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
 
 std::vector<Content> read_contents(redis::Connection& connection,
                                    std::span<const std::string> keys) {
-  append_types(connection, keys);
-  return take_contents(connection, keys);
-}
-
-void append_types(redis::Connection& connection, std::span<const std::string> keys) {
-  for (const auto& key : keys) append_type(connection, key);
-}
-
-std::vector<Content> take_contents(redis::Connection& connection,
-                                   std::span<const std::string> keys) {
   std::vector<Content> contents(keys.size());
   Indices open(keys.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
-  for (int look = 1;; ++look) {
+  for (int look = 1; !open.empty() && look <= kLooks; ++look) {
+    for (const auto i : open) connection.append({"TYPE", keys[i]});
     for (const auto i : open)
       contents[i] = {.type = std::string(read_of_any_type(connection).text())};
     open = read_groups(connection, keys, contents, std::move(open));
-    if (open.empty() || look == kLooks) return contents;
-    for (const auto i : open) append_type(connection, keys[i]);
   }
+  return contents;
 }
 
 }  // namespace rlctl::limiter

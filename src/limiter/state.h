@@ -119,10 +119,4 @@ struct State {
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);
 
-/// read_contents() in two steps, for a caller that sends other commands in the same write: the
-/// first queues TYPE, the second reads the replies and does the rest.
-void append_types(redis::Connection& connection, std::span<const std::string> keys);
-[[nodiscard]] std::vector<Content> take_contents(redis::Connection& connection,
-                                                 std::span<const std::string> keys);
-
 }  // namespace rlctl::limiter

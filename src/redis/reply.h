@@ -61,8 +61,8 @@ class Reply : public ReplyView {
 class ReplyReader {
  public:
   ReplyReader();
-  /// The next reply; none if it is not complete. Takes bytes from the front of `bytes`, no more
-  /// than are needed. Throws Error(kProtocol) if they are not RESP2.
+  /// The next reply; none if it is not complete. Takes bytes from the front of `bytes`, perhaps
+  /// with some of the replies that follow. Throws Error(kProtocol) if they are not RESP2.
   [[nodiscard]] std::optional<Reply> next(std::string_view& bytes);
   /// The number of bytes that were taken and not parsed yet.
   [[nodiscard]] std::size_t unparsed() const noexcept;

@@ -22,6 +22,9 @@ namespace rlctl::traffic {
 /// has passed, not in the ms after that.
 class KeyAging {
  public:
+  /// The usual end of the hash's key.
+  static constexpr const char* kHashName = "rlctl:ttls";
+
   /// Loads the Lua script. The connection must outlive this; `hash` must be in the keys' Cluster
   /// slot, and remains when this is destroyed. Throws redis::Error.
   KeyAging(redis::Connection& connection, std::string hash);

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
+#include "traffic/key_aging.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -246,7 +247,7 @@ class ForeignScript final : public Script {
     const bool may = may_set_ttl(limiter_.source) ||
                      std::any_of(arguments.begin(), arguments.end(),
                                  [](const Template& word) { return may_set_ttl(word.source()); });
-    return may ? std::optional(prefix_ + "rlctl:ttls") : std::nullopt;
+    return may ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
   }
   void load(redis::Connection& connection) override {
     const auto reply = connection.call({"SCRIPT", "LOAD", limiter_.source});

@@ -365,13 +365,13 @@ evalsha="*6 \$7 EVALSHA \$40 $(sha1sum <"$project/lua/sliding-window-log.lua" | 
 # --- private: ---------------------------------------------------------------------------------------
 
 @test "a check on a private server warns, even with -q, that no other request counts" {
-  local warning='rlctl: check: warning: private: is an empty server for this run alone, so no other request counts'
+  local warning='rlctl: check: warning: private: starts an empty server for this run only; no earlier request is counted'
   local from
   for from in '-u private:' '-q -u private:' '--json -u private:' '-u private: --peek' '-u private: --wait'; do
     # shellcheck disable=SC2086 # split into words
     run -0 --separate-stderr rlctl check $from --limit 5/60s k
     assert_equal "${stderr_lines[0]}" "$warning"
-    assert_equal "${stderr_lines[1]}" '  hint: name a server that stays with --url or RLCTL_URL'
+    assert_equal "${stderr_lines[1]}" '  hint: use --url or RLCTL_URL to name a persistent server'
     assert_equal "${#stderr_lines[@]}" 2
   done
   RLCTL_URL=private: run -0 --separate-stderr rlctl check -q --limit 5/60s k
@@ -385,7 +385,7 @@ evalsha="*6 \$7 EVALSHA \$40 $(sha1sum <"$project/lua/sliding-window-log.lua" | 
 
 @test "neither the hint at a missing server nor an example offers private: for a check" {
   # The hint is for the default server, which no test may ask, so look at the source.
-  run -1 grep -nE 'hint.*private:' "$project/cli/connection.cc"
+  run -1 grep -n 'private: starts' "$project/cli/connection.cc"
   cd "$project"
   run -1 grep -nE 'check .*-u private:|-u private:.* check|^url = "private:"' README.md quickstart man/*.scd
 }

@@ -34,8 +34,8 @@ class Differ {
     std::string actual;
   };
   [[nodiscard]] std::optional<Difference> run(const Schedule& schedule);
-  /// Whether the schedule has a difference each time that it runs, and so not by the chance of real
-  /// time.
+  /// Whether the schedule has a difference; for a log, each time that it runs, and so not by the
+  /// chance of real time.
   [[nodiscard]] bool differs(const Schedule& schedule);
   /// The smallest schedule with the difference, as lines for a shell.
   [[nodiscard]] std::string explain(Schedule schedule);

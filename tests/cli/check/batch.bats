@@ -69,12 +69,12 @@ allowed key=g limit=5/60s remaining=4 reset=60.000s"
   assert_equal "$stderr" "rlctl: check: line 1: cost 'x1' is not a whole number
 rlctl: check: line 2: cost 'x2' is not a whole number
 rlctl: check: line 3: cost 'x3' is not a whole number
-rlctl: check: the same for 199997 more lines: 4 to 200000"
+rlctl: check: the same error on 199997 more lines (4 to 200000)"
   # A line that is allowed ends the row, and so does one that fails differently.
   run -2 --separate-stderr batch -q <<<$'a\tx\na\tx\na\na\tx\na\tx\n\t1\na\tx'
   assert_equal "$(sed -E 's/.*line ([0-9]).*/\1/' <<<"$stderr" | xargs)" '1 2 4 5 6 7'
   run -2 --separate-stderr batch -q <<<$'a\tx\na\tx\na\tx\na\tx\na\nb\tx'
-  assert_equal "${stderr_lines[3]}" 'rlctl: check: the same for 1 more line: 4'
+  assert_equal "${stderr_lines[3]}" 'rlctl: check: the same error on 1 more line (4)'
   assert_equal "${#stderr_lines[@]}" 5
 }
 
@@ -83,6 +83,10 @@ rlctl: check: the same for 199997 more lines: 4 to 200000"
   assert_equal "$(jq -s 'length' <<<"$output")$stderr" 9
   run -2 --separate-stderr batch --json --quiet < <(yes $'k\tx' | head -n 9)
   assert_equal "$(jq -s 'length' <<<"$stderr")" 9
+  cli CONFIG SET maxmemory 1
+  run -5 --separate-stderr batch --json --quiet < <(seq 9)
+  cli CONFIG SET maxmemory 0
+  assert_equal "$(jq -s 'map(.error.code) | unique[], length' -c <<<"$stderr" | xargs)" 'OOM 9'
 }
 
 @test "keys that hold something else fail alike, each with its own error in the output" {
@@ -91,15 +95,15 @@ rlctl: check: the same for 199997 more lines: 4 to 200000"
   run -5 --separate-stderr batch < <(seq 6)
   assert_equal "$(grep -c '^error line=. status=5 ' <<<"$output")" 6
   assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: '1' holds a string, but sliding-window-log keeps a list"
-  assert_equal "${stderr_lines[-1]}" 'rlctl: check: the same for 3 more lines: 4 to 6'
+  assert_equal "${stderr_lines[-1]}" 'rlctl: check: the same error on 3 more lines (4 to 6)'
 }
 
 # With several limits, ann and {ann} are stored under the same names.
 @test "with several limits, the other spelling of an earlier key is an error" {
   run -2 --separate-stderr batch --limit 9/1h <<<$'ann\n{bob}\n{ann}\nbob\nann\n{bob}\nu:{cid}\ncid'
   assert_equal "$(keys_shown | xargs)" 'ann {bob} ann {bob} u:{cid} cid'
-  assert_equal "$stderr" "rlctl: check: line 3: key '{ann}' shares '{ann}:60s' with key 'ann' of an earlier line
-rlctl: check: line 4: key 'bob' shares '{bob}:60s' with key '{bob}' of an earlier line"
+  assert_equal "$stderr" "rlctl: check: line 3: key '{ann}' uses the same Redis key '{ann}:60s' as 'ann' on an earlier line
+rlctl: check: line 4: key 'bob' uses the same Redis key '{bob}:60s' as '{bob}' on an earlier line"
   assert_equal "$(cli LLEN '{ann}:60s') $(cli LLEN '{bob}:60s')" '2 2'
   run -0 batch <<<$'ann\n{ann}'
   # The memory for many keys is bounded.

@@ -170,7 +170,7 @@ restart_server() {
   assert_line --index 999 \
     'error line=1000 status=3 message=cannot\x20connect\x20to\x20unix:///nowhere:\x20no\x20such\x20file\x20or\x20directory'
   assert_equal "$stderr" 'rlctl: check: line 1: cannot connect to unix:///nowhere: no such file or directory
-rlctl: check: the same for 999 more lines: 2 to 1000'
+rlctl: check: the same error on 999 more lines (2 to 1000)'
 }
 
 @test "a server that never answers costs one time-out for many lines, not one for each" {
@@ -213,7 +213,7 @@ rlctl: check: the same for 999 more lines: 2 to 1000'
   assert_line --index 0 --regexp '^error line=1 status=4 message=.*WRONGPASS'
   assert_line --index 1 --regexp '^error line=2 status=4 message=.*WRONGPASS'
   refute_output --partial counted
-  assert_regex "$stderr" 'rlctl: check: the same for 1 more line: 2$'
+  assert_regex "$stderr" 'rlctl: check: the same error on 1 more line \(2\)$'
   assert_equal "$(calls evalsha)" 0
 }
 

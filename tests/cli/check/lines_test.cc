@@ -36,9 +36,9 @@ TEST_CASE("lines: the other spelling of an earlier key is refused, whichever cam
   CHECK(refusal(spellings, "ann").empty());
   CHECK(refusal(spellings, "{bob}").empty());
   CHECK(refusal(spellings, "{ann}") ==
-        "key '{ann}' shares '{ann}:60s' with key 'ann' of an earlier line");
+        "key '{ann}' uses the same Redis key '{ann}:60s' as 'ann' on an earlier line");
   CHECK(refusal(spellings, "bob") ==
-        "key 'bob' shares '{bob}:60s' with key '{bob}' of an earlier line");
+        "key 'bob' uses the same Redis key '{bob}:60s' as '{bob}' on an earlier line");
   CHECK(refusal(spellings, "ann").empty());
   CHECK(refusal(spellings, "{bob}").empty());
 }
@@ -83,9 +83,9 @@ TEST_CASE("lines: the first failures are reported, and the others are counted") 
   CHECK(run.add(2, wrong("cost 'x' is bad"), 2));
   CHECK(run.others().empty());
   CHECK_FALSE(run.add(5, wrong("cost 'y' is bad"), 2));
-  CHECK(run.others() == "the same for 1 more line: 5");
+  CHECK(run.others() == "the same error on 1 more line (5)");
   CHECK_FALSE(run.add(9, wrong("cost 'z' is bad"), 2));
-  CHECK(run.others() == "the same for 2 more lines: 5 to 9");
+  CHECK(run.others() == "the same error on 2 more lines (5 to 9)");
   CHECK_FALSE(run.empty());
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("lines: a server's error is not reported twice") {
   CHECK(run.add(1, lost("cannot connect to h"), 3));
   CHECK_FALSE(run.add(2, lost("cannot connect to h"), 3));
   CHECK(run.add(3, lost("cannot connect to h2"), 3));
-  CHECK(run.others() == "the same for 1 more line: 2");
+  CHECK(run.others() == "the same error on 1 more line (2)");
 }
 
 }  // namespace rlctl::cli::lines_test
