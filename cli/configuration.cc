@@ -1,5 +1,6 @@
 #include "cli/configuration.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,12 +55,20 @@ std::string and_more(std::size_t count) {
   return "'rlctl config check' shows " + counted(static_cast<std::int64_t>(count), "more mistake");
 }
 
-/// Throws a mistake that stops a call, with a hint at how to do without this part of the file.
-[[noreturn]] void stop(limiter::ConfigurationMistake mistake, std::string_view part,
+/// How to do without a part of the file, or without the file if none of it can be used.
+std::string way_around(std::string_view part, bool whole_file) {
+  if (part.starts_with(kPolicy)) {
+    return whole_file ? "pass --limit and --config /dev/null" : "pass --limit instead of --policy";
+  }
+  if (whole_file || part.empty()) return "pass --config /dev/null to ignore it";
+  return fmt::format("pass --{}, or --config /dev/null to ignore the file", part);
+}
+
+/// Throws a mistake that stops a call, with a hint at how to go on.
+[[noreturn]] void stop(limiter::ConfigurationMistake mistake, const std::string& way,
                        std::size_t others) {
   if (mistake.hint.empty()) mistake.hint = "correct the file";
-  mistake.hint += part.starts_with(kPolicy) ? ", or pass --limit instead of --policy"
-                                            : ", or pass --config /dev/null to ignore it";
+  mistake.hint += ", or " + way;
   if (others > 0) mistake.hint += "; " + and_more(others);
   throw limiter::ConfigurationError({std::move(mistake)});
 }
@@ -111,11 +120,12 @@ const limiter::Configuration& ConfigurationSource::use(std::string_view part) {
   try {
     read();
   } catch (const limiter::ConfigurationError& error) {
-    stop(error.mistakes().front(), part, 0);
+    stop(error.mistakes().front(), way_around(part, true), 0);
   }
   const auto& mistakes = configuration_->mistakes;
   for (const auto& mistake : mistakes) {
-    if (!part.empty() && mistake.part == part) stop(mistake, part, mistakes.size() - 1);
+    if (part.empty() || mistake.part != part) continue;
+    stop(mistake, way_around(part, false), mistakes.size() - 1);
   }
   return *configuration_;
 }

@@ -315,11 +315,11 @@ END
 }
 
 @test "a mistake in a setting that a call uses stops it, and the hint says how to go on" {
-  local go_on='correct the file, or pass --config /dev/null to ignore it'
+  local whole='correct the file, or pass --config /dev/null to ignore it'
   start_server
   echo 'timeout = "5"' >"$users"
   wrong "$users:1: timeout: '5' has no unit after 5; use us, ms, s, m, h or d" check k --limit 5/60s
-  hint "$go_on"
+  hint 'correct the file, or pass --timeout, or --config /dev/null to ignore the file'
   run -0 --separate-stderr rlctl check k --limit 5/60s --timeout 30s
   assert_equal "$stderr" ''
   run -0 rlctl check k --limit 5/60s --config /dev/null
@@ -328,12 +328,14 @@ END
   run -0 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" "rlctl: warning: $users:1: unknown key 'ulr'; did you mean 'url'?"
   RLCTL_URL='' wrong "$users:1: unknown key 'ulr'; did you mean 'url'?" check k --limit 5/60s
-  hint "$go_on"
+  hint 'correct the file, or pass --url, or --config /dev/null to ignore the file'
 
   echo 'timeout = ' >"$users"
   run -2 --separate-stderr rlctl check k --limit 5/60s
-  assert_equal "${stderr_lines[1]}" "  hint: $go_on"
+  assert_equal "${stderr_lines[1]}" "  hint: $whole"
   assert_equal "${#stderr_lines[@]}" 2
+  run -2 --separate-stderr rlctl check --policy login ann
+  assert_equal "${stderr_lines[1]}" '  hint: correct the file, or pass --limit and --config /dev/null'
 
   printf 'url = 5\n[polcy.login]\n' >"$users"
   wrong "$users:2: unknown table 'polcy'; did you mean 'policy'?" check --policy login ann
@@ -350,7 +352,7 @@ END
     "rlctl: warning: $users holds a password, and everybody can read it (mode 0644)"
   RLCTL_URL='' wrong "$users holds a password, and everybody can read it (mode 0644)" \
     check k --limit 5/60s
-  hint "chmod 600 $users, or pass --config /dev/null to ignore it"
+  hint "chmod 600 $users, or pass --url, or --config /dev/null to ignore the file"
 }
 
 @test "config show reports every mistake as an error" {
