@@ -149,7 +149,7 @@ TEST_CASE("the error of a reply refers to the server that was named and to the c
 }
 
 TEST_CASE("a replica names its master, as far as the user may ask; others have none") {
-  auto server = start_server({"--replicaof", "127.0.0.1 1"});
+  auto server = start_server({"--replicaof", "127.0.0.1", "1"});
   if (!server) return;
   Url master;
   master.port = 1;
