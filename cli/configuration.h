@@ -17,7 +17,7 @@ enum class Origin { kOption, kEnvironment, kFile, kDefault };
 /// The configuration file, found and read only when a setting is needed that no option and no
 /// variable sets: --config, else $RLCTL_CONFIG, else the first that exists of
 /// $XDG_CONFIG_HOME/rlctl/config.toml ($HOME/.config if that is unset, empty or not absolute) and
-/// /etc/rlctl/config.toml. If there is no file, no setting has a value.
+/// /etc/rlctl/config.toml. Without a file, all settings are unset.
 ///
 /// Asking for a setting throws limiter::ConfigurationError if there is a mistake in it or the file
 /// cannot be read; mistakes elsewhere in the file are only warned of. References live as long as

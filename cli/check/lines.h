@@ -14,7 +14,7 @@ namespace rlctl::cli {
 /// two lines that mean different keys would share a limit.
 class Spellings {
  public:
-  /// Only so many keys are remembered, and so many bytes of them, to bound the memory.
+  /// The most keys that are remembered, and the most bytes of them.
   static constexpr std::size_t kMostKeys = 100'000;
   static constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 

@@ -61,7 +61,7 @@ struct TimeAxis {
 /// A labelled place on an axis.
 struct Tick {
   double at = 0;     ///< in columns, from the beginning
-  std::string text;  ///< ASCII; empty if there is no room for it
+  std::string text;  ///< ASCII; empty if it does not fit
 };
 
 /// The position of a time, in columns from the beginning.

@@ -63,7 +63,7 @@ class ConfigurationError : public UsageError {
 /// For the others, the same checks as for the command line have passed: the algorithm of each
 /// policy supports its limits, and its key can carry them.
 struct Configuration {
-  std::string file = {};                            ///< its name; empty if there is no file
+  std::string file = {};                            ///< its name; empty without a file
   std::optional<std::string> url = {};              ///< valid and supported; may contain a password
   std::optional<std::string> timeout = {};          ///< valid for parse_duration(), and not 0
   std::vector<Policy> policies = {};                ///< in the order of the file

@@ -52,7 +52,7 @@ TEST_CASE("lines: keys with a tag of their own have one spelling") {
   CHECK(refusal(spellings, "ann").empty());
 }
 
-TEST_CASE("lines: only so many keys are remembered") {
+TEST_CASE("lines: the number of remembered keys is bounded") {
   Spellings spellings;
   CHECK(refusal(spellings, "ann").empty());
   for (std::size_t i = 1; i < Spellings::kMostKeys; ++i) {
