@@ -60,7 +60,7 @@ end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop for all keys but the last
+local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -87,10 +87,8 @@ for i = 1, n do
                              'and burst * window / limit <= 4e15, not ' ..
                              string.format("'%d'", burst))
   end
-  for j = 1, kept and i - 1 or 0 do
-    if KEYS[j] == key then
-      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-    end
+  if kept and kept[key] then
+    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
   end
   -- [/arguments]
 
@@ -114,8 +112,8 @@ for i = 1, n do
     if t >= now then ahead, rest = t - now, r end
   end
   if cost < 0 or rest > 0 and l ~= limit then
-    -- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9. Doubles
-    -- are exact only up to 2^53, so a is split into two parts.
+    -- Returns the quotient and the remainder of a * b / c, exactly, for a, b and c up to 1e9.
+    -- Doubles are exact only up to 2^53, so a is split into two parts.
     local function divide(a, b, c)
       local low = a % 32768
       local high = (a - low) / 32768 * b
@@ -161,7 +159,7 @@ for i = 1, n do
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
   if i < n then
-    kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
+    kept[key] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
   end
 end
 
@@ -173,7 +171,7 @@ end
 for i = n, 1, -1 do
   if i < n then
     key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second =
-      unpack(kept[i])
+      unpack(kept[KEYS[i]])
   end
   if cost > 0 then
     local parts = cost * part % limit

@@ -60,7 +60,7 @@ end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop for all keys but the last
+local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -87,10 +87,8 @@ for i = 1, n do
                              'and burst * window / limit <= 4e15, not ' ..
                              string.format("'%d'", burst))
   end
-  for j = 1, kept and i - 1 or 0 do
-    if KEYS[j] == key then
-      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-    end
+  if kept and kept[key] then
+    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
   end
   -- [/arguments]
 
@@ -147,7 +145,7 @@ for i = 1, n do
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
   if i < n then
-    kept[i] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
+    kept[key] = {key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second}
   end
 end
 
@@ -160,7 +158,7 @@ local delay = reset_after -- the longest time until a free departure, over all k
 for i = n, 1, -1 do
   if i < n then
     key, limit, window, burst, stored, whole, part, ahead, rest, mark, same, second =
-      unpack(kept[i])
+      unpack(kept[KEYS[i]])
   end
   -- The last departure that this request takes, and the next free one after it.
   local parts = (cost - 1) * part % limit

@@ -57,7 +57,7 @@ end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop for all keys but the last
+local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -84,10 +84,8 @@ for i = 1, n do
                              'and burst * window / limit <= 4e15, not ' ..
                              string.format("'%d'", burst))
   end
-  for j = 1, kept and i - 1 or 0 do
-    if KEYS[j] == key then
-      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-    end
+  if kept and kept[key] then
+    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
   end
   -- [/arguments]
 
@@ -161,7 +159,7 @@ for i = 1, n do
   local reset = current > 0 and start + 2 * span - now or previous > 0 and start + span - now or 0
   if reset > reset_after then reset_after = reset end
   if start + 2 * span - now > reset_if_allowed then reset_if_allowed = start + 2 * span - now end
-  if i < n then kept[i] = {key, limit, tag, start, previous, current, span, same} end
+  if i < n then kept[key] = {key, limit, tag, start, previous, current, span, same} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -169,7 +167,7 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, limit, tag, start, previous, current, span, same = unpack(kept[i]) end
+  if i < n then key, limit, tag, start, previous, current, span, same = unpack(kept[KEYS[i]]) end
   if cost > 0 then current = current + cost end
   local ttl = (start + 2 * span - now + margin + 999) / 1000
   if previous == 0 and current == 0 then

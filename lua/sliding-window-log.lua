@@ -56,7 +56,7 @@ end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop for all keys but the last
+local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -83,10 +83,8 @@ for i = 1, n do
                              'and burst * window / limit <= 4e15, not ' ..
                              string.format("'%d'", burst))
   end
-  for j = 1, kept and i - 1 or 0 do
-    if KEYS[j] == key then
-      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-    end
+  if kept and kept[key] then
+    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
   end
   -- [/arguments]
 
@@ -145,7 +143,7 @@ for i = 1, n do
   if limit - used < remaining then remaining = limit - used end
   if reset > reset_after then reset_after = reset end
   if time + window - now > reset_if_allowed then reset_if_allowed = time + window - now end
-  if i < n then kept[i] = {key, window, length, gone, time, newest} end
+  if i < n then kept[key] = {key, window, length, gone, time, newest} end
 end
 
 if remaining < 0 then remaining = 0 end
@@ -153,7 +151,7 @@ if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
-  if i < n then key, window, length, gone, time, newest = unpack(kept[i]) end
+  if i < n then key, window, length, gone, time, newest = unpack(kept[KEYS[i]]) end
   -- A quarter of the window longer than needed, so that not every call has to set it.
   local last = cost > 0 and time or newest or now
   local needed = (last + window - now + margin + 999) / 1000

@@ -20,15 +20,8 @@ local COSTS, STATE = 'from -1e9 to 1e9', "a string 'tokens ' with TOKENS, AT, LI
 local state, tokens, time -- tokens are those at `time`, the later of now and the last write
 local tag, had, at, same -- the stored bucket; same: it was written with this call's limits
 
--- Returns the microseconds, rounded up, in which a bucket refills from `have` tokens to `enough`.
-local function filled(have, enough, rate_limit, rate_window)
-  if have >= enough then return 0 end
-  local wait = (enough - have) * rate_window / rate_limit
-  wait = wait + -wait % 1 -- rounded up
-  while have + wait * rate_limit / rate_window < enough do wait = wait + 1 end
-  while wait > 1 and have + (wait - 1) * rate_limit / rate_window >= enough do wait = wait - 1 end
-  return wait
-end
+-- In three places, `wait` is the time, rounded up, in which a bucket refills from `have` tokens to
+-- `enough`. Its lines are the same everywhere: calling a function for it takes 3 % of a denial.
 
 -- [arguments] These lines are the same in every script.
 -- Locals, because each access to a global costs noticeable server time.
@@ -65,7 +58,7 @@ end
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
-local kept = n > 1 and {}       -- the results of the loop for all keys but the last
+local kept = n > 1 and {}       -- the results of the loop by key, but for the last key
 for i = 1, n do
   key, burst = KEYS[i], ARGV[3 * i]
   limit, window = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
@@ -92,10 +85,8 @@ for i = 1, n do
                              'and burst * window / limit <= 4e15, not ' ..
                              string.format("'%d'", burst))
   end
-  for j = 1, kept and i - 1 or 0 do
-    if KEYS[j] == key then
-      return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
-    end
+  if kept and kept[key] then
+    return redis.error_reply('ERR ' .. NAME .. ": KEYS must differ, not be '" .. key .. "' twice")
   end
   -- [/arguments]
 
@@ -125,18 +116,26 @@ for i = 1, n do
     if cost > burst then
       retry_after = -1
     elseif retry_after >= 0 then
-      local wait = at + filled(had, cost, limit, window) - now
-      if wait > retry_after then retry_after = wait end
+      local have, enough = had, cost
+      local wait = (enough - have) * window / limit
+      wait = wait + -wait % 1
+      while have + wait * limit / window < enough do wait = wait + 1 end
+      while wait > 1 and have + (wait - 1) * limit / window >= enough do wait = wait - 1 end
+      if at + wait - now > retry_after then retry_after = at + wait - now end
     end
   end
   local left = tokens - tokens % 1
   if left < remaining then remaining = left end
   if tokens < burst and (n > 1 or cost <= 0 or denied_by > 0) then
-    local reset = cost < 0 and time + filled(tokens, burst, limit, window) - now
-                  or at + filled(had, burst, limit, window) - now
-    if reset > reset_after then reset_after = reset end
+    local have, enough, since = had, burst, at
+    if cost < 0 then have, since = tokens, time end
+    local wait = (enough - have) * window / limit
+    wait = wait + -wait % 1
+    while have + wait * limit / window < enough do wait = wait + 1 end
+    while wait > 1 and have + (wait - 1) * limit / window >= enough do wait = wait - 1 end
+    if since + wait - now > reset_after then reset_after = since + wait - now end
   end
-  if i < n then kept[i] = {key, limit, window, burst, state, tokens, time, tag, had, at, same} end
+  if i < n then kept[key] = {key, limit, window, burst, state, tokens, time, tag, had, at, same} end
 end
 
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
@@ -144,14 +143,18 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
   if i < n then
-    key, limit, window, burst, state, tokens, time, tag, had, at, same = unpack(kept[i])
+    key, limit, window, burst, state, tokens, time, tag, had, at, same = unpack(kept[KEYS[i]])
   end
   if cost > 0 then tokens = tokens - cost end
   if tokens >= burst then
     if state then call('DEL', key) end
   else
-    local reset = time + filled(tokens, burst, limit, window) - now
-    if cost > 0 and reset > reset_after then reset_after = reset end
+    local have, enough = tokens, burst
+    local wait = (enough - have) * window / limit
+    wait = wait + -wait % 1
+    while have + wait * limit / window < enough do wait = wait + 1 end
+    while wait > 1 and have + (wait - 1) * limit / window >= enough do wait = wait - 1 end
+    if cost > 0 and time + wait - now > reset_after then reset_after = time + wait - now end
     -- Until the end of the second in which the bucket is full, and 25 % longer, so that not every
     -- call has to check or set the TTL.
     local full = time + (burst - tokens) * window / limit
