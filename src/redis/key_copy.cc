@@ -21,11 +21,14 @@ constexpr std::size_t kMostShown = 100;  // bytes of a key in a message
 
 // ---- Reading at one instant ----
 
-/// Sends MULTI, the appended commands, and EXEC in one write.
-class Transaction {
+/// Commands that read keys at one instant, sent in one write: WATCH, the commands, MULTI, EXEC.
+/// They are not queued between MULTI and EXEC: Redis 6.0 and 7.0 refuse that when their memory is
+/// full.
+class Snapshot {
  public:
-  explicit Transaction(Connection& connection) : connection_(connection) {
-    connection_.append({"MULTI"});
+  Snapshot(Connection& connection, std::span<const std::string> keys)
+      : connection_(connection), watches_(keys.size()) {
+    for (const auto& key : keys) connection_.append({"WATCH", key});
   }
 
   void append(std::initializer_list<std::string_view> command) {
@@ -33,43 +36,46 @@ class Transaction {
     ++commands_;
   }
 
-  struct Result {
-    std::optional<Reply> exec;        ///< an array without error elements
-    std::optional<Reply> refused;     ///< an error, or an array with an error
-    std::size_t refused_command = 0;  ///< its number, from 0
-  };
-  [[nodiscard]] Result run() {
+  /// Returns the replies, which may be errors; none if another client wrote to a key meanwhile.
+  [[nodiscard]] std::optional<std::vector<Reply>> read() {
+    connection_.append({"MULTI"});
     connection_.append({"EXEC"});
-    Result result;
-    const auto multi = connection_.read();
-    for (std::size_t i = 0; i < commands_; ++i) {
-      auto queued = connection_.read();
-      if (queued.is_error() && !result.refused) {
-        result.refused.emplace(std::move(queued));
-        result.refused_command = i;
-      }
-    }
-    auto exec = connection_.read();
-    if (multi.is_error()) throw to_error(multi);
-    if (result.refused) return result;
-    if (exec.is_error()) throw to_error(exec);
-    // Some servers check a command only when they execute it.
-    std::size_t failed = 0;
-    while (failed < exec.size() && !exec[failed].is_error()) ++failed;
-    result.refused_command = failed;
-    (failed < exec.size() ? result.refused : result.exec).emplace(std::move(exec));
-    return result;
+    std::optional<Error> failed;
+    const auto read_own = [&] {
+      auto reply = connection_.read();
+      if (reply.is_error() && !failed) failed = to_error(reply);
+      return reply;
+    };
+    for (std::size_t i = 0; i < watches_; ++i) static_cast<void>(read_own());
+    std::vector<Reply> replies;
+    for (std::size_t i = 0; i < commands_; ++i) replies.push_back(connection_.read());
+    static_cast<void>(read_own());
+    const auto exec = read_own();
+    if (failed) throw Error(*failed);
+    if (exec.is_nil()) return std::nullopt;
+    return replies;
   }
 
  private:
   Connection& connection_;
-  std::size_t commands_ = 0;
+  std::size_t watches_, commands_ = 0;
 };
 
-/// The error that refused a transaction.
-ReplyView error_in(const Transaction::Result& result) {
-  const ReplyView refused = *result.refused;
-  return refused.is_error() ? refused : refused[result.refused_command];
+/// Reads until no other client writes meanwhile. `try_to_read` returns none if one did.
+template <typename TryToRead>
+auto read_unchanged(TryToRead try_to_read) {
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    if (auto found = try_to_read()) return std::move(*found);
+  }
+  throw Error(Failure::kNotNow, "the keys change while they are read; try again");
+}
+
+/// The index of the first error, or the number of replies.
+std::size_t first_error(std::span<const Reply> replies) {
+  const auto found = std::find_if(replies.begin(), replies.end(),
+                                  [](const Reply& reply) { return reply.is_error(); });
+  return static_cast<std::size_t>(found - replies.begin());
 }
 
 /// Parses PTTL's reply.
@@ -81,27 +87,30 @@ std::optional<milliseconds> ttl_of(ReplyView reply) {
 
 constexpr std::size_t kDumpCommands = 3;  ///< TYPE, PTTL, DUMP
 
-/// Reads dumps; returns what run() returns.
-Transaction::Result read_dumps(Connection& connection, std::span<const std::string> keys) {
-  Transaction transaction(connection);
-  for (const auto& key : keys) {
-    transaction.append({"TYPE", key});
-    transaction.append({"PTTL", key});
-    transaction.append({"DUMP", key});
-  }
-  return transaction.run();
+/// Replies to kDumpCommands for each key.
+std::vector<Reply> read_dumps(Connection& connection, std::span<const std::string> keys) {
+  return read_unchanged([&] {
+    Snapshot snapshot(connection, keys);
+    for (const auto& key : keys) {
+      snapshot.append({"TYPE", key});
+      snapshot.append({"PTTL", key});
+      snapshot.append({"DUMP", key});
+    }
+    return snapshot.read();
+  });
 }
 
-std::vector<DumpedKey> parse_dumps(std::span<const std::string> keys, ReplyView exec) {
+std::vector<DumpedKey> parse_dumps(std::span<const std::string> keys,
+                                   std::span<const Reply> replies) {
   std::vector<DumpedKey> dumps;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto at = i * kDumpCommands;
     DumpedKey dump{.key = keys[i]};
     // The key may have expired between the commands.
-    if (!exec[at + 2].is_nil()) {
-      dump.type = exec[at].text();
-      dump.ttl = ttl_of(exec[at + 1]);
-      dump.payload = exec[at + 2].text();
+    if (!replies[at + 2].is_nil()) {
+      dump.type = replies[at].text();
+      dump.ttl = ttl_of(replies[at + 1]);
+      dump.payload = replies[at + 2].text();
     }
     dumps.push_back(std::move(dump));
   }
@@ -139,13 +148,13 @@ const TypeRow& row_of(std::string_view type, const std::string& key) {
       {}, "use a server of the same version: RLCTL_REDIS_SERVER names its program");
 }
 
-void append_read(Transaction& transaction, const TypeRow& row, const std::string& key) {
+void append_read(Snapshot& snapshot, const TypeRow& row, const std::string& key) {
   if (row.type == "list") {
-    transaction.append({row.read, key, "0", "-1"});
+    snapshot.append({row.read, key, "0", "-1"});
   } else if (row.type == "zset") {
-    transaction.append({row.read, key, "0", "-1", "WITHSCORES"});
+    snapshot.append({row.read, key, "0", "-1", "WITHSCORES"});
   } else {
-    transaction.append({row.read, key});
+    snapshot.append({row.read, key});
   }
 }
 
@@ -153,58 +162,41 @@ constexpr std::size_t kUnreadCommands = 2, kReadCommands = 3;
 
 /// All keys at one instant: TYPE, PTTL, and the contents of those that exist.
 struct Contents {
-  Reply exec;
+  std::vector<Reply> replies;
   std::vector<std::string> types;
 };
 
-std::vector<std::string> types_of(Connection& connection, std::span<const std::string> keys) {
-  for (const auto& key : keys) connection.append({"TYPE", key});
-  std::vector<std::string> types;
-  std::optional<Error> failed;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto reply = connection.read();
-    if (reply.is_error() && !failed) failed = to_error(reply);
-    types.emplace_back(reply.text());
-  }
-  if (failed) throw Error(*failed);
-  return types;
-}
-
-/// Returns none if the type of a key has changed, after updating `types`.
+/// `types` are the expected types. Returns none if they differ, after updating them, or if another
+/// client wrote meanwhile.
 std::optional<Contents> try_to_read(Connection& from, std::span<const std::string> keys,
                                     std::vector<std::string>& types) {
-  Transaction transaction(from);
+  Snapshot snapshot(from, keys);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    transaction.append({"TYPE", keys[i]});
-    transaction.append({"PTTL", keys[i]});
-    if (types[i] != kNone) append_read(transaction, row_of(types[i], keys[i]), keys[i]);
+    snapshot.append({"TYPE", keys[i]});
+    snapshot.append({"PTTL", keys[i]});
+    if (types[i] != kNone) append_read(snapshot, row_of(types[i], keys[i]), keys[i]);
   }
-  auto result = transaction.run();
-  if (result.refused) {
-    const auto error = to_error(error_in(result));
-    if (error.code() != "WRONGTYPE") throw Error(error);
-    types = types_of(from, keys);
-    return std::nullopt;
-  }
-  bool same = true;
+  auto replies = snapshot.read();
+  if (!replies) return std::nullopt;
+  const auto asked = types;
   std::size_t at = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto asked = types[i];
-    types[i] = (*result.exec)[at].text();
-    same = same && types[i] == asked;
-    at += asked == kNone ? kUnreadCommands : kReadCommands;
+    const auto count = asked[i] == kNone ? kUnreadCommands : kReadCommands;
+    const auto own = std::span(*replies).subspan(at, count);
+    const auto failed = first_error(own);
+    if (failed < kUnreadCommands) throw to_error(own[failed]);
+    types[i] = own.front().text();
+    // If the type differs, the error is WRONGTYPE.
+    if (failed < count && types[i] == asked[i]) throw to_error(own[failed]);
+    at += count;
   }
-  if (!same) return std::nullopt;
-  return Contents{.exec = std::move(*result.exec), .types = types};
+  if (types != asked) return std::nullopt;
+  return Contents{.replies = std::move(*replies), .types = types};
 }
 
 Contents read_contents(Connection& from, std::span<const std::string> keys) {
-  constexpr int kTries = 10;
-  auto types = types_of(from, keys);
-  for (int i = 0; i < kTries; ++i) {
-    if (auto contents = try_to_read(from, keys, types)) return std::move(*contents);
-  }
-  throw Error(Failure::kNotNow, "the set of keys changes while it is read; try again");
+  std::vector<std::string> types(keys.size(), std::string(kNone));
+  return read_unchanged([&] { return try_to_read(from, keys, types); });
 }
 
 // ---- Writing ----
@@ -259,10 +251,10 @@ std::vector<CopiedKey> copy_contents(Connection& from, Connection& to,
   for (std::size_t i = 0; i < keys.size(); ++i) {
     CopiedKey key{.key = keys[i]};
     const bool was_read = contents.types[i] != kNone;
-    if (was_read && !is_empty(contents.exec[at + 2])) {
+    if (was_read && !is_empty(contents.replies[at + 2])) {
       key.type = contents.types[i];
-      write_contents(to, key.key, row_of(key.type, key.key), contents.exec[at + 2],
-                     ttl_of(contents.exec[at + 1]));
+      write_contents(to, key.key, row_of(key.type, key.key), contents.replies[at + 2],
+                     ttl_of(contents.replies[at + 1]));
     }
     at += was_read ? kReadCommands : kUnreadCommands;
     copied.push_back(std::move(key));
@@ -291,9 +283,10 @@ bool restore(Connection& to, std::span<const DumpedKey> dumps) {
 
 std::vector<DumpedKey> dump_keys(Connection& connection, std::span<const std::string> keys) {
   if (keys.empty()) return {};
-  const auto result = read_dumps(connection, keys);
-  if (result.refused) throw to_error(error_in(result));
-  return parse_dumps(keys, *result.exec);
+  const auto replies = read_dumps(connection, keys);
+  const auto failed = first_error(replies);
+  if (failed < replies.size()) throw to_error(replies[failed]);
+  return parse_dumps(keys, replies);
 }
 
 void restore_keys(Connection& connection, std::span<const DumpedKey> dumps) {
@@ -304,14 +297,15 @@ void restore_keys(Connection& connection, std::span<const DumpedKey> dumps) {
 std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,
                                  std::span<const std::string> keys) {
   if (keys.empty()) return {};
-  const auto result = read_dumps(from, keys);
-  if (result.refused) {
+  const auto replies = read_dumps(from, keys);
+  const auto failed = first_error(replies);
+  if (failed < replies.size()) {
     // The user may lack permission for DUMP alone, or the server may not support it.
-    const bool is_dump = result.refused_command % kDumpCommands == kDumpCommands - 1;
-    if (!is_dump) throw to_error(error_in(result));
+    const bool is_dump = failed % kDumpCommands == kDumpCommands - 1;
+    if (!is_dump) throw to_error(replies[failed]);
     return copy_contents(from, to, keys);
   }
-  const auto dumps = parse_dumps(keys, *result.exec);
+  const auto dumps = parse_dumps(keys, replies);
   if (!restore(to, dumps)) return copy_contents(from, to, keys);
   std::vector<CopiedKey> copied;
   for (const auto& dump : dumps) copied.push_back({.key = dump.key, .type = dump.type});

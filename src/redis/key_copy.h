@@ -20,8 +20,9 @@ struct DumpedKey {
   [[nodiscard]] bool exists() const noexcept { return type != "none"; }
 };
 
-/// Reads keys at one instant, also from a replica; writes nothing. Throws Error, with the server's
-/// error if it refuses. `keys` may be empty.
+/// Reads keys at one instant, also from a replica and from a server whose memory is full; writes
+/// nothing. Throws Error: the server's if it refuses, kNotNow if others keep writing to the keys.
+/// `keys` may be empty.
 [[nodiscard]] std::vector<DumpedKey> dump_keys(Connection& connection,
                                                std::span<const std::string> keys);
 
@@ -43,7 +44,7 @@ struct CopiedKey {
 /// they are of one instant as well. In that case TTLs of hash fields are not copied.
 ///
 /// Throws Error: that of either server; kUnsupported, with the key's name, for a stream or a
-/// module's type that cannot be copied; kNotNow if others keep changing the types of the keys.
+/// module's type that cannot be copied; kNotNow if others keep writing to the keys.
 std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,
                                  std::span<const std::string> keys);
 

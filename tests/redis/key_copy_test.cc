@@ -11,6 +11,7 @@
 
 #include "redis/connection.h"
 #include "support/failure.h"
+#include "support/scripted_server.h"
 #include "support/server.h"
 #include "support/temp_folder.h"
 
@@ -196,7 +197,7 @@ TEST_CASE("the server's error is thrown if the source's user may not read") {
   auto pair = start_pair();
   if (!pair) return;
   fill(pair->from);
-  for (const auto* rule : {"-type", "-multi", "-pttl"}) {
+  for (const auto* rule : {"-type", "-watch", "-multi", "-pttl"}) {
     CAPTURE(rule);
     REQUIRE(
         pair->from.call({"ACL", "SETUSER", "default", "reset", "on", "nopass", "~*", "+@all", rule})
@@ -221,6 +222,51 @@ TEST_CASE("a replica can be the source of a copy") {
   REQUIRE(pair->from.call({"REPLICAOF", "127.0.0.1", "1"}).text() == "OK");
   require_types(copy_keys(pair->from, pair->to, kKeys));
   CHECK(pair->to.call({"GET", "text"}).text() == "1767225660000000");
+}
+
+TEST_CASE("keys are copied from a server whose memory is full") {
+  auto pair = start_pair();
+  if (!pair) return;
+  fill(pair->from);
+  REQUIRE(pair->from.call({"CONFIG", "SET", "maxmemory", "1"}).text() == "OK");
+  REQUIRE(pair->from.call({"SET", "more", "x"}).text().starts_with("OOM"));
+  for (const auto* rule : {"+dump", "-dump"}) {
+    CAPTURE(rule);
+    REQUIRE(pair->from.call({"ACL", "SETUSER", "default", rule}).text() == "OK");
+    REQUIRE(pair->to.call({"FLUSHALL"}).text() == "OK");
+    require_types(copy_keys(pair->from, pair->to, kKeys));
+  }
+  REQUIRE(pair->from.call({"CONFIG", "SET", "maxmemory", "0"}).text() == "OK");
+  require_same(pair->from, pair->to);
+}
+
+TEST_CASE("keys that change while they are read are read again") {
+  const auto answers = [](std::string_view payload, std::string_view exec) {
+    return "+OK\r\n+string\r\n:-1\r\n$1\r\n" + std::string(payload) + "\r\n+OK\r\n" +
+           std::string(exec);
+  };
+  const support::ScriptedServer server([&](support::Peer& peer) {
+    for (const auto& text : {answers("1", "*-1\r\n"), answers("2", "*0\r\n")}) {
+      peer.read_until("EXEC\r\n");
+      peer.write(text);
+    }
+  });
+  auto connection = Connection::open(server.url(), 30s);
+  const std::vector<std::string> keys{"k"};
+  CHECK(dump_keys(connection, keys).front().payload == "2");
+}
+
+TEST_CASE("keys that never stop changing are an error") {
+  const support::ScriptedServer server([&](support::Peer& peer) {
+    while (peer.read_until("EXEC\r\n").ends_with("EXEC\r\n")) {
+      peer.write("+OK\r\n+string\r\n:-1\r\n$1\r\n1\r\n+OK\r\n*-1\r\n");
+    }
+  });
+  auto connection = Connection::open(server.url(), 30s);
+  const std::vector<std::string> keys{"k"};
+  const auto error = support::error_of([&] { (void)dump_keys(connection, keys); });
+  CHECK(error.failure() == Failure::kNotNow);
+  CHECK(contains(error.what(), "the keys change while they are read"));
 }
 
 TEST_CASE("large keys are copied, both with DUMP and by content") {

@@ -59,6 +59,16 @@ version() {
     sed 's/^redict/Redict/; s/^valkey/Valkey/; 1q'
 }
 
+@test "the keys are copied from a server whose memory is full" {
+  start_server
+  fill
+  cli CONFIG SET maxmemory 1
+  run -1 cli SET other value
+  assert_output --partial OOM
+  run -0 rlctl "${log[@]}"
+  assert_line --regexp "^  'login:ann': list, 4 of 5 used → 5 of 5 used, ttl "
+}
+
 @test "the source server is only read and does not change" {
   start_server
   fill
@@ -74,7 +84,7 @@ version() {
   now=$(date +%s%3N)
   ((left <= ttl && left >= ttl - (now - began) - 10)) || fail "$ttl, $left after $((now - began)) ms"
   run -0 called
-  assert_output $'dump\nexec\nmulti\npttl\ntype'
+  assert_output $'dump\nexec\nmulti\npttl\ntype\nwatch'
   assert_equal "$(snapshot)" "$before"
   run -0 folders
   assert_output ''
