@@ -48,16 +48,20 @@ unsigned byte_at(std::string_view text, std::size_t index) noexcept {
   return static_cast<unsigned char>(text[index]);
 }
 
-/// C1 control characters, U+0080 to U+009F, which some terminals interpret.
-bool is_c1(std::string_view character) {
-  return character.size() == 2 && byte_at(character, 0) == 0xC2 && byte_at(character, 1) < 0xA0;
+/// Characters that terminals interpret: the C1 control characters, and those that change the
+/// direction of the text that follows.
+constexpr Range kControls[] = {
+    {0x80, 0x9F}, {0x61C, 0x61C}, {0x200E, 0x200F}, {0x202A, 0x202E}, {0x2066, 0x2069}};
+
+bool is_control(std::string_view character) {
+  return character.size() > 1 && is_in(kControls, decode(character));
 }
 
 /// What to escape besides control bytes.
 struct Escaping {
   bool blanks = false;
   bool backslashes = false;
-  bool not_utf8 = false;  ///< bytes that are not UTF-8, and C1 control characters
+  bool not_utf8 = false;  ///< bytes that are not UTF-8, and those of control characters
 };
 
 void append_escaped(std::string& out, unsigned byte) {
@@ -77,7 +81,7 @@ void append_escaped(std::string& out, std::string_view text, const Escaping& esc
     auto length = byte < 0x80 || !escaping.not_utf8 ? 1 : utf8_length(text);
     const bool escaped = byte < 0x20 || byte == 0x7F || (byte == ' ' && escaping.blanks) ||
                          (byte == '\\' && escaping.backslashes) || length == 0 ||
-                         is_c1(text.substr(0, length));
+                         is_control(text.substr(0, length));
     length = escaped ? 1 : length;
     if (escaped) {
       append_escaped(out, byte);

@@ -24,7 +24,7 @@ namespace rlctl {
 void escape_text(std::string& out, std::string_view text);
 [[nodiscard]] std::string escaped_text(std::string_view text);
 
-/// For messages on stderr: escapes control bytes and bytes that are not UTF-8.
+/// For messages on stderr: escapes control characters and bytes that are not UTF-8.
 void escape_message(std::string& out, std::string_view text);
 [[nodiscard]] std::string escaped_message(std::string_view text);
 

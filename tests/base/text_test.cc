@@ -83,6 +83,22 @@ TEST_CASE("escape: C1 control characters do not reach a terminal") {
   CHECK(text("\xc2\xa0") == "\xc2\xa0");
 }
 
+TEST_CASE("escape: characters that change the direction of text do not reach a terminal") {
+  CHECK(text("a\u202Eb") == "a\\xe2\\x80\\xaeb");
+  for (const std::string raw : {"\u061C", "\u200E", "\u200F", "\u202A", "\u202B", "\u202C",
+                                "\u202D", "\u202E", "\u2066", "\u2067", "\u2068", "\u2069"}) {
+    CAPTURE(raw);
+    CHECK(text(raw) == message(raw));
+    CHECK(text(raw).starts_with("\\x"));
+    CHECK(display_width(text(raw)) == 4 * raw.size());
+    CHECK(json(raw) == '"' + raw + '"');
+  }
+  for (const std::string raw :
+       {"\u061B", "\u061D", "\u200D", "\u2010", "\u202F", "\u2065", "שלום"}) {
+    CHECK(text(raw) == raw);
+  }
+}
+
 TEST_CASE("escape: JSON strings escape what JSON requires") {
   CHECK(json("\"\\\n\t\x01") == "\"\\\"\\\\\\n\\t\\u0001\"");
   CHECK(json("") == "\"\"");
