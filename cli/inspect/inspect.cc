@@ -207,7 +207,8 @@ Found Inspector::look(redis::Connection& connection, const Target& target) {
 
 void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
                                  Findings& findings) {
-  for (const auto& member : limiter::find_usual_family(connection, key)) {
+  for (const auto& member :
+       limiter::find_usual_family(connection, key, limiter::FamilyKeys::kAll)) {
     findings.keys.push_back(look(connection, {.key = member}));
   }
 }
@@ -217,8 +218,9 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
                                     Findings& findings) {
   const auto begin = Clock::now();
   if (begin >= scan_again_) {
-    auto families = limiter::find_families(
-        connection, keys_, [this](double share) { progress_.update(share, "the database"); });
+    auto families =
+        limiter::find_families(connection, keys_, limiter::FamilyKeys::kAll,
+                               [this](double share) { progress_.update(share, "the database"); });
     for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
     const auto end = Clock::now();
     scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
@@ -250,7 +252,8 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findin
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
                                Findings& findings) {
   std::string others;
-  for (const auto& name : limiter::find_usual_family(connection, key)) {
+  for (const auto& name :
+       limiter::find_usual_family(connection, key, limiter::FamilyKeys::kLimiters)) {
     others += (others.empty() ? "" : ", ") + in_quotes(name);
   }
   if (others.empty()) return;

@@ -51,8 +51,9 @@ std::vector<AskedKey> make_asked_keys(const ResetPlan& plan, const Invocation& i
 void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.push_back(each.key);
-  const auto families = limiter::find_families(
-      connection, keys, [&](double share) { progress.update(share, "the database"); });
+  const auto families =
+      limiter::find_families(connection, keys, limiter::FamilyKeys::kLimiters,
+                             [&](double share) { progress.update(share, "the database"); });
   for (std::size_t i = 0; i < asked.size(); ++i) {
     asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
   }

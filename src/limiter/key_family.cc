@@ -79,15 +79,17 @@ class FamilyNames {
   Families families_;
 };
 
-/// Sorts the names by window, and removes duplicates and names that do not hold limiter state.
-void keep_limiters(redis::Connection& connection, std::vector<std::string>& names) {
+/// Sorts the names by window, and removes duplicates and names of other keys.
+void keep_family(redis::Connection& connection, std::vector<std::string>& names, FamilyKeys which) {
   std::sort(names.begin(), names.end(),
             [](const auto& a, const auto& b) { return window_in_name(a) < window_in_name(b); });
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto contents = read_contents(connection, names);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (decode(contents[i]).is_ours()) std::swap(names[kept++], names[i]);
+    const bool is_wanted =
+        which == FamilyKeys::kAll ? contents[i].type != "none" : decode(contents[i]).is_ours();
+    if (is_wanted) std::swap(names[kept++], names[i]);
   }
   names.resize(kept);
 }
@@ -102,7 +104,8 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
   return window && window_suffix(*window) == suffix ? window : std::nullopt;
 }
 
-std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key) {
+std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key,
+                                           FamilyKeys which) {
   using namespace std::chrono_literals;
   constexpr std::array<microseconds, 22> kWindows{100ms,
                                                   1s,
@@ -130,12 +133,12 @@ std::vector<std::string> find_usual_family(redis::Connection& connection, std::s
   std::vector<Limit> limits;
   for (const auto window : kWindows) limits.push_back({.limit = 1, .window = window});
   auto names = redis_keys(key, limits);
-  keep_limiters(connection, names);
+  keep_family(connection, names, which);
   return names;
 }
 
 Families find_families(redis::Connection& connection, std::span<const std::string> keys,
-                       const OnScanned& on_scanned) {
+                       FamilyKeys which, const OnScanned& on_scanned) {
   FamilyNames names(keys);
   if (names.empty()) return names.take();
   redis::Scan scan(connection, names.pattern());
@@ -144,7 +147,7 @@ Families find_families(redis::Connection& connection, std::span<const std::strin
     if (on_scanned) on_scanned(scan.share());
   }
   auto families = names.take();
-  for (auto& family : families) keep_limiters(connection, family);
+  for (auto& family : families) keep_family(connection, family, which);
   return families;
 }
 

@@ -20,21 +20,28 @@ namespace rlctl::limiter {
 /// differently ("1m", "060s", "1000ms").
 [[nodiscard]] std::optional<microseconds> window_in_name(std::string_view redis_key);
 
+/// Which of the existing keys with the names of a family to find.
+enum class FamilyKeys {
+  kLimiters,  ///< those that contain limiter state of this project
+  kAll,
+};
+
 /// Called with the share of the database that has been scanned, 0 to 1.
 using OnScanned = std::function<void(double)>;
 
 /// The families of the keys, in the same order. A family is the set of existing keys that
-/// redis_keys() would make from the key, with any window, and that contain limiter state of this
-/// project. The shortest window comes first; the key itself is not included.
+/// redis_keys() would make from the key, with any window. The shortest window comes first; the key
+/// itself is not included.
 ///
 /// Scans the whole database once. Reads only. Throws redis::Error; `on_scanned` may be empty.
 [[nodiscard]] std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
                                                                   std::span<const std::string> keys,
+                                                                  FamilyKeys which,
                                                                   const OnScanned& on_scanned = {});
 
 /// The members of a key's family that have a common window. Takes a few round trips, while the time
 /// of a scan grows with the database.
 [[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
-                                                         std::string_view key);
+                                                         std::string_view key, FamilyKeys which);
 
 }  // namespace rlctl::limiter

@@ -25,7 +25,7 @@ void ask(TestServer& server, const std::string& key, const std::string& name = "
 
 Names find_family(rlctl::redis::Connection& connection, const std::string& key,
                   const OnScanned& on_scanned = {}) {
-  return find_families(connection, std::span(&key, 1), on_scanned).front();
+  return find_families(connection, std::span(&key, 1), FamilyKeys::kLimiters, on_scanned).front();
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ TEST_CASE("the keys in the family of a key with a hash tag start with its own na
   CHECK(find_family(server.connection(), "a{tag}b") == Names{"a{tag}b:1s", "a{tag}b:2s"});
 }
 
-TEST_CASE("a key without a limiter's state is not in the family and is left unchanged") {
+TEST_CASE("a key without a limiter's state is in the family only if it is asked for") {
   TestServer server;
   ask(server, "{k}:1s", "sliding-window-log");
   (void)server.call({"SET", "{k}:2s", "17"});
@@ -108,6 +108,10 @@ TEST_CASE("a key without a limiter's state is not in the family and is left unch
   (void)server.call({"ZADD", "{k}:4s", "1700000000123", "a"});
   const auto before = server.dump("{k}:3s") + server.dump("{k}:2s") + server.dump("{k}:1s");
   CHECK(find_family(server.connection(), "k") == Names{"{k}:1s"});
+  const Names names{"k"}, all{"{k}:1s", "{k}:2s", "{k}:3s", "{k}:4s"};
+  CHECK(find_families(server.connection(), names, FamilyKeys::kAll).front() == all);
+  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kLimiters) == Names{"{k}:1s"});
+  CHECK(find_usual_family(server.connection(), "k", FamilyKeys::kAll) == Names{"{k}:1s", "{k}:2s"});
   CHECK(server.dump("{k}:3s") + server.dump("{k}:2s") + server.dump("{k}:1s") == before);
 }
 
@@ -120,7 +124,8 @@ TEST_CASE("special characters in a key are not treated as a pattern") {
     ask(server, "{ab}:1s");
     ask(server, "{a*b}:1s");
     CHECK(find_family(server.connection(), key) == Names{name});
-    CHECK(find_families(server.connection(), std::vector<std::string>{"b", key})[1] == Names{name});
+    CHECK(find_families(server.connection(), std::vector<std::string>{"b", key},
+                        FamilyKeys::kLimiters)[1] == Names{name});
   }
 }
 
@@ -141,12 +146,13 @@ TEST_CASE("the families of several keys are found in one scan, in the order of t
   for (const auto* name : {"{a}:1s", "{a}:2s", "{c}:1s", "{d}:1s"}) ask(server, name);
   double last = 0;
   int calls = 0;
-  const auto families = find_families(
-      server.connection(), std::vector<std::string>{"c", "b", "", "a", "{a}"}, [&](double share) {
-        CHECK(share >= last);
-        last = share;
-        ++calls;
-      });
+  const auto families =
+      find_families(server.connection(), std::vector<std::string>{"c", "b", "", "a", "{a}"},
+                    FamilyKeys::kLimiters, [&](double share) {
+                      CHECK(share >= last);
+                      last = share;
+                      ++calls;
+                    });
   CHECK(families ==
         std::vector<Names>{{"{c}:1s"}, {}, {}, {"{a}:1s", "{a}:2s"}, {"{a}:1s", "{a}:2s"}});
   CHECK(last == 1);
