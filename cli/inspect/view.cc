@@ -86,10 +86,6 @@ void append_key(TextBlock& block, const Inspection& inspection) {
 }
 
 std::string limit_part(const Inspection& inspection) {
-  if (inspection.state.form->keeping == Keeping::kLeases) {
-    return inspection.limit ? fmt::format("limit {} at once", *inspection.limit)
-                            : "limit unknown; --limit 3/1s means 3";
-  }
   if (!inspection.limit) {
     constexpr std::string_view kNotStored = "limit not stored; pass --limit";
     if (!inspection.window) return std::string(kNotStored);
@@ -97,6 +93,7 @@ std::string limit_part(const Inspection& inspection) {
                        kNotStored);
   }
   std::string text = fmt::format("limit {}", *inspection.limit);
+  if (inspection.state.form->keeping == Keeping::kLeases) return text + " at once";
   if (inspection.window) {
     text += fmt::format(" per {}{}", tilde(inspection), period_text(*inspection.window));
   }
@@ -108,6 +105,9 @@ void append_algorithm(TextBlock& block, const Found& found) {
   const auto& inspection = found.inspection;
   const auto& state = inspection.state;
   block.row("algorithm", state.form->name, limit_part(inspection));
+  if (state.form->keeping == Keeping::kLeases && !inspection.limit) {
+    block.note(block.tone("for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim));
+  }
   if (!found.policy.empty()) {
     block.note(block.tone("the limit of policy '" + escaped_text(found.policy) + "'", Tone::kDim));
   }
@@ -130,11 +130,14 @@ Tone tone_of_use(const Inspection& inspection) {
 
 void append_gauge(TextBlock& block, const Inspection& inspection, double share) {
   constexpr std::size_t kPercent = 7;
+  constexpr double kMost = 9.99;
   if (block.room() <= kPercent) return;
   const auto columns = std::min(block.room() - kPercent, kMostGauge);
   const auto gauge = gauge_text(share, columns, block.look().utf8);
-  block.row("", fmt::format("{} {:3.0f} %", block.tone(gauge, tone_of_use(inspection)),
-                            std::floor(std::clamp(share, 0.0, 9.99) * 100)));
+  const auto percent = share > kMost
+                           ? std::string(">999")
+                           : fmt::format("{:3.0f}", std::floor(std::max(share, 0.0) * 100));
+  block.row("", fmt::format("{} {} %", block.tone(gauge, tone_of_use(inspection)), percent));
 }
 
 void append_gauge_of_use(TextBlock& block, const Inspection& inspection) {
@@ -161,7 +164,14 @@ void append_frame(TextBlock& block, const Inspection& inspection, microseconds b
   const auto now = inspection.now;
   block.row("window", "from " + instant_text(begin), when_text(begin, now));
   block.row("", "to   " + instant_text(end), when_text(end, now));
-  if (end <= now) block.note(block.tone("it has ended: its count no longer applies", Tone::kDim));
+  if (end <= now) {
+    block.note(block.tone("it has ended: its count no longer applies", Tone::kDim));
+  } else if (inspection.window && *inspection.window != end - begin) {
+    block.note(
+        block.tone(fmt::format("the stored window, {}, applies while it counts; {} after that",
+                               period_text(end - begin), period_text(*inspection.window)),
+                   Tone::kWarning));
+  }
   if (begin > now) {
     block.note(block.tone("it starts in the future: a clock was ahead, or this one is behind",
                           Tone::kWarning));
@@ -198,6 +208,14 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
 
 // --- buckets and queues ---
 
+/// Only these store a time that may be further ahead than the burst.
+void append_excess(TextBlock& block, const Inspection& inspection) {
+  const auto most = capacity(inspection);
+  if (!most || !inspection.used || *inspection.used <= *most) return;
+  block.note(block.tone("more than the burst: a clock was ahead, or the limit was changed",
+                        Tone::kWarning));
+}
+
 std::string rate_part(const Inspection& inspection) {
   const auto one = interval(inspection);
   return one ? fmt::format("one every {}", interval_text(*one)) : std::string();
@@ -211,6 +229,7 @@ void append_level(TextBlock& block, const Inspection& inspection) {
   // After the burst was lowered, the level may be below 0.
   block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),
             rate_part(inspection));
+  append_excess(block, inspection);
 }
 
 /// Waiting requests depart one interval apart; one interval after the last, no request has to wait.
@@ -232,6 +251,7 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
   block.row("waiting", fmt::format("{}", waiting), about);
   block.row("rate", fmt::format("{} per {}", *inspection.limit, period_text(*inspection.window)),
             rate_part(inspection));
+  append_excess(block, inspection);
 }
 
 // --- what differs between the algorithms ---
@@ -285,6 +305,17 @@ void append_use(TextBlock& block, const Inspection& inspection) {
   std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
   if (most) used += fmt::format(" of {}", *most);
   block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));
+}
+
+/// A key lasts until it is as if unused, unless a caller's clock was ahead of the server's.
+void append_expiry(TextBlock& block, const Inspection& inspection) {
+  constexpr std::chrono::seconds kTolerance{1};
+  if (!inspection.ttl || !inspection.reset_after) return;
+  if (inspection.now != inspection.server_now) return;
+  if (*inspection.ttl + kTolerance >= *inspection.reset_after) return;
+  block.note(block.tone(
+      "it expires before that, in " + ttl_text(*inspection.ttl) + ", and is then as if unused",
+      Tone::kWarning));
 }
 
 void append_own(TextBlock& block, const Inspection& inspection) {
@@ -420,6 +451,7 @@ void append_inspection_text(std::string& out, const Found& found, const Look& lo
   }
   append_algorithm(block, found);
   append_use(block, inspection);
+  append_expiry(block, inspection);
   append_clock(block, inspection);
   append_own(block, inspection);
   const auto keeping = inspection.state.form->keeping;

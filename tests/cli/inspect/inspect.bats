@@ -92,6 +92,40 @@ lease() {
   assert_line '  2026-01-01T12:00:03.200000Z  in 3.200 s  leaves in 63.200 s'
 }
 
+@test "a time far in the future is explained, and so is a key that expires before it" {
+  local name tomorrow
+  tomorrow=$(($(cli TIME | head -n 1) + 86400))000000
+  for name in gcra leaky-bucket fixed-window sliding-window-log; do
+    rlctl check -q "$name" --limit 10/60s --algorithm "$name" --now "$tomorrow"
+    run -0 rlctl inspect "$name" --limit 10/60s
+    assert_line --regexp '^           it expires before that, in 1h[0-9]+m[0-9]+s, and is then as if unused$'
+  done
+  for name in gcra leaky-bucket; do
+    run -0 rlctl inspect "$name"
+    assert_line --regexp '^used       14[0-9]{3} of 1[01] '
+    assert_line --regexp '^           █+ >999 %$'
+    assert_line '           more than the burst: a clock was ahead, or the limit was changed'
+    rlctl check -q "$name:now" --limit 10/60s --algorithm "$name" --cost 10
+    run -0 rlctl inspect "$name:now"
+    refute_output --partial 'expires before'
+    refute_output --partial 'more than'
+  done
+}
+
+@test "a window other than the stored one is said to apply later" {
+  local name
+  for name in fixed-window sliding-window-counter; do
+    take "$name" 7 0
+    run -0 rlctl inspect "$name" --limit 100/1h --now "$(t 10)"
+    assert_line --regexp '^used       7 of 100 '
+    assert_line '           the stored window, 60 s, applies while it counts; 1 h after that'
+    run -0 rlctl inspect "$name" --limit 100/60s --now "$(t 10)"
+    refute_output --partial 'stored window'
+    run -0 rlctl inspect "$name" --limit 100/1h --now "$(t 200)"
+    refute_output --partial 'stored window'
+  done
+}
+
 @test "nothing is written, and no TTL changes" {
   local name before
   for name in "${limiters[@]}"; do take "$name" 3 0; done
@@ -181,6 +215,9 @@ lease() {
   assert_line 'used       1 of 3                 2 remaining, empty in 50.000 s'
   assert_line '  2026-01-01T12:00:05.000000Z  lapsed 5.000 s ago  web\x202\n'
   assert_line '  2026-01-01T12:01:00.000000Z  lapses in 50.000 s  web:1'
+  run -0 rlctl inspect job --now "$(t 10)"
+  assert_line 'algorithm  concurrency            limit not stored; pass --limit'
+  assert_line '           for 3 leases, pass --limit 3/1s; leases ignore the window'
   run -0 rlctl inspect job --now "$(t 10)" --json
   assert_equal "$(jq -c '[.algorithm, .limit, .used, .entries[0].holder]' <<<"$output")" \
     '["concurrency",null,1,"web 2\n"]'
@@ -438,6 +475,25 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   run -1 --separate-stderr rlctl inspect --limit 3/10s api
   assert_equal "$stderr" \
     "rlctl: inspect: warning: nothing is stored under the names of these limits, but there is '{api}:60s', '{api}:3600s'"
+}
+
+@test "other data under the name of one of several limits is shown like that of a plain key" {
+  cli SET '{api}:60s' other
+  run -5 rlctl inspect api
+  assert_line --regexp '^key        \{api\}:60s +string, [0-9]+ bytes, no ttl$'
+  assert_line "           not a limiter's state"
+  # With a window that is not common, a scan finds it.
+  cli RENAME '{api}:60s' '{api}:77s'
+  run -5 rlctl inspect api --json
+  assert_equal "$(jq -c '[.key, .type, .algorithm]' <<<"$output")" '["{api}:77s","string",null]'
+  rlctl check -q api --limit 10/s --limit 100/h
+  cli RENAME '{api}:77s' '{api}:60s'
+  run -5 rlctl inspect api --json
+  assert_equal "$(jq -sc 'map([.key, .algorithm])' <<<"$output")" \
+    '[["{api}:1s","sliding-window-log"],["{api}:60s",null],["{api}:3600s","sliding-window-log"]]'
+  # These limits do not use it.
+  run -1 rlctl inspect api --limit 10/2s --limit 100/5s
+  refute_output --partial 60s
 }
 
 @test "a plain key next to a policy's keys of several limits causes no warning" {

@@ -48,6 +48,8 @@ Inspection of_text(const std::string& text, microseconds now = kNow) {
   result.remaining = look.remaining;
   result.next_free = look.retry_after;
   result.reset_after = look.reset_after;
+  // As the scripts set it.
+  result.ttl = std::max(*result.ttl, look.reset_after);
   return result;
 }
 
@@ -165,7 +167,7 @@ window     from 2026-11-20T06:12:00Z  3.114 s ago
 
 TEST_CASE("inspection text: two counters are shown with the estimate") {
   CHECK(shown(of_text(kCounter)) == R"(
-key        login:ann              string, 200 bytes, ttl 59.3 s
+key        login:ann              string, 200 bytes, ttl 116.8 s
 algorithm  sliding-window-counter  limit 5 per 60 s
 used       5 of 5                 next free in 11.886 s, empty in 116.886 s
            ██████████████████████████████████████░░  95 %
@@ -179,7 +181,7 @@ estimate   4.792                  rounded up: used
 
 TEST_CASE("inspection text: a token bucket shows its level") {
   CHECK(shown(of_text(kTokens)) == R"(
-key        login:ann              string, 200 bytes, ttl 59.3 s
+key        login:ann              string, 200 bytes, ttl 81.0 s
 algorithm  token-bucket           limit 5 per 60 s, burst 10
 used       7 of 10                3 remaining, full in 81.000 s
            ███████████████████████████░░░░░░░░░░░░░  67 %
@@ -190,7 +192,7 @@ counted    2026-11-20T06:12:03.114201Z  now
 
 TEST_CASE("inspection text: gcra shows its level and its theoretical arrival time") {
   CHECK(shown(of_text(kGcra)) == R"(
-key        login:ann              string, 200 bytes, ttl 59.3 s
+key        login:ann              string, 200 bytes, ttl 84.0 s
 algorithm  gcra                   limit 5 per 60 s, burst 10
 used       7 of 10                3 remaining, full in 84.000 s
            ████████████████████████████░░░░░░░░░░░░  70 %
