@@ -85,12 +85,23 @@ void BurstServer::open(std::size_t count) {
 std::span<redis::Connection> BurstServer::connections(std::size_t count) {
   if (connections_.size() < count) open(count);
   if (!connector_.is_private() && !last_words_) {
+    require_writable();
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
     last_words_.emplace(
         render({.message = "keys under '" + prefix_ + "' may be left; they expire by themselves"},
                invocation_.command, false));
   }
   return connections_;
+}
+
+/// Throws the server's error if it takes no writes, for example because it is a replica. A user who
+/// may write but not remove keys is warned after the run.
+void BurstServer::require_writable() {
+  try {
+    redis::unlink_keys(connections_.front(), {&prefix_, 1});
+  } catch (const redis::Error& error) {
+    if (error.failure() != redis::Failure::kRefused) throw;
+  }
 }
 
 void BurstServer::remove(const std::vector<std::string>& keys) noexcept {

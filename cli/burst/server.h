@@ -40,6 +40,7 @@ class BurstServer {
 
  private:
   void open(std::size_t count);
+  void require_writable();
   void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
 

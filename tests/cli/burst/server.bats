@@ -31,7 +31,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
     <<<"$stderr")" 1
   assert_equal "$(cli DBSIZE)" 1
   assert_equal "$(redis-cli -s "$other" INFO commandstats | grep -ci eval)" 0
-  assert_equal "$(cli INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_unlink:calls=\([0-9]*\),.*/\1/p')" 6
+  assert_equal "$(cli INFO commandstats | tr -d '\r' | sed -n 's/^cmdstat_unlink:calls=\([0-9]*\),.*/\1/p')" 7
   # The prefix changes each time, and is not part of the report.
   run -0 --separate-stderr rlctl burst -u "unix://$socket" --limit 10/s --limit 30/60s --keys 700 --json
   assert_equal "$output" "$report"
@@ -113,6 +113,21 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   [[ $stderr == *"warning: cannot remove the keys under 'rlctl-burst:{"*'which expire by themselves'* ]]
   assert_line --regexp '^gcra +2000'
   (($(cli PTTL "$(cli KEYS '*')") > 0))
+}
+
+@test "a replica is named as the reason for its refusal, and no keys are mentioned" {
+  start_server
+  cli REPLICAOF 127.0.0.1 1
+  local form
+  for form in '' adversary 'steady --requests 5'; do
+    # shellcheck disable=SC2086 # split into words
+    run -5 --separate-stderr rlctl burst $form -s "$socket" --limit 5/10s
+    assert_output ''
+    assert_equal "${#stderr_lines[@]}" 2
+    assert_regex "${stderr_lines[0]}" "^rlctl: burst: unix://$socket: READONLY "
+    assert_equal "${stderr_lines[1]}" \
+      '  hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1'
+  done
 }
 
 @test "without MEMORY the bytes per key are omitted" {
