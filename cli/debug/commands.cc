@@ -303,9 +303,9 @@ void DebugCommands::eval(std::string_view rest) {
 /// Also reports if the code assigned to one of the script's variables.
 void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluation) {
   view_.evaluation(evaluation);
+  was_wrong_ = evaluation.outcome != ldb::Evaluation::Outcome::kValues;
   const auto name = ldb::assigned_in(code);
-  const bool is_done = evaluation.outcome == ldb::Evaluation::Outcome::kValues;
-  if (is_done && !name.empty() && debugger_.declared_at(name) > 0) {
+  if (!was_wrong_ && !name.empty() && debugger_.declared_at(name) > 0) {
     view_.say(fmt::format("only a copy was changed, not the script's '{}'", name));
   }
 }
@@ -313,7 +313,10 @@ void DebugCommands::answer(std::string_view code, const ldb::Evaluation& evaluat
 void DebugCommands::redis(std::string_view rest) {
   const auto words = shell_words(rest);
   if (words.empty()) throw UsageError("COMMAND is missing: 'redis GET key'");
-  if (const auto made = call(words)) view_.call(*made);
+  const auto made = call(words);
+  if (!made) return;
+  view_.call(*made);
+  was_wrong_ = made->failed();
 }
 
 void DebugCommands::trace(std::string_view rest) {

@@ -45,7 +45,7 @@ class DebugCommands {
   /// in the line are reported through the view, too. Throws redis::Error, as Debugger does.
   [[nodiscard]] AfterCommand run(std::string_view line);
 
-  /// Whether the last line was invalid, or impossible at that point.
+  /// Whether the last line was invalid, impossible at that point, or ended in an error.
   [[nodiscard]] bool was_wrong() const noexcept { return was_wrong_; }
 
   /// The completions of a line's last word: commands, variables, lines, topics.

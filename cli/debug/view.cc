@@ -335,12 +335,11 @@ void DebugView::local(const ldb::LocalChange& local) {
 
 void DebugView::call(const ldb::Call& call) {
   out_ += bar() + tone("redis>", Tone::kDim) + " " + shortened(command_text(call));
-  const bool failed = call.error || (!call.reply && !call.is_silent);
-  if (call.reply && !failed) {
+  if (call.reply && !call.failed()) {
     out_.append(kBlanksBeforeReply).append(shortened(escaped_message(*call.reply)));
   }
   out_ += '\n';
-  if (failed) error(call.error.value_or("it was refused"));
+  if (call.failed()) error(call.error.value_or("it was refused"));
 }
 
 void DebugView::breakpoint(const ldb::Breakpoint& breakpoint) {

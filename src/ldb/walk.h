@@ -32,6 +32,9 @@ struct Call {
   std::optional<std::string> error = {};  ///< "WRONGTYPE Operation against ..."
   /// Its outcome is not known because the script ran freely; this never happens in a trace.
   bool is_silent = false;
+
+  /// Whether it ended in an error or was refused.
+  [[nodiscard]] bool failed() const { return error || (!reply && !is_silent); }
 };
 
 /// A local variable that is new or has a new value.

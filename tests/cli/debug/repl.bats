@@ -36,7 +36,7 @@ session() {
 
 @test "an invalid command prints an error, and the session continues" {
   session 2 wrong loop.lua lim
-  assert_equal "$stderr" "rlctl: debug: 32 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
+  assert_equal "$stderr" "rlctl: debug: 37 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
 }
 
 @test "commands from a pipe work the same as from a file" {
@@ -88,7 +88,7 @@ session() {
   assert_line --partial 'no answer within 2s'
   assert_line '!   the script has ended; '"'restart' begins again"
   nothing_is_left
-  run -0 debug loop.lua k <<<$'eval while true do end\nrestart\nc'
+  run -2 debug loop.lua k <<<$'eval while true do end\nrestart\nc'
   assert_line '= {6, 20}'
   nothing_is_left
 }
@@ -108,7 +108,7 @@ session() {
 }
 
 @test "failed and refused Redis commands are reported" {
-  run -0 debug loop.lua k <<<$'redis SET s x\nredis INCR s\nredis NOSUCH\nredis GET\nc'
+  run -2 debug loop.lua k <<<$'redis SET s x\nredis INCR s\nredis NOSUCH\nredis GET\nc'
   assert_line '|   redis> SET s x      "+OK"'
   assert_line --partial 'not an integer'
   assert_equal "$(grep -c '^!' <<<"$output")" 3
@@ -129,7 +129,7 @@ session() {
 
 @test "with --attach nothing is kept, and code that might not end is refused" {
   start_server
-  run -0 rlctl debug -q loop.lua k --attach <<<$'eval while true do end\neval 1 + 1\nc\nrestart\nc'
+  run -2 rlctl debug -q loop.lua k --attach <<<$'eval while true do end\neval 1 + 1\nc\nrestart\nc'
   assert_line --partial 'loops, functions and rep() are refused'
   assert_line '= 2'
   assert_equal "$(grep -c 'in a fork: nothing was kept' <<<"$output")" 2
@@ -183,6 +183,15 @@ session() {
   run -2 --separate-stderr debug loop.lua k --commands commands
   assert_line --partial 'loop.lua:4, breakpoint'
   assert_equal "$stderr" "rlctl: debug: 2 of the commands failed; the first is line 3 of commands: 'brek 5'"
+  # So are expressions, code and calls that end in an error.
+  local wrong
+  for wrong in 'print nosuch' 'print 1 +' 'eval error("x")' 'eval redis.call("NOSUCH")' 'redis NOSUCH' \
+    'redis LLEN' $'continue\nredis NOSUCH'; do
+    run -2 --separate-stderr debug loop.lua k <<<"$wrong"
+    [[ $stderr == "rlctl: debug: 1 of the commands failed; the first is line "[12]": '${wrong##*$'\n'}'" ]] ||
+      fail "$stderr"
+  done
+  run -0 debug loop.lua k <<<$'print KEYS\neval redis.pcall("NOSUCH")\nredis SET k v\nwatch nosuch.x'
   # The script's result takes precedence.
   printf 'local t\nreturn t.x\n' >wrong.lua
   run -5 --separate-stderr debug wrong.lua <<<$'brek\nc'
@@ -265,7 +274,7 @@ session() {
 }
 
 @test "after the end of a script its keys can be examined" {
-  run -0 debug loop.lua k <<<$'c\nredis GET k\nredis RPUSH l a "b c"\nredis LRANGE l 0 -1\nredis INCR l\nredis GET none\ninfo keys'
+  run -2 debug loop.lua k <<<$'c\nredis GET k\nredis RPUSH l a "b c"\nredis LRANGE l 0 -1\nredis INCR l\nredis GET none\ninfo keys'
   assert_line '|   redis> GET k      "3"'
   assert_line '|   redis> LRANGE l 0 -1      ["a","b c"]'
   assert_line '|   redis> GET none      NULL'
