@@ -10,10 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/term/output.h"
 #include "cli/term/signals.h"
+#include "limiter/algorithm.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -26,7 +28,6 @@ constexpr const Command* kCommands[] = {
 };
 
 constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
-constexpr std::string_view kVersionLine = "rlctl " RLCTL_VERSION "\n";
 
 /// The options that all commands accept.
 struct GeneralOptions {
@@ -116,9 +117,24 @@ std::string command_help(const Command& command, HelpExtent extent) {
   return out;
 }
 
+std::string version_text(bool json) {
+  if (!json) return "rlctl " RLCTL_VERSION "\n";
+  std::string out;
+  JsonWriter writer(out);
+  writer.begin_object().field("version", RLCTL_VERSION);
+  writer.name("build").begin_object();
+  writer.field("type", RLCTL_BUILD_TYPE).field("compiler", RLCTL_COMPILER).end_object();
+  writer.name("scripts").begin_object();
+  for (const auto& algorithm : limiter::algorithms()) {
+    writer.field(algorithm.name, algorithm.sha1);
+  }
+  writer.end_object().end_object();
+  return out += '\n';
+}
+
 /// The text for -V, --help or -h; none if none of these is given. -h alone gives the short help.
 std::optional<std::string> asked_text(const GeneralOptions& general, const Command* command) {
-  if (general.version) return std::string(kVersionLine);
+  if (general.version) return version_text(general.json);
   if (!general.help && !general.short_help) return std::nullopt;
   const auto extent = general.help ? HelpExtent::kAll : HelpExtent::kShort;
   return command == nullptr ? general_help(extent) : command_help(*command, extent);
@@ -130,6 +146,16 @@ std::size_t find_command_word(Options& options, std::span<const std::string> arg
   } catch (const UsageError& error) {
     throw UsageError(error.what(), "write the options of a command after it");
   }
+}
+
+/// The arguments before and after the command.
+std::vector<std::string> without_command(std::span<const std::string> arguments, std::size_t at) {
+  const auto before = arguments.first(at);
+  const auto after = arguments.subspan(at + 1);
+  std::vector<std::string> rest(before.begin(), before.end());
+  if (!rest.empty() && rest.back() == "--") rest.pop_back();
+  rest.insert(rest.end(), after.begin(), after.end());
+  return rest;
 }
 
 void require_no_operands(std::string_view command, std::span<const std::string> operands) {
@@ -190,8 +216,9 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   const auto at = find_command_word(options, arguments);
   if (at == arguments.size()) return run_without_command(arguments, options, general, out);
   if (arguments[at] == kHelpCommand) return run_help(arguments.subspan(at + 1), out);
+  const auto rest = without_command(arguments, at);
   if (arguments[at] == kVersionCommand) {
-    require_no_operands(kVersionCommand, options.parse(arguments.subspan(at + 1)));
+    require_no_operands(kVersionCommand, options.parse(rest));
     general.version = !general.help && !general.short_help;
     out.write(*asked_text(general, nullptr));
     return ExitStatus::kDone;
@@ -200,11 +227,6 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   command_ = command.name;
   const Action action = command.add(options);
 
-  const auto before = arguments.first(at);
-  const auto after = arguments.subspan(at + 1);
-  std::vector<std::string> rest(before.begin(), before.end());
-  if (!rest.empty() && rest.back() == "--") rest.pop_back();
-  rest.insert(rest.end(), after.begin(), after.end());
   auto operands = options.parse(rest);
   // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an answer.
   if (general.short_help && !operands.empty()) {

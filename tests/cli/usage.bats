@@ -334,11 +334,20 @@ leaky-bucket'
 }
 
 @test "version prints the version, and reset -v is not -v" {
+  local form
   run -0 rlctl version
   assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
+  local version=${output#rlctl }
+  for form in 'version --json' '--json version' '--version --json' 'check -V --json'; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 rlctl $form
+    assert_equal "$(jq -r 'keys_unsorted, .version | @text' <<<"$output")" \
+      "[\"version\",\"build\",\"scripts\"]"$'\n'"$version"
+    assert_equal "$(jq -r '.scripts | to_entries[] | "\(.value)  \(.key).lua"' <<<"$output" | LC_ALL=C sort -k2)" \
+      "$(cd "$project/lua" && sha1sum -- *.lua)"
+  done
   wrong "version takes no arguments; unexpected argument 'check'" version check
   wrong "unknown option '--limit'" version --limit 5/60s
-  local form
   for form in 'help version' 'version --help'; do
     # shellcheck disable=SC2086 # split into words
     run -0 rlctl $form
