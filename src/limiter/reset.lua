@@ -1,11 +1,11 @@
--- Removes a key if it still holds what its caller has read of it. Touches only this key, and calls no
--- command that a server refuses when its memory is full.
+-- Removes a key if it still holds what its caller has read of it. Touches only this key, and
+-- calls no command that a server refuses when its memory is full.
 --
 -- KEYS[1]  the key
 -- ARGV     1 type   as TYPE reports it
---          then, for a string, its first 128 bytes; for a list, its first and last element, and '1' if
---          it has a TTL, else '0'; for a sorted set, its first and last member, the TTL likewise, and
---          the scores of these members; for other types, nothing
+--          then, for a string, its first 128 bytes; for a list, its first and last element, and
+--          '1' if it has a TTL, else '0'; for a sorted set, its first and last member, the TTL
+--          likewise, and the scores of these members; for other types, nothing
 -- Reply    1 if it was removed, 0 if it holds something else or does not exist
 
 -- A command that fails returns a table, which equals no text: if the key is of another type.

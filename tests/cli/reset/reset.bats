@@ -340,21 +340,30 @@ removed key={zed}:120s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS k)" 1
 }
 
-@test "a server whose memory is full removes the keys" {
-  start_server --maxmemory-policy noeviction
+ask_for_four_keys() {
   ask k
   ask l --algorithm gcra
   ask m:1
   ask m:2 --algorithm sliding-window-zset
-  cli CONFIG SET maxmemory 1
-  run -1 cli SET other value
-  assert_output --partial OOM
+}
+
+# The four keys, the only ones, are removed by name and by pattern.
+four_keys_are_removed() {
   run -0 rlctl reset k l
   assert_output 'removed key=k algorithm=sliding-window-log
 removed key=l algorithm=gcra'
   run -0 --separate-stderr rlctl reset --match 'm:*' --yes
   assert_equal "$stderr" 'removed 2 keys (1 sliding-window-log, 1 sliding-window-zset)'
   assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "a server whose memory is full removes the keys" {
+  start_server --maxmemory-policy noeviction
+  ask_for_four_keys
+  cli CONFIG SET maxmemory 1
+  run -1 cli SET other value
+  assert_output --partial OOM
+  four_keys_are_removed
 }
 
 # start_cluster_node: starts a server that is a Cluster with all slots. Its bus needs a free port.
@@ -370,16 +379,8 @@ start_cluster_node() {
 
 @test "the keys of a Cluster node may be in different slots" {
   start_cluster_node
-  ask k
-  ask l --algorithm gcra
-  ask m:1
-  ask m:2
-  run -0 rlctl reset k l
-  assert_output 'removed key=k algorithm=sliding-window-log
-removed key=l algorithm=gcra'
-  run -0 --separate-stderr rlctl reset --match 'm:*' --yes
-  assert_equal "$stderr" 'removed 2 keys (2 sliding-window-log)'
-  assert_equal "$(cli DBSIZE)" 0
+  ask_for_four_keys
+  four_keys_are_removed
 }
 
 @test "a refusal by a Cluster node exits with status 5 and is not mistaken for success" {
