@@ -21,6 +21,7 @@ constexpr double kHeader = 88;      ///< title, traffic, legend
 constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
 constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
 constexpr double kAxis = 44, kCaptionLine = 17;
+constexpr double kSoftLetter = 6.5;  ///< the width of an average letter of class soft, and more
 constexpr std::size_t kMostSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;   // beside the verdict
@@ -137,17 +138,29 @@ class Drawing {
     legend(70);
   }
 
+  /// The signs with their words, one after the other.
   void legend(double y) {
+    double x = 20;
+    const auto words = [&](double sign, std::string_view content) {
+      x += sign + 6;
+      text(x, y, "soft", content);
+      x += kSoftLetter * static_cast<double>(content.size()) + 20;
+    };
+    const auto line = [&](std::string_view kind, std::string_view content) {
+      print("<path class=\"{}\" d=\"M{:.1f} {:.1f}h24\"/>\n", kind, x, y - 4);
+      words(24, content);
+    };
+    const auto box = [&](std::string_view kind, std::string_view content) {
+      print("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", kind, x,
+            y - 9);
+      words(14, content);
+    };
     if (scale_.has_chart) {
-      print("<path class=\"within\" d=\"M20 {0:.1f}H44\"/>\n", y - 4);
-      text(50, y, "soft", "allowed within the last " + period_text(scale_.window));
-      print("<path class=\"limit\" d=\"M250 {0:.1f}H274\"/>\n", y - 4);
-      text(280, y, "soft", "limit");
+      line("within", "allowed within the last " + period_text(scale_.window));
+      line("limit", "limit");
     }
-    print("<rect class=\"allowed\" x=\"340\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
-    text(360, y, "soft", "allowed");
-    print("<rect class=\"denied\" x=\"430\" y=\"{:.1f}\" width=\"14\" height=\"10\"/>\n", y - 9);
-    text(450, y, "soft", "denied");
+    box("allowed", "allowed");
+    box("denied", "denied");
     text(kRight, y, "soft end", "bars: requests in " + column_text(axis_));
   }
 
