@@ -39,14 +39,17 @@ struct GeneralOptions {
   bool version = false;
 };
 
-const Command& find_command(const std::string& name) {
+/// `hint` is for a name that is similar to none.
+const Command& find_command(const std::string& name, const char* hint = "") {
   std::vector<std::string_view> names;
   for (const auto* command : kCommands) {
     if (command->name == name) return *command;
     names.push_back(command->name);
   }
   names.insert(names.end(), {kHelpCommand, kVersionCommand});
-  throw UsageError("unknown command " + in_quotes(name) + did_you_mean(name, names));
+  const auto suggestion = did_you_mean(name, names);
+  throw UsageError("unknown command " + in_quotes(name) + suggestion,
+                   suggestion.empty() ? hint : "");
 }
 
 void add_general_options(Options& options, GeneralOptions& target) {
@@ -223,12 +226,14 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
     out.write(*asked_text(general, nullptr));
     return ExitStatus::kDone;
   }
-  const Command& command = find_command(arguments[at]);
+  // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an answer.
+  const bool follows_h = at > 0 && arguments[at - 1] == "-h";
+  const Command& command = find_command(
+      arguments[at], follows_h ? "-h shows help; name the server with -H or --host" : "");
   command_ = command.name;
   const Action action = command.add(options);
 
   auto operands = options.parse(rest);
-  // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an answer.
   if (general.short_help && !operands.empty()) {
     throw UsageError("-h shows help and takes no KEY; name the server with -H or --host");
   }

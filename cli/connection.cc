@@ -1,8 +1,11 @@
 #include "cli/connection.h"
 
+#include <algorithm>
 #include <climits>
 #include <string_view>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/failure.h"
 #include "cli/term/prompt.h"
 #include "cli/term/terminal.h"
@@ -58,6 +61,29 @@ void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
   }
 }
 
+/// Throws UsageError if the text is a URL, a path, or a host with a port, which other options take.
+void require_host(const std::string& host) {
+  if (host.empty()) throw UsageError("--host is empty");
+  if (host.find('@') != host.npos) {  // what precedes it may be a password
+    throw UsageError("--host takes a host name or an address, without a user or a password",
+                     "use --url, or the variable RLCTL_URL, for a URL");
+  }
+  if (host.find('/') != host.npos) {
+    throw UsageError("--host: " + in_quotes(host) + " is not a host name or an address",
+                     (host.starts_with('/') ? "write -s " : "write -u ") + host);
+  }
+  const bool in_brackets = host.starts_with('[');
+  // An IPv6 address has two colons or more.
+  if (!in_brackets && std::count(host.begin(), host.end(), ':') != 1) return;
+  const auto end = std::min(host.find(in_brackets ? ']' : ':'), host.size());
+  const auto colon = host.find(':', end);
+  const auto port = colon == host.npos ? std::string() : host.substr(colon + 1);
+  throw UsageError("--host: " + in_quotes(host) +
+                       (colon == host.npos ? " is in brackets, as in a URL" : " includes a port"),
+                   "write -H " + host.substr(in_brackets ? 1 : 0, end - (in_brackets ? 1 : 0)) +
+                       (port.empty() ? "" : " -p " + port) + ", or -u redis://" + host);
+}
+
 void set_address(redis::Url& url, const ConnectionOptions& options) {
   if (options.socket) {
     url.scheme = redis::Scheme::kUnix;
@@ -69,8 +95,10 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
   if (url.scheme == redis::Scheme::kUnix || url.scheme == redis::Scheme::kPrivate) {
     url.scheme = redis::Scheme::kTcp;  // the missing part gets its default
   }
-  if (options.host) url.host = *options.host;
-  if (url.host.empty()) throw UsageError("--host is empty");
+  if (options.host) {
+    require_host(*options.host);
+    url.host = *options.host;
+  }
   if (options.port) url.port = static_cast<int>(parse_between(*options.port, "--port", 1, 65535));
 }
 

@@ -100,8 +100,9 @@ void parse_user_info(std::string_view info, Url& url) {
 int parse_database(std::string_view text) {
   const auto database = parse_number(text);
   if (!database || !is_digits(text)) {
-    bad_url(fmt::format("bad database in the URL: '{}'", escape(text, 32)),
-            "a database is a whole number, 0 or more");
+    bad_url(
+        fmt::format("bad database in the URL: '{}'", escape(text, 32)),
+        fmt::format("a database is a whole number from 0 to {}", std::numeric_limits<int>::max()));
   }
   return *database;
 }
@@ -202,16 +203,6 @@ void parse_unsupported(std::string_view rest, Url& url) {
   url.host = rest;
 }
 
-[[noreturn]] void no_scheme(std::string_view text) {
-  // Text with an @ contains a password, which must not be shown.
-  if (text.find('@') != std::string_view::npos) bad_url("a URL without a scheme", kSchemesHint);
-  const std::string shown = escape(text, 80);
-  const std::string_view prefix = text.starts_with('/') ? "unix://" : "redis://";
-  if (text.empty()) bad_url("the URL is empty", kSchemesHint);
-  bad_url(fmt::format("a URL without a scheme: '{}'", shown),
-          fmt::format("did you mean {}{} ?", prefix, shown));
-}
-
 const SchemeName* find_scheme(std::string_view name) {
   const auto* found = std::find_if(kSchemes.begin(), kSchemes.end(),
                                    [&](const SchemeName& row) { return row.name == name; });
@@ -224,20 +215,50 @@ std::string_view scheme_name(Scheme scheme) {
       ->name;
 }
 
+/// Reports `what` about the URL, which is shown with this hint unless it may contain a password.
+[[noreturn]] void bad_start(const char* what, std::string_view text, const std::string& hint) {
+  if (text.find('@') != std::string_view::npos) bad_url(what, kSchemesHint);
+  bad_url(fmt::format("{}: '{}'", what, escape(text, 80)), hint);
+}
+
+[[noreturn]] void no_scheme(std::string_view text) {
+  if (text.empty()) bad_url("the URL is empty", kSchemesHint);
+  const std::string shown = escape(text, 80);
+  const std::string_view prefix = text.starts_with('/') ? "unix://" : "redis://";
+  const bool is_private = lower_case(text) == scheme_name(Scheme::kPrivate);
+  bad_start("a URL without a scheme", text,
+            is_private ? fmt::format("write private: for a private server, or {}{} for a host of "
+                                     "that name",
+                                     prefix, shown)
+                       : fmt::format("did you mean {}{} ?", prefix, shown));
+}
+
+/// "redis:/h" or "redis:h"
+[[noreturn]] void no_slashes(std::string_view text, std::string_view name, std::string_view rest) {
+  if (rest.starts_with('/')) rest.remove_prefix(1);
+  bad_start("the scheme of the URL is not followed by two slashes", text,
+            fmt::format("did you mean {}://{} ?", name, escape(rest, 80)));
+}
+
 Scheme take_scheme(std::string_view& text) {
   const auto colon = text.find(':');
+  if (colon == std::string_view::npos) no_scheme(text);
   const std::string name = lower_case(text.substr(0, colon));
-  const auto* row = colon == std::string_view::npos ? nullptr : find_scheme(name);
-  const bool slashes = colon != std::string_view::npos && text.substr(colon).starts_with("://");
-  if (row == nullptr && slashes) {
+  const auto rest = text.substr(colon + 1);
+  const bool slashes = rest.starts_with("//");
+  const auto* row = find_scheme(name);
+  if (row == nullptr && !slashes && !rest.empty()) no_scheme(text);
+  if (row == nullptr) {
     bad_url(fmt::format("unknown scheme in the URL: '{}'{}", escape(name, 32),
                         did_you_mean(name, kSupported)),
             kSchemesHint);
   }
-  if (row == nullptr) no_scheme(text);
   const bool needs_slashes = row->scheme != Scheme::kUnix && row->scheme != Scheme::kPrivate;
-  // "redis:6379" is a host called redis, as in container networks.
-  if (needs_slashes && !slashes) no_scheme(text);
+  if (needs_slashes && !slashes) {
+    // "redis:6379" is a host called redis, as in container networks.
+    if (is_digits(rest.substr(0, rest.find('/')))) no_scheme(text);
+    no_slashes(text, name, rest);
+  }
   text.remove_prefix(colon + (slashes ? 3 : 1));
   return row->scheme;
 }

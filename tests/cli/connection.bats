@@ -142,9 +142,34 @@ redis://h/0?x=1|unknown part of the URL: '?x=1'
 redis://a%zz@h|bad percent-escape in the password of the URL
 unix:socket|bad path in the URL: a unix socket needs an absolute path
 private:x|nothing may follow private: in the URL
+privat:|unknown scheme in the URL: 'privat'; did you mean 'private'?
+redis:/h|the scheme of the URL is not followed by two slashes: 'redis:/h'
 TABLE
   RLCTL_URL=http://h run -2 rlctl check k --limit 9/60s
   assert_line --index 0 "rlctl: check: RLCTL_URL: unknown scheme in the URL: 'http'"
+}
+
+@test "a host with a port, and a URL as the host, are refused with the right form" {
+  local host what hint
+  while IFS='|' read -r host what hint; do
+    run -2 --separate-stderr rlctl -H "$host" check k --limit 9/60s
+    assert_output ''
+    assert_equal "$stderr" "rlctl: check: --host$what
+  hint: $hint"
+  done <<'TABLE'
+redis://h:7/1|: 'redis://h:7/1' is not a host name or an address|write -u redis://h:7/1
+unix:///s|: 'unix:///s' is not a host name or an address|write -u unix:///s
+/run/s|: '/run/s' is not a host name or an address|write -s /run/s
+redis://ann:sekret@h| takes a host name or an address, without a user or a password|use --url, or the variable RLCTL_URL, for a URL
+ann:sekret@h:7| takes a host name or an address, without a user or a password|use --url, or the variable RLCTL_URL, for a URL
+h:7|: 'h:7' includes a port|write -H h -p 7, or -u redis://h:7
+127.0.0.1:6380|: '127.0.0.1:6380' includes a port|write -H 127.0.0.1 -p 6380, or -u redis://127.0.0.1:6380
+[::1]:7|: '[::1]:7' includes a port|write -H ::1 -p 7, or -u redis://[::1]:7
+[::1]|: '[::1]' is in brackets, as in a URL|write -H ::1, or -u redis://[::1]
+TABLE
+  # An IPv6 address has colons of its own.
+  run -0 rlctl -H ::1 -p 7 config show
+  assert_output --partial 'redis://[::1]:7'
 }
 
 @test "features that are not built in are refused" {

@@ -265,6 +265,15 @@ TABLE
   refute_output --partial '--port'
 }
 
+@test "-h with a host before the command is an error that names -H" {
+  wrong "unknown command '127.0.0.1'" -h 127.0.0.1 check k --limit 5/60s
+  hint '-h shows help; name the server with -H or --host'
+  wrong "unknown command 'myhost'" -p 7 -h myhost -n 1 check k --limit 5/60s
+  hint '-h shows help; name the server with -H or --host'
+  wrong "unknown command 'chekc'; did you mean 'check'?" -h chekc
+  assert_equal "${stderr_lines[1]}" "Try 'rlctl --help'."
+}
+
 @test "-h with a KEY is an error, so that its status is not taken for an allowed request" {
   run -2 --separate-stderr rlctl check -q --limit 1/h -h myhost key
   assert_output ''

@@ -136,6 +136,15 @@ TEST_CASE("an error about a URL names what is wrong") {
       {"unix:///r?db=x", "bad database in the URL: 'x'"},
       {"unix:///r?x=1", "unknown part of the URL: '?x=1'"},
       {"private:x", "private:"},
+      {"redis:/h", "the scheme of the URL is not followed by two slashes: 'redis:/h'"},
+      {"redis:h", "the scheme of the URL is not followed by two slashes: 'redis:h'"},
+      {"valkey:127.0.0.1:7/1", "not followed by two slashes: 'valkey:127.0.0.1:7/1'"},
+      {"REDIS:/h", "not followed by two slashes: 'REDIS:/h'"},
+      {"redis:/:geheim@h", "the scheme of the URL is not followed by two slashes"},
+      {"redis:6379/1", "without a scheme: 'redis:6379/1'"},
+      {"privat:", "unknown scheme in the URL: 'privat'; did you mean 'private'?"},
+      {"http:", "unknown scheme in the URL: 'http'"},
+      {"private", "without a scheme: 'private'"},
   };
   for (const auto& row : cases) {
     CAPTURE(row.text);
@@ -152,13 +161,27 @@ TEST_CASE("for a URL without a scheme the hint shows one with a scheme") {
   CHECK(contains(error_of([] { (void)parse_url("/run/r.sock"); }).hint(), "unix:///run/r.sock"));
 }
 
+TEST_CASE("the hint for a mistyped URL is the right form") {
+  const auto hint = [](const char* text) {
+    return error_of([&] { (void)parse_url(text); }).hint();
+  };
+  CHECK(hint("redis:/h") == "did you mean redis://h ?");
+  CHECK(hint("redis:h:7/1") == "did you mean redis://h:7/1 ?");
+  CHECK(hint("valkey:/h") == "did you mean valkey://h ?");
+  CHECK(hint("redis:6379") == "did you mean redis://redis:6379 ?");
+  CHECK(hint("privat:") == "URLs begin with redis://, valkey://, unix:// or private:");
+  CHECK(hint("private") ==
+        "write private: for a private server, or redis://private for a host of that name");
+  CHECK(hint("redis://h/99999999999") == "a database is a whole number from 0 to 2147483647");
+}
+
 TEST_CASE("no error about a URL shows its password") {
   for (const char* text :
        {"redis://alice:geheim@h:0", "redis://alice:geheim@h:x", "redis://alice:geheim@h/x",
         "redis://alice:geheim", "redis://:geheim", "redis://:ge@heim@h h", "alice:geheim@h",
         "http://alice:geheim@h", "redis://:geheim%zz@h", "unix://:geheim", "unix://:geheim@run",
         "unix://a:geheim@/r?x", "redis://:x/geheim@h:x", "redis://:x?geheim@h:x", "redis:geheim@h",
-        "redis://:x#geheim@h?y", "unix:geheim@h"}) {
+        "redis:/geheim@h", "redis:/:geheim@h", "redis://:x#geheim@h?y", "unix:geheim@h"}) {
     CAPTURE(text);
     const auto error = error_of([&] { (void)parse_url(text); });
     CHECK_FALSE(contains(error.what(), "heim"));
