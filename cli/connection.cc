@@ -195,8 +195,8 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
     : settings_(resolve_connection(options, configuration)), interrupt_(interrupt) {
   if (options.askpass) settings_.url.password = ask_password("Password: ", interrupt);
   if (is_private()) return;
-  server_ = std::make_shared<const redis::Endpoint>(
-      redis::Endpoint{.url = settings_.url, .timeout = settings_.timeout});
+  server_ = std::make_shared<const redis::Endpoint>(redis::Endpoint{
+      .url = settings_.url, .timeout = settings_.timeout, .interrupt = &interrupt_});
 }
 
 redis::Connection Connector::open(const Interrupt* interrupt) {

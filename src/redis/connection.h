@@ -22,6 +22,7 @@ using Arguments = std::span<const std::string_view>;
 struct Endpoint {
   Url url = {};
   std::chrono::microseconds timeout{};
+  const Interrupt* interrupt = nullptr;  ///< ends the search for the master; may be null
   /// Where its master is, once find_master() has asked; none if that is not known.
   mutable std::optional<std::optional<Url>> master = {};
 };

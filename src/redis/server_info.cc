@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/wait.h"
@@ -180,7 +181,8 @@ const std::optional<Url>& find_master(const Endpoint& server) {
   if (server.master) return *server.master;
   server.master.emplace();
   try {
-    auto connection = Connection::open(server.url, std::min(server.timeout, kAtMost));
+    auto connection =
+        Connection::open(server.url, std::min(server.timeout, kAtMost), server.interrupt);
     connection.append({"ROLE"});
     connection.append({"INFO", "replication"});
     const auto role = connection.read();
@@ -188,6 +190,8 @@ const std::optional<Url>& find_master(const Endpoint& server) {
     server.master = master_in(role, info);
   } catch (const Error&) {
     // Only a clearer message is lost.
+  } catch (const Interrupted&) {
+    // Likewise: the caller reports what it knows.
   }
   return *server.master;
 }

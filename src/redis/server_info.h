@@ -36,8 +36,9 @@ struct ServerVersion {
 /// ready.
 [[nodiscard]] std::optional<ServerVersion> version_of(Connection& connection);
 
-/// The master of a replica, without a user; none if this is not a replica or does not say. Asks
-/// once, on a connection of its own, so that nothing in flight is disturbed.
+/// The master of a replica, without a user; none if this is not a replica or does not say, or if
+/// the server's interrupt is raised. Asks once, on a connection of its own, so that nothing in
+/// flight is disturbed.
 [[nodiscard]] const std::optional<Url>& find_master(const Endpoint& server);
 
 /// Runs a binary with --version, under the name of a server: redis-check-rdb is one only under that

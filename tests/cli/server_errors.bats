@@ -248,6 +248,23 @@ not_permitted() {
   assert_output 'allowed key=k limit=5/60s remaining=5 reset=0.000s'
 }
 
+@test "a signal ends the search for a replica's master, and the error is reported without it" {
+  # The server sends the signal before it answers.
+  start_perl_server '
+    my $first = $listener->accept;
+    sysread $first, my $request, 65536;
+    syswrite $first, "-READONLY You can\x27t write against a read only replica.\r\n";
+    my $second = $listener->accept;
+    my $asked = "";
+    while ($asked !~ /replication/) { sysread($second, $asked, 65536, length $asked) or exit }
+    my ($client) = unpack "i", getsockopt($second, 1, 17);  # SO_PEERCRED
+    kill "TERM", $client;
+    syswrite $second, "*5\r\n\$5\r\nslave\r\n\$1\r\nh\r\n:1\r\n\$9\r\nconnected\r\n:0\r\n\$0\r\n\r\n";
+    sleep 60'
+  fails_with_hint 'the server is a replica; name its master with --url' \
+    5 "unix://$socket: READONLY " k --limit 5/60s
+}
+
 @test "a full server exits with status 5 and OOM, but --peek and denials work" {
   start_server
   run -0 rlctl check full --limit 1/60s

@@ -9,11 +9,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/private_server.h"
 #include "redis/server_info.h"
 #include "support/failure.h"
+#include "support/scripted_server.h"
 #include "support/server.h"
 
 namespace redis_server_errors_test {
@@ -168,6 +170,19 @@ TEST_CASE("a replica names its master, as far as the user may ask; others have n
   CHECK(admin.call({"REPLICAOF", "NO", "ONE"}).text() == "OK");
   CHECK(find_master(replica) == master);  // it asks only once
   CHECK_FALSE(find_master({.url = server->url(), .timeout = kTimeout}));
+}
+
+TEST_CASE("an interrupt ends the search for a replica's master") {
+  rlctl::Interrupt interrupt;
+  // The answer comes only after the interrupt, which must have ended the wait for it.
+  support::ScriptedServer server([&](support::Peer& peer) {
+    peer.read_until("replication\r\n");
+    interrupt.raise(SIGINT);
+    peer.write("*5\r\n$5\r\nslave\r\n$1\r\nh\r\n:1\r\n$9\r\nconnected\r\n:0\r\n$0\r\n\r\n");
+  });
+  const rlctl::redis::Endpoint replica{
+      .url = server.url(), .timeout = kTimeout, .interrupt = &interrupt};
+  CHECK_FALSE(rlctl::redis::find_master(replica));
 }
 
 TEST_CASE("an unknown script is recognized by its code") {
