@@ -28,9 +28,9 @@ class NumberWriter {
   std::size_t used_ = 0;
 };
 
-[[noreturn]] void not_a_decision() {
-  throw redis::Error(redis::Failure::kRejected,
-                     "the reply is not that of a limiter script: six integers");
+[[noreturn]] void not_a_decision(redis::ReplyView reply) {
+  throw redis::error_about(reply, {redis::Failure::kRejected,
+                                   "the reply is not that of a limiter script: six integers"});
 }
 
 }  // namespace
@@ -78,10 +78,10 @@ void Checker::append_looks(const Request& request) {
 
 Decision Checker::parse(redis::ReplyView reply) {
   if (reply.is_error()) throw redis::to_error(reply);
-  if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision();
+  if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision(reply);
   std::array<std::int64_t, 6> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision();
+    if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision(reply);
     numbers[i] = reply[i].integer();
   }
   return {.allowed = numbers[0] == 1,

@@ -177,6 +177,11 @@ struct Connection::State {
       outstanding.pop_front();
     }
     if (outstanding.empty()) sent_unanswered = false;
+    const bool is_first = !std::exchange(has_replied, true);
+    if (is_first && refuses_connection(*reply)) {
+      sent_unanswered = false;  // the reply is to everything that was sent
+      throw named(to_error(*reply));
+    }
     return reply;
   }
 
@@ -260,12 +265,18 @@ struct Connection::State {
             "is it a Redis server, and without TLS?"};
   }
 
-  [[nodiscard]] Error log_in_failed(const Error& error) const {
-    const std::string command =
-        error.failure() == Failure::kNotNow ? "" : fmt::format("{}: ", error.command());
+  /// The error with the server's name in front.
+  [[nodiscard]] Error named(const Error& error, std::string_view command = {}) const {
     return Error(error.failure(), fmt::format("{}: {}{}", transport->name(), command, error.what()),
                  error.code())
         .from(server, error.command());
+  }
+
+  [[nodiscard]] Error log_in_failed(const Error& error) const {
+    // "AUTH <password> called without any password ..."
+    const bool is_named = std::string_view(error.what()).starts_with(error.command());
+    if (is_named || error.failure() == Failure::kNotNow) return named(error);
+    return named(error, error.command() + ": ");
   }
 
   std::unique_ptr<Transport> transport;
@@ -278,6 +289,7 @@ struct Connection::State {
   std::vector<std::size_t> argv_sizes;
   std::deque<std::string> outstanding;  // the names of the commands without a reply so far
   bool is_logging_in = false;
+  bool has_replied = false;
   bool sent_unanswered = false;  // bytes were sent that no reply accounts for yet
   // How the connection ended while sending; thrown once the replies that came before are taken.
   std::optional<Error> broken;

@@ -61,7 +61,9 @@ class Connection {
   /// up: then the next read throws, once the replies that came before are taken.
   void flush();
 
-  /// Sends what is queued and returns the next reply. An error reply is returned, not thrown.
+  /// Sends what is queued and returns the next reply. An error reply is returned, not thrown,
+  /// unless it is the first and refuses the connection: then every call throws it, since the server
+  /// has executed nothing.
   [[nodiscard]] Reply read();
   /// The next reply if it has already arrived; never waits and never sends. Of a reply of more than
   /// a megabyte, it may take several calls to receive what has arrived, so that a caller with a

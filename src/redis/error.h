@@ -15,8 +15,8 @@ enum class Failure {
   kUnsupported,  ///< valid, but this build does not support it (yet)
   kUnreachable,  ///< no connection, or it broke
   kTimeout,      ///< no connection or no answer within the time-out
-  kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN) or
-                 ///< has too many clients
+  kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN,
+                 ///< ASK) or has too many clients
   kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
   kProtocol,  ///< the reply is not RESP

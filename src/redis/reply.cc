@@ -29,10 +29,13 @@ struct ReplyRoot : ReplyNode {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kNotNowCodes{"LOADING", "BUSY", "MASTERDOWN",
-                                                       "CLUSTERDOWN", "TRYAGAIN"};
-// DENIED: protected mode, a server without a password that is called from another machine.
-constexpr std::array<std::string_view, 4> kRefusedCodes{"NOAUTH", "WRONGPASS", "NOPERM", "DENIED"};
+// Not MOVED: the next attempt would fail, too.
+constexpr std::array<std::string_view, 6> kNotNowCodes{"LOADING",     "BUSY",     "MASTERDOWN",
+                                                       "CLUSTERDOWN", "TRYAGAIN", "ASK"};
+// Protected mode: a server without a password is called from another machine.
+constexpr std::string_view kProtectedMode = "DENIED";
+constexpr std::array<std::string_view, 4> kRefusedCodes{"NOAUTH", "WRONGPASS", "NOPERM",
+                                                        kProtectedMode};
 // Errors without a code of their own, by the start of their message.
 constexpr std::array<std::string_view, 1> kNotNowSentences{"max number of clients"};
 constexpr std::array<std::string_view, 5> kRefusedSentences{
@@ -234,8 +237,9 @@ std::size_t ReplyView::size() const {
 }
 
 ReplyView ReplyView::operator[](std::size_t index) const {
-  if (index >= size())
-    throw Error(Failure::kProtocol, "the answer has fewer elements than expected");
+  if (index >= size()) {
+    throw error_about(*this, {Failure::kProtocol, "the answer has fewer elements than expected"});
+  }
   return {&node_->elements[index], root_};
 }
 
@@ -306,14 +310,25 @@ Failure classify_error(std::string_view error_text) {
   return classify(split_error(error_text));
 }
 
+bool refuses_connection(ReplyView first_reply) {
+  if (!first_reply.is_error()) return false;
+  const auto parts = split_error(first_reply.text());
+  // Too many clients is the only reason not to be ready that has no code of its own.
+  const bool too_many = parts.code == "ERR" && classify(parts) == Failure::kNotNow;
+  return too_many || parts.code == kProtectedMode;
+}
+
+Error error_about(ReplyView reply, const Error& error) {
+  return error.from(reply.root_->server, reply.root_->command);
+}
+
 Error to_error(ReplyView error_reply) {
   const auto parts = split_error(error_reply.text());
   const auto sentence = escape(without_script_suffix(parts.sentence));
   const bool bare = parts.code.empty() || parts.code == "ERR";
   std::string message = bare ? sentence : std::string(parts.code);
   if (!bare && !sentence.empty()) message += " " + sentence;
-  return Error(classify(parts), message, std::string(parts.code))
-      .from(error_reply.root_->server, error_reply.root_->command);
+  return error_about(error_reply, {classify(parts), message, std::string(parts.code)});
 }
 
 }  // namespace rlctl::redis

@@ -36,7 +36,7 @@ class ReplyView {
   ReplyView(const ReplyNode* node, const ReplyRoot* root) : node_(node), root_(root) {}
 
  private:
-  friend Error to_error(ReplyView error_reply);
+  friend Error error_about(ReplyView reply, const Error& error);
 
   const ReplyNode* node_;
   const ReplyRoot* root_;  ///< the whole reply
@@ -88,6 +88,14 @@ class ReplyReader {
 /// The class of an error reply. An ACL denial inside a script, which arrives as ERR ("The user
 /// executing the script can't run this command", "ACL failure in script"), is kRefused.
 [[nodiscard]] Failure classify_error(std::string_view error_text);
+
+/// Whether this is what a server sends, without reading anything, before it closes a new
+/// connection: it has too many clients, or is in protected mode. Other replies may have the same
+/// words.
+[[nodiscard]] bool refuses_connection(ReplyView first_reply);
+
+/// The error with the origin of the reply.
+[[nodiscard]] Error error_about(ReplyView reply, const Error& error);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and

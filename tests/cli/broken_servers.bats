@@ -110,7 +110,7 @@ REPLIES
     run_with_timeout -5 --separate-stderr rlctl check k --limit 5/60s
     assert_output ''
     assert_equal "$stderr" \
-      'rlctl: check: the reply is not that of a limiter script: six integers'
+      "rlctl: check: unix://$socket: the reply is not that of a limiter script: six integers"
   done
 }
 
@@ -142,6 +142,7 @@ BUSY 3
 MASTERDOWN 3
 CLUSTERDOWN 3
 TRYAGAIN 3
+ASK 3
 NOAUTH 4
 WRONGPASS 4
 NOPERM 4
@@ -151,6 +152,8 @@ READONLY 5
 OOM 5
 MISCONF 5
 NOREPLICAS 5
+MOVED 5
+CROSSSLOT 5
 EXECABORT 5
 SOMETHINGNEW 5
 TABLE

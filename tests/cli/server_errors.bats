@@ -104,7 +104,15 @@ fails_with_hint() {
     # shellcheck disable=SC2086 # split into words
     run_with_timeout -3 --separate-stderr rlctl $command <<<k
     assert_regex "$stderr" 'max number of clients reached'
+    refute_regex "$output$stderr" 'closed the connection|may have been'
   done
+  # The server has handled no line of a batch, however many were sent.
+  run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch --json < <(seq 2000)
+  run -0 jq -rs 'length, (map(.error.message) | unique | .[])' <<<"$output"
+  assert_line --index 0 2000
+  assert_line --index 1 "not asked: unix://$socket: max number of clients reached"
+  assert_line --index 2 "unix://$socket: max number of clients reached"
+  assert_equal "${#lines[@]}" 3
 }
 
 # --- 4: refused -------------------------------------------------------------------------------------
@@ -137,7 +145,7 @@ log_in_fails() {
 @test "an unnecessary password exits with status 4" {
   REDISCLI_AUTH=secret log_in_fails \
     "user 'default' has no password on this server; name another with --user, or give no password" \
-    "unix://$socket: AUTH: AUTH <password> called without any password"
+    "unix://$socket: AUTH <password> called without any password"
 }
 
 # not_permitted HINT MESSAGE KEY: rlctl check, as the user ann, exits with status 4.

@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "redis/error.h"
 #include "support/failure.h"
@@ -561,13 +562,56 @@ TEST_CASE("if nothing was sent, the error does not say that the command may have
 }
 
 TEST_CASE("a reply sent before the server closed the connection is still read") {
-  ScriptedServer server([](Peer& peer) { peer.write("-ERR max number of clients reached\r\n"); });
+  ScriptedServer server([](Peer& peer) { peer.write("-ERR idle for too long\r\n"); });
   auto connection = Connection::open(server.url(), kLong);
   // Wait until the server has closed the connection, so that sending fails.
   pollfd hung_up{connection.fd(), 0, 0};
   CHECK(::poll(&hung_up, 1, 5000) == 1);
-  CHECK(connection.call({"PING"}).text() == "ERR max number of clients reached");
+  CHECK(connection.call({"PING"}).text() == "ERR idle for too long");
   CHECK(error_of([&] { (void)connection.call({"PING"}); }).failure() == Failure::kUnreachable);
+}
+
+TEST_CASE("a server that refuses the connection has executed nothing of what was sent") {
+  struct Refusal {
+    const char* text;
+    const char* message;
+    Failure failure;
+  };
+  const std::vector<Refusal> refusals{
+      {"ERR max number of clients reached", "max number of clients reached", Failure::kNotNow},
+      {"ERR max number of clients + cluster connections reached",
+       "max number of clients + cluster connections reached", Failure::kNotNow},
+      {"DENIED Redis is running in protected mode", "DENIED Redis is running in protected mode",
+       Failure::kRefused}};
+  for (const auto& refusal : refusals) {
+    CAPTURE(refusal.text);
+    ScriptedServer server([&](Peer& peer) {
+      peer.read_until("PING\r\n");
+      peer.write("-" + std::string(refusal.text) + "\r\n");
+    });
+    auto connection = Connection::open(server.url(), kLong);
+    for (int i = 0; i < 3; ++i) connection.append({"PING"});
+    for (int i = 0; i < 3; ++i) {
+      const auto error = error_of([&] { (void)connection.read(); });
+      CHECK(error.failure() == refusal.failure);
+      CHECK(message_of(error) == display(server.url()) + ": " + refusal.message);
+      CHECK(error.hint().empty());
+    }
+  }
+}
+
+TEST_CASE("the same words after another reply answer one command only") {
+  ScriptedServer server([](Peer& peer) {
+    peer.read_until("PING\r\n");
+    peer.write("+PONG\r\n-ERR max number of clients reached\r\n");
+  });
+  auto connection = Connection::open(server.url(), kLong);
+  for (int i = 0; i < 3; ++i) connection.append({"PING"});
+  CHECK(connection.read().text() == "PONG");
+  CHECK(connection.read().is_error());
+  const auto error = error_of([&] { (void)connection.read(); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.hint(), "may have been executed"));
 }
 
 TEST_CASE("an answer that is not RESP is shown shortened and escaped") {
