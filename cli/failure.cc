@@ -71,7 +71,7 @@ std::string permission_hint(const redis::Error& error) {
     const auto& user = error.server()->url.user;
     return "grant it: ACL SETUSER " + (user.empty() ? std::string("default") : user) + " " + rule;
   };
-  if (sentence.find("access") != sentence.npos && sentence.find("key") != sentence.npos) {
+  if (refuses_key(sentence)) {
     return grant("~PATTERN, with a pattern that matches the key");
   }
   if (error.code() == "NOPERM" && !error.command().empty()) return grant(rule_for(error.command()));
@@ -136,13 +136,20 @@ constexpr AdviceRow kAdvice[] = {
      "in a cluster, the keys of one request must share a slot; give them a common {tag}"},
 };
 
+/// The server's code, unless that says nothing; empty if there is none.
+std::string_view telling_code(const redis::Error& error) {
+  if (!error.code().empty() && error.code() != "ERR") return error.code();
+  // Inside a script, servers refuse a command with ERR.
+  const bool is_refused = error.failure() == redis::Failure::kRefused;
+  return is_refused && error.command() != "AUTH" ? "NOPERM" : "";
+}
+
 /// The code of the error's row.
 std::string_view advice_code(const redis::Error& error) {
-  if (!error.code().empty() && error.code() != "ERR") return error.code();
+  if (const auto code = telling_code(error); !code.empty()) return code;
   if (error.failure() == redis::Failure::kNotNow) return kTooManyClients;
   if (error.command() == "AUTH") return kUnwantedPassword;
-  if (error.command() == "SELECT") return kNoDatabase;
-  return error.failure() == redis::Failure::kRefused ? "NOPERM" : "";
+  return error.command() == "SELECT" ? kNoDatabase : "";
 }
 
 std::string advice(const redis::Error& error) {
@@ -156,12 +163,21 @@ std::string advice(const redis::Error& error) {
 
 // ---- Exceptions ----
 
+/// A server's sentence may end in a full stop, after which no semicolon can follow.
+std::string without_full_stop(std::string message) {
+  if (message.ends_with('.') && !message.ends_with("..")) message.pop_back();
+  return message;
+}
+
 Problem describe_redis(const redis::Error& error) {
-  Problem problem{.message = error.what(), .hint = error.hint()};
+  Problem problem{.message = without_full_stop(error.what()), .hint = error.hint()};
+  const auto code = telling_code(error);
   for (const FailureRow& row : kFailures) {
     if (row.failure != error.failure()) continue;
     problem.status = row.status;
-    problem.code = error.code().empty() ? row.code : error.code();
+    // ERR says as much as "rejected", but less than the other classes.
+    const bool is_err = error.code() == "ERR" && row.failure == redis::Failure::kRejected;
+    problem.code = !code.empty() ? code : is_err ? "ERR" : row.code;
     problem.usage_advice = row.usage_advice;
   }
   if (!error.server()) return problem;
@@ -211,6 +227,11 @@ Problem describe(const std::exception& error) {
   Problem problem = describe_unmasked(error);
   problem.message = masked_message(problem);
   return problem;
+}
+
+bool refuses_key(std::string_view message) {
+  const auto at = message.find(" access ");
+  return at != message.npos && message.find("key", at) != message.npos;
 }
 
 Problem without_doubt(Problem problem) {

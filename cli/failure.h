@@ -50,6 +50,10 @@ class ProblemError : public std::runtime_error {
 /// replica, this asks the server once where its master is.
 [[nodiscard]] Problem describe(const std::exception& error);
 
+/// Whether a server's message says that the user may not access a key, not that a command is
+/// refused.
+[[nodiscard]] bool refuses_key(std::string_view message);
+
 /// Removes the hint that the request may have been executed: for commands that only read, and for
 /// messages that already include it.
 [[nodiscard]] Problem without_doubt(Problem problem);

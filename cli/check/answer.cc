@@ -287,26 +287,71 @@ Problem may_have_been_counted(Problem problem) {
   return without_doubt(problem);
 }
 
+namespace {
+
 Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
                            std::span<const std::string> keys, redis::Connection& connection) {
   const std::string message = problem.message;
+  const std::string server = problem.server.empty() ? "" : problem.server + ": ";
   const auto mention = find_key_mention(message);
   const bool named = mention.number >= 1 && mention.number <= keys.size();
   const auto candidates = named ? keys.subspan(mention.number - 1, 1) : keys;
   if (named) {
-    problem.message = "'" + candidates.front() + "'" + message.substr(mention.end) + " for " +
-                      std::string(algorithm.name);
+    problem.message = server + "'" + candidates.front() + "'" + message.substr(mention.end) +
+                      " for " + std::string(algorithm.name);
     problem.hint = inspect_hint(candidates.front());
   }
   const auto contents = try_to_read(connection, candidates);
   for (std::size_t i = 0; i < contents.size(); ++i) {
     const auto holds = what_it_holds(contents[i], algorithm);
     if (holds.empty()) continue;
-    problem.message = "'" + candidates[i] + "' holds " + holds;
+    problem.message = server + "'" + candidates[i] + "' holds " + holds;
     problem.hint = inspect_hint(candidates[i]);
     return problem;
   }
   return problem;
+}
+
+/// The keys that the user may not access, in quotes; empty if asking fails. The server checks the
+/// keys of a call before it looks for the script, and no script has this SHA1.
+std::string refused_keys(redis::Connection& connection, std::span<const std::string> keys) {
+  const std::string no_script(40, '0');
+  std::string refused;
+  try {
+    for (const std::string_view key : keys) connection.append_evalsha(no_script, {&key, 1}, {});
+    for (const auto& key : keys) {
+      const auto reply = connection.read();
+      if (!reply.is_error() || redis::error_code(reply.text()) != "NOPERM") continue;
+      refused += (refused.empty() ? "" : ", ") + in_quotes(key);
+    }
+  } catch (const redis::Error& error) {
+    return {};  // only a clearer message is lost
+  }
+  return refused;
+}
+
+Problem name_refused_keys(Problem problem, std::span<const std::string> keys,
+                          redis::Connection& connection) {
+  const auto is_named = [&](const std::string& key) {
+    return problem.message.find(in_quotes(key)) != problem.message.npos;
+  };
+  if (std::any_of(keys.begin(), keys.end(), is_named)) return problem;  // by Valkey and Redis 8
+  const auto refused = keys.size() == 1 ? in_quotes(keys[0]) : refused_keys(connection, keys);
+  if (!refused.empty()) problem.message += ": " + refused;
+  return problem;
+}
+
+}  // namespace
+
+bool is_about_keys(const Problem& problem) {
+  return problem.code == "WRONGTYPE" || (problem.code == "NOPERM" && refuses_key(problem.message));
+}
+
+Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
+                     std::span<const std::string> keys, redis::Connection& connection) {
+  return problem.code == "WRONGTYPE"
+             ? explain_wrong_type(std::move(problem), algorithm, keys, connection)
+             : name_refused_keys(std::move(problem), keys, connection);
 }
 
 }  // namespace rlctl::cli

@@ -387,7 +387,7 @@ void Batch::finish(Pending& pending) {
       pending.decision =
           merge_looks(*plan_.limiter.algorithm, plan_.limiter.limits, pending.cost, pending.looks);
     }
-  } else if (pending.problem.code == "WRONGTYPE") {
+  } else if (is_about_keys(pending.problem)) {
     pending.state = Pending::State::kExplain;
     settling_ = true;
   } else {
@@ -403,8 +403,8 @@ void Batch::settle() {
     Pending& pending = pending_[i];
     if (pending.state == Pending::State::kAskAgain) unknown_script = true;
     if (pending.state != Pending::State::kExplain) continue;
-    pending.problem = explain_wrong_type(std::move(pending.problem), *plan_.limiter.algorithm,
-                                         pending.redis_keys, link_.connection());
+    pending.problem = explain_keys(std::move(pending.problem), *plan_.limiter.algorithm,
+                                   pending.redis_keys, link_.connection());
     pending.state = Pending::State::kFailed;
   }
   if (unknown_script) ask_again();

@@ -153,7 +153,7 @@ redis::Connection& Asker::connection() {
 }
 
 /// Runs `exchange(checker)`. Makes its errors clearer: adds whether the request may have been
-/// counted, and what a key of the wrong type holds.
+/// counted, and about which key it is.
 template <typename Exchange>
 auto Asker::exchange(const limiter::Request& request, bool records, Exchange exchange) {
   auto& open = connection();
@@ -162,8 +162,8 @@ auto Asker::exchange(const limiter::Request& request, bool records, Exchange exc
     return exchange(checker);
   } catch (const redis::Error& error) {
     Problem problem = describe(error);
-    if (problem.code == "WRONGTYPE") {
-      problem = explain_wrong_type(std::move(problem), algorithm_, request.keys, open);
+    if (is_about_keys(problem)) {
+      problem = explain_keys(std::move(problem), algorithm_, request.keys, open);
     }
     throw ProblemError(records ? may_have_been_counted(problem) : without_doubt(problem));
   }

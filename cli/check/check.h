@@ -99,13 +99,17 @@ inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have 
 /// If the request was sent but not answered, adds to the message that it may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 
+/// Whether the problem is one of the keys, which explain_keys() makes clearer.
+[[nodiscard]] bool is_about_keys(const Problem& problem);
+
 /// Makes a script's WRONGTYPE error, which mentions KEYS[n], clearer: "'k' holds a string, but
-/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window". Reads the
-/// keys; no replies may be outstanding. If that fails or explains nothing, keeps the script's
-/// message with the key's name in it.
-[[nodiscard]] Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
-                                         std::span<const std::string> keys,
-                                         redis::Connection& connection);
+/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window"; and adds
+/// to NOPERM the keys that the user may not access. Asks the server, and records nothing; no
+/// replies may be outstanding. If that fails or explains nothing, keeps the message, with the key's
+/// name in it if that is known. Requires is_about_keys().
+[[nodiscard]] Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
+                                   std::span<const std::string> keys,
+                                   redis::Connection& connection);
 
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
 /// KEY or KEY<TAB>COST; an invalid line gets an error in its place. Returns the worst status of any

@@ -33,6 +33,24 @@ TEST_CASE("problem: the server's own code is used as the code") {
   CHECK(describe(redis::Error(redis::Failure::kTimeout, "x")).code == "timeout");
 }
 
+TEST_CASE("problem: an error whose code says nothing has the code of its class") {
+  const auto code = [](redis::Failure failure, const char* command) {
+    return describe(redis::Error(failure, "x", "ERR").from(nullptr, command)).code;
+  };
+  CHECK(code(redis::Failure::kNotNow, "EVALSHA") == "not_now");
+  CHECK(code(redis::Failure::kRefused, "EVALSHA") == "NOPERM");  // in a script
+  CHECK(code(redis::Failure::kRefused, "AUTH") == "refused");
+  CHECK(code(redis::Failure::kRejected, "EVALSHA") == "ERR");
+}
+
+TEST_CASE("problem: a message has no full stop, and keeps an ellipsis") {
+  const auto message = [](const char* text) {
+    return describe(redis::Error(redis::Failure::kRejected, text, "OOM")).message;
+  };
+  CHECK(message("OOM used memory > 'maxmemory'.") == "OOM used memory > 'maxmemory'");
+  CHECK(message("OOM used memory...") == "OOM used memory...");
+}
+
 TEST_CASE("problem: an unreadable input is not reported as wrong usage") {
   const Problem problem = describe(InputError("access.log:3: no time", "--format names it"));
   CHECK(problem.status == ExitStatus::kUsage);

@@ -95,6 +95,8 @@ fails_with_hint() {
   servers+=("$!")
   wait_until test -e "$socket.taken"
   refused "try again, or raise the server's maxclients" 3 'max number of clients reached' k --limit 5/60s
+  run -3 --separate-stderr rlctl check k --limit 5/60s --json
+  assert_equal "$(jq -r .error.code <<<"$stderr")" not_now
   local command
   for command in 'check --limit 5/60s --batch' 'check k --limit 5/60s -n 1' 'check k --limit 5/60s --peek' \
     'inspect k' 'reset k' 'reset --match k* --yes' 'debug gcra k --limit 5/60s --trace -q' \
@@ -130,6 +132,13 @@ log_in_fails() {
   assert_regex "${stderr_lines[0]}" "^rlctl: $2"
   assert_equal "${stderr_lines[1]}" "  hint: $1"
   assert_equal "${#stderr_lines[@]}" 2
+}
+
+@test "the full stop of a server's sentence does not precede a semicolon" {
+  start_server --requirepass secret
+  run -0 --separate-stderr rlctl check k --limit 5/60s --on-error allow
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: check: warning: unix://$socket: NOAUTH Authentication required; taken as allowed (--on-error)"
 }
 
 @test "a wrong password exits with status 4 and WRONGPASS, and the message keeps the user's name" {
@@ -169,7 +178,34 @@ not_permitted() {
 @test "a user who may not access the key exits with status 4 and NOPERM" {
   cli ACL SETUSER ann reset on '>pw' '~login:*' +@all
   not_permitted 'grant it: ACL SETUSER ann ~PATTERN, with a pattern that matches the key' 'NOPERM ' k
+  assert_regex "${stderr_lines[0]}" "'k'"
   REDISCLI_AUTH=pw run -0 rlctl check login:ann --limit 5/60s --user ann
+}
+
+@test "the error names the keys of several limits that the user may not access" {
+  # names STDERR: the keys in quotes.
+  names() { grep -oE "'[^']*:[0-9]*s'" <<<"$1" | sort -u | xargs; }
+  cli ACL SETUSER ann reset on '>pw' '~{k}:1s' '~{k}:7s' +@all
+  local command
+  for command in 'check k' 'check k --peek' 'check --batch' 'check k --cost -1'; do
+    # shellcheck disable=SC2086 # split into words
+    REDISCLI_AUTH=pw run -4 --separate-stderr rlctl $command --limit 2/s --limit 5/60s --user ann <<<k
+    assert_equal "$(names "${stderr_lines[0]}")" '{k}:60s'
+    assert_equal "${#stderr_lines[@]}" 2
+    assert_equal "${stderr_lines[1]}" \
+      '  hint: grant it: ACL SETUSER ann ~PATTERN, with a pattern that matches the key'
+    # shellcheck disable=SC2086
+    REDISCLI_AUTH=pw run -4 --separate-stderr rlctl $command --limit 2/h --limit 5/60s --limit 9/7s --user ann <<<k
+    # Redis 8 and Valkey name the first one themselves. A peek looks at each key.
+    assert_regex "$(names "${stderr_lines[0]}")" '^\{k\}:3600s( \{k\}:60s)?$'
+  done
+  # Nothing was recorded by asking which key it is.
+  run -0 cli KEYS '*'
+  assert_output ''
+  # No key is refused, but a command.
+  cli ACL SETUSER ann reset on '>pw' '~*' +get
+  REDISCLI_AUTH=pw run -4 --separate-stderr rlctl check k --limit 2/s --limit 5/60s --user ann
+  assert_equal "$(names "$stderr")" ''
 }
 
 @test "a user who may not select the database exits with status 4 and NOPERM" {
@@ -182,7 +218,11 @@ not_permitted() {
   cli ACL SETUSER ann reset on '>pw' '~*' +@all -rpush
   REDISCLI_AUTH=pw run -4 --separate-stderr rlctl check k --limit 5/60s --user ann
   # Redis up to 7.0 does not name the command.
-  assert_regex "${stderr_lines[1]}" \
+  local hint=${stderr_lines[1]}
+  REDISCLI_AUTH=pw run -4 --separate-stderr rlctl check k --limit 5/60s --user ann --json
+  run -0 jq -er .error.code <<<"$stderr"
+  assert_output NOPERM
+  assert_regex "$hint" \
     "^  hint: (grant it: ACL SETUSER ann \+rpush|user 'ann' may not call one of the script's commands; .*)$"
   assert_equal "$(cli EXISTS k)" 0
 }
@@ -202,15 +242,15 @@ not_permitted() {
   cli SET text v
   cli SADD set v
   cli ZADD zset 1 v
-  fails_with_hint 'rlctl inspect text shows what it holds' 5 "'text' holds a string, but sliding-window-log keeps a list$" text --limit 5/60s
-  fails_with_hint 'rlctl inspect set shows what it holds' 5 "'set' holds a set, but sliding-window-log keeps a list$" set --limit 5/60s
-  fails_with_hint 'rlctl inspect zset shows what it holds' 5 "'zset' holds a sorted set, but gcra keeps a string$" zset --limit 5/60s --algorithm gcra
+  fails_with_hint 'rlctl inspect text shows what it holds' 5 "unix://$socket: 'text' holds a string, but sliding-window-log keeps a list$" text --limit 5/60s
+  fails_with_hint 'rlctl inspect set shows what it holds' 5 "unix://$socket: 'set' holds a set, but sliding-window-log keeps a list$" set --limit 5/60s
+  fails_with_hint 'rlctl inspect zset shows what it holds' 5 "unix://$socket: 'zset' holds a sorted set, but gcra keeps a string$" zset --limit 5/60s --algorithm gcra
   assert_equal "$(cli GET text)" v
 }
 
 @test "among several keys the one of another type is named" {
   cli SET '{k}:60s' v
-  fails_with_hint "rlctl inspect '{k}:60s' shows what it holds" 5 "'\{k}:60s' holds a string, but sliding-window-log keeps a list$" \
+  fails_with_hint "rlctl inspect '{k}:60s' shows what it holds" 5 "unix://$socket: '\{k}:60s' holds a string, but sliding-window-log keeps a list$" \
     k --limit 5/60s --limit 2/s
   assert_equal "$(cli EXISTS '{k}:1s')" 0
 }
@@ -224,10 +264,10 @@ not_permitted() {
     before=$(cli GET k)
     for other in fixed-window sliding-window-counter token-bucket gcra leaky-bucket; do
       [[ $other != "$mine" ]] || continue
-      fails_with_hint 'rlctl inspect k shows what it holds' 5 "'k' holds the state of $mine, not of $other$" \
+      fails_with_hint 'rlctl inspect k shows what it holds' 5 "unix://$socket: 'k' holds the state of $mine, not of $other$" \
         k --limit 5/60s --algorithm "$other"
     done
-    fails_with_hint 'rlctl inspect k shows what it holds' 5 "'k' holds the state of $mine, not of sliding-window-zset$" \
+    fails_with_hint 'rlctl inspect k shows what it holds' 5 "unix://$socket: 'k' holds the state of $mine, not of sliding-window-zset$" \
       k --limit 5/60s --algorithm sliding-window-zset
     assert_equal "$(cli GET k)" "$before"
   done
@@ -236,7 +276,7 @@ not_permitted() {
 @test "a list that is not a log exits with status 5 and is left unchanged" {
   cli RPUSH k one two
   fails_with_hint 'rlctl inspect k shows what it holds' 5 \
-    "'k' holds a list that is not the state of sliding-window-log$" k --limit 5/60s
+    "unix://$socket: 'k' holds a list that is not the state of sliding-window-log$" k --limit 5/60s
   assert_equal "$(cli LRANGE k 0 -1)" $'one\ntwo'
 }
 
@@ -245,7 +285,7 @@ not_permitted() {
   run -5 --separate-stderr rlctl check k --limit 5/60s --json
   assert_output ''
   assert_equal "$stderr" \
-    "{\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
+    "{\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"unix://$socket: 'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
 }
 
 @test "a replica exits with status 5 and READONLY, but --peek works" {

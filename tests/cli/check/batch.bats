@@ -94,7 +94,7 @@ rlctl: check: the same error on 199997 more lines (4 to 200000)"
   for key in {1..6}; do cli SET "$key" text; done
   run -5 --separate-stderr batch < <(seq 6)
   assert_equal "$(grep -c '^error line=. status=5 ' <<<"$output")" 6
-  assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: '1' holds a string, but sliding-window-log keeps a list"
+  assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: unix://$socket: '1' holds a string, but sliding-window-log keeps a list"
   assert_equal "${stderr_lines[-1]}" 'rlctl: check: the same error on 3 more lines (4 to 6)'
 }
 
@@ -116,7 +116,7 @@ rlctl: check: line 4: key 'bob' uses the same Redis key '{bob}:60s' as '{bob}' o
   run -5 --separate-stderr batch <<<$'a\nb\nc'
   assert_equal "${#lines[@]}" 3
   assert_line --index 1 --regexp '^error line=2 status=5 message='
-  assert_regex "$stderr" "^rlctl: check: line 2: 'b' holds a string, but sliding-window-log keeps a list"
+  assert_regex "$stderr" "^rlctl: check: line 2: unix://$socket: 'b' holds a string, but sliding-window-log keeps a list"
   assert_equal "$(cli GET b)" text
 }
 

@@ -56,7 +56,7 @@ rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
 @test "JSON has null for unknown values, and the error" {
   run -0 --separate-stderr rejected --on-error allow --json
   run -0 jq -ec . <<<"$output"
-  assert_output "{\"key\":\"k\",\"algorithm\":\"sliding-window-log\",\"allowed\":true,\"cost\":1,\"remaining\":null,\"retry_after_us\":null,\"reset_after_us\":null,\"delay_us\":null,\"limits\":[{\"key\":\"k\",\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"denied_by\":null,\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
+  assert_output "{\"key\":\"k\",\"algorithm\":\"sliding-window-log\",\"allowed\":true,\"cost\":1,\"remaining\":null,\"retry_after_us\":null,\"reset_after_us\":null,\"delay_us\":null,\"limits\":[{\"key\":\"k\",\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"denied_by\":null,\"error\":{\"code\":\"WRONGTYPE\",\"message\":\"unix://$socket: 'k' holds a string, but sliding-window-log keeps a list\",\"hint\":\"rlctl inspect k shows what it holds\"}}"
 }
 
 @test "wrong usage is never turned into an answer" {
