@@ -11,7 +11,8 @@
 --         remaining is the number of free places, reset_after the time until the last lease lapses;
 --         {0, remaining, -1, reset_after, 0, 1} if the lease to renew or release no longer exists
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
--- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses at
+-- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses at,
+--         and a member 'limit', scored by the negated limit of the last acquire or renew
 
 local NAME = 'concurrency'
 local STATE = "a sorted set of members 'lease:ID' scored by the microsecond at which they lapse"
@@ -50,9 +51,11 @@ end
 local last = redis.pcall('ZRANGE', key, '-1', '-1', 'WITHSCORES')
 if last.err and not string.find(last.err, 'WRONGTYPE') then return last end
 local lapses = tonumber(last[2] or now) -- when the last lease lapses
-local lowest = last[1] and redis.call('ZRANGE', key, '0', '0')[1] or 'lease:'
-if last.err or string.sub(last[1] or lowest, 1, 6) ~= 'lease:' or
-   string.sub(lowest, 1, 6) ~= 'lease:' or not (lapses % 1 == 0 and lapses <= 5e15) then
+local lowest = last[1] and redis.call('ZRANGE', key, '0', '0', 'WITHSCORES') or {'lease:'}
+local has_limit = lowest[1] == 'limit' and tonumber(lowest[2]) < 0
+if last.err or string.sub(last[1] or 'lease:', 1, 6) ~= 'lease:' or
+   not (has_limit or string.sub(lowest[1], 1, 6) == 'lease:') or
+   not (lapses % 1 == 0 and lapses <= 5e15) then
   return redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[1] must hold ' .. STATE)
 end
 
@@ -70,22 +73,25 @@ if action == 'acquire' and not holds and live >= limit then
 end
 
 if action == 'release' then
-  redis.call('ZREM', key, member)
   live = live - 1
   if live == 0 then
+    redis.call('DEL', key) -- with the limit, and the leases that have lapsed
     lapses = now
-  elseif mine == lapses then
-    lapses = tonumber(redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
+  else
+    redis.call('ZREM', key, member)
+    if mine == lapses then
+      lapses = tonumber(redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
+    end
   end
 else
   -- A renewal never makes a lease lapse earlier, even if the clock steps back.
   local till = math.max(mine, now + lease)
-  redis.call('ZADD', key, string.format('%d', till), member)
+  redis.call('ZADD', key, string.format('%d', till), member, string.format('%d', -limit), 'limit')
   if not holds then live = live + 1 end
   if till > lapses then lapses = till end
 end
-redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%d', now))
 if live > 0 then
+  redis.call('ZREMRANGEBYSCORE', key, '0', string.format('%d', now))
   local ttl = (lapses - now + margin + 999) / 1000
   if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, string.format('%d', ttl)) end
 end

@@ -67,7 +67,7 @@ Entries::Entries(redis::Connection& connection, const StateForm& form, std::stri
       key_(std::move(key)),
       on_progress_(std::move(on_progress)) {
   connection_.append({is_list() ? "LLEN" : "ZCARD", key_});
-  append_range(0, 0);
+  append_range(0, 1);  // the oldest is the second if a limit is stored
   append_range(-kPage, -1);
 }
 
@@ -79,13 +79,14 @@ void Entries::begin() {
   size_ = read_or_changed(connection_).integer();
   const auto first = read_range();
   newest_ = read_range();
+  size_ -= others_;
   if (size_ == 0 || first.empty() || newest_.empty()) throw KeyChanged();
   oldest_ = first.front().at;
 }
 
 void Entries::append_range(std::int64_t first, std::int64_t last) {
-  const auto from = std::to_string(first);
-  const auto to = std::to_string(last);
+  const auto from = std::to_string(first < 0 ? first : first + others_);
+  const auto to = std::to_string(last < 0 ? last : last + others_);
   if (is_list()) {
     connection_.append({"LRANGE", key_, from, to});
   } else {
@@ -101,10 +102,15 @@ std::vector<StoredEntry> Entries::read_range() {
     for (std::size_t i = 0; i < entries.size(); ++i) entries[i].at = parse_time(reply[i].text());
     return entries;
   }
-  entries.resize(reply.size() / 2);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    entries[i].at = parse_score(reply[2 * i + 1].text(), form_.us_per_score);
-    if (form_.keeping == Keeping::kLeases) entries[i].member = reply[2 * i].text();
+  const bool leases = form_.keeping == Keeping::kLeases;
+  for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
+    if (leases && leases_limit(reply[i].text(), reply[i + 1].text())) {
+      others_ = 1;
+      continue;
+    }
+    auto& entry = entries.emplace_back();
+    entry.at = parse_score(reply[i + 1].text(), form_.us_per_score);
+    if (leases) entry.member = reply[i].text();
   }
   return entries;
 }
@@ -159,7 +165,7 @@ void Entries::count_by_score(std::span<Bounds> bounds) {
   const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
   for (const auto& bound : bounds) {
     if (!open(bound)) continue;
-    connection_.append({"ZCOUNT", key_, "-inf", before(bound.instant, form_.us_per_score)});
+    connection_.append({"ZCOUNT", key_, "0", before(bound.instant, form_.us_per_score)});
   }
   for (auto& bound : bounds) {
     if (open(bound)) bound.low = bound.high = read_or_changed(connection_).integer();
@@ -443,7 +449,8 @@ void Reading::tell_log(Entries& entries) {
 }
 
 void Reading::tell_leases(Entries& entries) {
-  if (limit_) result_.limit = limit_->limit;
+  result_.limit = result_.state.most_leases;
+  if (request_.limit || (limit_ && !result_.limit)) result_.limit = limit_->limit;
   const microseconds after_now{result_.now + microseconds{1}};
   result_.expired = entries.count_before({&after_now, 1}).front();
   result_.reset_after = std::max(microseconds{0}, entries.newest() - result_.now);

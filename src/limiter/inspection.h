@@ -78,6 +78,7 @@ class Entries {
   std::string key_;
   OnProgress on_progress_;
   std::int64_t size_ = 0;
+  std::int64_t others_ = 0;  ///< members before the entries: the limit of leases
   microseconds oldest_{0};
   std::vector<StoredEntry> newest_;  ///< the newest entries, oldest first
 };

@@ -202,10 +202,12 @@ std::optional<double> lapse_of(const Content::Edge& edge) {
 }
 
 std::optional<State> read_leases(const Content& content) {
-  const auto first = lapse_of(content.first);
+  const auto limit = leases_limit(content.first.member, content.first.score);
   const auto last = lapse_of(content.last);
+  const auto first = limit ? last : lapse_of(content.first);
   if (!first || !last) return std::nullopt;
-  return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday};
+  return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday,
+               .most_leases = limit};
 }
 
 std::optional<State> read_foreign_zset(const Content& content) {
@@ -260,6 +262,13 @@ constexpr std::array kForms{
 };
 
 }  // namespace
+
+std::optional<std::int64_t> leases_limit(std::string_view member, std::string_view score) {
+  const auto limit = parse_score(score);
+  const bool is_limit =
+      member == "limit" && limit && *limit <= -1 && *limit >= -1e9 && *limit == std::floor(*limit);
+  return is_limit ? std::optional(static_cast<std::int64_t>(-*limit)) : std::nullopt;
+}
 
 std::span<const StateForm> state_forms() {
   return kForms;

@@ -90,6 +90,8 @@ struct State {
   bool certain = false;
   /// The limit of the last call that wrote the key; none if it is not stored.
   std::optional<Limit> limit = {};
+  /// For leases: how many the last call that took or renewed one allowed; none if not stored.
+  std::optional<std::int64_t> most_leases = {};
   /// For Keeping::kText and forms of this project: a model, which decides as the script would.
   std::shared_ptr<const KeyModel> model = {};
   /// The counters of fixed-window (one), sliding-window-counter (of the previous window and of this
@@ -102,6 +104,10 @@ struct State {
   /// Whether one of this project's scripts wrote the state.
   [[nodiscard]] bool is_ours() const { return form != nullptr && !form->is_foreign(); }
 };
+
+/// The limit that a member of a set of leases stores with its score; none for another member.
+[[nodiscard]] std::optional<std::int64_t> leases_limit(std::string_view member,
+                                                       std::string_view score);
 
 /// Decodes the content; the form is null if no known limiter wrote it.
 [[nodiscard]] State decode(const Content& content);

@@ -240,6 +240,8 @@ TEST_CASE("concurrency: a key of another type or content is refused and left unc
       {"SADD", "k", "lease:a"},
       {"HSET", "k", "a", "b"},
       {"ZADD", "k", "1", "a"},
+      {"ZADD", "k", "-3", "limit"},
+      {"ZADD", "k", "3", "limit", "1700000000000000", "lease:a"},
       {"ZADD", "k", "1700000000000000", "1700000000000000:0000000000"},
       {"XADD", "k", "1-1", "a", "b"}};
   for (const auto& command : foreign) {
@@ -252,6 +254,27 @@ TEST_CASE("concurrency: a key of another type or content is refused and left unc
     }
     (void)server.call({"DEL", "k"});
   }
+}
+
+TEST_CASE("concurrency: the key stores the limit of the last acquire or renew that was allowed") {
+  TestServer server;
+  const auto ask_script = [&](const char* limit, const char* action, const char* id) {
+    return Checker::parse(
+        server.eval(algorithm("concurrency").script, {"k"}, {limit, "60e6", action, id}));
+  };
+  const auto stored = [&] { return server.call({"ZSCORE", "k", "limit"}); };
+  CHECK(ask_script("2", "acquire", "a").allowed);
+  CHECK(stored().text() == "-2");
+  CHECK(ask_script("3", "acquire", "b").allowed);
+  CHECK(stored().text() == "-3");
+  CHECK_FALSE(ask_script("1", "acquire", "c").allowed);
+  CHECK(stored().text() == "-3");
+  CHECK(ask_script("4", "renew", "a").allowed);
+  CHECK(stored().text() == "-4");
+  CHECK(ask_script("9", "release", "a").allowed);
+  CHECK(stored().text() == "-4");
+  CHECK(ask_script("9", "release", "b").allowed);
+  CHECK(stored().is_nil());
 }
 
 TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {

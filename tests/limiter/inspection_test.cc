@@ -222,6 +222,36 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
   }
 }
 
+TEST_CASE("the limit that is stored beside the leases is not one of them, on any page") {
+  TestServer server;
+  for (const std::int64_t holders : {1, 3, 1000, 1001, 2500}) {
+    CAPTURE(holders);
+    server.call({"FLUSHALL"});
+    for (std::int64_t i = 0; i < holders; ++i) {
+      const Call request{.limit = 3000,
+                         .lease_us = 1'000'000 + i,
+                         .action = "acquire",
+                         .id = std::to_string(i),
+                         .now = kNow.count()};
+      REQUIRE(call(server, "k", request).allowed);
+    }
+    const auto all = inspect(server.connection(), "k", {.now = kNow, .entries = std::nullopt});
+    CHECK(all.limit == 3000);
+    CHECK(all.used == holders);
+    CHECK(all.stored == holders);
+    REQUIRE(all.entries.size() == static_cast<std::size_t>(holders));
+    CHECK(all.entries.front().holder == "0");
+    CHECK(all.entries.front().at == kNow + 1s);
+    const auto later =
+        inspect(server.connection(), "k", {.limit = Limit{.limit = holders}, .now = kNow + 1s});
+    CHECK(later.limit == holders);
+    CHECK(later.expired == 1);
+    const auto full =
+        inspect(server.connection(), "k", {.limit = Limit{.limit = holders}, .now = kNow});
+    CHECK(full.next_free == 1s);
+  }
+}
+
 TEST_CASE("the newest instants are listed with the number of entries at each") {
   TestServer server;
   for (const std::string name : {"sliding-window-log", "sliding-window-zset"}) {

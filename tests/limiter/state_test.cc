@@ -185,6 +185,13 @@ TEST_CASE("lists and sorted sets are recognized by both ends") {
   CHECK(decode(leases).certain);
   leases.first = {"lease:17", "1200"};
   CHECK_FALSE(decode(leases).certain);  // prices, for example
+  leases.first = {"limit", "-3"};
+  CHECK(decode(leases).certain);
+  CHECK(decode(leases).most_leases == 3);
+  CHECK(name_of(zset({"limit", "3"}, lease)).empty());
+  CHECK(name_of(zset({"limit", "-0.5"}, lease)).empty());
+  CHECK(name_of(zset({"limit", "-3"}, {"limit", "-3"})).empty());
+  CHECK(name_of(zset({"other", "-3"}, lease)).empty());
   CHECK_FALSE(decode(zset(ms, ms)).certain);
   CHECK(name_of(zset(unit, lease)).empty());
   CHECK(name_of(zset(lease, unit)).empty());
