@@ -215,12 +215,13 @@ lease() {
   assert_line 'used       1 of 3                 2 remaining, empty in 50.000 s'
   assert_line '  2026-01-01T12:00:05.000000Z  lapsed 5.000 s ago  web\x202\n'
   assert_line '  2026-01-01T12:01:00.000000Z  lapses in 50.000 s  web:1'
-  run -0 rlctl inspect job --now "$(t 10)"
-  assert_line 'algorithm  concurrency            limit not stored; pass --limit'
-  assert_line '           for 3 leases, pass --limit 3/1s; leases ignore the window'
   run -0 rlctl inspect job --now "$(t 10)" --json
   assert_equal "$(jq -c '[.algorithm, .limit, .used, .entries[0].holder]' <<<"$output")" \
     '["concurrency",3,1,"web 2\n"]'
+  cli ZREM job limit
+  run -0 rlctl inspect job --now "$(t 10)"
+  assert_line 'algorithm  concurrency            limit not stored; pass --limit'
+  assert_line '           for 3 leases, pass --limit 3/1s; leases ignore the window'
 }
 
 @test "terminal control bytes in a key are escaped" {
