@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/asker.h"
 #include "cli/check/check.h"
 #include "cli/check/lines.h"
 #include "cli/term/progress.h"

@@ -1,18 +1,14 @@
 #include "cli/check/check.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "cli/asker.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
 #include "limiter/limit.h"
-#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
@@ -44,20 +40,12 @@ void add_check_options(Options& options, CheckOptions& target) {
       .excludes("--peek", "a peek takes no units");
   add_key_option(options, target.key_base64);
   options.value("--now", "TIME", target.now, kNowHelp);
-  options.value("--on-error", "ANSWER", target.on_error,
-                "fail, allow or deny when the server gives no answer (default: fail)");
+  add_on_error_option(options, target.on_error);
   options.flag("-q,--quiet", target.quiet, "print no results, only set the exit status");
   options.optional_value("--batch", "FILE", target.batch,
                          "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
                          "answers come in order, without delay. FILE may also follow as an "
                          "argument");
-}
-
-OnError parse_on_error(const std::string& text) {
-  constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
-  if (text == "fail") return {};
-  if (text == "allow" || text == "deny") return {.allows = text == "allow"};
-  throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));
 }
 
 CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
@@ -98,183 +86,6 @@ std::string batch_file(const CheckOptions& options, const Invocation& invocation
 }
 
 // ---- One key ----
-
-/// Before a longer sleep, the connection is closed: this saves the server a client, and middleboxes
-/// drop idle connections.
-constexpr std::chrono::seconds kKeepConnection{1};
-/// Interval between updates of the time left on a terminal.
-constexpr std::chrono::seconds kTick{1};
-
-/// Sends a request to a limiter, and waits if requested. Connects when needed; closes the
-/// connection before a long sleep. Throws what Connector::open() and limiter::Checker throw, with
-/// an explanation if the key holds something else.
-class Asker {
- public:
-  /// `progress` shows the time left on a terminal.
-  Asker(Connector& connector, const limiter::Algorithm& algorithm, const Interrupt& interrupt,
-        Progress& progress)
-      : connector_(connector), algorithm_(algorithm), interrupt_(interrupt), progress_(progress) {}
-
-  /// Sends the request, which is recorded if allowed.
-  [[nodiscard]] limiter::Decision ask(const limiter::Request& request);
-
-  /// Sends the request, a refund. Sets `refunded` if that can be found out.
-  [[nodiscard]] limiter::Decision refund(const limiter::Request& request,
-                                         std::optional<std::int64_t>& refunded);
-
-  /// Looks at each key separately and records nothing; allowed if request.cost units remain.
-  [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
-
-  /// Repeats the request until it is allowed, sleeping in between; also sleeps for the delay of
-  /// leaky-bucket. Returns a denial, without sleeping or recording, if waiting does not help or a
-  /// total of `at_most` is known to be too short.
-  [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
-                                       std::optional<std::chrono::microseconds> at_most);
-
- private:
-  redis::Connection& connection();
-  template <typename Exchange>
-  auto exchange(const limiter::Request& request, bool records, Exchange exchange);
-  [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
-  void sleep(std::chrono::microseconds duration, const std::string& key);
-  [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
-      const limiter::Request& request, std::chrono::microseconds left);
-
-  Connector& connector_;
-  const limiter::Algorithm& algorithm_;
-  const Interrupt& interrupt_;
-  Progress& progress_;
-  std::optional<redis::Connection> connection_;
-};
-
-redis::Connection& Asker::connection() {
-  if (!connection_) connection_.emplace(connector_.open());
-  return *connection_;
-}
-
-/// Runs `exchange(checker)`. Makes its errors clearer: adds whether the request may have been
-/// counted, and about which key it is.
-template <typename Exchange>
-auto Asker::exchange(const limiter::Request& request, bool records, Exchange exchange) {
-  auto& open = connection();
-  try {
-    limiter::Checker checker(open, algorithm_);
-    return exchange(checker);
-  } catch (const redis::Error& error) {
-    Problem problem = describe(error);
-    if (is_about_keys(problem)) {
-      problem = explain_keys(std::move(problem), algorithm_, request.keys, open);
-    }
-    throw ProblemError(records ? may_have_been_counted(problem) : without_doubt(problem));
-  }
-}
-
-limiter::Decision Asker::ask(const limiter::Request& request) {
-  return exchange(request, true, [&](limiter::Checker& checker) { return checker.check(request); });
-}
-
-std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
-  return exchange(request, false, [&](limiter::Checker& checker) {
-    const auto look_once = [&] {
-      checker.append_looks(request);
-      std::vector<redis::Reply> replies;
-      while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
-      return replies;
-    };
-    auto replies = look_once();
-    if (std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script)) {
-      checker.load();
-      replies = look_once();
-    }
-    std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
-    return looks;
-  });
-}
-
-/// The script does not report how much came back. Looks in the same write tell, unless another
-/// client's request comes in between.
-limiter::Decision Asker::refund(const limiter::Request& request,
-                                std::optional<std::int64_t>& refunded) {
-  const auto send = [&](limiter::Checker& checker) {
-    checker.append_looks(request);
-    checker.append(request);
-    checker.append_looks(request);
-    std::vector<redis::Reply> replies;
-    while (replies.size() < 2 * request.keys.size() + 1) replies.push_back(connection_->read());
-    return replies;
-  };
-  return exchange(request, true, [&](limiter::Checker& checker) {
-    auto replies = send(checker);
-    // Whatever the looks replied: a refund must not be made twice.
-    if (limiter::is_unknown_script(replies[request.keys.size()])) {
-      checker.load();
-      replies = send(checker);
-    }
-    const auto decision = limiter::Checker::parse(replies[request.keys.size()]);
-    replies.erase(replies.begin() + std::ssize(request.keys));
-    const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };
-    if (std::any_of(replies.begin(), replies.end(), failed)) return decision;
-    std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
-    refunded = units_back(looks, request.cost);
-    return decision;
-  });
-}
-
-limiter::Decision Asker::peek(const limiter::Request& request) {
-  return merge_looks(algorithm_, request.limits, request.cost, look(request));
-}
-
-/// A denial if the request would be allowed, but would depart later than `left` from now. A
-/// departure cannot be given back, so this looks before the request is sent.
-std::optional<limiter::Decision> Asker::departure_later_than(const limiter::Request& request,
-                                                             microseconds left) {
-  const auto looks = look(request);
-  auto merged = merge_looks(algorithm_, request.limits, 0, looks);
-  if (merged.reset_after <= left) return std::nullopt;
-  const auto late = std::find_if(looks.begin(), looks.end(),
-                                 [&](const auto& look) { return look.reset_after > left; });
-  merged.allowed = false;
-  merged.denied_by = static_cast<int>(late - looks.begin()) + 1;
-  merged.retry_after = merged.reset_after - left;
-  return merged;
-}
-
-limiter::Decision Asker::wait(const limiter::Request& request,
-                              std::optional<microseconds> at_most) {
-  const auto start = Clock::now();
-  while (true) {
-    const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - start);
-    const auto left = at_most ? *at_most - waited : microseconds::max();
-    if (at_most && algorithm_.has_delay) {
-      if (const auto denied = departure_later_than(request, left)) return *denied;
-    }
-    const auto decision = ask(request);
-    if (decision.allowed) {
-      sleep(decision.delay, request.keys.front());
-      return decision;
-    }
-    if (decision.retry_after == limiter::kNever || decision.retry_after > left) return decision;
-    sleep(decision.retry_after, request.keys.front());
-  }
-}
-
-void Asker::sleep(microseconds duration, const std::string& key) {
-  if (duration > kKeepConnection) connection_.reset();
-  const auto until = Clock::now() + duration;
-  pollfd fd{interrupt_.fd(), POLLIN, 0};
-  for (auto left = until - Clock::now(); left.count() > 0; left = until - Clock::now()) {
-    progress_.update(std::chrono::ceil<microseconds>(left), key);
-    const auto nap = progress_.enabled() ? std::min<Clock::duration>(left, kTick) : left;
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(nap);
-    const timespec time{.tv_sec = static_cast<time_t>(seconds.count()),
-                        .tv_nsec = static_cast<long>((nap - seconds).count())};
-    ::ppoll(&fd, 1, &time, nullptr);
-    interrupt_.check();
-  }
-  progress_.clear();
-}
 
 void print(const CheckPlan& plan, const Result& result, Invocation& invocation) {
   if (plan.quiet) return;

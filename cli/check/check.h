@@ -13,20 +13,11 @@
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
+#include "cli/request_failure.h"
 #include "limiter/check.h"
 #include "limiter/decision.h"
 
 namespace rlctl::cli {
-
-/// --on-error: the answer if the server or the network fails.
-struct OnError {
-  std::optional<bool> allows;  ///< none: fail
-
-  /// Whether the user chose an answer for this failure; never for wrong usage or a signal.
-  [[nodiscard]] bool covers(const Problem& problem) const noexcept;
-  /// The warning that replaces the error. Requires covers().
-  [[nodiscard]] std::string warning(const Problem& problem, std::string_view command) const;
-};
 
 /// What `check` does with one key or with each line of a batch.
 struct CheckPlan {
@@ -78,38 +69,12 @@ void append_seconds(std::string& out, std::chrono::microseconds duration);
 
 // ---- What one key and a batch have in common ----
 
-/// Merges separate looks (cost 0) at the keys of these limits into one decision: see Asker::peek().
-[[nodiscard]] limiter::Decision merge_looks(const limiter::Algorithm& algorithm,
-                                            std::span<const limiter::Limit> limits,
-                                            std::int64_t cost,
-                                            std::span<const limiter::Decision> looks);
-
-/// How many units a refund of this (negative) cost gave back: by how much the remaining units rose,
-/// of the limit for which they rose most. `looks` were taken at each key before and after it.
-[[nodiscard]] std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t cost);
-
 /// Whether the answer is to a request that the server recorded.
 [[nodiscard]] bool is_counted(const Result& result);
 
 /// Flushes the answers. If that fails, the error also says what `loss` returns: "; the request was
 /// counted".
 void flush_answers(Output& out, const std::function<std::string()>& loss);
-
-inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
-/// If the request was sent but not answered, adds to the message that it may have been counted.
-[[nodiscard]] Problem may_have_been_counted(Problem problem);
-
-/// Whether the problem is one of the keys, which explain_keys() makes clearer.
-[[nodiscard]] bool is_about_keys(const Problem& problem);
-
-/// Makes a script's WRONGTYPE error, which mentions KEYS[n], clearer: "'k' holds a string, but
-/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window"; and adds
-/// to NOPERM the keys that the user may not access. Asks the server, and records nothing; no
-/// replies may be outstanding. If that fails or explains nothing, keeps the message, with the key's
-/// name in it if that is known. Requires is_about_keys().
-[[nodiscard]] Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
-                                   std::span<const std::string> keys,
-                                   redis::Connection& connection);
 
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
 /// KEY or KEY<TAB>COST; an invalid line gets an error in its place. Returns the worst status of any

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/failure.h"
+#include "cli/options.h"
+#include "limiter/algorithm.h"
+#include "redis/connection.h"
+
+namespace rlctl::cli {
+
+// What a request to a limiter that fails means to its caller.
+
+/// --on-error: the answer if the server or the network fails.
+struct OnError {
+  std::optional<bool> allows;  ///< none: fail
+
+  /// Whether the user chose an answer for this failure; never for wrong usage or a signal.
+  [[nodiscard]] bool covers(const Problem& problem) const noexcept;
+  /// The warning that replaces the error. Requires covers().
+  [[nodiscard]] std::string warning(const Problem& problem, std::string_view command) const;
+};
+
+/// Adds --on-error.
+void add_on_error_option(Options& options, std::optional<std::string>& target);
+/// Throws UsageError.
+[[nodiscard]] OnError parse_on_error(const std::string& text);
+
+inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
+/// If the request was sent but not answered, adds to the message that it may have been counted.
+[[nodiscard]] Problem may_have_been_counted(Problem problem);
+
+/// Whether the problem is one of the keys, which explain_keys() makes clearer.
+[[nodiscard]] bool is_about_keys(const Problem& problem);
+
+/// Makes a script's WRONGTYPE error, which mentions KEYS[n], clearer: "'k' holds a string, but
+/// sliding-window-log keeps a list", "'k' holds the state of gcra, not of fixed-window"; and adds
+/// to NOPERM the keys that the user may not access. Asks the server, and records nothing; no
+/// replies may be outstanding. If that fails or explains nothing, keeps the message, with the key's
+/// name in it if that is known. Requires is_about_keys().
+[[nodiscard]] Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
+                                   std::span<const std::string> keys,
+                                   redis::Connection& connection);
+
+}  // namespace rlctl::cli
