@@ -376,8 +376,8 @@ the time 'hello' cannot be read: 'hello'"
 @test "Ctrl-C during the search for a limit still prints the report of the runs" {
   start_server
   seq 1795155000 1795455000 | sed 's/$/ a/' >long.log
-  # The keys are removed at the end of the run.
-  ready='redis-cli -s "$socket" INFO commandstats | grep -q unlink'
+  # The first UNLINK asks whether the server takes writes; the next removes the keys at the end of the run.
+  ready='redis-cli -s "$socket" INFO commandstats | grep -q "unlink:calls=[2-9]"'
   run -0 ends_by INT "$ready" bash -c 'exec rlctl burst --replay long.log --limit 9/60s -s "$socket" \
     --algorithm sliding-window-log --suggest 0.0001% --json >out 2>/dev/null'
   assert_output 'signal 2'
