@@ -152,6 +152,7 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
   if i < n then key, window, length, gone, time, newest = unpack(kept[KEYS[i]]) end
+  -- [ttl] These lines are the same in both sliding-window-log and -zset.
   -- A quarter of the window longer than needed, so that not every call has to set it.
   local last = cost > 0 and time or newest or now
   local needed = (last + window - now + margin + 999) / 1000
@@ -161,6 +162,7 @@ for i = n, 1, -1 do
     -- no more units than are added.
     gone = cost
   end
+  -- [/ttl]
   if cost > 0 then
     local unit = string.format('%d', time)
     if cost == 1 then

@@ -142,6 +142,7 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
 for i = n, 1, -1 do
   if i < n then key, window, length, gone, time, newest, sequence = unpack(kept[KEYS[i]]) end
+  -- [ttl] These lines are the same in both sliding-window-log and -zset.
   -- A quarter of the window longer than needed, so that not every call has to set it.
   local last = cost > 0 and time or newest or now
   local needed = (last + window - now + margin + 999) / 1000
@@ -151,6 +152,7 @@ for i = n, 1, -1 do
     -- no more units than are added.
     gone = cost
   end
+  -- [/ttl]
   if gone == length then
     -- Free all members at once in another thread, rather than one by one in this call.
     if length > 0 then call('UNLINK', key) end

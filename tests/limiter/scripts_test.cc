@@ -59,20 +59,29 @@ TEST_CASE("the embedded scripts are the files in lua/, byte for byte, under thei
   CHECK(files == rows);
 }
 
-TEST_CASE("the code that reads and checks arguments is the same in every script") {
-  const auto block = [](const Algorithm& algorithm) {
-    const auto begin = algorithm.script.find("\n-- [arguments]");
-    const auto end = algorithm.script.find("-- [/arguments]");
-    REQUIRE_MESSAGE((begin != std::string_view::npos && end != std::string_view::npos),
-                    std::string(algorithm.name));
-    return algorithm.script.substr(begin, end - begin);
-  };
+namespace {
+
+/// The lines of a script from "-- [NAME]" to "-- [/NAME]".
+std::string_view marked(std::string_view script, const std::string& name) {
+  const auto begin = script.find("-- [" + name + "]");
+  const auto end = script.find("-- [/" + name + "]");
+  REQUIRE_MESSAGE((begin != script.npos && end != script.npos), name);
+  return script.substr(begin, end - begin);
+}
+
+}  // namespace
+
+TEST_CASE("the lines that several scripts share are the same in each") {
   const auto usual = usual_algorithms();
+  const auto arguments = marked(usual.front().script, "arguments");
+  CHECK(arguments.size() > 1'000);
   for (const Algorithm& algorithm : usual) {
     CAPTURE(algorithm.name);
-    CHECK(block(algorithm).size() > 1'000);
-    CHECK((block(algorithm) == block(usual.front())));
+    CHECK((marked(algorithm.script, "arguments") == arguments));
   }
+  const auto ttl = marked(find_algorithm("sliding-window-log")->script, "ttl");
+  CHECK(ttl.size() > 300);
+  CHECK((marked(find_algorithm("sliding-window-zset")->script, "ttl") == ttl));
 }
 
 TEST_CASE("the lines that compute a wait are the same in all three places of token-bucket") {
