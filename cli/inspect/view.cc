@@ -29,11 +29,6 @@ constexpr std::size_t kMostBars = 200;
 /// From this share on, the limit is nearly reached.
 constexpr double kNearly = 0.8;
 
-bool is_queue(const Inspection& inspection) {
-  const auto* algorithm = inspection.state.form->algorithm();
-  return algorithm != nullptr && algorithm->has_delay;
-}
-
 double as_double(microseconds duration) {
   return static_cast<double>(duration.count());
 }
@@ -46,12 +41,6 @@ std::string interval_text(microseconds interval) {
 
 std::string_view tilde(const Inspection& inspection) {
   return inspection.window_is_inferred ? "~" : "";
-}
-
-/// The number of requests of cost 1 allowed at once from empty: a queue allows one more.
-std::optional<std::int64_t> capacity(const Inspection& inspection) {
-  if (!inspection.burst) return inspection.limit;
-  return *inspection.burst + (is_queue(inspection) ? 1 : 0);
 }
 
 /// The time that one unit takes.
@@ -121,7 +110,7 @@ void append_algorithm(TextBlock& block, const Found& found) {
 }
 
 Tone tone_of_use(const Inspection& inspection) {
-  const auto most = capacity(inspection);
+  const auto most = inspection.capacity();
   if (!most || !inspection.remaining || !inspection.used) return Tone::kPlain;
   if (*inspection.remaining == 0) return Tone::kBad;
   const auto share = static_cast<double>(*inspection.used) / static_cast<double>(*most);
@@ -141,7 +130,7 @@ void append_gauge(TextBlock& block, const Inspection& inspection, double share) 
 }
 
 void append_gauge_of_use(TextBlock& block, const Inspection& inspection) {
-  const auto most = capacity(inspection);
+  const auto most = inspection.capacity();
   if (!most || !inspection.used) return;
   const auto used = inspection.used_exact.value_or(static_cast<double>(*inspection.used));
   append_gauge(block, inspection, used / static_cast<double>(*most));
@@ -210,7 +199,7 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
 
 /// Only these store a time that may be further ahead than the burst.
 void append_excess(TextBlock& block, const Inspection& inspection) {
-  const auto most = capacity(inspection);
+  const auto most = inspection.capacity();
   if (!most || !inspection.used || *inspection.used <= *most) return;
   block.note(block.tone("more than the burst: a clock was ahead, or the limit was changed",
                         Tone::kWarning));
@@ -301,7 +290,7 @@ std::string outlook(const Inspection& inspection) {
 
 void append_use(TextBlock& block, const Inspection& inspection) {
   if (!inspection.used) return block.row("used", "unknown", "pass --limit for the window");
-  const auto most = capacity(inspection);
+  const auto most = inspection.capacity();
   std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
   if (most) used += fmt::format(" of {}", *most);
   block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));

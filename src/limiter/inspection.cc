@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "limiter/interpretation.h"
 
 namespace rlctl::limiter {
 
@@ -23,31 +24,6 @@ redis::Reply read_or_changed(redis::Connection& connection) {
   if (!reply.is_error()) return reply;
   if (redis::error_code(reply.text()) == "WRONGTYPE") throw KeyChanged();
   throw redis::to_error(reply);
-}
-
-[[noreturn]] void not_a_time(std::string_view text) {
-  throw redis::Error(redis::Failure::kRejected,
-                     "an entry is not a time: '" + escape(text, 40) + "'", "WRONGTYPE");
-}
-
-/// Larger than any time in the contract and any lease's end; sums of such times do not overflow.
-constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
-
-microseconds parse_time(std::string_view text) {
-  std::int64_t time = -1;
-  const auto* end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, time).ptr != end) not_a_time(text);
-  if (time < 0 || time > kMaxTime) not_a_time(text);
-  return microseconds{time};
-}
-
-microseconds parse_score(std::string_view text, std::int64_t us_per_score) {
-  double score = 0;
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, score);
-  score *= static_cast<double>(us_per_score);
-  if (text.empty() || parsed.ptr != end || !(score >= 0 && score <= kMaxTime)) not_a_time(text);
-  return microseconds{std::llround(score)};
 }
 
 /// ZCOUNT's upper bound for the scores before an instant.
@@ -99,7 +75,7 @@ std::vector<StoredEntry> Entries::read_range() {
   std::vector<StoredEntry> entries;
   if (is_list()) {
     entries.resize(reply.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].at = parse_time(reply[i].text());
+    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].at = entry_time(reply[i].text());
     return entries;
   }
   const bool leases = form_.keeping == Keeping::kLeases;
@@ -109,7 +85,7 @@ std::vector<StoredEntry> Entries::read_range() {
       continue;
     }
     auto& entry = entries.emplace_back();
-    entry.at = parse_score(reply[i + 1].text(), form_.us_per_score);
+    entry.at = entry_time(reply[i + 1].text(), form_.us_per_score);
     if (leases) entry.member = reply[i].text();
   }
   return entries;
@@ -152,7 +128,7 @@ void Entries::bisect(std::span<Bounds> bounds) {
       if (!open(bound)) continue;
       const auto reply = read_or_changed(connection_);
       if (reply.is_nil()) throw KeyChanged();
-      if (parse_time(reply.text()) < bound.instant) {
+      if (entry_time(reply.text()) < bound.instant) {
         bound.low = bound.middle() + 1;
       } else {
         bound.high = bound.middle();
@@ -293,8 +269,6 @@ namespace {
 /// How often a key is read if other clients keep writing to it.
 constexpr int kAttempts = 5;
 constexpr std::string_view kLeasePrefix = "lease:";
-/// Longer TTLs (285 years) are reported as this.
-constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
 
 /// Reads one key, once.
 class Reading {
@@ -303,8 +277,8 @@ class Reading {
           const Entries::OnProgress& on_progress)
       : connection_(connection),
         request_(request),
-        limit_(request.limit ? request.limit : request.usual_limit),
         result_(result),
+        interpreter_(request, result),
         on_progress_(on_progress) {}
 
   /// Throws KeyChanged if the parts that were read are inconsistent.
@@ -312,29 +286,26 @@ class Reading {
 
  private:
   void read_frame();
-  void tell_nothing();
-  void tell_text();
-  void tell_counter();
   void tell_log(Entries& entries);
   void tell_leases(Entries& entries);
-  void set_limit(const Limit& limit);
-  void set_room(std::int64_t used, const std::function<microseconds(std::int64_t)>& frees);
   void list(Entries& entries);
   void draw_bars(Entries& entries, microseconds time);
 
   redis::Connection& connection_;
   const InspectionRequest& request_;
-  const std::optional<Limit>& limit_;  ///< for a key that does not store one
   Inspection& result_;
+  Interpreter interpreter_;
   const Entries::OnProgress& on_progress_;
 };
 
 void Reading::read() {
   read_frame();
-  if (!result_.exists()) return tell_nothing();
+  if (!result_.exists()) return interpreter_.tell_nothing();
   if (!result_.is_limiter()) return;
   const auto& form = *result_.state.form;
-  if (form.keeping == Keeping::kText) return form.is_foreign() ? tell_counter() : tell_text();
+  if (form.keeping == Keeping::kText) {
+    return form.is_foreign() ? interpreter_.tell_counter() : interpreter_.tell_text();
+  }
   Entries entries(connection_, form, result_.key, on_progress_);
   entries.begin();
   result_.stored = entries.size();
@@ -356,106 +327,36 @@ void Reading::read_frame() {
   const auto bytes = connection_.read();
   if (time.is_error()) throw redis::to_error(time);
   if (ttl.is_error()) throw redis::to_error(ttl);
-  result_.server_now = std::chrono::seconds{parse_whole(time[0].text(), "TIME")} +
-                       microseconds{parse_whole(time[1].text(), "TIME")};
-  result_.now = request_.now.value_or(result_.server_now);
-  if (ttl.integer() >= 0) {
-    result_.ttl = std::chrono::milliseconds{std::min(ttl.integer(), kMaxTtlMs)};
-  }
   // Many users lack permission for MEMORY USAGE, and some servers do not have it.
-  if (bytes.type() == redis::ReplyType::kInteger) result_.bytes = bytes.integer();
-  result_.content = read_contents(connection_, {&result_.key, 1}).front();
-  result_.state = decode(result_.content);
-}
-
-void Reading::set_limit(const Limit& limit) {
-  result_.limit = limit.limit;
-  result_.window = limit.window;
-  // The stored state determines the algorithm.
-  const auto* algorithm =
-      result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
-  if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
-}
-
-void Reading::tell_nothing() {
-  result_.used = 0;
-  result_.next_free = result_.reset_after = microseconds{0};
-  if (!limit_) return;
-  set_limit(*limit_);
-  result_.remaining = limit_->limit;
-  if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
-  result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
-}
-
-void Reading::tell_text() {
-  const auto& state = result_.state;
-  auto limit = request_.limit.value_or(*state.limit);
-  if (!state.form->algorithm()->has_burst) limit.burst.reset();
-  require_usable(*state.form->algorithm(), limit, 0);
-  set_limit(limit);
-  const auto usage = state.model->usage(limit, result_.now);
-  const auto look = state.model->look(limit, 1, result_.now);
-  result_.used = usage.units;
-  result_.used_exact = usage.exact;
-  result_.remaining = look.remaining;
-  result_.next_free = look.retry_after;
-  result_.reset_after = look.reset_after;
-  for (const auto& count : state.counts) {
-    if (count.units > 0) result_.entries.push_back({.at = count.at, .count = count.units});
-  }
-}
-
-/// For a counter whose TTL alone determines the end of the window.
-void Reading::tell_counter() {
-  if (limit_) set_limit(*limit_);
-  result_.used = result_.state.counts.front().units;
-  result_.reset_after = result_.ttl;
-  set_room(*result_.used, [&](std::int64_t) { return result_.ttl.value_or(kNever); });
-}
-
-/// Sets `used`, and remaining and next_free if a limit is known. `frees(n)` is the time until the
-/// n-th newest unit no longer counts.
-void Reading::set_room(std::int64_t used, const std::function<microseconds(std::int64_t)>& frees) {
-  result_.used = used;
-  if (!result_.limit) return;
-  const auto limit = *result_.limit;
-  result_.remaining = std::max<std::int64_t>(0, limit - used);
-  result_.next_free = used < limit ? microseconds{0} : frees(limit);
+  const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
+  interpreter_.set_frame({.server_now = std::chrono::seconds{parse_whole(time[0].text(), "TIME")} +
+                                        microseconds{parse_whole(time[1].text(), "TIME")},
+                          .ttl_ms = ttl.integer(),
+                          .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt});
+  interpreter_.set_content(read_contents(connection_, {&result_.key, 1}).front());
 }
 
 void Reading::tell_log(Entries& entries) {
-  const auto& form = *result_.state.form;
-  if (limit_) {
-    set_limit(*limit_);
-  } else {
-    result_.window = request_.window_in_name;
-    if (!result_.window && result_.ttl) {
-      result_.window = infer_window(form, {entries.oldest(), entries.newest()}, result_.server_now,
-                                    *result_.ttl);
-    }
-    result_.window_is_inferred = result_.window.has_value();
-  }
-  if (!result_.window) return;
-  const auto window = *result_.window;
-  const auto time = std::max(result_.now, entries.newest());
-  const microseconds first_live{time - window + microseconds{1}};
-  result_.expired = entries.count_before({&first_live, 1}).front();
-  const auto used = entries.size() - result_.expired;
-  result_.reset_after = used > 0 ? entries.newest() + window - result_.now : microseconds{0};
-  set_room(used, [&](std::int64_t limit) {
-    return entries.at(entries.size() - limit) + window - result_.now;
-  });
-  draw_bars(entries, time);
+  const auto infer = [&]() -> std::optional<microseconds> {
+    if (!result_.ttl) return std::nullopt;
+    return infer_window(*result_.state.form, {entries.oldest(), entries.newest()},
+                        result_.server_now, *result_.ttl);
+  };
+  if (!interpreter_.set_window(infer)) return;
+  const auto first_live = interpreter_.first_live(entries.newest());
+  interpreter_.tell_log({.size = entries.size(),
+                         .expired = entries.count_before({&first_live, 1}).front(),
+                         .newest = entries.newest()},
+                        [&](std::int64_t n) { return entries.at(entries.size() - n); });
+  draw_bars(entries, std::max(result_.now, entries.newest()));
 }
 
 void Reading::tell_leases(Entries& entries) {
-  result_.limit = result_.state.most_leases;
-  if (request_.limit || (limit_ && !result_.limit)) result_.limit = limit_->limit;
   const microseconds after_now{result_.now + microseconds{1}};
-  result_.expired = entries.count_before({&after_now, 1}).front();
-  result_.reset_after = std::max(microseconds{0}, entries.newest() - result_.now);
-  set_room(entries.size() - result_.expired,
-           [&](std::int64_t limit) { return entries.at(entries.size() - limit) - result_.now; });
+  interpreter_.tell_leases({.size = entries.size(),
+                            .expired = entries.count_before({&after_now, 1}).front(),
+                            .newest = entries.newest()},
+                           [&](std::int64_t n) { return entries.at(entries.size() - n); });
 }
 
 void Reading::draw_bars(Entries& entries, microseconds time) {

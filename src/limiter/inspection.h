@@ -156,6 +156,9 @@ struct Inspection {
 
   [[nodiscard]] bool exists() const { return content.type != "none"; }
   [[nodiscard]] bool is_limiter() const { return state.form != nullptr; }
+  /// The number of requests of cost 1 allowed at once from empty, to which `used` compares: the
+  /// limit, or the burst of a bucket; a queue allows one more, which does not wait.
+  [[nodiscard]] std::optional<std::int64_t> capacity() const;
 };
 
 /// Reads a key and reports its state. Writes nothing, prunes nothing, touches no TTL, and so works

@@ -1,0 +1,157 @@
+#include "limiter/interpretation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "base/text.h"
+
+namespace rlctl::limiter {
+namespace {
+
+/// Longer TTLs (285 years) are reported as this.
+constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
+/// Larger than any time in the contract and any lease's end; sums of such times do not overflow.
+constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
+
+[[noreturn]] void not_a_time(std::string_view text) {
+  throw redis::Error(redis::Failure::kRejected,
+                     "an entry is not a time: '" + escape(text, 40) + "'", "WRONGTYPE");
+}
+
+}  // namespace
+
+microseconds entry_time(std::string_view text) {
+  std::int64_t time = -1;
+  const auto* end = text.data() + text.size();
+  if (text.empty() || std::from_chars(text.data(), end, time).ptr != end) not_a_time(text);
+  if (time < 0 || time > kMaxTime) not_a_time(text);
+  return microseconds{time};
+}
+
+microseconds entry_time(std::string_view score, std::int64_t us_per_score) {
+  double time = 0;
+  const auto* end = score.data() + score.size();
+  const auto parsed = std::from_chars(score.data(), end, time);
+  time *= static_cast<double>(us_per_score);
+  if (score.empty() || parsed.ptr != end || !(time >= 0 && time <= kMaxTime)) not_a_time(score);
+  return microseconds{std::llround(time)};
+}
+
+std::optional<std::int64_t> Inspection::capacity() const {
+  if (!exists()) return remaining;
+  if (!burst || !is_limiter()) return limit;
+  const auto* algorithm = state.form->algorithm();
+  const bool is_queue = algorithm != nullptr && algorithm->has_delay;
+  return *burst + (is_queue ? 1 : 0);
+}
+
+void Interpreter::set_frame(const Frame& frame) {
+  result_.server_now = frame.server_now;
+  result_.now = request_.now.value_or(frame.server_now);
+  if (frame.ttl_ms >= 0) {
+    result_.ttl = std::chrono::milliseconds{std::min(frame.ttl_ms, kMaxTtlMs)};
+  }
+  result_.bytes = frame.bytes;
+}
+
+void Interpreter::set_content(Content content) {
+  result_.content = std::move(content);
+  result_.state = decode(result_.content);
+}
+
+void Interpreter::set_limit(const Limit& limit) {
+  result_.limit = limit.limit;
+  result_.window = limit.window;
+  // The stored state determines the algorithm.
+  const auto* algorithm =
+      result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
+  if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
+}
+
+void Interpreter::tell_nothing() {
+  result_.used = 0;
+  result_.next_free = result_.reset_after = microseconds{0};
+  if (!limit_) return;
+  set_limit(*limit_);
+  result_.remaining = limit_->limit;
+  if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
+  result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
+}
+
+void Interpreter::tell_text() {
+  const auto& state = result_.state;
+  auto limit = request_.limit.value_or(*state.limit);
+  if (!state.form->algorithm()->has_burst) limit.burst.reset();
+  require_usable(*state.form->algorithm(), limit, 0);
+  set_limit(limit);
+  const auto usage = state.model->usage(limit, result_.now);
+  const auto look = state.model->look(limit, 1, result_.now);
+  result_.used = usage.units;
+  result_.used_exact = usage.exact;
+  result_.remaining = look.remaining;
+  result_.next_free = look.retry_after;
+  result_.reset_after = look.reset_after;
+  for (const auto& count : state.counts) {
+    if (count.units > 0) result_.entries.push_back({.at = count.at, .count = count.units});
+  }
+}
+
+void Interpreter::tell_counter() {
+  if (limit_) set_limit(*limit_);
+  result_.reset_after = result_.ttl;
+  set_room(result_.state.counts.front().units,
+           [&](std::int64_t) { return result_.ttl.value_or(kNever); });
+}
+
+/// Sets `used`, and remaining and next_free if a limit is known. `frees(n)` is the time until the
+/// n-th newest unit no longer counts; without it, next_free of a full key is not known.
+void Interpreter::set_room(std::int64_t used, const TimeOfNewest& frees) {
+  result_.used = used;
+  if (!result_.limit) return;
+  const auto limit = *result_.limit;
+  result_.remaining = std::max<std::int64_t>(0, limit - used);
+  if (used < limit) {
+    result_.next_free = microseconds{0};
+  } else if (frees) {
+    result_.next_free = frees(limit);
+  }
+}
+
+bool Interpreter::set_window(const std::function<std::optional<microseconds>()>& infer) {
+  if (limit_) {
+    set_limit(*limit_);
+    return true;
+  }
+  result_.window = request_.window_in_name;
+  if (!result_.window && infer) result_.window = infer();
+  result_.window_is_inferred = result_.window.has_value();
+  return result_.window.has_value();
+}
+
+microseconds Interpreter::first_live(microseconds newest) const {
+  return std::max(result_.now, newest) - *result_.window + microseconds{1};
+}
+
+void Interpreter::tell_log(const EntryCounts& entries, const TimeOfNewest& time_of) {
+  const auto ends_in = *result_.window - result_.now;
+  const auto used = entries.size - entries.expired;
+  result_.stored = entries.size;
+  result_.expired = entries.expired;
+  result_.reset_after = used > 0 ? entries.newest + ends_in : microseconds{0};
+  set_room(used, time_of ? [&](std::int64_t n) { return time_of(n) + ends_in; } : TimeOfNewest{});
+}
+
+void Interpreter::tell_leases(const EntryCounts& entries, const TimeOfNewest& time_of) {
+  result_.limit = result_.state.most_leases;
+  if (request_.limit || (limit_ && !result_.limit)) result_.limit = limit_->limit;
+  result_.stored = entries.size;
+  result_.expired = entries.expired;
+  result_.reset_after = std::max(microseconds{0}, entries.newest - result_.now);
+  set_room(entries.size - entries.expired,
+           time_of ? [&](std::int64_t n) { return time_of(n) - result_.now; } : TimeOfNewest{});
+}
+
+}  // namespace rlctl::limiter

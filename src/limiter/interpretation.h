@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "limiter/inspection.h"
+#include "limiter/limit.h"
+
+namespace rlctl::limiter {
+
+/// The number of entries of a log or of leases, how many of them no longer count, and the time of
+/// the newest.
+struct EntryCounts {
+  std::int64_t size = 0, expired = 0;
+  microseconds newest{0};
+};
+
+/// What every key has.
+struct Frame {
+  microseconds server_now{0};
+  std::int64_t ttl_ms = -1;           ///< as PTTL replies
+  std::optional<std::int64_t> bytes;  ///< as MEMORY USAGE replies, if it does
+};
+
+/// Fills in an Inspection from what was read of a key. Both readers use it, inspect() and
+/// read_usage(), so that they report the same figures.
+class Interpreter {
+ public:
+  /// The time of an entry, counted from 1 for the newest.
+  using TimeOfNewest = std::function<microseconds(std::int64_t)>;
+
+  Interpreter(const InspectionRequest& request, Inspection& result)
+      : request_(request),
+        limit_(request.limit ? request.limit : request.usual_limit),
+        result_(result) {}
+
+  void set_frame(const Frame& frame);
+  /// Sets the content and decodes it.
+  void set_content(Content content);
+
+  /// For a key that does not exist.
+  void tell_nothing();
+  /// For a string of one of this project's forms.
+  void tell_text();
+  /// For a counter whose TTL alone determines the end of the window.
+  void tell_counter();
+  /// For a log: sets the limit and the window; `infer` is called for the window if neither the
+  /// request nor the key's name gives it. Returns false if it stays unknown.
+  [[nodiscard]] bool set_window(const std::function<std::optional<microseconds>()>& infer);
+  /// Entries before this instant no longer count. The window must be known.
+  [[nodiscard]] microseconds first_live(microseconds newest) const;
+  /// next_free stays empty without `time_of`.
+  void tell_log(const EntryCounts& entries, const TimeOfNewest& time_of);
+  void tell_leases(const EntryCounts& entries, const TimeOfNewest& time_of);
+
+ private:
+  void set_limit(const Limit& limit);
+  void set_room(std::int64_t used, const TimeOfNewest& frees);
+
+  const InspectionRequest& request_;
+  const std::optional<Limit>& limit_;  ///< for a key that does not store one
+  Inspection& result_;
+};
+
+/// The time of an entry of a list. Throws redis::Error(kRejected).
+[[nodiscard]] microseconds entry_time(std::string_view text);
+/// The same for the score of a sorted set's entry; `us_per_score` is the form's.
+[[nodiscard]] microseconds entry_time(std::string_view score, std::int64_t us_per_score);
+
+}  // namespace rlctl::limiter
