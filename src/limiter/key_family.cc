@@ -104,8 +104,7 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
   return window && window_suffix(*window) == suffix ? window : std::nullopt;
 }
 
-std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key,
-                                           FamilyKeys which) {
+std::vector<std::string> usual_family_names(std::string_view key) {
   using namespace std::chrono_literals;
   constexpr std::array<microseconds, 22> kWindows{100ms,
                                                   1s,
@@ -132,7 +131,12 @@ std::vector<std::string> find_usual_family(redis::Connection& connection, std::s
   if (!can_carry_several_limits(key)) return {};
   std::vector<Limit> limits;
   for (const auto window : kWindows) limits.push_back({.limit = 1, .window = window});
-  auto names = redis_keys(key, limits);
+  return redis_keys(key, limits);
+}
+
+std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key,
+                                           FamilyKeys which) {
+  auto names = usual_family_names(key);
   keep_family(connection, names, which);
   return names;
 }

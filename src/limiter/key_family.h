@@ -39,8 +39,12 @@ using OnScanned = std::function<void(double)>;
                                                                   FamilyKeys which,
                                                                   const OnScanned& on_scanned = {});
 
-/// The members of a key's family that have a common window. Takes a few round trips, while the time
-/// of a scan grows with the database.
+/// The names that a key's family has with common windows, whether they exist or not; none if the
+/// key cannot carry several limits.
+[[nodiscard]] std::vector<std::string> usual_family_names(std::string_view key);
+
+/// Those of them that exist. Takes a few round trips, while the time of a scan grows with the
+/// database.
 [[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
                                                          std::string_view key, FamilyKeys which);
 

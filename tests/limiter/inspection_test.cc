@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "limiter/usage.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/packed.h"
@@ -64,13 +65,40 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
   return limit.limit - ask_copy(server, algorithm, key, limit, 0, now).remaining;
 }
 
+/// Calls inspect() and checks that read_usage() reports the same figures.
+Inspection inspect_both_ways(TestServer& server, const std::string& key,
+                             const InspectionRequest& request) {
+  auto seen = inspect(server.connection(), key, request);
+  const UsageGroup group{{.key = key, .request = request}};
+  const auto usages = read_usage(server.connection(), {&group, 1});
+  REQUIRE_FALSE(usages.at(0).error);
+  const auto& used = usages[0].keys.at(0);
+  CHECK(used.key == seen.key);
+  CHECK(used.content == seen.content);
+  CHECK(used.state.form == seen.state.form);
+  CHECK(used.state.certain == seen.state.certain);
+  CHECK(used.bytes == seen.bytes);
+  CHECK(used.limit == seen.limit);
+  CHECK(used.burst == seen.burst);
+  if (seen.window_is_inferred && !request.window_in_name) return seen;
+  CHECK(used.window == seen.window);
+  CHECK(used.used == seen.used);
+  CHECK(used.used_exact == seen.used_exact);
+  CHECK(used.remaining == seen.remaining);
+  if (used.used) CHECK(used.stored == seen.stored);
+  if (used.used) CHECK(used.expired == seen.expired);
+  if (used.next_free && *used.next_free != seen.ttl) CHECK(used.next_free == seen.next_free);
+  if (request.now && seen.reset_after != seen.ttl) CHECK(used.reset_after == seen.reset_after);
+  return seen;
+}
+
 void check_equals_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                          const Limit& limit, microseconds now) {
   const auto dump = server.dump(key);
   const Elapsed elapsed;
   const auto pttl = server.pttl(key);
-  const auto seen = inspect(server.connection(), key,
-                            {.limit = limit, .algorithm = &algorithm, .now = now, .bars = 20});
+  const auto seen = inspect_both_ways(
+      server, key, {.limit = limit, .algorithm = &algorithm, .now = now, .bars = 20});
   CHECK(server.dump(key) == dump);
   const auto pttl_after = server.pttl(key);
   CHECK(pttl_after <= pttl);
@@ -146,7 +174,7 @@ TEST_CASE("a key's own limit is used if none is given") {
                       .window = 60s,
                       .burst = algorithm.has_burst ? std::optional<std::int64_t>(9) : std::nullopt};
     script.ask("k", limit, 3, kNow);
-    const auto seen = inspect(server.connection(), "k", {.now = kNow + 1s});
+    const auto seen = inspect_both_ways(server, "k", {.now = kNow + 1s});
     REQUIRE(seen.is_limiter());
     const auto look = ask_copy(server, algorithm, "k", limit, 0, kNow + 1s);
     if (seen.state.form->keeping == Keeping::kText) {
@@ -197,10 +225,10 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
       static_cast<void>(call(server, "k", request));
       now += random.percent(30) ? 0 : random.log_uniform(1, 300'000);
       const auto dump = server.dump("k");
-      const auto seen = inspect(server.connection(), "k",
-                                {.limit = Limit{.limit = request.limit},
-                                 .algorithm = &concurrency,
-                                 .now = microseconds{now}});
+      const auto seen = inspect_both_ways(server, "k",
+                                          {.limit = Limit{.limit = request.limit},
+                                           .algorithm = &concurrency,
+                                           .now = microseconds{now}});
       CHECK(server.dump("k") == dump);
       copy(server, "k", "copy");
       request.now = now;
@@ -260,19 +288,18 @@ TEST_CASE("the newest instants are listed with the number of entries at each") {
     ScriptLimiter script(server, algorithm(name));
     const Limit limit{.limit = 100'000, .window = 60s};
     for (int i = 0; i < 30; ++i) script.ask("k", limit, i + 1, kNow + microseconds{i});
-    const auto seen = inspect(server.connection(), "k", {.limit = limit, .now = kNow + 1s});
+    const auto seen = inspect_both_ways(server, "k", {.limit = limit, .now = kNow + 1s});
     REQUIRE(seen.entries.size() == 20);
     CHECK(seen.entries.front() == InspectedEntry{.at = kNow + 10us, .count = 11});
     CHECK(seen.entries.back() == InspectedEntry{.at = kNow + 29us, .count = 30});
     CHECK(seen.stored == 30 * 31 / 2);
-    const auto one = inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = 1});
+    const auto one = inspect_both_ways(server, "k", {.limit = limit, .now = kNow, .entries = 1});
     REQUIRE(one.entries.size() == 1);
     CHECK(one.entries[0].count == 30);
-    const auto none =
-        inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = 0});
+    const auto none = inspect_both_ways(server, "k", {.limit = limit, .now = kNow, .entries = 0});
     CHECK(none.entries.empty());
     const auto all =
-        inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
+        inspect_both_ways(server, "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
     CHECK(all.entries.size() == 30);
   }
 }
@@ -301,7 +328,7 @@ TEST_CASE("windows of many pages have the same figures as a model") {
       const Limit asked{.limit = random.log_uniform(1, 60'000),
                         .window = microseconds{random.uniform(1, 2 * span)}};
       const auto at = times.back() + microseconds{random.uniform(-span, span)};
-      const auto seen = inspect(server.connection(), "k", {.limit = asked, .now = at, .bars = 50});
+      const auto seen = inspect_both_ways(server, "k", {.limit = asked, .now = at, .bars = 50});
       const auto look = model->look(asked, 1, at);
       CHECK(seen.remaining == look.remaining);
       CHECK(seen.reset_after == look.reset_after);
@@ -349,7 +376,7 @@ TEST_CASE("the window of a log is inferred from its TTL") {
       server.call({"FLUSHALL"});
       ScriptLimiter script(server, algorithm(name));
       script.ask(Request{{"k"}, {{.limit = 5, .window = window}}, 2, std::nullopt});
-      const auto seen = inspect(server.connection(), "k", {});
+      const auto seen = inspect_both_ways(server, "k", {});
       CHECK(seen.window == window);
       CHECK(seen.window_is_inferred);
       CHECK(seen.used == 2);
@@ -357,12 +384,12 @@ TEST_CASE("the window of a log is inferred from its TTL") {
       CHECK_FALSE(seen.remaining);
     }
     server.call({"PERSIST", "k"});
-    const auto kept = inspect(server.connection(), "k", {});
+    const auto kept = inspect_both_ways(server, "k", {});
     CHECK_FALSE(kept.window);
     CHECK_FALSE(kept.used);
     CHECK_FALSE(kept.ttl);
     CHECK(kept.entries.size() == 1);
-    const auto named = inspect(server.connection(), "k", {.window_in_name = 60s});
+    const auto named = inspect_both_ways(server, "k", {.window_in_name = 60s});
     CHECK(named.window == 60s);
     CHECK(named.window_is_inferred);
   }
@@ -375,7 +402,7 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   server.call({"PEXPIRE", "z", "60000"});
   const Limit limit{.limit = 2, .window = 60s};
   const auto now = microseconds{(kNow.count() / 1000 + 3000) * 1000};
-  const auto zset = inspect(server.connection(), "z", {.limit = limit, .now = now, .bars = 10});
+  const auto zset = inspect_both_ways(server, "z", {.limit = limit, .now = now, .bars = 10});
   REQUIRE(zset.is_limiter());
   CHECK(zset.state.form->name == "foreign-zset");
   CHECK_FALSE(zset.state.certain);
@@ -387,22 +414,21 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   CHECK(zset.entries[1].at == microseconds{(kNow.count() / 1000 + 5) * 1000});
   // The first one leaves the window after exactly 60 s.
   const auto first = microseconds{kNow.count() / 1000 * 1000};
-  CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
-  CHECK(inspect(server.connection(), "z", {.limit = limit, .now = first + 60s}).used == 2);
+  CHECK(inspect_both_ways(server, "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
+  CHECK(inspect_both_ways(server, "z", {.limit = limit, .now = first + 60s}).used == 2);
 
   server.call({"SET", "c", "4", "PX", "30000"});
-  const auto counter =
-      inspect(server.connection(), "c", {.limit = Limit{.limit = 4, .window = 60s}});
+  const auto counter = inspect_both_ways(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
   REQUIRE(counter.is_limiter());
   CHECK(counter.state.form->name == "foreign-counter");
   CHECK(counter.used == 4);
   CHECK(counter.remaining == 0);
   CHECK(counter.next_free == counter.ttl);
   CHECK(counter.reset_after == counter.ttl);
-  CHECK(inspect(server.connection(), "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
-  CHECK_FALSE(inspect(server.connection(), "c", {}).remaining);
+  CHECK(inspect_both_ways(server, "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
+  CHECK_FALSE(inspect_both_ways(server, "c", {}).remaining);
   server.call({"PERSIST", "c"});
-  const auto stuck = inspect(server.connection(), "c", {.limit = Limit{.limit = 4, .window = 60s}});
+  const auto stuck = inspect_both_ways(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
   CHECK(stuck.next_free == kNever);
   CHECK_FALSE(stuck.reset_after);
 }
@@ -417,13 +443,13 @@ TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
   server.call({"ZADD", "z", "1", "m"});
   for (const std::string key : {"h", "s", "x", "t", "l", "z"}) {
     CAPTURE(key);
-    const auto seen = inspect(server.connection(), key, {});
+    const auto seen = inspect_both_ways(server, key, {});
     CHECK(seen.exists());
     CHECK_FALSE(seen.is_limiter());
     CHECK(seen.bytes.value() > 0);
     CHECK_FALSE(seen.used);
   }
-  const auto nothing = inspect(server.connection(), "nothing", {});
+  const auto nothing = inspect_both_ways(server, "nothing", {});
   CHECK_FALSE(nothing.exists());
   CHECK_FALSE(nothing.is_limiter());
 }
@@ -432,7 +458,7 @@ TEST_CASE("a very long TTL is reported as such, not as a negative number") {
   TestServer server;
   server.call({"SET", "k", "5"});
   server.call({"PEXPIRE", "k", "9000000000000000"});
-  const auto seen = inspect(server.connection(), "k", {.limit = Limit{.limit = 5, .window = 60s}});
+  const auto seen = inspect_both_ways(server, "k", {.limit = Limit{.limit = 5, .window = 60s}});
   CHECK(seen.ttl.value() > std::chrono::years{280});
   CHECK(seen.reset_after.value() > std::chrono::years{280});
 }
@@ -441,7 +467,7 @@ TEST_CASE("a number of units that does not fit is reported as the largest number
   TestServer server;
   server.call({"SET", "k", packed("leaky ", 1.8e15, 0, 5, 6e7, 5)});
   const Limit limit{.limit = 1'000'000'000, .window = 1us, .burst = 1};
-  CHECK(inspect(server.connection(), "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
+  CHECK(inspect_both_ways(server, "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
 }
 
 TEST_CASE("a member among leases that is not a lease is shown as it is") {
@@ -477,7 +503,7 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   ScriptLimiter(server, algorithm("gcra")).ask("g", own, 1, kNow);
   ScriptLimiter(server, algorithm("sliding-window-log")).ask("l", own, 1, kNow);
   const auto look = [&](const std::string& key) {
-    return inspect(server.connection(), key, {.usual_limit = usual, .now = kNow});
+    return inspect_both_ways(server, key, {.usual_limit = usual, .now = kNow});
   };
   CHECK(look("g").limit == 7);
   CHECK(look("g").remaining == 6);
@@ -488,8 +514,8 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   CHECK(look("nothing").remaining == 3);
   // A given limit takes precedence over both.
   const Limit asked{.limit = 9, .window = 60s};
-  CHECK(inspect(server.connection(), "g", {.limit = asked, .usual_limit = usual, .now = kNow})
-            .limit == 9);
+  CHECK(inspect_both_ways(server, "g", {.limit = asked, .usual_limit = usual, .now = kNow}).limit ==
+        9);
 }
 
 }  // namespace limiter_inspection_test

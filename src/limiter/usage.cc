@@ -1,0 +1,135 @@
+#include "limiter/usage.h"
+
+#include <chrono>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "embedded_usage.h"
+#include "limiter/interpretation.h"
+#include "redis/error.h"
+
+namespace rlctl::limiter {
+namespace {
+
+using redis::ReplyView;
+
+/// The window that the script needs in order to count the entries of a log.
+std::optional<microseconds> window_of(const InspectionRequest& request) {
+  if (request.limit) return request.limit->window;
+  if (request.usual_limit) return request.usual_limit->window;
+  return request.window_in_name;
+}
+
+std::string number_or_nothing(const std::optional<microseconds>& time) {
+  return time ? std::to_string(time->count()) : std::string();
+}
+
+void append_group(redis::Connection& connection, const UsageGroup& group) {
+  std::vector<std::string_view> keys;
+  std::vector<std::string> numbers;
+  for (const auto& [key, request] : group) {
+    keys.push_back(key);
+    numbers.push_back(number_or_nothing(window_of(request)));
+  }
+  numbers.push_back(number_or_nothing(group.front().request.now));
+  const std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
+  connection.append_evalsha(embedded::k_usage.sha1, keys, arguments);
+}
+
+Content::Edge edge_with_score(ReplyView row, std::size_t at) {
+  return {.member = std::string(row[at].text()), .score = std::string(row[at + 1].text())};
+}
+
+/// The part of the script's row that identifies the key's form.
+Content content_of(ReplyView row) {
+  Content content{.type = std::string(row[0].text())};
+  if (content.type == "string") {
+    content.text = row[3].text();
+  } else if (content.type == "list") {
+    content.first.member = row[3].text();
+    content.last.member = row[4].text();
+  } else if (content.type == "zset") {
+    content.first = edge_with_score(row, 3);
+    content.last = edge_with_score(row, 5);
+  }
+  if (content.type == "list" || content.type == "zset") content.expires = row[1].integer() > 0;
+  return content;
+}
+
+/// A log or leases, as the script counted their entries.
+EntryCounts entries_of(ReplyView row, const State& state) {
+  const auto& form = *state.form;
+  if (form.keeping == Keeping::kTimes) {
+    return {
+        .size = row[5].integer(), .expired = row[6].integer(), .newest = entry_time(row[4].text())};
+  }
+  const std::size_t expired =
+      form.keeping == Keeping::kLeases ? 10 : (form.us_per_score == 1 ? 8 : 9);
+  const auto others = state.most_leases ? 1 : 0;  // members: the limit of leases
+  return {.size = row[7].integer() - others,
+          .expired = row[expired].integer(),
+          .newest = entry_time(row[6].text(), form.us_per_score)};
+}
+
+Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyView row) {
+  Inspection result;
+  result.key = asked.key;
+  Interpreter interpreter(asked.request, result);
+  const bool has_bytes = row.size() > 2 && row[2].integer() >= 0;
+  interpreter.set_frame({.server_now = server_now,
+                         .ttl_ms = row.size() > 1 ? row[1].integer() : -1,
+                         .bytes = has_bytes ? std::optional(row[2].integer()) : std::nullopt});
+  interpreter.set_content(content_of(row));
+  if (!result.exists()) {
+    interpreter.tell_nothing();
+    return result;
+  }
+  if (!result.is_limiter()) return result;
+  const auto& form = *result.state.form;
+  if (form.keeping == Keeping::kText) {
+    form.is_foreign() ? interpreter.tell_counter() : interpreter.tell_text();
+  } else if (form.keeping == Keeping::kLeases) {
+    interpreter.tell_leases(entries_of(row, result.state), {});
+  } else if (interpreter.set_window({})) {
+    interpreter.tell_log(entries_of(row, result.state), {});
+  }
+  return result;
+}
+
+GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) {
+  GroupUsage usage;
+  try {
+    if (reply.is_error()) throw redis::to_error(reply);
+    if (reply.size() != group.size() + 2) {
+      throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
+    }
+    const auto server_now = std::chrono::seconds{parse_whole(reply[0].text(), "TIME")} +
+                            microseconds{parse_whole(reply[1].text(), "TIME")};
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      usage.keys.push_back(read_row(group[i], server_now, reply[i + 2]));
+    }
+  } catch (const redis::Error& error) {
+    usage.keys.clear();
+    usage.error = error;
+  }
+  return usage;
+}
+
+}  // namespace
+
+std::vector<GroupUsage> read_usage(redis::Connection& connection,
+                                   std::span<const UsageGroup> groups) {
+  connection.append({"SCRIPT", "LOAD", embedded::k_usage.text});
+  for (const auto& group : groups) append_group(connection, group);
+  const auto loaded = connection.read();
+  if (loaded.is_error()) throw redis::to_error(loaded);
+  std::vector<GroupUsage> usages;
+  usages.reserve(groups.size());
+  for (const auto& group : groups) {
+    usages.push_back(read_group_usage(group, connection.read()));
+  }
+  return usages;
+}
+
+}  // namespace rlctl::limiter
