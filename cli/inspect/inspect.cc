@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "cli/limits.h"
+#include "cli/targets.h"
 #include "cli/term/bars.h"
 #include "cli/term/progress.h"
 #include "limiter/key_family.h"
@@ -100,14 +101,10 @@ struct Findings {
   std::vector<std::string> warnings;
 };
 
-/// Finds the keys in Redis that belong to a key, and the limits to apply to them:
-/// - with --limit or --policy, the keys that redis_keys() names; for several limits also the key
-///   itself, if it exists;
-/// - else, if a policy of the configuration fits, the key itself and the keys of the policy's
-///   limits; a stored limit takes precedence over the policy's;
-/// - else the key itself and the existing keys of its several limits: those with common windows or,
-///   if the key itself does not exist, those that a scan of the database finds. The results of a
-///   scan are reused for a while, so that watching does not keep the server busy.
+/// Looks at the keys in Redis that belong to a key: those of find_targets(), and if that does not
+/// know the limits, the existing keys of several limits: those with common windows or, if the key
+/// itself does not exist, those that a scan of the database finds. The results of a scan are reused
+/// for a while, so that watching does not keep the server busy.
 /// Reads only. Throws redis::Error.
 class Inspector {
  public:
@@ -121,20 +118,7 @@ class Inspector {
   [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
 
  private:
-  /// A key in Redis, and what is known about it beforehand.
-  struct Target {
-    std::string key;
-    std::optional<limiter::Limit> limit = {};
-    const limiter::Algorithm* algorithm = nullptr;
-    bool limit_is_asked = false;  ///< `limit` takes precedence over the stored one
-    bool only_if_there = false;
-    std::string policy = {};  ///< that has the limit
-  };
-
-  [[nodiscard]] std::vector<Target> targets(const std::string& key);
-  [[nodiscard]] std::vector<Target> policy_targets(const std::string& key,
-                                                   const limiter::PolicyMatch& match) const;
-  [[nodiscard]] Found look(redis::Connection& connection, const Target& target);
+  [[nodiscard]] Found look(redis::Connection& connection, const KeyTarget& target);
   void add_usual_family(redis::Connection& connection, const std::string& key, Findings& findings);
   void take_scanned_family(redis::Connection& connection, const std::string& key,
                            Findings& findings);
@@ -149,48 +133,10 @@ class Inspector {
   Clock::time_point scan_again_{};
 };
 
-/// If nothing is stored for a key with several limits, each limit is shown as unused.
-std::vector<Inspector::Target> Inspector::policy_targets(const std::string& key,
-                                                         const limiter::PolicyMatch& match) const {
-  const auto& [policy, asked, index] = match;
-  const auto target = [&policy = *policy](const std::string& name, std::size_t limit) {
-    return Target{.key = name,
-                  .limit = policy.limits[limit],
-                  .algorithm = policy.algorithm,
-                  .policy = policy.name};
-  };
-  if (index) return {target(key, *index)};
-  std::vector<Target> targets;
-  const auto keys = limiter::redis_keys(key, policy->limits);
-  for (std::size_t i = 0; i < keys.size(); ++i) targets.push_back(target(keys[i], i));
-  targets.push_back({.key = key, .only_if_there = true});
-  return targets;
-}
-
-std::vector<Inspector::Target> Inspector::targets(const std::string& key) {
-  if (!plan_.limiter) {
-    const auto match = limiter::match_policy(configuration_.policies(), key);
-    return match ? policy_targets(key, *match) : std::vector<Target>{{.key = key}};
-  }
-  std::vector<Target> targets;
-  const auto& limits = plan_.limiter->limits;
-  const auto keys = limiter::redis_keys(key, limits);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    targets.push_back({.key = keys[i],
-                       .limit = limits[i],
-                       .algorithm = plan_.limiter->algorithm,
-                       .limit_is_asked = true});
-  }
-  if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
-  return targets;
-}
-
-Found Inspector::look(redis::Connection& connection, const Target& target) {
-  limiter::InspectionRequest request{.algorithm = target.algorithm,
-                                     .window_in_name = limiter::window_in_name(target.key),
-                                     .now = plan_.now,
-                                     .entries = plan_.entries};
-  (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
+Found Inspector::look(redis::Connection& connection, const KeyTarget& target) {
+  auto request = request_for(target);
+  request.now = plan_.now;
+  request.entries = plan_.entries;
   if (plan_.columns_for_bars > 0) {
     const auto window = target.limit ? target.limit->window : request.window_in_name;
     request.bars = bars_for(window.value_or(kUsualWindow), plan_.columns_for_bars);
@@ -263,7 +209,8 @@ void Inspector::warn_of_others(redis::Connection& connection, const std::string&
 
 Findings Inspector::inspect(redis::Connection& connection, const std::string& key) {
   Findings findings;
-  const auto all = targets(key);
+  // If nothing is stored for a key with several limits, each limit is shown as unused.
+  const auto all = find_targets(key, plan_.limiter, configuration_);
   for (const auto& target : all) {
     auto found = look(connection, target);
     if (target.only_if_there && !found.inspection.exists()) continue;
@@ -451,20 +398,10 @@ void Inspecting::warn(const Findings& findings) {
   }
 }
 
-std::vector<std::string> keys_of(const InspectPlan& plan, const Invocation& invocation) {
-  const auto* limiter = plan.limiter ? &*plan.limiter : nullptr;
-  auto keys = asked_keys(limiter, invocation.operands);
-  if (keys.empty()) throw UsageError("no KEY is given", "rlctl inspect login:alice");
-  // Remove duplicates; keep the order.
-  std::set<std::string> seen;
-  std::erase_if(keys, [&](const auto& key) { return !seen.insert(key).second; });
-  return keys;
-}
-
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
   invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
   const InspectPlan plan = make_plan(options, invocation);
-  const auto keys = keys_of(plan, invocation);
+  const auto keys = distinct_keys(plan.limiter, invocation.operands, "rlctl inspect login:alice");
   Inspecting inspecting(plan, keys, invocation);
   if (plan.watch) {
     watch(*plan.watch, invocation, [&] {

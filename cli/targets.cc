@@ -1,0 +1,64 @@
+#include "cli/targets.h"
+
+#include <set>
+#include <utility>
+
+#include "limiter/key_family.h"
+#include "limiter/policies.h"
+
+namespace rlctl::cli {
+namespace {
+
+std::vector<KeyTarget> policy_targets(const std::string& key, const limiter::PolicyMatch& match) {
+  const auto& [policy, asked, index] = match;
+  const auto target = [&policy = *policy](const std::string& name, std::size_t limit) {
+    return KeyTarget{.key = name,
+                     .limit = policy.limits[limit],
+                     .algorithm = policy.algorithm,
+                     .policy = policy.name};
+  };
+  if (index) return {target(key, *index)};
+  std::vector<KeyTarget> targets;
+  const auto keys = limiter::redis_keys(key, policy->limits);
+  for (std::size_t i = 0; i < keys.size(); ++i) targets.push_back(target(keys[i], i));
+  targets.push_back({.key = key, .only_if_there = true});
+  return targets;
+}
+
+}  // namespace
+
+std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
+                                       std::span<const std::string> operands, std::string example) {
+  auto keys = asked_keys(limiter ? &*limiter : nullptr, operands);
+  if (keys.empty()) throw UsageError("no KEY is given", std::move(example));
+  std::set<std::string> seen;
+  std::erase_if(keys, [&](const auto& key) { return !seen.insert(key).second; });
+  return keys;
+}
+
+std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<Limiter>& limiter,
+                                    ConfigurationSource& configuration) {
+  if (!limiter) {
+    const auto match = limiter::match_policy(configuration.policies(), key);
+    return match ? policy_targets(key, *match) : std::vector<KeyTarget>{{.key = key}};
+  }
+  std::vector<KeyTarget> targets;
+  const auto keys = limiter::redis_keys(key, limiter->limits);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    targets.push_back({.key = keys[i],
+                       .limit = limiter->limits[i],
+                       .algorithm = limiter->algorithm,
+                       .limit_is_asked = true});
+  }
+  if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
+  return targets;
+}
+
+limiter::InspectionRequest request_for(const KeyTarget& target) {
+  limiter::InspectionRequest request{.algorithm = target.algorithm,
+                                     .window_in_name = limiter::window_in_name(target.key)};
+  (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
+  return request;
+}
+
+}  // namespace rlctl::cli

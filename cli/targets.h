@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/configuration.h"
+#include "cli/limits.h"
+#include "limiter/algorithm.h"
+#include "limiter/inspection.h"
+#include "limiter/limit.h"
+
+namespace rlctl::cli {
+
+// For commands that look at keys: which keys in Redis belong to a KEY, and what is known of them.
+
+/// The keys for the operands, as asked_keys() gives them, without duplicates, in order. Throws
+/// UsageError with the hint `example` if there is none.
+[[nodiscard]] std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
+                                                     std::span<const std::string> operands,
+                                                     std::string example);
+
+/// A key in Redis, and what is known about it beforehand.
+struct KeyTarget {
+  std::string key;
+  std::optional<limiter::Limit> limit = {};
+  const limiter::Algorithm* algorithm = nullptr;
+  bool limit_is_asked = false;  ///< `limit` takes precedence over the stored one
+  /// The key itself, besides those of its several limits: `check` does not write it.
+  bool only_if_there = false;
+  std::string policy = {};  ///< that has the limit, if the key's name led to it
+};
+
+/// At least one key in Redis that belongs to `key`:
+/// - with a limiter, the keys that redis_keys() names; for several limits also the key itself;
+/// - else, if a policy of the configuration fits, the key itself and the keys of the policy's
+///   limits; a stored limit takes precedence over the policy's;
+/// - else the key itself, without a limit.
+/// Reads the configuration only without a limiter.
+[[nodiscard]] std::vector<KeyTarget> find_targets(const std::string& key,
+                                                  const std::optional<Limiter>& limiter,
+                                                  ConfigurationSource& configuration);
+
+/// How to read it.
+[[nodiscard]] limiter::InspectionRequest request_for(const KeyTarget& target);
+
+}  // namespace rlctl::cli
