@@ -197,8 +197,8 @@ class App {
   [[nodiscard]] ExitStatus run_help(std::span<const std::string> arguments, Output& out);
 
   std::optional<Signals> signals_;
-  std::string_view command_;  ///< for messages; empty until it is known
-  bool json_ = false;         ///< errors as JSON
+  const Command* command_ = nullptr;  ///< null until it is known
+  bool json_ = false;                 ///< errors as JSON
 };
 
 ExitStatus App::run(int argc, char** argv) {
@@ -230,7 +230,7 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   const bool follows_h = at > 0 && arguments[at - 1] == "-h";
   const Command& command = find_command(
       arguments[at], follows_h ? "-h shows help; name the server with -H or --host" : "");
-  command_ = command.name;
+  command_ = &command;
   const Action action = command.add(options);
 
   auto operands = options.parse(rest);
@@ -281,7 +281,8 @@ ExitStatus App::report(const std::exception& error) {
   }
   if (dynamic_cast<const OutputClosed*>(&error) != nullptr) die_by(SIGPIPE);
   const Problem problem = describe(error);
-  write_stderr(render(problem, command_, json_));
+  if (command_ != nullptr && command_->report != nullptr) return command_->report(problem, json_);
+  write_stderr(render(problem, command_ == nullptr ? "" : command_->name, json_));
   return problem.status;
 }
 

@@ -42,6 +42,10 @@ struct Command {
   Action (*add)(Options& options) = nullptr;
   /// Makes the part of the help between the options and the epilogue that lists a table.
   std::string (*notes)() = nullptr;
+  /// Reports a failure and returns the exit status, for a command that has statuses or messages of
+  /// its own; also called for wrong usage, before the action. Null: the message goes to stderr, and
+  /// the status is the problem's. Signals and a closed standard output end the process without it.
+  ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.
