@@ -1,0 +1,79 @@
+#include "base/prometheus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace rlctl {
+namespace {
+
+void append_label_value(std::string& out, std::string_view value) {
+  while (!value.empty()) {
+    const auto length = utf8_length(value);
+    if (length == 0) {
+      fmt::format_to(std::back_inserter(out), "\\\\x{:02x}",
+                     static_cast<unsigned char>(value.front()));
+    } else if (value.front() == '\n') {
+      out += "\\n";
+    } else {
+      if (value.front() == '\\' || value.front() == '"') out += '\\';
+      out += value.substr(0, length);
+    }
+    value.remove_prefix(length > 0 ? length : 1);
+  }
+}
+
+/// name{label="value",…}
+std::string sample_name(std::string_view name, std::span<const PrometheusLabel> labels) {
+  std::string out(name);
+  char before = '{';
+  for (const auto& label : labels) {
+    if (label.value.empty()) continue;
+    out.append(1, before).append(label.name).append("=\"");
+    append_label_value(out, label.value);
+    out += '"';
+    before = ',';
+  }
+  if (before == ',') out += '}';
+  return out;
+}
+
+}  // namespace
+
+void PrometheusWriter::family(std::string_view name, std::string_view type, std::string_view help) {
+  name_ = name;
+  type_ = type;
+  help_ = help;
+  is_begun_ = false;
+}
+
+void PrometheusWriter::sample(std::span<const PrometheusLabel> labels, double value) {
+  if (!is_begun_) {
+    fmt::format_to(std::back_inserter(out_), "# HELP {0} {1}\n# TYPE {0} {2}\n", name_, help_,
+                   type_);
+  }
+  is_begun_ = true;
+  fmt::format_to(std::back_inserter(out_), "{} {}\n", sample_name(name_, labels), value);
+}
+
+std::optional<double> find_prometheus_sample(std::string_view text, std::string_view name,
+                                             std::span<const PrometheusLabel> labels) {
+  const auto wanted = sample_name(name, labels) + " ";
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with(wanted)) continue;
+    double value = 0;
+    const auto* end = line.data() + line.size();
+    const auto parsed = std::from_chars(line.data() + wanted.size(), end, value);
+    if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rlctl

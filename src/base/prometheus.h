@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rlctl {
+
+/// A label of a Prometheus sample. Without a value, it is as if it were not there.
+struct PrometheusLabel {
+  std::string_view name;
+  std::string value;
+};
+
+/// Appends metrics in Prometheus's text format, version 0.0.4, to a string: for the textfile
+/// collector of node_exporter, so without times.
+///
+///     PrometheusWriter metrics(out);
+///     metrics.family("rlctl_used", "gauge", "Units of the limit in use.");
+///     metrics.sample(labels, 5);
+class PrometheusWriter {
+ public:
+  /// `out` must outlive this. Its contents stay.
+  explicit PrometheusWriter(std::string& out) : out_(out) {}
+
+  /// Begins a family. A family without samples is not written. `type` is "gauge" or "counter"; the
+  /// views must stay valid until the next family.
+  void family(std::string_view name, std::string_view type, std::string_view help);
+  /// Bytes of a label's value that are not UTF-8 become the text \xNN.
+  void sample(std::span<const PrometheusLabel> labels, double value);
+
+ private:
+  std::string& out_;
+  std::string_view name_, type_, help_;
+  bool is_begun_ = false;
+};
+
+/// The value of a sample in what PrometheusWriter wrote, such as the file of the last run; none if
+/// there is no such sample.
+[[nodiscard]] std::optional<double> find_prometheus_sample(std::string_view text,
+                                                           std::string_view name,
+                                                           std::span<const PrometheusLabel> labels);
+
+}  // namespace rlctl
