@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace rlctl::cli {
+
+/// A range of the Monitoring Plugins guidelines, [@]START:END, in units or in percent of a limit: a
+/// value outside it alerts, or with @ one inside it, the ends included.
+struct Range {
+  double start = 0;
+  double end = std::numeric_limits<double>::infinity();
+  bool alerts_inside = false;
+  bool in_percent = false;
+};
+
+/// "10" (0 to 10), "10:", "~:10", "10:20", "@10:20"; with a % after each number, percent of the
+/// limit. Throws UsageError naming the option.
+[[nodiscard]] Range parse_range(std::string_view text, std::string_view option);
+
+/// Whether this use of a limit alerts. None if the range is in percent, and the limit is not known
+/// and not unused.
+[[nodiscard]] std::optional<bool> alerts(const Range& range, std::int64_t used,
+                                         std::optional<std::int64_t> limit);
+
+/// The range in units, as performance data shows it: "800", "~:10". Empty if it is not known.
+[[nodiscard]] std::string range_text(const Range& range, std::optional<std::int64_t> limit);
+
+}  // namespace rlctl::cli

@@ -1,0 +1,113 @@
+load ../../support/common
+
+# Whatever goes wrong, `rlctl quota` exits with status 3 and says so in its first line on standard output, and
+# writes nothing to standard error.
+
+# unknown WORDS COMMAND…: runs the command and checks that it reports these words.
+unknown() {
+  local words=$1
+  shift
+  run_with_timeout -3 --separate-stderr "$@"
+  assert_line --index 0 --partial "RATELIMIT UNKNOWN - $words"
+  assert_equal "$stderr" ''
+  ((${#lines[@]} <= 2)) || fail "more than two lines: $output"
+}
+
+@test "wrong usage is UNKNOWN" {
+  unknown 'no KEY is given' rlctl quota
+  assert_line --index 1 'hint: rlctl quota api:acme'
+  unknown "unknown option '--bogus'" rlctl quota k --bogus
+  assert_line --index 1 "Try 'rlctl quota --help'."
+  unknown "--warning: '20:10' starts above its end" rlctl quota k -w 20:10
+  unknown "--critical: 'x' is not a range" rlctl quota k -c x
+  unknown '--limit' rlctl quota k --limit 5/5q
+  unknown '-t' rlctl quota k -t x
+  unknown '-t and --timeout exclude each other' rlctl quota k -t 1 --timeout 1s
+  unknown '--label-keys requires --textfile' rlctl quota k --label-keys 1
+  unknown '--key-base64' rlctl quota --key-base64 '!'
+  unknown '-h shows help' rlctl quota -h host k
+  unknown '--port' rlctl quota k -p x
+}
+
+@test "a wrong configuration is UNKNOWN" {
+  echo 'url = [' >"$BATS_TEST_TMPDIR/broken.toml"
+  unknown '' rlctl quota k --config "$BATS_TEST_TMPDIR/broken.toml"
+  unknown '' rlctl quota k --config "$BATS_TEST_TMPDIR/nowhere.toml"
+  unknown "no policy 'nope'" rlctl quota --policy nope k
+}
+
+@test "no server is UNKNOWN" {
+  unknown 'cannot connect to unix:' rlctl quota k
+  unknown 'cannot connect to redis://127.0.0.1:1: ' rlctl quota k -p 1
+}
+
+@test "a server that does not answer, or not RESP, is UNKNOWN" {
+  start_fake_server ''
+  unknown 'no answer from ' rlctl quota k -t 100ms
+  assert_line --index 0 --partial 'within 100ms'
+  start_fake_server --close 'HTTP/1.1 400 Bad Request\r\n'
+  unknown '' rlctl quota k
+}
+
+@test "a server that is not ready is UNKNOWN" {
+  start_fake_server '-LOADING Redis is loading the dataset in memory\r\n'
+  unknown '' rlctl quota k
+  assert_line --index 0 --partial 'loading'
+}
+
+@test "a user whom the server refuses is UNKNOWN" {
+  start_server
+  cli ACL SETUSER nobody on nopass '~*' +ping >/dev/null
+  unknown '' rlctl quota k --user nobody
+  assert_line --index 1 'hint: grant it: ACL SETUSER nobody +script\x7cload'
+  cli ACL SETUSER nobody resetkeys '~good*' '+@all' >/dev/null
+  REDISCLI_AUTH=x unknown "'bad': " rlctl quota bad --user nobody
+  REDISCLI_AUTH=x run -3 rlctl quota good bad --user nobody --limit 5/60s
+  assert_line --index 1 'OK good unused (0 of 5)'
+}
+
+@test "a wrong type is UNKNOWN" {
+  start_server
+  cli RPUSH list job >/dev/null
+  unknown "'list' holds a list that is not a limiter's state" rlctl quota list
+  assert_line --index 1 'hint: rlctl inspect list shows what it holds'
+  rlctl check -q k --limit 5/60s --algorithm gcra
+  unknown "'k' is gcra's state, not fixed-window's: check would fail" \
+    rlctl quota k --limit 5/60s --algorithm fixed-window
+}
+
+@test "a log without a limit is UNKNOWN, with the option that names it" {
+  start_server
+  rlctl check -q k --limit 5/60s
+  unknown "the state of 'k' does not include its limit" rlctl quota k
+  assert_line --index 1 'hint: pass --limit or --policy'
+}
+
+@test "with --json, a failure is an object on standard output" {
+  run -3 --separate-stderr rlctl quota k --json
+  assert_equal "$stderr" ''
+  assert_equal "$(jq -c '[.status, .limits, .error.code]' <<<"$output")" '["unknown",[],"unreachable"]'
+  run -3 --separate-stderr rlctl quota k --json -w x
+  assert_equal "$(jq -c '[.status, .error.code]' <<<"$output")" '["unknown","usage"]'
+}
+
+@test "-q does not hide a failure" {
+  unknown 'cannot connect' rlctl quota -q k
+}
+
+@test "if standard output cannot be written, the error goes to standard error" {
+  start_server
+  run -3 bash -c 'rlctl quota k 2>&1 >/dev/full'
+  assert_output --regexp '^rlctl: quota: .*no space left'
+  run -3 bash -c 'rlctl quota k 2>&1 >&-'
+  assert_output --partial 'rlctl: quota: '
+}
+
+@test "it works in the environment of cron: no TERM, no HOME, standard input closed" {
+  start_server
+  run -0 --separate-stderr env -i PATH=/usr/bin:/bin "$RLCTL_BUILD/cli/rlctl" quota k -s "$socket" -t 120 <&-
+  assert_output 'RATELIMIT OK - k unused | used=0;;;0 reset=0s'
+  assert_equal "$stderr" ''
+  run -0 env -i "$RLCTL_BUILD/cli/rlctl" quota -q k -s "$socket" -t 120 <&-
+  assert_output ''
+}

@@ -1,0 +1,164 @@
+load ../../support/common
+
+# The metrics that `rlctl quota --textfile` writes.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL >/dev/null
+  file=$BATS_TEST_TMPDIR/api.prom
+}
+
+take() { rlctl check -q "$1" --limit 1000/1d --algorithm "${3:-gcra}" --cost "$2"; }
+# value NAME [LABELS]: the value of a metric in the file.
+value() { grep -F "$1{file=\"api.prom\"${2:-}} " "$file" | sed 's/.* //'; }
+
+gcra=',policy="",algorithm="gcra",limit="1000/1d"'
+gcra=${gcra/policy=\"\",/}
+
+@test "the file has the use of a limit in base units" {
+  take k 820
+  run -1 rlctl quota k --textfile "$file"
+  assert_output --partial 'RATELIMIT WARNING'
+  assert_equal "$(value rlctl_up)" 1
+  assert_equal "$(value rlctl_limit "$gcra")" 1000
+  assert_equal "$(value rlctl_used "$gcra")" 820
+  assert_equal "$(value rlctl_used_ratio "$gcra")" 0.82
+  assert_equal "$(value rlctl_remaining "$gcra")" 180
+  # 820 units of 86.4 s each, less what has passed.
+  run -0 jq -n "$(value rlctl_reset_seconds "$gcra") | . > 60000 and . <= 70848"
+  assert_output true
+  run -0 jq -n "$(value rlctl_key_bytes "$gcra") == $(rlctl inspect k --json | jq .bytes)"
+  assert_output true
+  run -0 jq -n "now - $(value rlctl_last_success_timestamp_seconds) | . >= -1 and . < 3600"
+  assert_output true
+}
+
+@test "each metric has its help and its type once, and there are no times" {
+  take a 10
+  take b 20 fixed-window
+  rlctl quota a b c --limit 1000/1d --label-keys 2 --textfile "$file"
+  local kind
+  for kind in HELP TYPE; do
+    run -0 bash -c "sed -n 's/^# $kind \([a-z_]*\) .*/\1/p' '$file' | sort | uniq -d"
+    assert_output ''
+    assert_equal "$(sed -n "s/^# $kind \([a-z_]*\) .*/\1/p" "$file" | sort)" \
+      "$(sed -n '/^#/!s/[{ ].*//p' "$file" | sort -u)"
+  done
+  run -1 grep -vE '^(# (HELP|TYPE) rlctl_[a-z_]+ .*|rlctl_[a-z_]+[{][^}]*[}] -?[0-9.e+]+)$' "$file"
+}
+
+@test "promtool accepts the file" {
+  command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
+  take "it's \"a\" \\ key" 10
+  rlctl quota "it's \"a\" \\ key" $'\xff\n' nobody --textfile "$file" --label-keys 3
+  run -0 promtool check metrics <"$file"
+  assert_output ''
+  run -3 rlctl quota nobody -p 1 --textfile "$file"
+  run -0 promtool check metrics <"$file"
+  assert_output ''
+}
+
+@test "only the first keys have series of their own; the fullest of the others stands for them" {
+  take a 10
+  take b 30
+  take c 20
+  rlctl quota a b c --textfile "$file"
+  run -1 grep -q key= "$file"
+  assert_equal "$(value rlctl_used "$gcra")" 30
+  assert_equal "$(value rlctl_remaining "$gcra")" 970
+  local bytes
+  bytes=$(rlctl inspect a b c --json | jq -s 'map(.bytes) | add')
+  assert_equal "$(value rlctl_key_bytes "$gcra")" "$bytes"
+  rlctl quota a b c --textfile "$file" --label-keys 1
+  assert_equal "$(value rlctl_used "$gcra,key=\"a\"")" 10
+  assert_equal "$(value rlctl_used "$gcra")" 30
+  rlctl quota a b c --textfile "$file" --label-keys 9
+  assert_equal "$(grep -c '^rlctl_used{' "$file")" 3
+  assert_equal "$(value rlctl_used "$gcra,key=\"b\"")" 30
+}
+
+@test "policies, algorithms and limits have series of their own" {
+  printf 'timeout = "120s"\n[policy.api]\nkey = "api:%%s"\nalgorithm = "gcra"\nlimit = ["1000/1d", "9/7d"]\n' \
+    >"$BATS_TEST_TMPDIR/config.toml"
+  rlctl quota --policy api ann bob --config "$BATS_TEST_TMPDIR/config.toml" --textfile "$file"
+  assert_equal "$(value rlctl_used ',policy="api",algorithm="gcra",limit="1000/1d"')" 0
+  assert_equal "$(value rlctl_limit ',policy="api",algorithm="gcra",limit="9/7d"')" 9
+  assert_equal "$(grep -c '^rlctl_used{' "$file")" 2
+}
+
+@test "when the server cannot be asked, the file says so and keeps the time of the last success" {
+  rlctl quota k --textfile "$file"
+  local last
+  last=$(value rlctl_last_success_timestamp_seconds)
+  run -3 rlctl quota k -p 1 --textfile "$file"
+  assert_output --partial 'RATELIMIT UNKNOWN - cannot connect'
+  assert_equal "$(value rlctl_up)" 0
+  assert_equal "$(value rlctl_last_success_timestamp_seconds)" "$last"
+  run -1 grep -q rlctl_used "$file"
+  # Likewise if the configuration or a range is wrong, and again.
+  run -3 rlctl quota k -w x --textfile "$file"
+  run -3 rlctl quota --policy nope k --textfile "$file"
+  assert_equal "$(value rlctl_up)" 0
+  assert_equal "$(value rlctl_last_success_timestamp_seconds)" "$last"
+  rm "$file"
+  run -3 rlctl quota k -p 1 --textfile "$file"
+  assert_equal "$(value rlctl_up)" 0
+  run -1 grep -q rlctl_last_success "$file"
+}
+
+@test "a key that cannot be judged leaves the others in the file" {
+  take a 10
+  cli HSET h a b >/dev/null
+  run -3 rlctl quota a h --textfile "$file"
+  assert_equal "$(value rlctl_up)" 1
+  assert_equal "$(value rlctl_used "$gcra")" 10
+}
+
+@test "-q writes the file too" {
+  run -0 rlctl quota -q k --textfile "$file"
+  assert_output ''
+  assert_equal "$(value rlctl_up)" 1
+}
+
+@test "a file whose name does not end in .prom is refused, since the collector would not read it" {
+  run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/api.txt"
+  assert_line --index 0 --partial "RATELIMIT UNKNOWN - --textfile: the name of '$BATS_TEST_TMPDIR/api.txt' does not end in .prom"
+  [[ ! -e $BATS_TEST_TMPDIR/api.txt ]]
+}
+
+@test "a folder that cannot be written is UNKNOWN, and nothing is left behind" {
+  run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/nowhere/api.prom"
+  assert_line --index 0 --partial "UNKNOWN - --textfile: cannot write '$BATS_TEST_TMPDIR/nowhere/api.prom': no such file"
+  mkdir "$BATS_TEST_TMPDIR/api.prom"
+  run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/api.prom"
+  assert_line --index 0 --partial 'UNKNOWN - --textfile: cannot write'
+  if [[ $(id -u) != 0 ]]; then
+    mkdir -m 555 "$BATS_TEST_TMPDIR/locked"
+    run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/locked/api.prom"
+    assert_line --index 0 --partial 'permission denied'
+  fi
+}
+
+@test "the file is replaced as a whole: a reader never sees a part of it, and others can read it" {
+  umask 022
+  rlctl quota k --textfile "$file"
+  assert_equal "$(stat -c %a "$file")" 644
+  assert_equal "$(ls -A "$BATS_TEST_TMPDIR" | grep -c prom)" 1
+  # An open file keeps its old contents.
+  exec 5<"$file"
+  rlctl quota k --limit 7/60s --textfile "$file"
+  run -1 grep -q 'limit="7/60s"' <&5
+  exec 5<&-
+  grep -q 'limit="7/60s"' "$file"
+}
+
+@test "a run that is interrupted leaves the file as it was" {
+  rlctl quota k --textfile "$file"
+  cp "$file" "$BATS_TEST_TMPDIR/before"
+  start_fake_server ''
+  # shellcheck disable=SC2016 # for the shell that ends_by starts
+  run -0 ends_by TERM 'sleeps $command_pid && test -s $socket.came' rlctl quota k -t 120 --textfile "$file"
+  assert_output 'signal 15'
+  cmp "$file" "$BATS_TEST_TMPDIR/before"
+  assert_equal "$(ls -A "$BATS_TEST_TMPDIR" | grep -c 'prom')" 1
+}
