@@ -143,12 +143,15 @@ std::optional<std::string> asked_text(const GeneralOptions& general, const Comma
   return command == nullptr ? general_help(extent) : command_help(*command, extent);
 }
 
-std::size_t find_command_word(Options& options, std::span<const std::string> arguments) {
-  try {
-    return options.find_operand(arguments);
-  } catch (const UsageError& error) {
-    throw UsageError(error.what(), "write the options of a command after it");
+/// The first argument that names a command with its own report; null if there is none.
+const Command* find_reporting_command(std::span<const std::string> arguments) {
+  for (const auto& argument : arguments) {
+    if (argument == "--") break;
+    for (const auto* command : kCommands) {
+      if (command->report != nullptr && command->name == argument) return command;
+    }
   }
+  return nullptr;
 }
 
 /// The arguments before and after the command.
@@ -194,6 +197,8 @@ class App {
   [[nodiscard]] ExitStatus run_without_command(std::span<const std::string> arguments,
                                                Options& options, const GeneralOptions& general,
                                                Output& out);
+  [[nodiscard]] std::size_t find_command_word(Options& options,
+                                              std::span<const std::string> arguments);
   [[nodiscard]] ExitStatus run_help(std::span<const std::string> arguments, Output& out);
 
   std::optional<Signals> signals_;
@@ -252,6 +257,16 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
                         .interrupt = signals_->interrupt(),
                         .out = out};
   return action(invocation);
+}
+
+std::size_t App::find_command_word(Options& options, std::span<const std::string> arguments) {
+  try {
+    return options.find_operand(arguments);
+  } catch (const UsageError& error) {
+    // An option before the command is wrong; the command's statuses hold nevertheless.
+    command_ = find_reporting_command(arguments);
+    throw UsageError(error.what(), "write the options of a command after it");
+  }
 }
 
 ExitStatus App::run_without_command(std::span<const std::string> arguments, Options& options,

@@ -179,7 +179,7 @@ void judge_group(const QuotaTargets& targets, limiter::GroupUsage usage, const Q
     return;
   }
   const auto is_of_family = [&](std::size_t i) {
-    return targets.targets[i].only_if_there && usage.keys[i].state.is_ours();
+    return targets.targets[i].only_if_there && usage.keys[i].exists();
   };
   bool has_family = false;
   for (std::size_t i = 0; i < usage.keys.size(); ++i) has_family = has_family || is_of_family(i);
@@ -187,6 +187,10 @@ void judge_group(const QuotaTargets& targets, limiter::GroupUsage usage, const Q
     const bool is_asked = !targets.targets[i].only_if_there;
     const bool stands_alone = is_asked && (usage.keys[i].exists() || !has_family);
     if (!stands_alone && !is_of_family(i)) continue;
+    const auto is_same = [&](const auto& other) {
+      return other.inspection.key == usage.keys[i].key;
+    };
+    if (std::any_of(judgements.begin(), judgements.end(), is_same)) continue;
     judgements.push_back(judge(std::move(usage.keys[i]), targets.targets[i], plan));
   }
 }

@@ -27,6 +27,8 @@ unknown() {
   unknown '--key-base64' rlctl quota --key-base64 '!'
   unknown '-h shows help' rlctl quota -h host k
   unknown '--port' rlctl quota k -p x
+  unknown "unknown option '-w'" rlctl -w 80% quota k
+  assert_line --index 1 'hint: write the options of a command after it'
 }
 
 @test "a wrong configuration is UNKNOWN" {

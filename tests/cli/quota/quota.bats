@@ -60,12 +60,12 @@ performance() {
   done
 }
 
-@test "leases are compared with the limit that is given" {
+@test "leases are compared with the limit that they store, or with the one that is given" {
   local id
   for id in a b c; do
     cli --eval "$project/lua/concurrency.lua" job , 4 86400000000 acquire "$id" >/dev/null
   done
-  run -0 rlctl quota job --limit 4/1s
+  run -0 rlctl quota job
   assert_output --partial 'OK - job 75% used (3 of 4), resets in '
   run -2 rlctl quota job --limit 3/1s
   assert_output --partial 'CRITICAL - job 100% used (3 of 3), resets in '
@@ -174,6 +174,13 @@ performance() {
   assert_line 'a\nb used 0 - 4 4.75 0 5'
   assert_line '\xff used 0 - 4 4.75 0 5'
   assert_line 'ü used 0 - 4 4.75 0 5'
+}
+
+@test "a key that is named twice is reported once" {
+  rlctl check -q login:ann --limit 10/1d,100/7d --algorithm gcra
+  run -0 rlctl quota login:ann '{login:ann}:86400s' login:ann
+  run -0 performance <<<"$output"
+  assert_equal "${#lines[@]}" 6
 }
 
 @test "each of several limits is judged, and the worst counts" {
