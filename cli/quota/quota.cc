@@ -261,11 +261,9 @@ ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
   }
   const auto state = worst_of(judgements);
   auto& out = invocation.out.buffer();
-  if (options.quiet && state == PluginState::kOk) {
-    invocation.out.require_open();
-  } else if (invocation.json) {
-    append_json_report(out, judgements);
-  } else {
+  const bool is_silent = options.quiet && state == PluginState::kOk;
+  if (invocation.json && !is_silent) append_json_report(out, judgements);
+  if (!invocation.json && !is_silent) {
     append_plugin_report(out, judgements, plan.thresholds, options.quiet);
   }
   invocation.out.flush();
@@ -295,7 +293,7 @@ const Command quota_command{
         "nothing and changes nothing.",
     .epilogue = R"(
 A RANGE alerts if the use is outside it, or with @ inside it, in units of the
-limit or in percent: 80% means above 80 %, 10: below 10, ~:10 above 10.
+limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
 
 Exit status:
   0  OK

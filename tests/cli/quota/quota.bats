@@ -211,21 +211,20 @@ performance() {
   (($(of "${keys[@]}") <= $(of k7) + 8))
 }
 
-@test "quota changes nothing: neither keys nor TTLs, and it works on a replica" {
-  local name changes
-  changes() { cli INFO persistence | sed -n 's/^rdb_changes_since_last_save:\([0-9]*\).*/\1/p'; }
+@test "quota changes nothing: neither keys nor TTLs" {
+  local name before
+  writes() { cli INFO persistence | sed -n 's/^rdb_changes_since_last_save:\([0-9]*\).*/\1/p'; }
   for name in "${limiters[@]}"; do take "$name" "$name" 1; done
   cli HSET other a b >/dev/null
-  local before
-  before=$(changes)
+  before=$(writes)
   run rlctl quota "${limiters[@]}" other nobody --limit 1000/1d
-  assert_equal "$(changes)" "$before"
-  local primary=$socket
-  start_server --unixsocketperm 700
-  cli REPLICAOF 127.0.0.1 1 >/dev/null
+  assert_equal "$(writes)" "$before"
+}
+
+@test "it works on a replica" {
+  start_server --replicaof 127.0.0.1 1
   run -0 rlctl quota nobody
   assert_output --partial 'RATELIMIT OK - nobody unused'
-  socket=$primary
 }
 
 @test "-q prints only what is not OK" {
@@ -265,4 +264,20 @@ performance() {
   run -0 rlctl quota -v -t 120 -w 80% -c 95% nobody
   assert_output --partial 'RATELIMIT OK - nobody'
   expect_status 0 rlctl quota -vvv -t 120s nobody
+}
+
+@test "the ACL rules in the manual are enough" {
+  local rules
+  rules=$(awk '/^# ACCESS RULES/ { on = 1 } on && /^```/ { if (block++) exit; next } block { print }' \
+    "$project/man/rlctl-quota.1.scd")
+  # shellcheck disable=SC2086 # split into words
+  cli ACL SETUSER monitor on nopass resetkeys '~*' -@all $rules >/dev/null
+  local name
+  for name in "${limiters[@]}"; do take "$name" "$name" 820; done
+  REDISCLI_AUTH=x run -1 rlctl quota "${limiters[@]}" nobody --limit 1000/1d --user monitor --json
+  assert_equal "$(jq -c '[.limits[] | select(.error == null and .bytes > 0)] | length' <<<"$output")" 7
+  # Without +memory, only the size is missing.
+  cli ACL SETUSER monitor -memory >/dev/null
+  REDISCLI_AUTH=x run -1 rlctl quota gcra --user monitor --json
+  assert_equal "$(jq -c '.limits[0] | [.used, .bytes]' <<<"$output")" '[820,null]'
 }
