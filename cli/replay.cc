@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
@@ -73,6 +74,9 @@ void add_log_options(Options& options, ReplayArguments& target) {
                        "field that holds the key (default: the client's address)"));
   of_log(options.value("--cost-field", "NAME", target.cost_field,
                        "field that holds the cost; '' for none"));
+  of_log(options.value("--ipv6-prefix", "BITS", target.ipv6_prefix,
+                       "take keys that are addresses as clients: 64 for the /64 of an IPv6 "
+                       "address"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
 }
 
@@ -94,6 +98,10 @@ std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& argumen
                                            .key = arguments.key_field,
                                            .cost = arguments.cost_field},
                                 .strict = arguments.strict};
+  if (arguments.ipv6_prefix) {
+    options.ipv6_prefix =
+        static_cast<int>(parse_between(*arguments.ipv6_prefix, "--ipv6-prefix", 1, kIpv6Bits));
+  }
   for (const auto& operand : operands) {
     refuse_pattern(operand);
     options.files.push_back(operand);

@@ -17,6 +17,7 @@ inline constexpr std::string_view kAdversary = "adversary";
 struct ReplayArguments {
   std::vector<std::string> files = {};  ///< excludes operands
   std::optional<std::string> format = {}, time_field = {}, key_field = {}, cost_field = {};
+  std::optional<std::string> ipv6_prefix = {};
   std::optional<std::string> suggest = {};
   bool strict = false;
 

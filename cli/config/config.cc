@@ -105,10 +105,11 @@ void show_text(const ConnectionSettings& settings, std::span<const limiter::Poli
                   {"url", escaped_text(redis::display(settings.url)), origin(settings.url_from)},
                   {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}});
   if (policies.empty()) return;
-  std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst"}};
+  std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst", "ipv6_prefix"}};
   for (const auto* policy : policies) {
     rows.push_back({escaped_text(policy->name), escaped_text(policy->key),
-                    std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy)});
+                    std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy),
+                    policy->ipv6_prefix ? std::to_string(*policy->ipv6_prefix) : "-"});
   }
   out += '\n';
   append_rows(out, rows);
@@ -126,7 +127,7 @@ void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
     append_limit_fields(json, *policy.algorithm, limit);
     json.end_object();
   }
-  json.end_array().field("line", policy.line).end_object();
+  json.end_array().field("ipv6_prefix", policy.ipv6_prefix).field("line", policy.line).end_object();
 }
 
 void show_json(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/address.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "redis/error.h"
@@ -52,7 +53,8 @@ constexpr std::size_t kMaxSize = std::size_t{1} << 20;
 constexpr std::ptrdiff_t kMaxDots = 1000;
 
 constexpr std::array<std::string_view, 3> kKeys{"url", "timeout", "policy"};
-constexpr std::array<std::string_view, 4> kPolicyKeys{"key", "algorithm", "limit", "burst"};
+constexpr std::array<std::string_view, 5> kPolicyKeys{"key", "algorithm", "limit", "burst",
+                                                      "ipv6_prefix"};
 
 // --- Templates of keys ---------------------------------------------------------------------------
 
@@ -223,6 +225,7 @@ class Reader {
   bool read_limits(const toml::table& table, const std::string& name, Policy& policy);
   bool read_limit(const toml::node& node, const std::string& name, Policy& policy);
   bool read_burst(const toml::table& table, const std::string& name, Policy& policy);
+  bool read_ipv6_prefix(const toml::table& table, const std::string& name, Policy& policy);
   bool fit_together(const toml::table& table, const std::string& name, const Policy& policy);
   void keep_mistakes();
 
@@ -385,7 +388,8 @@ void Reader::read_policy(const toml::key& name, const toml::node& node) {
   const bool has_algorithm = read_algorithm(*table, sentence + "algorithm", policy);
   const bool has_limits = read_limits(*table, sentence + "limit", policy);
   const bool has_burst = read_burst(*table, sentence + "burst", policy);
-  if (!has_key || !has_algorithm || !has_limits || !has_burst) return;
+  const bool has_prefix = read_ipv6_prefix(*table, sentence + "ipv6_prefix", policy);
+  if (!has_key || !has_algorithm || !has_limits || !has_burst || !has_prefix) return;
   if (!fit_together(*table, sentence, policy)) return;
   if (mistakes_.size() > mistakes_before) return;
   configuration_.policies.push_back(std::move(policy));
@@ -450,6 +454,19 @@ bool Reader::read_burst(const toml::table& table, const std::string& name, Polic
   return true;
 }
 
+bool Reader::read_ipv6_prefix(const toml::table& table, const std::string& name, Policy& policy) {
+  const auto* node = table.get("ipv6_prefix");
+  if (node == nullptr) return true;
+  const auto* number = node->as_integer();
+  if (number == nullptr || number->get() < 1 || number->get() > kIpv6Bits) {
+    mistake(node->source().begin, fmt::format("{} must be a whole number from 1 to {}, not {}",
+                                              name, kIpv6Bits, shown(*node)));
+    return false;
+  }
+  policy.ipv6_prefix = static_cast<int>(number->get());
+  return true;
+}
+
 /// `name` is the name of the policy in messages.
 bool Reader::fit_together(const toml::table& table, const std::string& name, const Policy& policy) {
   const std::string word = table.get("burst") != nullptr ? "burst" : "limit";
@@ -459,7 +476,14 @@ bool Reader::fit_together(const toml::table& table, const std::string& name, con
   // The template stands for all keys that are made from it.
   const bool keyed = attempt(table.get("key")->source().begin, name + "key",
                              [&] { (void)redis_keys(policy.key, policy.limits); });
-  return usable && keyed;
+  const auto* prefix = table.get("ipv6_prefix");
+  const bool has_address = prefix == nullptr || argument_count(policy) > 0;
+  if (!has_address) {
+    mistake(prefix->source().begin,
+            fmt::format("{}ipv6_prefix: the key '{}' has no argument that could be an address",
+                        name, cut(policy.key)));
+  }
+  return usable && keyed && has_address;
 }
 
 // --- Files ---------------------------------------------------------------------------------------
@@ -490,7 +514,9 @@ std::string fill(const Policy& policy, std::span<const std::string> arguments) {
   const auto literals = literals_of(policy.key);
   std::string key = literals.front();
   for (std::size_t i = 0; i + 1 < literals.size(); ++i) {
-    key.append(arguments[i]).append(literals[i + 1]);
+    const auto network =
+        policy.ipv6_prefix ? client_network(arguments[i], *policy.ipv6_prefix) : std::nullopt;
+    key.append(network.value_or(arguments[i])).append(literals[i + 1]);
   }
   return key;
 }

@@ -18,7 +18,9 @@ struct Policy {
   std::string key = {};
   const Algorithm* algorithm = nullptr;
   std::vector<Limit> limits = {};  ///< at least one; each has the policy's burst
-  std::size_t line = 0;            ///< in its file
+  /// The bits of an argument that is an IPv6 address; see client_network(). None: the whole text.
+  std::optional<int> ipv6_prefix = {};
+  std::size_t line = 0;  ///< in its file
 };
 
 // The functions below require a valid template, as in a Configuration.
@@ -26,7 +28,8 @@ struct Policy {
 /// The number of arguments in the policy's key.
 [[nodiscard]] std::size_t argument_count(const Policy& policy);
 
-/// The key with the arguments filled in. There must be argument_count() of them.
+/// The key with the arguments filled in: of addresses their network, if the policy has an
+/// ipv6_prefix. There must be argument_count() of them.
 [[nodiscard]] std::string fill(const Policy& policy, std::span<const std::string> arguments);
 
 /// Whether fill() could make this key from non-empty arguments.

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/address.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "limiter/limit.h"
@@ -198,7 +199,7 @@ class RecordingReader {
           ++file.counts.requests;
           recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
           recording_.spool_->add({.at_us = entry.at.count(),
-                                  .key = recording_.keys_->number_of(entry.key),
+                                  .key = key_number(entry.key),
                                   .cost = static_cast<std::uint32_t>(entry.cost)});
           break;
         case LineKind::kOther:
@@ -212,6 +213,12 @@ class RecordingReader {
     }
     file.counts.lines = lines.lines();
     require_found(*parser, file);
+  }
+
+  std::uint32_t key_number(std::string_view key) {
+    if (!options_.ipv6_prefix) return recording_.keys_->number_of(key);
+    const auto network = client_network(key, *options_.ipv6_prefix);
+    return recording_.keys_->number_of(network ? std::string_view(*network) : key);
   }
 
   /// Otherwise every request would silently count as 1.

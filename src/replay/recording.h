@@ -17,7 +17,8 @@ struct ReplayOptions {
   std::vector<std::string> files = {};     ///< "-" is standard input, once
   std::optional<std::string> format = {};  ///< of all files; none: recognise each file's format
   FieldOptions fields = {};
-  bool strict = false;  ///< a bad line is an error
+  std::optional<int> ipv6_prefix = {};  ///< of keys that are addresses; see client_network()
+  bool strict = false;                  ///< a bad line is an error
 };
 
 /// The kinds of lines. A record over several lines counts as several; blank, bad and other lines

@@ -200,7 +200,8 @@ TEST_CASE("an unknown name is reported with its line and a suggestion") {
   CHECK(mistake_in_policy("limt = '5/60s'") ==
         "3: unknown key 'limt' in [policy.p]; did you mean 'limit'?");
   CHECK(mistake_in("[policy.'a b']\nkey = 'k'\nlimit = '1/s'\nwindow = 5\n") ==
-        "4: unknown key 'window' in [policy.\"a b\"]; it is one of key, algorithm, limit or burst");
+        "4: unknown key 'window' in [policy.\"a b\"]; it is one of key, algorithm, limit, "
+        "burst or ipv6_prefix");
 }
 
 TEST_CASE("a value of the wrong type is shown with the expected type") {
@@ -252,6 +253,36 @@ TEST_CASE("values are checked like those on the command line") {
       mistake_in_policy("limit = '1000M/s'\nalgorithm = 'gcra'") ==
       "3: policy 'p': limit: limit 1000000000 x burst 1000000000 is more than 2^53; use a smaller "
       "limit or a smaller burst");
+}
+
+TEST_CASE("ipv6_prefix is a number of bits, and the key has an argument for an address") {
+  const std::string range = "3: policy 'p': ipv6_prefix must be a whole number from 1 to 128, not ";
+  CHECK(mistake_in_policy("ipv6_prefix = 0") == range + "0");
+  CHECK(mistake_in_policy("ipv6_prefix = 129") == range + "129");
+  CHECK(mistake_in_policy("ipv6_prefix = -64") == range + "-64");
+  CHECK(mistake_in_policy("ipv6_prefix = 64.0") == range + "64");
+  CHECK(mistake_in_policy("ipv6_prefix = '/64'") == range + "the string '/64'");
+  CHECK(mistake_in_policy("ipv6_prefix = true") == range + "true");
+  CHECK(mistake_in_policy("ipv6 = 64") ==
+        "3: unknown key 'ipv6' in [policy.p]; it is one of key, algorithm, limit, burst or "
+        "ipv6_prefix");
+  CHECK(mistake_in_policy("ipv6_prefx = 64") ==
+        "3: unknown key 'ipv6_prefx' in [policy.p]; did you mean 'ipv6_prefix'?");
+  CHECK(mistake_in("[policy.p]\nlimit = '1/s'\nipv6_prefix = 64\nkey = 'backup'\n") ==
+        "3: policy 'p': ipv6_prefix: the key 'backup' has no argument that could be an address");
+}
+
+TEST_CASE("with ipv6_prefix, an argument that is an address stands for its client") {
+  Policy policy{.key = "login:%s:%s", .ipv6_prefix = 64};
+  const auto filled = [&](std::string first, std::string second) {
+    return fill(policy, std::vector{std::move(first), std::move(second)});
+  };
+  CHECK(filled("ann", "2001:db8:1:2:3::4") == "login:ann:2001:db8:1:2::/64");
+  CHECK(filled("2001:DB8::1", "::ffff:192.0.2.1") == "login:2001:db8::/64:192.0.2.1");
+  policy.ipv6_prefix = 128;
+  CHECK(filled("ann", "2001:DB8:0::1") == "login:ann:2001:db8::1/128");
+  policy.ipv6_prefix.reset();
+  CHECK(filled("ann", "2001:DB8:0::1") == "login:ann:2001:DB8:0::1");
 }
 
 TEST_CASE("a template accepts only %s and %%") {

@@ -213,7 +213,8 @@ the time 'hello' cannot be read: 'hello'"
 
 @test "the options of a log are refused without --replay" {
   local option
-  for option in --format=csv --time-field=t --key-field=k --cost-field=c --strict --suggest=1%; do
+  for option in --format=csv --time-field=t --key-field=k --cost-field=c --ipv6-prefix=64 --strict \
+    --suggest=1%; do
     refused "${option%=*} requires --replay" "$option"
   done
 }
@@ -434,4 +435,36 @@ the time 'hello' cannot be read: 'hello'"
   { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
   run -0 rlctl burst --replay costs.log --limit 6/60s --algorithm fixed-window --suggest 50% --model --json
   assert_equal "$(jq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'
+}
+
+@test "--ipv6-prefix counts the addresses of a network as one client, in every format" {
+  local at=1795155070 format
+  for address in 2001:db8::1 2001:DB8::2 '[2001:db8::3]:443' ::ffff:192.0.2.1 192.0.2.1 ann; do
+    echo "$((at++)) $address"
+  done >epoch.log
+  for format in combined jsonl csv epoch; do
+    epoch_to "$format" >"$format.txt"
+    run -0 rlctl burst --replay "$format.txt" --limit 2/10s --algorithm sliding-window-log --ipv6-prefix 64 --model --json
+    assert_equal "$(counts)" '[6,5,1,3,1]'
+    assert_equal "$(jq -c '.runs[0].top_denied' <<<"$output")" '[{"key":"2001:db8::/64","denied":1}]'
+    assert_equal "$(jq -r .command <<<"$output")" \
+      "rlctl burst --limit 2/10s --algorithm sliding-window-log --model --replay $format.txt --ipv6-prefix 64"
+    run -0 rlctl burst --replay "$format.txt" --limit 2/10s --algorithm sliding-window-log --model --json
+    assert_equal "$(counts)" '[6,6,0,6,0]'
+  done
+  local bits
+  for bits in 0 129 /64 ''; do
+    refused "--ipv6-prefix" --replay epoch.log --ipv6-prefix "$bits"
+  done
+}
+
+@test "with --ipv6-prefix, --suggest finds the limit of a client" {
+  local i
+  for i in {1..9}; do echo "179515507$i 2001:db8::$i"; done >epoch.log
+  suggested() {
+    rlctl burst --replay epoch.log --limit 1/60s --algorithm sliding-window-log --model --suggest 0% --json "$@" |
+      jq '.runs[0].suggestion.limit'
+  }
+  assert_equal "$(suggested)" 1
+  assert_equal "$(suggested --ipv6-prefix 64)" 9
 }

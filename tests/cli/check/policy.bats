@@ -172,3 +172,29 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
   wrong "check: key '}x' cannot carry several limits, since no hash tag can be made of it; write a tag into it, such as '{tag}}x'" \
     check --policy any '}x'
 }
+
+@test "with ipv6_prefix, the addresses of a network are one client for check, inspect, reset and --batch" {
+  printf '[policy.client]\nkey = "client:%%s"\nlimit = "5/60s"\nipv6_prefix = 64\n' >>"$RLCTL_CONFIG"
+  run -0 rlctl check --policy client 2001:db8:1:2::1
+  assert_output 'allowed key=client:2001:db8:1:2::/64 limit=5/60s remaining=4 reset=60.000s'
+  run -0 rlctl check --policy client '[2001:DB8:1:2:FFFF::]:443' --json
+  run -0 jq -c '[.key, .remaining]' <<<"$output"
+  assert_output '["client:2001:db8:1:2::/64",3]'
+  run -0 rlctl check --policy client --batch <<<$'2001:db8:1:2::3\n::ffff:192.0.2.1\n192.0.2.1\n2001:db8:1:3::1\nann'
+  assert_equal "$(sed -E 's/limit=[^ ]+ | reset=.*//g' <<<"$output")" 'allowed key=client:2001:db8:1:2::/64 remaining=2
+allowed key=client:192.0.2.1 remaining=4
+allowed key=client:192.0.2.1 remaining=3
+allowed key=client:2001:db8:1:3::/64 remaining=4
+allowed key=client:ann remaining=4'
+  run -0 rlctl inspect --policy client 2001:db8:1:2::9 --json
+  assert_equal "$(jq -c '[.key, .used]' <<<"$output")" '["client:2001:db8:1:2::/64",3]'
+  run -0 rlctl reset --policy client 2001:db8:1:2::9
+  assert_equal "$(cli EXISTS client:2001:db8:1:2::/64)" 0
+  assert_equal "$(cli DBSIZE)" 3
+}
+
+@test "a KEY by itself stays as it is, and so does an argument without ipv6_prefix" {
+  rlctl check -q --limit 5/60s 2001:DB8::1
+  rlctl check -q --policy login 2001:DB8::1
+  assert_equal "$(cli --raw KEYS '*' | sort)" $'2001:DB8::1\nlogin:2001:DB8::1'
+}

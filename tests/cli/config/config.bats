@@ -380,7 +380,7 @@ END
   printf '[policy."\\u001b[32m x"]\nkey = "\\u0007"\nlimit = "1/s"\n' >"$users"
   run -0 rlctl config show
   refute_output --partial $'\e'
-  assert_line --regexp '^\\x1b\[32m\\x20x  \\x07  sliding-window-log  1/1s   -$'
+  assert_line --regexp '^\\x1b\[32m\\x20x  \\x07  sliding-window-log  1/1s   -      -$'
   run -0 rlctl config show --json
   run -0 jq -r '.policies[0].name' <<<"$output"
   assert_output $'\e[32m x'
@@ -395,6 +395,7 @@ url = "unix:///run/redis.sock"
 [policy.login]
 key = "login:%s"
 limit = "5/60s"
+ipv6_prefix = 64
 
 [policy.api]
 key = "ä:%s"
@@ -417,19 +418,19 @@ END
 url      unix:///run/redis.sock$(printf "%$((${#users} - 22))s" '')  (file)
 timeout  2s$(printf "%$((${#users} - 2))s" '')  (option)
 
-policy  key       algorithm           limit          burst
-login   login:%s  sliding-window-log  5/60s          -
-api     ä:%s      gcra                10/1s,100/60s  10,100
-out     out       leaky-bucket        1/1s,60/60s    20"
+policy  key       algorithm           limit          burst   ipv6_prefix
+login   login:%s  sliding-window-log  5/60s          -       64
+api     ä:%s      gcra                10/1s,100/60s  10,100  -
+out     out       leaky-bucket        1/1s,60/60s    20      -"
 }
 
 @test "config show: columns are aligned even with wide and combining characters" {
   printf '[policy."登录"]\nkey = "用户:%%s"\nlimit = "5/60s"\n[policy."cafe\xcc\x81"]\nkey = "c"\nlimit = "1/s"\n' \
     >"$users"
   run -0 rlctl config show
-  assert_line 'policy  key      algorithm           limit  burst'
-  assert_line '登录    用户:%s  sliding-window-log  5/60s  -'
-  assert_line $'cafe\u0301    c        sliding-window-log  1/1s   -'
+  assert_line 'policy  key      algorithm           limit  burst  ipv6_prefix'
+  assert_line '登录    用户:%s  sliding-window-log  5/60s  -      -'
+  assert_line $'cafe\u0301    c        sliding-window-log  1/1s   -      -'
 }
 
 @test "config show: a limit is shown in a form that --limit accepts" {
@@ -451,7 +452,7 @@ out     out       leaky-bucket        1/1s,60/60s    20"
   some_policies
   run -0 rlctl --json config show
   assert_equal "${#lines[@]}" 1
-  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"line\":7},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"line\":12}]}"
+  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"ipv6_prefix\":64,\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"ipv6_prefix\":null,\"line\":8},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"ipv6_prefix\":null,\"line\":13}]}"
 }
 
 @test "config show works without a file" {

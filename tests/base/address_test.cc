@@ -1,0 +1,132 @@
+#include "base/address.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+namespace rlctl::address_test {
+
+namespace {
+
+using namespace std::string_view_literals;
+
+struct Case {
+  std::string_view text, client;
+};
+
+void check_table(std::initializer_list<Case> table) {
+  for (const auto& each : table) {
+    CAPTURE(each.text);
+    CHECK(client_network(each.text, 64).value_or("none") == each.client);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("address: an IPv6 address becomes its prefix, however it is spelt") {
+  check_table({
+      {"2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
+      {"2001:db8:1:2::", "2001:db8:1:2::/64"},
+      {"2001:0DB8:0001:0002:0000:0000:0000:0001", "2001:db8:1:2::/64"},
+      {"2001:DB8:1:2::ABCD", "2001:db8:1:2::/64"},
+      {"2001:db8:1:2::192.0.2.1", "2001:db8:1:2::/64"},
+      {"2001:db8::1", "2001:db8::/64"},
+      {"2001:0:0:1:0:0:0:1", "2001:0:0:1::/64"},
+      {"::", "::/64"},
+      {"::1", "::/64"},
+      {"0:0:0:0:0:0:0:1", "::/64"},
+  });
+}
+
+TEST_CASE("address: an IPv4 address is whole, also if it is mapped into IPv6") {
+  check_table({
+      {"192.0.2.1", "192.0.2.1"},
+      {"0.0.0.0", "0.0.0.0"},
+      {"255.255.255.255", "255.255.255.255"},
+      {"::ffff:192.0.2.1", "192.0.2.1"},
+      {"::FFFF:C000:201", "192.0.2.1"},
+      {"0:0:0:0:0:ffff:c000:0201", "192.0.2.1"},
+      {"[::ffff:192.0.2.1]", "192.0.2.1"},
+      {"::ffff:192.0.2.1%eth0", "192.0.2.1"},
+      // Not mapped: the deprecated form without ffff, and a translated one.
+      {"::192.0.2.1", "::/64"},
+      {"::ffff:0:192.0.2.1", "::/64"},
+  });
+}
+
+TEST_CASE("address: brackets, a port and a zone are dropped") {
+  check_table({
+      {"[2001:db8:1:2::1]", "2001:db8:1:2::/64"},
+      {"[2001:db8:1:2::1]:443", "2001:db8:1:2::/64"},
+      {"[192.0.2.1]", "192.0.2.1"},
+      {"[192.0.2.1]:443", "192.0.2.1"},
+      {"192.0.2.1:443", "192.0.2.1"},
+      {"fe80::1%eth0", "fe80::/64"},
+      {"fe80::1%25", "fe80::/64"},
+      {"[fe80::1%eth0]:65535", "fe80::/64"},
+      // Without brackets, the last group is not a port.
+      {"2001:db8:1:2::1:443", "2001:db8:1:2::/64"},
+  });
+}
+
+TEST_CASE("address: other text is not an address") {
+  check_table({
+      {"", "none"},
+      {"alice", "none"},
+      {"www.example.com", "none"},
+      {"www.example.com:443", "none"},
+      {"192.0.2", "none"},
+      {"192.0.2.256", "none"},
+      {"192.0.2.01", "none"},
+      {" 192.0.2.1", "none"},
+      {"192.0.2.1 ", "none"},
+      {"192.0.2.1:", "none"},
+      {"192.0.2.1:x", "none"},
+      {"192.0.2.1:123456", "none"},
+      {"192.0.2.1%eth0", "none"},
+      {"192.0.2.0/24", "none"},
+      {"2001:db8::/64", "none"},
+      {"2001:db8::1::2", "none"},
+      {"2001:db8:1:2:3:4:5:6:7", "none"},
+      {"2001:db8::g", "none"},
+      {"fe80::1%", "none"},
+      {"[2001:db8::1", "none"},
+      {"2001:db8::1]", "none"},
+      {"[]", "none"},
+      {"[2001:db8::1]x", "none"},
+      {"[2001:db8::1]:", "none"},
+      {"[[2001:db8::1]]", "none"},
+      {":", "none"},
+      {":::", "none"},
+      {"192.0.2.1\0x"sv, "none"},
+      {"2001:db8::1\0"sv, "none"},
+  });
+  CHECK_FALSE(client_network(std::string(100'000, '1'), 64));
+}
+
+TEST_CASE("address: the prefix has any number of bits") {
+  const auto network = [](int bits) {
+    return client_network("2001:db8:ffff:ffff:ffff:ffff:ffff:ffff", bits).value_or("none");
+  };
+  CHECK(network(0) == "::/0");
+  CHECK(network(1) == "::/1");
+  CHECK(network(3) == "2000::/3");
+  CHECK(network(32) == "2001:db8::/32");
+  CHECK(network(33) == "2001:db8:8000::/33");
+  CHECK(network(48) == "2001:db8:ffff::/48");
+  CHECK(network(56) == "2001:db8:ffff:ff00::/56");
+  CHECK(network(63) == "2001:db8:ffff:fffe::/63");
+  CHECK(network(64) == "2001:db8:ffff:ffff::/64");
+  CHECK(network(127) == "2001:db8:ffff:ffff:ffff:ffff:ffff:fffe/127");
+  CHECK(network(128) == "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff/128");
+  for (const int bits : {0, 1, 64, 128}) CHECK(client_network("192.0.2.1", bits) == "192.0.2.1");
+}
+
+TEST_CASE("address: the client of a client is itself") {
+  for (const std::string text : {"2001:db8:1:2::/64", "192.0.2.1"}) {
+    CHECK(client_network(text, 64).value_or(text) == text);
+  }
+}
+
+}  // namespace rlctl::address_test
