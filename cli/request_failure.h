@@ -16,7 +16,8 @@ namespace rlctl::cli {
 
 /// --on-error: the answer if the server or the network fails.
 struct OnError {
-  std::optional<bool> allows;  ///< none: fail
+  std::optional<bool> allows;              ///< none: fail
+  std::string_view option = "--on-error";  ///< that chose the answer, for the warning
 
   /// Whether the user chose an answer for this failure; never for wrong usage or a signal.
   [[nodiscard]] bool covers(const Problem& problem) const noexcept;

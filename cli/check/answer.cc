@@ -18,6 +18,10 @@ std::string_view denied_key(const Result& result) {
   return result.redis_keys[number - 1];
 }
 
+bool would_deny(const Result& result) {
+  return result.shadow && !result.decision.allowed;
+}
+
 void append_timing(std::string& out, const Result& result) {
   const auto& decision = result.decision;
   if (!decision.allowed && (!result.peek || decision.retry_after == limiter::kNever)) {
@@ -79,9 +83,10 @@ void ResultFormat::append(std::string& out, const Result& result) const {
 
 void ResultFormat::append_text(std::string& out, const Result& result) const {
   const auto& decision = result.decision;
-  out += decision.allowed ? "allowed key=" : "denied key=";
+  out += passes(result) ? "allowed key=" : "denied key=";
   escape_text(out, result.key);
   out += settings_;
+  if (would_deny(result)) out += " would_deny=true";
   if (result.on_error != nullptr) {
     out += decision.allowed ? " on_error=allow\n" : " on_error=deny\n";
     return;
@@ -113,7 +118,7 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
       .bytes_field("key", result.key)
       .name("algorithm")
       .raw(algorithm_)
-      .field("allowed", decision.allowed)
+      .field("allowed", passes(result))
       .field("cost", result.cost)
       .field("remaining", known_value(decision.remaining))
       .field("retry_after_us", retry_after)
@@ -132,6 +137,7 @@ void ResultFormat::append_json(std::string& out, const Result& result) const {
   } else {
     json.bytes_field("denied_by", denied_by);
   }
+  if (result.shadow) json.field("would_deny", would_deny(result));
   if (!known) {
     json.name("error");
     append_problem_json(out, *result.on_error);

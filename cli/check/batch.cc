@@ -15,6 +15,7 @@
 #include "cli/asker.h"
 #include "cli/check/check.h"
 #include "cli/check/lines.h"
+#include "cli/check/tally.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
 #include "limiter/check.h"
@@ -174,8 +175,8 @@ class Batch {
   }
 
   ExitStatus run();
-  /// Reports the failures that run() has not reported yet.
-  void end_failures();
+  /// Reports what remains to be said at the end, also after a signal: failures, and totals.
+  void end_reports();
 
  private:
   bool take_lines();
@@ -197,6 +198,7 @@ class Batch {
   [[nodiscard]] Result result_of(const Pending& pending) const;
   ExitStatus emit(Pending& pending);
   void complain(const Pending& pending);
+  void end_failures();
   void wait(bool may_block);
   bool poll_once(bool may_block);
   [[nodiscard]] int wait_ms() const;
@@ -220,6 +222,7 @@ class Batch {
   limiter::Request request_;    ///< reused for every line
   std::int64_t unwritten_ = 0;  ///< counted requests whose answers may still be in the buffer
   FailureRun failures_;         ///< of the last lines
+  Tally tally_;
   Spellings spellings_;
   ExitStatus worst_ = ExitStatus::kDone;
   std::exception_ptr input_failure_;
@@ -240,7 +243,7 @@ ExitStatus Batch::run() {
   }
   progress_.clear();
   flush();
-  end_failures();
+  end_reports();
   if (input_failure_) std::rethrow_exception(input_failure_);
   return worst_;
 }
@@ -505,13 +508,15 @@ Result Batch::result_of(const Pending& pending) const {
           .redis_keys = pending.redis_keys,
           .cost = pending.cost,
           .decision = pending.decision,
-          .peek = plan_.peek};
+          .peek = plan_.peek,
+          .shadow = plan_.shadow};
 }
 
 ExitStatus Batch::emit(Pending& pending) {
   Result result = result_of(pending);
   if (pending.state == Pending::State::kFailed) {
     complain(pending);
+    tally_.add_error();
     if (!plan_.on_error.covers(pending.problem)) {
       if (!plan_.quiet) {
         format_.append_error(invocation_.out.buffer(), pending.line, pending.problem);
@@ -520,12 +525,13 @@ ExitStatus Batch::emit(Pending& pending) {
     }
     result.decision = {.allowed = *plan_.on_error.allows};
     result.on_error = &pending.problem;
-  } else if (!failures_.empty()) {
-    end_failures();
+  } else {
+    if (!failures_.empty()) end_failures();
+    tally_.add(result.decision.allowed);
   }
   if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
   if (!plan_.quiet && is_counted(result)) ++unwritten_;
-  return result.decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
+  return status_of(result);
 }
 
 /// Reports a failure on stderr, unless the lines before it failed alike. Reports nothing if the
@@ -555,6 +561,13 @@ void Batch::end_failures() {
   if (others.empty()) return;
   progress_.clear();
   warn(others, invocation_.command);
+}
+
+void Batch::end_reports() {
+  end_failures();
+  if (!plan_.shadow) return;
+  progress_.clear();
+  warn(tally_.shadow_text(), invocation_.command);
 }
 
 /// Waits for input, replies or room to send. Writes the answers out before it blocks.
@@ -611,7 +624,7 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   try {
     return batch.run();
   } catch (const Interrupted&) {  // Ctrl-C: answered lines were counted; this cannot block
-    batch.end_failures();
+    batch.end_reports();
     invocation.out.flush();
     throw;
   }

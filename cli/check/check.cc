@@ -20,6 +20,7 @@ struct CheckOptions {
   std::optional<std::string> cost, now, on_error;
   OptionalValue wait, batch;
   bool peek = false;
+  bool shadow = false;
   bool quiet = false;
   bool key_base64 = false;
 };
@@ -38,6 +39,10 @@ void add_check_options(Options& options, CheckOptions& target) {
       .excludes("--now", "a given time does not advance")
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
+  options
+      .flag("--shadow", target.shadow,
+            "let every request pass, and only report what would be denied; record as usual")
+      .excludes("--wait", "a shadow holds nothing up");
   add_key_option(options, target.key_base64);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_on_error_option(options, target.on_error);
@@ -51,6 +56,7 @@ void add_check_options(Options& options, CheckOptions& target) {
 CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
   CheckPlan plan{.peek = options.peek,
                  .wait = options.wait.given,
+                 .shadow = options.shadow,
                  .quiet = options.quiet,
                  .key_base64 = options.key_base64};
   if (options.cost) plan.cost = parse_whole(masked(*options.cost), "--cost");
@@ -60,6 +66,8 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   }
   plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
   if (options.now) plan.now = parse_now(*options.now);
+  // A limit on trial must not stop anything, nor must its server.
+  if (options.shadow) plan.on_error = {.allows = true, .option = "--shadow"};
   if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
   if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
   return plan;
@@ -129,7 +137,11 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
                            .limits = plan.limiter.limits,
                            .cost = plan.cost,
                            .now = plan.now};
-  Result result{.key = key, .redis_keys = request.keys, .cost = plan.cost, .peek = plan.peek};
+  Result result{.key = key,
+                .redis_keys = request.keys,
+                .cost = plan.cost,
+                .peek = plan.peek,
+                .shadow = plan.shadow};
   if (!plan.quiet) invocation.out.require_open();
   Problem problem;
   try {
@@ -142,7 +154,7 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
     write_stderr(plan.on_error.warning(problem, invocation.command));
   }
   print(plan, result, invocation);
-  return result.decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
+  return status_of(result);
 }
 
 ExitStatus run_check(const CheckOptions& options, Invocation& invocation) {
@@ -177,7 +189,7 @@ Exit status:
   4  the server refuses this user (NOAUTH, NOPERM)
   5  the server or the script failed (WRONGTYPE, READONLY, OOM)
   A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
-  0 or 1.
+  0 or 1, and --shadow turns 1 and 3 to 5 into 0.
 
 Examples:
   if rlctl check -q --limit 5/60s -- "login:$user"; then ...; fi

@@ -27,6 +27,7 @@ struct CheckPlan {
   bool peek = false;
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
+  bool shadow = false;
   bool quiet = false;
   bool key_base64 = false;
   OnError on_error = {};
@@ -41,7 +42,16 @@ struct Result {
   std::optional<std::int64_t> refunded = {};  ///< units that came back, if known
   bool peek = false;                          ///< nothing was recorded; retry_after is 0 or kNever
   const Problem* on_error = nullptr;          ///< no answer: --on-error set `decision.allowed`
+  bool shadow = false;                        ///< the request passes even if it is denied
 };
+
+/// Whether the caller is told to let the request pass.
+[[nodiscard]] inline bool passes(const Result& result) {
+  return result.decision.allowed || result.shadow;
+}
+[[nodiscard]] inline ExitStatus status_of(const Result& result) {
+  return passes(result) ? ExitStatus::kDone : ExitStatus::kDenied;
+}
 
 /// Formats the results of one limiter: `word key=value` lines, or one JSON object per line. Formats
 /// the parts that all results share only once.

@@ -1,0 +1,87 @@
+load ../../support/common
+
+# --shadow: a limit on trial, which stops nothing.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+shadowed() { rlctl check --limit 2/60s --now 1000000000 --shadow "$@"; }
+
+@test "a denial has status 0 and is only reported" {
+  shadowed k
+  shadowed -q k
+  run -0 --separate-stderr shadowed k
+  assert_output 'allowed key=k limit=2/60s would_deny=true remaining=0 retry_after=60.000s reset=60.000s'
+  assert_equal "$stderr" ''
+  run -0 shadowed k --cost 3 --peek
+  assert_output 'allowed key=k limit=2/60s would_deny=true remaining=0 retry_after=never reset=60.000s'
+}
+
+@test "what the limit allows looks the same as without --shadow and is recorded; a denial is not" {
+  run -0 shadowed k
+  assert_output 'allowed key=k limit=2/60s remaining=1 reset=60.000s'
+  for _ in 1 2 3 4; do shadowed -q k; done
+  assert_equal "$(cli LLEN k)" 2
+}
+
+@test "JSON says that the request passes, and in would_deny what the limiter decided" {
+  run -0 shadowed k --cost 2 --json
+  assert_equal "$(jq -c '[.allowed, .would_deny, .denied_by]' <<<"$output")" '[true,false,null]'
+  run -0 shadowed k --json
+  assert_equal "$(jq -c '[.allowed, .would_deny, .retry_after_us, .denied_by]' <<<"$output")" \
+    '[true,true,60000000,"k"]'
+  run -0 rlctl check k --limit 5/60s --json
+  assert_equal "$(jq 'has("would_deny")' <<<"$output")" false
+}
+
+@test "a batch ends with status 0 and says how many requests would have been denied" {
+  run -0 --separate-stderr shadowed --batch <<<$'a\na\na\nb\na'
+  assert_equal "$(cut -d' ' -f1,2,4 <<<"$output")" 'allowed key=a remaining=1
+allowed key=a remaining=0
+allowed key=a would_deny=true
+allowed key=b remaining=1
+allowed key=a would_deny=true'
+  assert_equal "$stderr" 'rlctl: check: 2 of 5 requests would have been denied (--shadow)'
+  run -0 --separate-stderr shadowed --batch -q <<<c
+  assert_output ''
+  assert_equal "$stderr" 'rlctl: check: 0 of 1 request would have been denied (--shadow)'
+}
+
+@test "the number is printed after Ctrl-C too" {
+  mkfifo "$BATS_TEST_TMPDIR/keys"
+  exec 7<>"$BATS_TEST_TMPDIR/keys"
+  printf '%s\n' a a a >&7
+  run -0 ends_by INT "grep -qs would_deny $BATS_TEST_TMPDIR/out" bash -c "exec rlctl check --limit 2/60s --shadow \
+    --batch $BATS_TEST_TMPDIR/keys >$BATS_TEST_TMPDIR/out 2>$BATS_TEST_TMPDIR/errors"
+  exec 7>&-
+  assert_output 'signal 2'
+  assert_equal "$(cat "$BATS_TEST_TMPDIR/errors")" \
+    'rlctl: check: 1 of 3 requests would have been denied (--shadow)'
+}
+
+@test "a failure of the server stops nothing either, and is reported" {
+  run -0 --separate-stderr shadowed k -u unix:///nowhere
+  assert_output 'allowed key=k limit=2/60s on_error=allow'
+  assert_equal "$stderr" 'rlctl: check: warning: cannot connect to unix:///nowhere: no such file or directory; taken as allowed (--shadow)'
+  run -0 --separate-stderr shadowed --batch -u unix:///nowhere <<<$'a\nb'
+  assert_output $'allowed key=a limit=2/60s on_error=allow\nallowed key=b limit=2/60s on_error=allow'
+  assert_equal "${stderr_lines[-1]}" \
+    'rlctl: check: 0 of 0 requests would have been denied (--shadow); no decision for 2 lines'
+}
+
+@test "--on-error fail and deny still apply: the one fails, the other is a denial to report" {
+  run -3 --separate-stderr shadowed k -u unix:///nowhere --on-error fail
+  assert_output ''
+  run -0 --separate-stderr shadowed k -u unix:///nowhere --on-error deny
+  assert_output 'allowed key=k limit=2/60s would_deny=true on_error=deny'
+  assert_regex "$stderr" 'taken as denied \(--on-error\)$'
+}
+
+@test "wrong usage and wrong lines are errors" {
+  run -2 shadowed k --limit 5
+  run -2 rlctl check --limit 2/60s --shadow --wait k
+  assert_line --index 0 'rlctl: check: --shadow and --wait exclude each other: a shadow holds nothing up'
+  run -2 --separate-stderr shadowed --batch <<<$'a\tx\na'
+  assert_equal "${stderr_lines[-1]}" \
+    'rlctl: check: 0 of 1 request would have been denied (--shadow); no decision for 1 line'
+}
