@@ -34,6 +34,9 @@ class Asker {
   [[nodiscard]] limiter::Decision refund(const limiter::Request& request,
                                          std::optional<std::int64_t>& refunded);
 
+  /// Looks at each key separately (cost 0) and records nothing: a decision for each.
+  [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
+
   /// Looks at each key separately and records nothing; allowed if request.cost units remain.
   [[nodiscard]] limiter::Decision peek(const limiter::Request& request);
 
@@ -47,7 +50,6 @@ class Asker {
   redis::Connection& connection();
   template <typename Exchange>
   auto exchange(const limiter::Request& request, bool records, Exchange exchange);
-  [[nodiscard]] std::vector<limiter::Decision> look(const limiter::Request& request);
   void sleep(std::chrono::microseconds duration, const std::string& key);
   [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
       const limiter::Request& request, std::chrono::microseconds left);

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/asker.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
 #include "limiter/limit.h"
+#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
@@ -21,6 +24,7 @@ struct CheckOptions {
   OptionalValue wait, batch;
   bool peek = false;
   bool shadow = false;
+  bool headers = false;
   bool quiet = false;
   bool key_base64 = false;
 };
@@ -47,6 +51,13 @@ void add_check_options(Options& options, CheckOptions& target) {
   options.value("--now", "TIME", target.now, kNowHelp);
   add_on_error_option(options, target.on_error);
   options.flag("-q,--quiet", target.quiet, "print no results, only set the exit status");
+  options
+      .flag("--headers", target.headers,
+            "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
+      .excludes("--json", "the header fields replace the result")
+      .excludes("--quiet", "the header fields are the result")
+      .excludes("--shadow", "clients would keep to a limit that is not enforced")
+      .excludes("--batch", "header fields belong to one response");
   options.optional_value("--batch", "FILE", target.batch,
                          "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
                          "answers come in order, without delay. FILE may also follow as an "
@@ -57,6 +68,7 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   CheckPlan plan{.peek = options.peek,
                  .wait = options.wait.given,
                  .shadow = options.shadow,
+                 .headers = options.headers,
                  .quiet = options.quiet,
                  .key_base64 = options.key_base64};
   if (options.cost) plan.cost = parse_whole(masked(*options.cost), "--cost");
@@ -95,9 +107,16 @@ std::string batch_file(const CheckOptions& options, const Invocation& invocation
 
 // ---- One key ----
 
-void print(const CheckPlan& plan, const Result& result, Invocation& invocation) {
+/// `states` are those of the keys, for the header fields.
+void print(const CheckPlan& plan, const Result& result, std::span<const limiter::Decision> states,
+           Invocation& invocation) {
   if (plan.quiet) return;
-  ResultFormat(plan.limiter, invocation.json).append(invocation.out.buffer(), result);
+  auto& out = invocation.out.buffer();
+  if (plan.headers) {
+    append_headers(out, plan.limiter, result, states);
+  } else {
+    ResultFormat(plan.limiter, invocation.json).append(out, result);
+  }
   flush_answers(invocation.out, [&] {
     if (!is_counted(result)) return "";
     return result.cost > 0 ? "; the request was counted" : "; the refund was counted";
@@ -112,19 +131,36 @@ void warn_of_private_server(const Invocation& invocation) {
                       invocation.command, false));
 }
 
-limiter::Decision decide(const CheckPlan& plan, const limiter::Request& request,
-                         Invocation& invocation, std::optional<std::int64_t>& refunded) {
+/// The states of the keys after the request, for the header fields; empty if they cannot be read,
+/// since the request has its answer.
+std::vector<limiter::Decision> states_after(const limiter::Request& request,
+                                            const limiter::Decision& decision, Asker& asker) {
+  if (request.keys.size() == 1) return {decision};
+  try {
+    return asker.look(request);
+  } catch (const ProblemError&) {
+    return {};
+  } catch (const redis::Error&) {
+    return {};
+  }
+}
+
+/// Sets the decision of `result` and the units that it refunded, and `states` for the header
+/// fields.
+void decide(const CheckPlan& plan, const limiter::Request& request, Invocation& invocation,
+            Result& result, std::vector<limiter::Decision>& states) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   Asker asker(connector, *plan.limiter.algorithm, invocation.interrupt, progress);
-  const auto decision = [&] {
+  const bool shows_refund = !plan.quiet && !plan.headers && !invocation.json;
+  result.decision = [&] {
     if (plan.peek) return asker.peek(request);
-    if (plan.cost < 0 && !plan.quiet && !invocation.json) return asker.refund(request, refunded);
+    if (plan.cost < 0 && shows_refund) return asker.refund(request, result.refunded);
     if (plan.wait) return asker.wait(request, plan.wait_at_most);
     return asker.ask(request);
   }();
+  if (plan.headers) states = states_after(request, result.decision, asker);
   if (connector.is_private()) warn_of_private_server(invocation);
-  return decision;
 }
 
 ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
@@ -144,8 +180,9 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
                 .shadow = plan.shadow};
   if (!plan.quiet) invocation.out.require_open();
   Problem problem;
+  std::vector<limiter::Decision> states;
   try {
-    result.decision = decide(plan, request, invocation, result.refunded);
+    decide(plan, request, invocation, result, states);
   } catch (const std::exception& error) {
     problem = describe(error);
     if (!plan.on_error.covers(problem)) throw;
@@ -153,7 +190,7 @@ ExitStatus check_key(const CheckPlan& plan, Invocation& invocation) {
     result.on_error = &problem;
     write_stderr(plan.on_error.warning(problem, invocation.command));
   }
-  print(plan, result, invocation);
+  print(plan, result, states, invocation);
   return status_of(result);
 }
 

@@ -28,6 +28,7 @@ struct CheckPlan {
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
   bool shadow = false;
+  bool headers = false;
   bool quiet = false;
   bool key_base64 = false;
   OnError on_error = {};
@@ -73,6 +74,12 @@ class ResultFormat {
   std::string settings_;                  ///< text: limit=10/1s algorithm=gcra burst=20
   std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key
 };
+
+/// Appends HTTP header fields, a line each: RateLimit-Policy, RateLimit and Retry-After, as in
+/// draft-ietf-httpapi-ratelimit-headers-10. `states` are looks at the keys after the request, one
+/// for each limit; empty if they are not known.
+void append_headers(std::string& out, const Limiter& limiter, const Result& result,
+                    std::span<const limiter::Decision> states);
 
 /// Appends a duration as "12.041s", rounded up to ms so that a caller does not return too early.
 void append_seconds(std::string& out, std::chrono::microseconds duration);
