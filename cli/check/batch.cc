@@ -168,7 +168,8 @@ class Batch {
         link_(connector_, *plan.limiter.algorithm),
         format_(plan.limiter, invocation.json),
         progress_(input_.total_bytes() > 0 && !is_terminal(STDOUT_FILENO) &&
-                  is_terminal(STDERR_FILENO)) {
+                  is_terminal(STDERR_FILENO)),
+        tally_(plan, invocation.command) {
     request_.limits = plan.limiter.limits;
     request_.now = plan.now;
     if (!plan.quiet) invocation.out.require_open();
@@ -239,6 +240,7 @@ ExitStatus Batch::run() {
     emit_answers();
     if (pending_.empty() && input_.ended()) break;
     progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
+    tally_.write_if_due();
     wait(input_is_used_up || !may_take());
   }
   progress_.clear();
@@ -527,7 +529,7 @@ ExitStatus Batch::emit(Pending& pending) {
     result.on_error = &pending.problem;
   } else {
     if (!failures_.empty()) end_failures();
-    tally_.add(result.decision.allowed);
+    tally_.add(result);
   }
   if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
   if (!plan_.quiet && is_counted(result)) ++unwritten_;
@@ -565,9 +567,8 @@ void Batch::end_failures() {
 
 void Batch::end_reports() {
   end_failures();
-  if (!plan_.shadow) return;
   progress_.clear();
-  warn(tally_.shadow_text(), invocation_.command);
+  tally_.end();
 }
 
 /// Waits for input, replies or room to send. Writes the answers out before it blocks.
@@ -594,9 +595,10 @@ bool Batch::poll_once(bool may_block) {
 }
 
 int Batch::wait_ms() const {
-  if (link_.outstanding() == 0) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-      last_progress_ + connector_.timeout() - Clock::now());
+  auto until = tally_.next_write();
+  if (link_.outstanding() > 0) until = std::min(until, last_progress_ + connector_.timeout());
+  if (until == kNoDeadline) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
@@ -624,7 +626,11 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   try {
     return batch.run();
   } catch (const Interrupted&) {  // Ctrl-C: answered lines were counted; this cannot block
-    batch.end_reports();
+    try {
+      batch.end_reports();
+    } catch (const OutputError& error) {
+      warn(error.what(), invocation.command);
+    }
     invocation.out.flush();
     throw;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/prometheus.h"
 #include "cli/asker.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
@@ -18,9 +19,12 @@ namespace {
 
 using std::chrono::microseconds;
 
+/// Each is a series of its own in --textfile.
+constexpr std::int64_t kMostTopDenied = 1000;
+
 struct CheckOptions {
   LimitOptions limit;
-  std::optional<std::string> cost, now, on_error;
+  std::optional<std::string> cost, now, on_error, textfile, top_denied;
   OptionalValue wait, batch;
   bool peek = false;
   bool shadow = false;
@@ -62,6 +66,15 @@ void add_check_options(Options& options, CheckOptions& target) {
                          "check each line of FILE or standard input: KEY or KEY<TAB>COST; "
                          "answers come in order, without delay. FILE may also follow as an "
                          "argument");
+  options
+      .value("--textfile", "FILE", target.textfile,
+             "with --batch, count answers in this file for node_exporter's textfile collector; its "
+             "name ends in .prom")
+      .needs("--batch");
+  options
+      .value("--top-denied", "NUMBER", target.top_denied,
+             "with --batch, report so many of the keys denied most: in --textfile, or at the end")
+      .needs("--batch");
 }
 
 CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configuration) {
@@ -81,6 +94,11 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   // A limit on trial must not stop anything, nor must its server.
   if (options.shadow) plan.on_error = {.allows = true, .option = "--shadow"};
   if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
+  if (options.textfile) plan.textfile = checked_textfile(*options.textfile);
+  if (options.top_denied) {
+    plan.top_denied = static_cast<std::size_t>(
+        parse_between(*options.top_denied, "--top-denied", 1, kMostTopDenied));
+  }
   if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
   return plan;
 }

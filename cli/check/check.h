@@ -32,6 +32,8 @@ struct CheckPlan {
   bool quiet = false;
   bool key_base64 = false;
   OnError on_error = {};
+  std::optional<std::string> textfile = {};
+  std::size_t top_denied = 0;
 };
 
 /// An answer to show.

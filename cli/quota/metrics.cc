@@ -4,8 +4,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.h"
-#include "base/text.h"
 #include "cli/quota/quota.h"
 #include "limiter/limit.h"
 
@@ -14,19 +12,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::string_view kSuffix = ".prom";
 constexpr std::string_view kLastSuccess = "rlctl_last_success_timestamp_seconds";
 /// Larger files are not this command's.
 constexpr std::size_t kMostPrevious = std::size_t{1} << 24;
 
 double in_seconds(microseconds time) {
   return static_cast<double>(time.count()) / 1e6;
-}
-
-const std::string& checked_name(const std::string& path) {
-  if (path.ends_with(kSuffix) && path.size() > kSuffix.size()) return path;
-  throw UsageError("--textfile: the name of " + in_quotes(path) + " does not end in .prom",
-                   "node_exporter's textfile collector reads only such files");
 }
 
 /// The limit as a label: "5/60s", "3" for leases; empty if it is not known.
@@ -124,7 +115,7 @@ MetricsFile::MetricsFile(const std::string& path, std::size_t keys_with_labels)
     : path_(path),
       keys_with_labels_(keys_with_labels),
       file_label_{{"file", std::filesystem::path(path).filename().string()}},
-      file_("--textfile", checked_name(path)) {}
+      file_("--textfile", checked_textfile(path)) {}
 
 void MetricsFile::write(std::span<const Judgement> judgements, microseconds now) {
   std::string text;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace rlctl {
@@ -59,6 +60,13 @@ void PrometheusWriter::sample(std::span<const PrometheusLabel> labels, double va
   }
   is_begun_ = true;
   fmt::format_to(std::back_inserter(out_), "{} {}\n", sample_name(name_, labels), value);
+}
+
+const std::string& checked_textfile(const std::string& path) {
+  constexpr std::string_view kSuffix = ".prom";
+  if (path.ends_with(kSuffix) && path.size() > kSuffix.size()) return path;
+  throw UsageError("--textfile: the name of " + in_quotes(path) + " does not end in .prom",
+                   "node_exporter's textfile collector reads only such files");
 }
 
 std::optional<double> find_prometheus_sample(std::string_view text, std::string_view name,

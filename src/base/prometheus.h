@@ -36,6 +36,10 @@ class PrometheusWriter {
   bool is_begun_ = false;
 };
 
+/// The path, if node_exporter's textfile collector reads a file of this name. Throws UsageError,
+/// naming --textfile, if it does not.
+[[nodiscard]] const std::string& checked_textfile(const std::string& path);
+
 /// The value of a sample in what PrometheusWriter wrote, such as the file of the last run; none if
 /// there is no such sample.
 [[nodiscard]] std::optional<double> find_prometheus_sample(std::string_view text,

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+
 namespace rlctl::prometheus_test {
 namespace {
 
@@ -37,6 +39,14 @@ TEST_CASE("the values of labels are escaped, and bytes that are not UTF-8 become
   metrics.family("m", "gauge", "h");
   metrics.sample(Labels{{"key", "a\"b\\c\nd\xff é"}}, 1);
   CHECK(out.ends_with("\nm{key=\"a\\\"b\\\\c\\nd\\\\xff é\"} 1\n"));
+}
+
+TEST_CASE("the name of a text file ends as node_exporter's collector wants it") {
+  CHECK(checked_textfile("/a/b.prom") == "/a/b.prom");
+  for (const std::string name : {"", ".prom", "a.prom.tmp", "a.PROM", "prom", "-"}) {
+    CAPTURE(name);
+    CHECK_THROWS_AS(static_cast<void>(checked_textfile(name)), UsageError);
+  }
 }
 
 TEST_CASE("a sample is found by its name and all its labels") {
