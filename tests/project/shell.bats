@@ -1,0 +1,57 @@
+load ../support/common
+
+# The scripts of examples/shell.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL
+  cp "$project"/examples/shell/* "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR" || return
+  sed -i '1i timeout = "120s"' config.toml
+  unset RLCTL_CONFIG
+}
+
+# The times depend on how long the commands take.
+without_times() { sed -E 's/(;t=|^Retry-After: )[0-9]+/\1N/'; }
+
+@test "the output in the README of examples/shell is correct" {
+  awk '/^```$/ { on = 0 } on; /^```console$/ { on = 1 }' README.md >shown
+  sed -n 's/^\$ //p' shown >commands
+  [[ -s commands ]]
+  local command
+  # As a terminal shows them: each command, then its output.
+  while IFS= read -r command; do printf 'echo %q\n%s\n' "$ $command" "$command"; done <commands >session
+  bash session >came 2>&1
+  without_times <came >printed
+  diff <(without_times <shown) printed
+}
+
+@test "login: attempts at the same time cannot all pass, and a client cannot try many users" {
+  local n
+  for n in {1..9}; do ./login ann "192.0.2.$n" <<<wrong 2>>out & done
+  for n in $(jobs -p); do wait "$n" || true; done
+  assert_equal "$(grep -c 'Wrong password' out)" 3
+  assert_equal "$(grep -c 'Too many attempts' out)" 6
+  rm out
+  for n in {1..25}; do ./login "user$n" "2001:db8::$n" <<<wrong 2>>out || true; done
+  assert_equal "$(grep -c 'Wrong password' out)" 20
+}
+
+@test "login and fetch stop if rlctl fails, hello.cgi does not" {
+  export RLCTL_URL=unix:///nowhere
+  run -1 ./login ann 192.0.2.1 <<<'open sesame'
+  assert_line --partial 'cannot connect to unix:///nowhere'
+  GET='echo' run -3 ./fetch www.example.com /1
+  refute_output --partial https
+  REMOTE_ADDR=192.0.2.1 run -0 --separate-stderr ./hello.cgi
+  assert_output $'Status: 200 OK\nContent-Type: text/plain\n\nHello.'
+  assert_regex "$stderr" 'cannot connect'
+}
+
+@test "fetch waits: many requests take as long as the limit says" {
+  local start=$EPOCHREALTIME
+  GET='echo' run -0 ./fetch www.example.com {1..9}
+  assert_equal "${#lines[@]}" 9
+  # The first goes at once, each of the others a twentieth of a second later.
+  (((${EPOCHREALTIME/./} - ${start/./}) >= 400000))
+}
