@@ -20,7 +20,7 @@ std::string OnError::warning(const Problem& problem, std::string_view command) c
   Problem warning = problem;
   warning.of_command = true;
   warning.message = "warning: " + problem.message + "; taken as " +
-                    (*allows ? "allowed" : "denied") + " (" + std::string(option) + ")";
+                    (*allows ? "allowed" : "denied") + " (--on-error)";
   return render(warning, command, false);
 }
 

@@ -16,8 +16,7 @@ namespace rlctl::cli {
 
 /// --on-error: the answer if the server or the network fails.
 struct OnError {
-  std::optional<bool> allows;              ///< none: fail
-  std::string_view option = "--on-error";  ///< that chose the answer, for the warning
+  std::optional<bool> allows;  ///< none: fail
 
   /// Whether the user chose an answer for this failure; never for wrong usage or a signal.
   [[nodiscard]] bool covers(const Problem& problem) const noexcept;

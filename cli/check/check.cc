@@ -92,7 +92,6 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
   if (options.now) plan.now = parse_now(*options.now);
   // A limit on trial must not stop anything, nor must its server.
-  if (options.shadow) plan.on_error = {.allows = true, .option = "--shadow"};
   if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
   if (options.textfile) plan.textfile = checked_textfile(*options.textfile);
   if (options.top_denied) {
@@ -244,7 +243,7 @@ Exit status:
   4  the server refuses this user (NOAUTH, NOPERM)
   5  the server or the script failed (WRONGTYPE, READONLY, OOM)
   A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
-  0 or 1, and --shadow turns 1 and 3 to 5 into 0.
+  0 or 1, and --shadow turns 1 into 0.
 
 Examples:
   if rlctl check -q --limit 5/60s -- "login:$user"; then ...; fi
