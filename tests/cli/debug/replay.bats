@@ -91,13 +91,14 @@ LUA
   cat >slow.lua <<'LUA'
 local there = redis.call('EXISTS', KEYS[1])
 if there == 0 then redis.call('SET', KEYS[1], 1, 'PX', 60000) end
-for i = 1, 2000 do
+for i = 1, 12000 do
   there = there + 0
 end
 if there == 0 then return 'new' end
 return 'old'
 LUA
-  printf '%s k 1\n' 1767225660.0 1767225680.0 1767225719.99 >fast.log
+  # The traces of the first two requests take longer than the second that the key has left at the third.
+  printf '%s k 1\n' 1767225660.0 1767225680.0 1767225719.0 >fast.log
   run -0 rlctl debug slow.lua --replay fast.log --coverage --json -q
   assert_equal "$(jq -c 'select(.line == 6 or .line == 7) | .hits' <<<"$output")" $'3\n2'
 }
