@@ -49,21 +49,6 @@ std::vector<limiter::Content> try_to_read(redis::Connection& connection,
   return {};
 }
 
-/// What a key holds instead of this algorithm's state; empty if the script's message is as clear.
-std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
-  const auto state = limiter::decode(content);
-  const std::string name(algorithm.name);
-  if (state.is_ours()) {
-    if (state.form->algorithm() == &algorithm) return {};
-    return "the state of " + std::string(state.form->name) + ", not of " + name;
-  }
-  const auto type = limiter::with_article(content.type);
-  const auto own = limiter::with_article(limiter::type_of_state(algorithm));
-  if (content.type == "none") return {};
-  if (type == own) return type + " that is not the state of " + name;
-  return type + ", but " + name + " keeps " + own;
-}
-
 /// The n of the first "KEYS[n]" in a message, and its position; 0 if there is none.
 struct KeyMention {
   std::size_t number = 0, begin = 0, end = 0;
@@ -157,6 +142,20 @@ Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
   return problem.code == "WRONGTYPE"
              ? explain_wrong_type(std::move(problem), algorithm, keys, connection)
              : name_refused_keys(std::move(problem), keys, connection);
+}
+
+std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
+  const auto state = limiter::decode(content);
+  const std::string name(algorithm.name);
+  if (state.is_ours()) {
+    if (state.form->algorithm() == &algorithm) return {};
+    return "the state of " + std::string(state.form->name) + ", not of " + name;
+  }
+  const auto type = limiter::with_article(content.type);
+  const auto own = limiter::with_article(limiter::type_of_state(algorithm));
+  if (content.type == "none") return {};
+  if (type == own) return type + " that is not the state of " + name;
+  return type + ", but " + name + " keeps " + own;
 }
 
 }  // namespace rlctl::cli

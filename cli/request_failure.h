@@ -8,6 +8,7 @@
 #include "cli/failure.h"
 #include "cli/options.h"
 #include "limiter/algorithm.h"
+#include "limiter/state.h"
 #include "redis/connection.h"
 
 namespace rlctl::cli {
@@ -32,6 +33,12 @@ void add_on_error_option(Options& options, std::optional<std::string>& target);
 inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
 /// If the request was sent but not answered, adds to the message that it may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
+
+/// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
+/// list", "the state of gcra, not of fixed-window". Empty if it does not exist or seems to hold
+/// that state.
+[[nodiscard]] std::string what_it_holds(const limiter::Content& content,
+                                        const limiter::Algorithm& algorithm);
 
 /// Whether the problem is one of the keys, which explain_keys() makes clearer.
 [[nodiscard]] bool is_about_keys(const Problem& problem);

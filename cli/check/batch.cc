@@ -13,8 +13,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/asker.h"
+#include "cli/check/batch_link.h"
 #include "cli/check/check.h"
 #include "cli/check/lines.h"
+#include "cli/check/pending.h"
 #include "cli/check/tally.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
@@ -29,134 +31,6 @@ using std::chrono::microseconds;
 constexpr std::size_t kFlushAt = std::size_t{1} << 16;
 /// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error.
 constexpr int kMaxLoads = 3;
-
-// ---- The connection ----
-
-constexpr std::chrono::seconds kReconnectPause{1};
-
-/// The connection of a batch: opened when a line needs it, dropped when it fails. After a failure,
-/// the next attempt comes a second later.
-class BatchLink {
- public:
-  BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
-      : connector_(connector), algorithm_(algorithm) {}
-
-  /// Opens the connection if needed. Returns false if that fails; then problem() gives the reason.
-  /// Throws Interrupted, and errors in the command line.
-  bool ensure();
-  [[nodiscard]] bool is_open() const noexcept { return connection_.has_value(); }
-  [[nodiscard]] redis::Connection& connection() { return *connection_; }
-  [[nodiscard]] limiter::Checker& checker() { return *checker_; }
-  [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
-  [[nodiscard]] std::size_t outstanding() const {
-    return connection_ ? connection_->outstanding() : 0;
-  }
-  /// A reply came, so a later failure is a new one.
-  void answered() noexcept { answered_ = true; }
-  void drop(const Problem& problem);
-
- private:
-  Connector& connector_;
-  const limiter::Algorithm& algorithm_;
-  std::optional<redis::Connection> connection_;
-  std::optional<limiter::Checker> checker_;
-  bool answered_ = false;
-  Problem problem_;
-  Clock::time_point next_attempt_{};
-};
-
-bool BatchLink::ensure() {
-  if (connection_) return true;
-  if (Clock::now() < next_attempt_) return false;
-  try {
-    connection_.emplace(connector_.open());
-    checker_.emplace(*connection_, algorithm_);
-    answered_ = false;
-    return true;
-  } catch (const std::exception& error) {
-    const Problem problem = describe(error);
-    if (problem.status < ExitStatus::kUnreachable || problem.code == "interrupted") throw;
-    problem_ = problem;
-    next_attempt_ = Clock::now() + kReconnectPause;
-    return false;
-  }
-}
-
-void BatchLink::drop(const Problem& problem) {
-  checker_.reset();
-  connection_.reset();
-  // The error for the lines until the next attempt, which are not sent.
-  problem_ = problem;
-  problem_.message = "not asked: " + problem.message;
-  problem_.hint.clear();
-  if (!answered_) next_attempt_ = Clock::now() + kReconnectPause;
-}
-
-// ---- The lines ----
-
-/// A line without a result so far. Short strings keep their memory from line to line.
-struct Pending {
-  enum class State {
-    kAsked,     ///< waiting for replies
-    kAskAgain,  ///< the server did not know the script; nothing was counted
-    kExplain,   ///< failed; the reason is determined when no reply is outstanding
-    kAnswered,
-    kFailed,
-  };
-  State state = State::kAsked;
-  std::size_t line = 0;
-  std::size_t bytes = 0;  ///< approximate memory use
-  std::string key;
-  std::vector<std::string> redis_keys;
-  std::int64_t cost = 1;
-  std::size_t replies_to_come = 0;
-  bool unknown_script = false;           ///< a reply was NOSCRIPT
-  std::vector<limiter::Decision> looks;  ///< --peek: one for each key
-  limiter::Decision decision;
-  Problem problem;
-};
-
-/// A ring buffer of pending lines, which reuses the memory of short lines.
-class PendingLines {
- public:
-  /// Enough to keep the server busy, few enough that a lost connection leaves few in doubt.
-  static constexpr std::size_t kMost = 1000;
-  /// A line may be a megabyte long: no lines are added while all together hold more than this.
-  static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
-  /// Longer lines free their memory.
-  static constexpr std::size_t kShort = std::size_t{1} << 12;
-
-  PendingLines() : ring_(kMost) {}
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] bool full() const noexcept { return count_ == ring_.size() || bytes_ > kMostBytes; }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// The line at `index`, counted from 0 for the oldest.
-  [[nodiscard]] Pending& operator[](std::size_t index) {
-    return ring_[(first_ + index) % ring_.size()];
-  }
-  /// `bytes`: approximate memory use of the line.
-  Pending& push(std::size_t bytes) {
-    Pending& pending = (*this)[count_++];
-    pending.bytes = bytes;
-    bytes_ += bytes;
-    return pending;
-  }
-  void pop() {
-    Pending& pending = ring_[first_];
-    bytes_ -= pending.bytes;
-    // Replaced by a new object: assigning an empty string would keep the memory.
-    if (pending.bytes > kShort) std::exchange(pending, {});
-    first_ = (first_ + 1) % ring_.size();
-    --count_;
-  }
-
- private:
-  std::vector<Pending> ring_;
-  std::size_t first_ = 0, count_ = 0;
-  std::size_t bytes_ = 0;  ///< of all pending lines
-};
-
-// ---- The batch ----
 
 class Batch {
  public:
@@ -200,6 +74,7 @@ class Batch {
   ExitStatus emit(Pending& pending);
   void complain(const Pending& pending);
   void end_failures();
+  void report(const std::string& text);
   void wait(bool may_block);
   bool poll_once(bool may_block);
   [[nodiscard]] int wait_ms() const;
@@ -226,6 +101,7 @@ class Batch {
   Tally tally_;
   Spellings spellings_;
   ExitStatus worst_ = ExitStatus::kDone;
+  bool has_reported_ = false;
   std::exception_ptr input_failure_;
 };
 
@@ -240,7 +116,7 @@ ExitStatus Batch::run() {
     emit_answers();
     if (pending_.empty() && input_.ended()) break;
     progress_.update(input_.taken_bytes(), input_.total_bytes(), input_.lines());
-    tally_.write_if_due();
+    report(tally_.write_if_due());
     wait(input_is_used_up || !may_take());
   }
   progress_.clear();
@@ -559,13 +435,17 @@ void Batch::complain(const Pending& pending) {
 }
 
 void Batch::end_failures() {
-  const auto others = std::exchange(failures_, {}).others();
-  if (others.empty()) return;
+  report(std::exchange(failures_, {}).others());
+}
+
+void Batch::report(const std::string& text) {
+  if (text.empty()) return;
   progress_.clear();
-  warn(others, invocation_.command);
+  warn(text, invocation_.command);
 }
 
 void Batch::end_reports() {
+  if (std::exchange(has_reported_, true)) return;
   end_failures();
   progress_.clear();
   tally_.end();
@@ -619,6 +499,15 @@ void Batch::fill_input() {
   }
 }
 
+/// Reports what was counted by a batch that ended early.
+void report_early(Batch& batch, const Invocation& invocation) {
+  try {
+    batch.end_reports();
+  } catch (const OutputError& error) {
+    warn(error.what(), invocation.command);
+  }
+}
+
 }  // namespace
 
 ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation& invocation) {
@@ -626,12 +515,11 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   try {
     return batch.run();
   } catch (const Interrupted&) {  // Ctrl-C: answered lines were counted; this cannot block
-    try {
-      batch.end_reports();
-    } catch (const OutputError& error) {
-      warn(error.what(), invocation.command);
-    }
+    report_early(batch, invocation);
     invocation.out.flush();
+    throw;
+  } catch (const std::exception&) {  // the answers cannot be written, for example
+    report_early(batch, invocation);
     throw;
   }
 }

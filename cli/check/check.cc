@@ -91,7 +91,6 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
   }
   plan.limiter = resolve_limiter(options.limit, plan.cost, configuration);
   if (options.now) plan.now = parse_now(*options.now);
-  // A limit on trial must not stop anything, nor must its server.
   if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
   if (options.textfile) plan.textfile = checked_textfile(*options.textfile);
   if (options.top_denied) {

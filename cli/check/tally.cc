@@ -36,15 +36,16 @@ void Tally::add(const Result& result) {
   if (top_ && !result.decision.allowed) top_->add(result.key);
 }
 
-void Tally::write_if_due() {
-  if (!plan_.textfile || Clock::now() < next_write_) return;
+std::string Tally::write_if_due() {
+  if (!plan_.textfile || Clock::now() < next_write_) return {};
   next_write_ = Clock::now() + kInterval;
   try {
     write();
     has_warned_ = false;
   } catch (const OutputError& error) {
-    if (!std::exchange(has_warned_, true)) warn(std::string("warning: ") + error.what(), command_);
+    if (!std::exchange(has_warned_, true)) return std::string("warning: ") + error.what();
   }
+  return {};
 }
 
 void Tally::end() {
@@ -62,7 +63,7 @@ void Tally::write() const {
 /// The file and the policy, which keep apart the metrics of several batches; then `last`.
 std::vector<PrometheusLabel> Tally::labels(PrometheusLabel last) const {
   const auto* policy = plan_.limiter.policy;
-  return {{"file", plan_.textfile->substr(plan_.textfile->rfind('/') + 1)},
+  return {textfile_label(*plan_.textfile),
           {"policy", policy == nullptr ? std::string() : policy->name},
           std::move(last)};
 }

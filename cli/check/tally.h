@@ -29,8 +29,9 @@ class Tally {
 
   /// When write_if_due() has something to do next.
   [[nodiscard]] Deadline next_write() const noexcept { return next_write_; }
-  /// Writes the text file if it is time. Only warns if that fails, once: the answers matter more.
-  void write_if_due();
+  /// Writes the text file if it is time. If that fails, returns a warning, once: the answers matter
+  /// more.
+  [[nodiscard]] std::string write_if_due();
   /// Reports the totals: on stderr, and in the text file. Throws OutputError if that cannot be
   /// written.
   void end();

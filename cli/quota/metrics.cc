@@ -114,7 +114,7 @@ std::string previous_contents(const std::string& path) {
 MetricsFile::MetricsFile(const std::string& path, std::size_t keys_with_labels)
     : path_(path),
       keys_with_labels_(keys_with_labels),
-      file_label_{{"file", std::filesystem::path(path).filename().string()}},
+      file_label_{textfile_label(path)},
       file_("--textfile", checked_textfile(path)) {}
 
 void MetricsFile::write(std::span<const Judgement> judgements, microseconds now) {

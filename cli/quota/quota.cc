@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "cli/request_failure.h"
 #include "cli/targets.h"
 #include "cli/term/output.h"
 #include "limiter/key_family.h"
@@ -135,9 +137,9 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   const bool is_named = names_algorithm || !target.policy.empty();
   if (is_named && target.algorithm->name != inspection.state.form->name) {
     return Problem{.code = "WRONGTYPE",
-                   .message = in_quotes(inspection.key) + " is " +
-                              limiter::describe_content(inspection.content) + ", not " +
-                              std::string(target.algorithm->name) + "'s: check would fail"};
+                   .message = in_quotes(inspection.key) + " holds " +
+                              what_it_holds(inspection.content, *target.algorithm) +
+                              ": check would fail"};
   }
   if (!inspection.used) return unknown_limit(inspection);
   return std::nullopt;
@@ -167,13 +169,21 @@ Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan&
   return judgement;
 }
 
-/// Appends the judgements about one KEY.
+Problem describe_current(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& reason) {
+    return describe(reason);
+  }
+}
+
+/// Appends the judgements about one KEY, except about the keys in Redis that are `judged` already.
 void judge_group(const QuotaTargets& targets, limiter::GroupUsage usage, const QuotaPlan& plan,
-                 std::vector<Judgement>& judgements) {
+                 std::unordered_set<std::string>& judged, std::vector<Judgement>& judgements) {
   if (usage.error) {
-    Judgement unread;
+    Judgement unread{.was_read = false};
     unread.inspection.key = targets.key;
-    unread.problem = without_doubt(describe(*usage.error));
+    unread.problem = without_doubt(describe_current(usage.error));
     unread.problem->message = in_quotes(targets.key) + ": " + unread.problem->message;
     judgements.push_back(std::move(unread));
     return;
@@ -187,10 +197,7 @@ void judge_group(const QuotaTargets& targets, limiter::GroupUsage usage, const Q
     const bool is_asked = !targets.targets[i].only_if_there;
     const bool stands_alone = is_asked && (usage.keys[i].exists() || !has_family);
     if (!stands_alone && !is_of_family(i)) continue;
-    const auto is_same = [&](const auto& other) {
-      return other.inspection.key == usage.keys[i].key;
-    };
-    if (std::any_of(judgements.begin(), judgements.end(), is_same)) continue;
+    if (!judged.insert(usage.keys[i].key).second) continue;
     judgements.push_back(judge(std::move(usage.keys[i]), targets.targets[i], plan));
   }
 }
@@ -213,8 +220,9 @@ std::vector<Judgement> ask(const QuotaOptions& options, const QuotaPlan& plan,
   try {
     auto connection = connector.open();
     auto usages = limiter::read_usage(connection, groups);
+    std::unordered_set<std::string> judged;
     for (std::size_t i = 0; i < usages.size(); ++i) {
-      judge_group(targets[i], std::move(usages[i]), plan, judgements);
+      judge_group(targets[i], std::move(usages[i]), plan, judged, judgements);
     }
   } catch (const redis::Error& error) {
     throw ProblemError(without_doubt(describe(error)));  // looks change nothing
@@ -234,11 +242,9 @@ PluginState worst_of(std::span<const Judgement> judgements) {
   return std::max_element(judgements.begin(), judgements.end(), is_less_bad)->state;
 }
 
-/// Whether the server refused every key.
-bool is_all_refused(std::span<const Judgement> judgements) {
-  return std::none_of(judgements.begin(), judgements.end(), [](const Judgement& judgement) {
-    return judgement.inspection.server_now.count() > 0;
-  });
+bool is_any_read(std::span<const Judgement> judgements) {
+  return std::any_of(judgements.begin(), judgements.end(),
+                     [](const Judgement& judgement) { return judgement.was_read; });
 }
 
 ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
@@ -254,10 +260,10 @@ ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
     if (metrics) metrics->write_failure();
     throw;
   }
-  if (metrics && is_all_refused(judgements)) {
-    metrics->write_failure();
-  } else if (metrics) {
+  if (metrics && is_any_read(judgements)) {
     metrics->write(judgements, system_time());
+  } else if (metrics) {
+    metrics->write_failure();
   }
   const auto state = worst_of(judgements);
   auto& out = invocation.out.buffer();

@@ -31,6 +31,7 @@ struct Judgement {
   std::string algorithm = {};           ///< that wrote the key or, if it does not exist, would
   PluginState state = PluginState::kUnknown;
   std::optional<Problem> problem = {};  ///< why the state is unknown
+  bool was_read = true;
 
   /// The share of the limit that is used, 0 to 1 or above; none if it is not known.
   [[nodiscard]] std::optional<double> ratio() const;

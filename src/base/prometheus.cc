@@ -69,6 +69,10 @@ const std::string& checked_textfile(const std::string& path) {
                    "node_exporter's textfile collector reads only such files");
 }
 
+PrometheusLabel textfile_label(const std::string& path) {
+  return {"file", path.substr(path.rfind('/') + 1)};
+}
+
 std::optional<double> find_prometheus_sample(std::string_view text, std::string_view name,
                                              std::span<const PrometheusLabel> labels) {
   const auto wanted = sample_name(name, labels) + " ";

@@ -39,6 +39,8 @@ class PrometheusWriter {
 /// The path, if node_exporter's textfile collector reads a file of this name. Throws UsageError,
 /// naming --textfile, if it does not.
 [[nodiscard]] const std::string& checked_textfile(const std::string& path);
+/// The label "file", which keeps the series of several such files apart.
+[[nodiscard]] PrometheusLabel textfile_label(const std::string& path);
 
 /// The value of a sample in what PrometheusWriter wrote, such as the file of the last run; none if
 /// there is no such sample.

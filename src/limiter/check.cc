@@ -40,14 +40,7 @@ bool is_unknown_script(redis::ReplyView reply) {
 }
 
 Decision Checker::check(const Request& request) {
-  append(request);
-  auto reply = connection_.read();
-  if (is_unknown_script(reply)) {
-    load();
-    append(request);
-    reply = connection_.read();
-  }
-  return parse(reply);
+  return parse(call_script(connection_, algorithm_, command_.of(request)));
 }
 
 ScriptCall CheckCommand::of(const Request& request) {
@@ -95,6 +88,16 @@ Decision Checker::parse(redis::ReplyView reply) {
 void load_script(redis::Connection& connection, const Algorithm& algorithm) {
   const auto reply = connection.call({"SCRIPT", "LOAD", algorithm.script});
   if (reply.is_error()) throw redis::to_error(reply);
+}
+
+redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
+                         const ScriptCall& call) {
+  call.append_to(connection);
+  auto reply = connection.read();
+  if (!is_unknown_script(reply)) return reply;
+  load_script(connection, algorithm);
+  call.append_to(connection);
+  return connection.read();
 }
 
 }  // namespace rlctl::limiter

@@ -50,6 +50,10 @@ class CheckCommand {
 
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, const Algorithm& algorithm);
+/// Makes the call and returns its reply. If the server does not have the script, and so has
+/// executed nothing, loads it and repeats the call. Throws redis::Error.
+[[nodiscard]] redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
+                                       const ScriptCall& call);
 
 /// Calls one algorithm's script on one connection. Sends EVALSHA first; only if the server replies
 /// NOSCRIPT, loads the script and repeats the request, which was not executed.

@@ -286,8 +286,8 @@ class Reading {
 
  private:
   void read_frame();
-  void tell_log(Entries& entries);
-  void tell_leases(Entries& entries);
+  void fill_log(Entries& entries);
+  void fill_leases(Entries& entries);
   void list(Entries& entries);
   void draw_bars(Entries& entries, microseconds time);
 
@@ -300,19 +300,19 @@ class Reading {
 
 void Reading::read() {
   read_frame();
-  if (!result_.exists()) return interpreter_.tell_nothing();
+  if (!result_.exists()) return interpreter_.fill_unused();
   if (!result_.is_limiter()) return;
   const auto& form = *result_.state.form;
   if (form.keeping == Keeping::kText) {
-    return form.is_foreign() ? interpreter_.tell_counter() : interpreter_.tell_text();
+    return form.is_foreign() ? interpreter_.fill_counter() : interpreter_.fill_text();
   }
   Entries entries(connection_, form, result_.key, on_progress_);
   entries.begin();
   result_.stored = entries.size();
   if (form.keeping == Keeping::kLeases) {
-    tell_leases(entries);
+    fill_leases(entries);
   } else {
-    tell_log(entries);
+    fill_log(entries);
   }
   list(entries);
 }
@@ -336,7 +336,7 @@ void Reading::read_frame() {
   interpreter_.set_content(read_contents(connection_, {&result_.key, 1}).front());
 }
 
-void Reading::tell_log(Entries& entries) {
+void Reading::fill_log(Entries& entries) {
   const auto infer = [&]() -> std::optional<microseconds> {
     if (!result_.ttl) return std::nullopt;
     return infer_window(*result_.state.form, {entries.oldest(), entries.newest()},
@@ -344,16 +344,16 @@ void Reading::tell_log(Entries& entries) {
   };
   if (!interpreter_.set_window(infer)) return;
   const auto first_live = interpreter_.first_live(entries.newest());
-  interpreter_.tell_log({.size = entries.size(),
+  interpreter_.fill_log({.size = entries.size(),
                          .expired = entries.count_before({&first_live, 1}).front(),
                          .newest = entries.newest()},
                         [&](std::int64_t n) { return entries.at(entries.size() - n); });
   draw_bars(entries, std::max(result_.now, entries.newest()));
 }
 
-void Reading::tell_leases(Entries& entries) {
+void Reading::fill_leases(Entries& entries) {
   const microseconds after_now{result_.now + microseconds{1}};
-  interpreter_.tell_leases({.size = entries.size(),
+  interpreter_.fill_leases({.size = entries.size(),
                             .expired = entries.count_before({&after_now, 1}).front(),
                             .newest = entries.newest()},
                            [&](std::int64_t n) { return entries.at(entries.size() - n); });

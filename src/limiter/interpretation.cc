@@ -71,7 +71,7 @@ void Interpreter::set_limit(const Limit& limit) {
   if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
 }
 
-void Interpreter::tell_nothing() {
+void Interpreter::fill_unused() {
   result_.used = 0;
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
@@ -81,7 +81,7 @@ void Interpreter::tell_nothing() {
   result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
 }
 
-void Interpreter::tell_text() {
+void Interpreter::fill_text() {
   const auto& state = result_.state;
   auto limit = request_.limit.value_or(*state.limit);
   if (!state.form->algorithm()->has_burst) limit.burst.reset();
@@ -99,7 +99,7 @@ void Interpreter::tell_text() {
   }
 }
 
-void Interpreter::tell_counter() {
+void Interpreter::fill_counter() {
   if (limit_) set_limit(*limit_);
   result_.reset_after = result_.ttl;
   set_room(result_.state.counts.front().units,
@@ -120,14 +120,17 @@ void Interpreter::set_room(std::int64_t used, const TimeOfNewest& frees) {
   }
 }
 
+std::optional<microseconds> known_window(const InspectionRequest& request) {
+  if (request.limit) return request.limit->window;
+  if (request.usual_limit) return request.usual_limit->window;
+  return request.window_in_name;
+}
+
 bool Interpreter::set_window(const std::function<std::optional<microseconds>()>& infer) {
-  if (limit_) {
-    set_limit(*limit_);
-    return true;
-  }
-  result_.window = request_.window_in_name;
+  if (limit_) set_limit(*limit_);
+  result_.window = known_window(request_);
   if (!result_.window && infer) result_.window = infer();
-  result_.window_is_inferred = result_.window.has_value();
+  result_.window_is_inferred = result_.window && !limit_;
   return result_.window.has_value();
 }
 
@@ -135,7 +138,7 @@ microseconds Interpreter::first_live(microseconds newest) const {
   return std::max(result_.now, newest) - *result_.window + microseconds{1};
 }
 
-void Interpreter::tell_log(const EntryCounts& entries, const TimeOfNewest& time_of) {
+void Interpreter::fill_log(const EntryCounts& entries, const TimeOfNewest& time_of) {
   const auto ends_in = *result_.window - result_.now;
   const auto used = entries.size - entries.expired;
   result_.stored = entries.size;
@@ -144,7 +147,7 @@ void Interpreter::tell_log(const EntryCounts& entries, const TimeOfNewest& time_
   set_room(used, time_of ? [&](std::int64_t n) { return time_of(n) + ends_in; } : TimeOfNewest{});
 }
 
-void Interpreter::tell_leases(const EntryCounts& entries, const TimeOfNewest& time_of) {
+void Interpreter::fill_leases(const EntryCounts& entries, const TimeOfNewest& time_of) {
   result_.limit = result_.state.most_leases;
   if (request_.limit || (limit_ && !result_.limit)) result_.limit = limit_->limit;
   result_.stored = entries.size;

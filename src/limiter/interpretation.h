@@ -41,19 +41,19 @@ class Interpreter {
   void set_content(Content content);
 
   /// For a key that does not exist.
-  void tell_nothing();
+  void fill_unused();
   /// For a string of one of this project's forms.
-  void tell_text();
+  void fill_text();
   /// For a counter whose TTL alone determines the end of the window.
-  void tell_counter();
+  void fill_counter();
   /// For a log: sets the limit and the window; `infer` is called for the window if neither the
   /// request nor the key's name gives it. Returns false if it stays unknown.
   [[nodiscard]] bool set_window(const std::function<std::optional<microseconds>()>& infer);
   /// Entries before this instant no longer count. The window must be known.
   [[nodiscard]] microseconds first_live(microseconds newest) const;
   /// next_free stays empty without `time_of`.
-  void tell_log(const EntryCounts& entries, const TimeOfNewest& time_of);
-  void tell_leases(const EntryCounts& entries, const TimeOfNewest& time_of);
+  void fill_log(const EntryCounts& entries, const TimeOfNewest& time_of);
+  void fill_leases(const EntryCounts& entries, const TimeOfNewest& time_of);
 
  private:
   void set_limit(const Limit& limit);
@@ -63,6 +63,9 @@ class Interpreter {
   const std::optional<Limit>& limit_;  ///< for a key that does not store one
   Inspection& result_;
 };
+
+/// The window that a request gives for a log, none if only the log itself can tell.
+[[nodiscard]] std::optional<microseconds> known_window(const InspectionRequest& request);
 
 /// The time of an entry of a list. Throws redis::Error(kRejected).
 [[nodiscard]] microseconds entry_time(std::string_view text);

@@ -16,15 +16,8 @@ Decision call_concurrency(redis::Connection& connection, const Lease& lease,
   const auto duration = std::to_string(lease.duration.count());
   const std::array<std::string_view, 1> keys{lease.key};
   const std::array<std::string_view, 4> arguments{limit, duration, action, lease.holder};
-  const ScriptCall call{.sha1 = algorithm.sha1, .keys = keys, .arguments = arguments};
-  call.append_to(connection);
-  auto reply = connection.read();
-  if (is_unknown_script(reply)) {
-    load_script(connection, algorithm);
-    call.append_to(connection);
-    reply = connection.read();
-  }
-  return Checker::parse(reply);
+  return Checker::parse(call_script(
+      connection, algorithm, {.sha1 = algorithm.sha1, .keys = keys, .arguments = arguments}));
 }
 
 }  // namespace

@@ -14,13 +14,6 @@ namespace {
 
 using redis::ReplyView;
 
-/// The window that the script needs in order to count the entries of a log.
-std::optional<microseconds> window_of(const InspectionRequest& request) {
-  if (request.limit) return request.limit->window;
-  if (request.usual_limit) return request.usual_limit->window;
-  return request.window_in_name;
-}
-
 std::string number_or_nothing(const std::optional<microseconds>& time) {
   return time ? std::to_string(time->count()) : std::string();
 }
@@ -30,7 +23,7 @@ void append_group(redis::Connection& connection, const UsageGroup& group) {
   std::vector<std::string> numbers;
   for (const auto& [key, request] : group) {
     keys.push_back(key);
-    numbers.push_back(number_or_nothing(window_of(request)));
+    numbers.push_back(number_or_nothing(known_window(request)));
   }
   numbers.push_back(number_or_nothing(group.front().request.now));
   const std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
@@ -82,17 +75,17 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
                          .bytes = has_bytes ? std::optional(row[2].integer()) : std::nullopt});
   interpreter.set_content(content_of(row));
   if (!result.exists()) {
-    interpreter.tell_nothing();
+    interpreter.fill_unused();
     return result;
   }
   if (!result.is_limiter()) return result;
   const auto& form = *result.state.form;
   if (form.keeping == Keeping::kText) {
-    form.is_foreign() ? interpreter.tell_counter() : interpreter.tell_text();
+    form.is_foreign() ? interpreter.fill_counter() : interpreter.fill_text();
   } else if (form.keeping == Keeping::kLeases) {
-    interpreter.tell_leases(entries_of(row, result.state), {});
+    interpreter.fill_leases(entries_of(row, result.state), {});
   } else if (interpreter.set_window({})) {
-    interpreter.tell_log(entries_of(row, result.state), {});
+    interpreter.fill_log(entries_of(row, result.state), {});
   }
   return result;
 }
@@ -109,9 +102,10 @@ GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) 
     for (std::size_t i = 0; i < group.size(); ++i) {
       usage.keys.push_back(read_row(group[i], server_now, reply[i + 2]));
     }
-  } catch (const redis::Error& error) {
-    usage.keys.clear();
-    usage.error = error;
+  } catch (const redis::Error&) {
+    usage = {.error = std::current_exception()};
+  } catch (const UsageError&) {
+    usage = {.error = std::current_exception()};
   }
   return usage;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,8 +25,9 @@ struct GroupUsage {
   /// entries of logs and no bars, next_free is empty if the limit is reached, and no window is
   /// inferred: without a known window, `used` of a log is empty.
   std::vector<Inspection> keys = {};
-  /// The server refused the keys of this group, which are missing.
-  std::optional<redis::Error> error = {};
+  /// Why the keys of this group are missing: a redis::Error, or a UsageError if the asked limit
+  /// cannot be that of a key. Null if they are there.
+  std::exception_ptr error = {};
 };
 
 /// Reads all keys in one round trip, each group at one instant, with a script that only reads.

@@ -121,7 +121,11 @@ TEST_CASE("a key that the user may not read is an error of its group alone") {
   const std::vector<UsageGroup> groups{{{.key = "bad"}}, {{.key = "good"}}};
   const auto usages = read_usage(server.connection(), groups);
   REQUIRE(usages[0].error);
-  CHECK(usages[0].error->failure() == redis::Failure::kRefused);
+  try {
+    std::rethrow_exception(usages[0].error);
+  } catch (const redis::Error& error) {
+    CHECK(error.failure() == redis::Failure::kRefused);
+  }
   CHECK(usages[0].keys.empty());
   CHECK_FALSE(usages[1].error);
   CHECK(usages[1].keys.at(0).used == 0);

@@ -70,8 +70,8 @@ rlctl_check_top_denied_error{file="check.prom"} 0'
   mkfifo "$pipe"
   exec 7<>"$pipe"
   # Background jobs of a script ignore SIGINT.
-  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' rlctl check -q --limit 2/60s --batch "$pipe" \
-    --textfile "$file" 3>&- 4>&- 7>&- &
+  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' rlctl check --limit 2/60s --batch "$pipe" \
+    --textfile "$file" >"$BATS_TEST_TMPDIR/answers" 3>&- 4>&- 7>&- &
   batch_pid=$!
   wait_until has_counted allowed 0
   printf '%s\n' a a a >&7
@@ -80,7 +80,7 @@ rlctl_check_top_denied_error{file="check.prom"} 0'
   touch -d @0 "$file"
   wait_until is_new
   echo b >&7
-  wait_until eval '[[ $(cli EXISTS b) == 1 ]]'
+  wait_until grep -q key=b "$BATS_TEST_TMPDIR/answers"
   kill -INT "$batch_pid"
   local status=0
   wait "$batch_pid" || status=$?
@@ -132,4 +132,11 @@ rlctl_check_top_denied_error{file="check.prom"} 0'
   refused "--textfile: the name of '/tmp/x' does not end in .prom" --batch --textfile /tmp/x
   refused "--top-denied must be from 1 to 1000, not 0" --batch --top-denied 0
   refused "--top-denied must be from 1 to 1000, not 1001" --batch --top-denied 1001
+}
+
+@test "the file and the totals are complete although the answers cannot be written" {
+  run -2 --separate-stderr bash -c "printf '%s\\n' a a a | rlctl check --limit 2/60s --shadow --batch \
+    --textfile '$file' >/dev/full"
+  assert_equal "$(sample 'result="would_deny"')" 1
+  assert_regex "$stderr" '1 of 3 requests would have been denied'
 }

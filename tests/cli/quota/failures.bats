@@ -74,7 +74,7 @@ unknown() {
   unknown "'list' holds a list that is not a limiter's state" rlctl quota list
   assert_line --index 1 'hint: rlctl inspect list shows what it holds'
   rlctl check -q k --limit 5/60s --algorithm gcra
-  unknown "'k' is gcra's state, not fixed-window's: check would fail" \
+  unknown "'k' holds the state of gcra, not of fixed-window: check would fail" \
     rlctl quota k --limit 5/60s --algorithm fixed-window
 }
 
@@ -112,4 +112,13 @@ unknown() {
   assert_equal "$stderr" ''
   run -0 env -i "$RLCTL_BUILD/cli/rlctl" quota -q k -s "$socket" -t 120 <&-
   assert_output ''
+}
+
+@test "a limit that a key cannot have leaves only that key unjudged" {
+  start_server
+  rlctl check -q --algorithm gcra --limit 10/60s k
+  rlctl check -q --algorithm fixed-window --limit 10/1d --cost 10 full
+  run -1 --separate-stderr rlctl quota --limit 100M/1d -w 5 -c 1000 k full
+  assert_line --index 0 --partial "RATELIMIT WARNING - full"
+  assert_line --partial "UNKNOWN 'k':"
 }
