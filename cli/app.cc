@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/term/output.h"
@@ -164,6 +165,53 @@ std::vector<std::string> without_command(std::span<const std::string> arguments,
   return rest;
 }
 
+/// The command line with -- where it is missing: before the second operand, if the first is KEY.
+std::string with_separator(const Command& command, Options& options,
+                           std::span<const std::string> arguments) {
+  const std::string forms(command.synopsis);
+  const auto is_policy = [](const std::string& word) { return word.starts_with("--policy"); };
+  if (std::any_of(arguments.begin(), arguments.end(), is_policy)) {
+    // Its number of arguments is not known here. The last form is that of a policy.
+    return "rlctl " + forms.substr(forms.rfind('\n') + 1);
+  }
+  const auto first_form = "rlctl " + forms.substr(0, forms.find('\n'));
+  std::vector<std::string> words{"rlctl", std::string(command.name)};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  try {
+    const auto key = options.find_operand(arguments);
+    if (key == arguments.size()) return first_form;
+    const auto after = arguments.subspan(key + 1);
+    const auto at = key + 1 + options.find_operand(after);
+    if (at == arguments.size()) words.emplace_back("COMMAND");
+    words.insert(words.begin() + 2 + static_cast<std::ptrdiff_t>(at), "--");
+  } catch (const UsageError&) {
+    return first_form;
+  }
+  return command_line(words);
+}
+
+/// Removes the first -- and what follows it, the program, from the arguments. Empty if help is
+/// asked for instead.
+std::vector<std::string> take_program(const Command& command, Options& options,
+                                      std::vector<std::string>& arguments) {
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  const auto is_help = [](const std::string& argument) {
+    return argument == "--help" || argument == "-h" || argument == "--version" || argument == "-V";
+  };
+  if (std::any_of(arguments.begin(), separator, is_help)) {
+    arguments.erase(separator, arguments.end());
+    return {};
+  }
+  if (separator == arguments.end()) {
+    throw UsageError("-- is missing before the command to run",
+                     with_separator(command, options, arguments));
+  }
+  std::vector<std::string> program(separator + 1, arguments.end());
+  if (program.empty()) throw UsageError("no command to run is given after --");
+  arguments.erase(separator, arguments.end());
+  return program;
+}
+
 void require_no_operands(std::string_view command, std::span<const std::string> operands) {
   if (operands.empty()) return;
   throw UsageError(std::string(command) + " takes no arguments; unexpected argument " +
@@ -224,7 +272,7 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   const auto at = find_command_word(options, arguments);
   if (at == arguments.size()) return run_without_command(arguments, options, general, out);
   if (arguments[at] == kHelpCommand) return run_help(arguments.subspan(at + 1), out);
-  const auto rest = without_command(arguments, at);
+  auto rest = without_command(arguments, at);
   if (arguments[at] == kVersionCommand) {
     require_no_operands(kVersionCommand, options.parse(rest));
     general.version = !general.help && !general.short_help;
@@ -238,6 +286,8 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   command_ = &command;
   const Action action = command.add(options);
 
+  std::vector<std::string> program;
+  if (command.takes_program) program = take_program(command, options, rest);
   auto operands = options.parse(rest);
   if (general.short_help && !operands.empty()) {
     throw UsageError("-h shows help and takes no KEY; name the server with -H or --host");
@@ -250,6 +300,7 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   ConfigurationSource configuration(general.config);
   Invocation invocation{.command = command.name,
                         .operands = std::move(operands),
+                        .program = std::move(program),
                         .options = options,
                         .connection = general.connection,
                         .configuration = configuration,

@@ -46,11 +46,13 @@ class Asker {
   [[nodiscard]] limiter::Decision wait(const limiter::Request& request,
                                        std::optional<std::chrono::microseconds> at_most);
 
+  /// Sleeps, and shows the time left until `key` is asked again.
+  void sleep(std::chrono::microseconds duration, const std::string& key);
+
  private:
   redis::Connection& connection();
   template <typename Exchange>
   auto exchange(const limiter::Request& request, bool records, Exchange exchange);
-  void sleep(std::chrono::microseconds duration, const std::string& key);
   [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
       const limiter::Request& request, std::chrono::microseconds left);
 

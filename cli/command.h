@@ -20,7 +20,8 @@ namespace rlctl::cli {
 struct Invocation {
   std::string_view command;
   std::vector<std::string> operands;
-  const Options& options;  ///< as given on the command line
+  std::vector<std::string> program;  ///< see Command::takes_program
+  const Options& options;            ///< as given on the command line
   const ConnectionOptions& connection;
   ConfigurationSource& configuration;
   bool json = false;
@@ -46,6 +47,9 @@ struct Command {
   /// its own; also called for wrong usage, before the action. Null: the message goes to stderr, and
   /// the status is the problem's. Signals and a closed standard output end the process without it.
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
+  /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
+  /// parsed nor changed, and is never empty when the action runs.
+  bool takes_program = false;
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.
@@ -59,7 +63,7 @@ template <typename Target, void (*declare)(Options&, Target&),
 
 /// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
 /// check_command`, which cli/check/check.cc defines.
-#define RLCTL_COMMANDS(X) X(check) X(inspect) X(reset) X(burst) X(debug) X(quota) X(config)
+#define RLCTL_COMMANDS(X) X(check) X(run) X(inspect) X(reset) X(burst) X(debug) X(quota) X(config)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)

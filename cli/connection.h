@@ -53,6 +53,8 @@ class Connector {
   [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
   /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
   [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
+  /// Like open(), but another Interrupt ends its waits.
+  [[nodiscard]] redis::Connection open_with(const Interrupt& interrupt) { return open(&interrupt); }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
   /// The server for messages, without a password.
   [[nodiscard]] std::string name() const { return redis::display(settings_.url); }

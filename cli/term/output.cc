@@ -76,8 +76,10 @@ void guard_standard_descriptors() noexcept {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     // open() returns the lowest free number, which is fd. The wrong access mode makes using it
-    // fail, as before: a closed standard input is not an empty one.
-    [[maybe_unused]] const int opened = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    // fail, as before: a closed standard input is not an empty one. For a program that is executed,
+    // it is closed again.
+    [[maybe_unused]] const int opened =
+        ::open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
   }
 }
 

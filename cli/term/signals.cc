@@ -77,7 +77,7 @@ Signals::Signals() {
   pipe_was_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
 }
 
-Signals::~Signals() {
+void restore_signals() noexcept {
   for (const int signal : kSignals) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
@@ -85,6 +85,10 @@ Signals::~Signals() {
     if (ours) std::signal(signal, SIG_DFL);
   }
   if (!pipe_was_ignored) std::signal(SIGPIPE, SIG_DFL);
+}
+
+Signals::~Signals() {
+  restore_signals();
   raised_by_handler = nullptr;
 }
 

@@ -25,6 +25,10 @@ class Signals {
   Interrupt interrupt_;
 };
 
+/// Gives the signals the dispositions that they had before Signals: for a program that is executed
+/// in this process or in a child. Safe after fork().
+void restore_signals() noexcept;
+
 /// While it exists, the first SIGINT is only recorded, for callers that run something that can be
 /// stopped separately; another one before clear() acts as usual. Requires Signals. One instance at
 /// a time.

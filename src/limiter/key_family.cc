@@ -49,6 +49,11 @@ std::optional<std::string> family_prefix(std::string_view key) {
   }
 }
 
+/// Whether redis_keys() or leases_key() would make this name, which is known to contain a hash tag.
+bool is_family_name(std::string_view name) {
+  return window_in_name(name).has_value() || name.ends_with(kLeasesSuffix);
+}
+
 /// Assigns scanned names to the families of some keys.
 class FamilyNames {
  public:
@@ -61,13 +66,13 @@ class FamilyNames {
   [[nodiscard]] bool empty() const noexcept { return keys_of_.empty(); }
   /// A glob that matches every name that may be in a family.
   [[nodiscard]] std::string pattern() const {
-    return keys_of_.size() == 1 ? redis::escape_glob(keys_of_.begin()->first) + "[1-9]*s"
-                                : "*{?*}*:[1-9]*s";
+    return keys_of_.size() == 1 ? redis::escape_glob(keys_of_.begin()->first) + "[1-9l]*s"
+                                : "*{?*}*:[1-9l]*s";
   }
   void add(const std::vector<std::string>& names) {
     for (const auto& name : names) {
       const auto found = keys_of_.find(name.substr(0, name.rfind(':') + 1));
-      if (found == keys_of_.end() || !window_in_name(name)) continue;
+      if (found == keys_of_.end() || !is_family_name(name)) continue;
       for (const auto key : found->second) families_[key].push_back(name);
     }
   }
@@ -79,10 +84,15 @@ class FamilyNames {
   Families families_;
 };
 
+/// The order of a family: by window, then the leases.
+microseconds place_in_family(std::string_view name) {
+  return window_in_name(name).value_or(microseconds::max());
+}
+
 /// Sorts the names by window, and removes duplicates and names of other keys.
 void keep_family(redis::Connection& connection, std::vector<std::string>& names, FamilyKeys which) {
   std::sort(names.begin(), names.end(),
-            [](const auto& a, const auto& b) { return window_in_name(a) < window_in_name(b); });
+            [](const auto& a, const auto& b) { return place_in_family(a) < place_in_family(b); });
   names.erase(std::unique(names.begin(), names.end()), names.end());
   const auto contents = read_contents(connection, names);
   std::size_t kept = 0;
@@ -137,6 +147,8 @@ std::vector<std::string> usual_family_names(std::string_view key) {
 std::vector<std::string> find_usual_family(redis::Connection& connection, std::string_view key,
                                            FamilyKeys which) {
   auto names = usual_family_names(key);
+  if (names.empty()) return names;
+  names.push_back(leases_key(key));
   keep_family(connection, names, which);
   return names;
 }

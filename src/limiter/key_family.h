@@ -13,7 +13,8 @@
 namespace rlctl::limiter {
 
 // If a key has several limits, each limit has its own Redis key, which redis_keys() names after the
-// key and the window. These functions do the reverse, for callers that do not know the limits.
+// key and the window; the leases of a key that also has limits are at leases_key(). These functions
+// do the reverse, for callers that do not know the limits.
 
 /// The window in such a name: 60s in "{login:alice}:60s" and in "a{tag}b:60s". None if redis_keys()
 /// would not make that name: if there is no hash tag before the last colon, or the window is spelt
@@ -30,8 +31,8 @@ enum class FamilyKeys {
 using OnScanned = std::function<void(double)>;
 
 /// The families of the keys, in the same order. A family is the set of existing keys that
-/// redis_keys() would make from the key, with any window. The shortest window comes first; the key
-/// itself is not included.
+/// redis_keys() would make from the key, with any window, and of leases_key(). The shortest window
+/// comes first, the leases last; the key itself is not included.
 ///
 /// Scans the whole database once. Reads only. Throws redis::Error; `on_scanned` may be empty.
 [[nodiscard]] std::vector<std::vector<std::string>> find_families(redis::Connection& connection,
@@ -43,8 +44,8 @@ using OnScanned = std::function<void(double)>;
 /// key cannot carry several limits.
 [[nodiscard]] std::vector<std::string> usual_family_names(std::string_view key);
 
-/// Those of them that exist. Takes a few round trips, while the time of a scan grows with the
-/// database.
+/// Those of them that exist, and the leases. Takes a few round trips, while the time of a scan
+/// grows with the database.
 [[nodiscard]] std::vector<std::string> find_usual_family(redis::Connection& connection,
                                                          std::string_view key, FamilyKeys which);
 

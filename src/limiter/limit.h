@@ -52,6 +52,11 @@ struct Limit {
 /// key has no tag and is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
+/// The end of leases_key().
+inline constexpr std::string_view kLeasesSuffix = ":leases";
+/// The Redis key of the leases of a key that also has limits: "{key}:leases", in the slot of
+/// redis_keys(). Throws UsageError if no hash tag can be made of the key.
+[[nodiscard]] std::string leases_key(std::string_view key);
 /// Throws UsageError if two limits have the same window: they would share a key.
 void require_different_windows(std::span<const Limit> limits);
 /// Whether redis_keys() accepts the key with several limits.

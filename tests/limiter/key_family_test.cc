@@ -159,4 +159,26 @@ TEST_CASE("the families of several keys are found in one scan, in the order of t
   CHECK(calls <= 5);
 }
 
+TEST_CASE("the leases of a key that also has limits belong to its family, after the limits") {
+  CHECK(leases_key("login:alice") == "{login:alice}:leases");
+  CHECK(leases_key("a{tag}b") == "a{tag}b:leases");
+  CHECK_THROWS_AS(static_cast<void>(leases_key("}")), rlctl::UsageError);
+  TestServer server;
+  auto& connection = server.connection();
+  const auto lease = [&](const std::string& key) {
+    const auto reply = server.eval(algorithm("concurrency").script, {key},
+                                   {"1", "60000000", "acquire", "host:1:now"});
+    REQUIRE_FALSE(reply.is_error());
+  };
+  ask(server, "{k}:86400s");
+  for (const std::string key : {"{k}:leases", "{k}:less", "{k}:lease:leases", "{other}:leases"}) {
+    lease(key);
+  }
+  const Names family{"{k}:86400s", "{k}:leases"};
+  CHECK(find_family(connection, "k") == family);
+  CHECK(find_usual_family(connection, "k", FamilyKeys::kLimiters) == family);
+  const Names keys{"k", "other"};
+  CHECK(find_families(connection, keys, FamilyKeys::kAll)[1] == Names{"{other}:leases"});
+}
+
 }  // namespace limiter_key_family_test

@@ -1,0 +1,297 @@
+load ../../support/common
+
+# --concurrency: the lease that is held while the command runs. A command in these tests runs until its test
+# writes to the FIFO named go, or ends it.
+
+setup() {
+  start_server
+  cd "$BATS_TEST_TMPDIR" || return
+  mkfifo go
+  commands=()
+}
+
+teardown() {
+  for command in "${commands[@]}"; do kill -KILL "$command" 2>/dev/null || true; done
+  stop_servers
+}
+
+# start OPTION… -- COMMAND…: runs this under a lease of k in the background, with a terminal's signals, until
+# its lease is held. Sets $command_pid; what it prints is in the file out.
+start() {
+  # Background processes of a shell without job control ignore SIGINT and SIGQUIT.
+  perl -e '$SIG{$_} = "DEFAULT" for qw(INT QUIT); exec @ARGV' \
+    rlctl run k --concurrency 3 "$@" >out 2>&1 3>&- 4>&- &
+  command_pid=$!
+  commands+=("$command_pid")
+}
+# ready FILE: waits until the command has made this file.
+ready() { wait_until test -e "${1:-ready}"; }
+# ended STATUS: waits for the end of the command.
+ended() {
+  local status=0
+  wait "$command_pid" || status=$?
+  [[ $status == "$1" ]] || fail "status $status: $(cat out)"
+}
+# The number of leases; the limit is a member of its own.
+leases() {
+  local members
+  members=$(cli ZCARD k)
+  echo $((members > 0 ? members - 1 : 0))
+}
+is_gone() { ! kill -0 "$1" 2>/dev/null; }
+blocks='touch ready; read -r line <go'
+
+@test "the lease is held while the command runs, under HOST:PID:SINCE, and released after it" {
+  start -- sh -c "$blocks; exit 4"
+  ready
+  run -0 rlctl inspect k --json
+  jq -e '.algorithm == "concurrency" and .limit == 3 and .used == 1' <<<"$output" || fail "$output"
+  run -0 rlctl inspect k
+  assert_output --regexp " $(hostname):$command_pid:20[0-9-]+T[0-9:]+\.[0-9]{6}Z$"
+  echo >go
+  ended 4
+  assert_equal "$(cat out)" ''
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "no more than --concurrency run, and the next can run after one has ended" {
+  local i
+  for i in 1 2 3; do
+    start -- sh -c "touch ready.$i; read -r line <go"
+    ready "ready.$i"
+  done
+  run -75 rlctl run k --concurrency 3 -- echo ran
+  assert_output --regexp "^rlctl: run: denied: all 3 leases of 'k' are taken; unless renewed, one lapses in [0-9.]+ s$"
+  run -75 rlctl run k --concurrency 3 --wait=1ms -- echo ran
+  run -0 rlctl run k --concurrency 4 -- echo ran
+  rlctl run k --concurrency 3 --wait -- touch waited 3>&- &
+  local waiting=$!
+  echo >go
+  wait "$waiting"
+  ready waited
+}
+
+@test "with --limit, the lease has a key of its own, and a denied limit gives the lease back" {
+  run -0 rlctl run k --limit 2/1h --concurrency 1 -- redis-cli -s "$socket" KEYS '*'
+  assert_output --partial '{k}:leases'
+  assert_line k
+  run -75 rlctl run k --limit 2/1h --concurrency 1 -- \
+    sh -c 'rlctl inspect k; rlctl run k --limit 9/1h --concurrency 1 -- echo twice'
+  # Denied by the lease, so that the limit was not asked.
+  assert_output --partial "{k}:leases"
+  assert_output --partial 'entries    2,'
+  refute_line twice
+  assert_equal "$(cli EXISTS '{k}:leases')" 0
+  run -75 rlctl run k --limit 2/1h --concurrency 1 -- echo ran
+  assert_output --partial 'has reached its limit of 2/1h'
+  assert_equal "$(cli EXISTS '{k}:leases')" 0
+  run -0 rlctl run a --limit 5/1h --limit 2/1s --concurrency 1 -- redis-cli -s "$socket" --raw KEYS '{a}*'
+  assert_equal "$(sort <<<"$output" | xargs)" '{a}:1s {a}:3600s {a}:leases'
+}
+
+@test "the lease is renewed for as long as the command runs" {
+  start --lease 3s -- sh -c "$blocks"
+  ready
+  local first
+  first=$(cli ZRANGE k -1 -1 WITHSCORES | tail -n 1)
+  # The last of these renewals is later than the end of the first lease.
+  wait_until eval '(($(cli ZRANGE k -1 -1 WITHSCORES | tail -n 1) > first + 4000000))'
+  echo >go
+  ended 0
+  assert_equal "$(cat out)" ''
+}
+
+@test "a lost lease is a warning, and the command runs on" {
+  start --lease 3s -- sh -c "$blocks; exit 4"
+  ready
+  cli DEL k
+  wait_until grep -q warning out
+  kill -0 "$command_pid"
+  echo >go
+  ended 4
+  assert_equal "$(cat out)" "rlctl: run: warning: the lease of 'k' is lost: it lapsed or was removed before it could be renewed; more than 3 may be running"
+}
+
+@test "a lease that is gone when the command ends is a warning" {
+  start --lease 1h -- sh -c "$blocks"
+  ready
+  cli DEL k
+  echo >go
+  ended 0
+  assert_equal "$(cat out)" "rlctl: run: warning: the lease of 'k' was gone when the command ended: it lapsed or was removed; more than 3 may be running"
+}
+
+@test "--kill-on-loss terminates the command" {
+  start --lease 3s --kill-on-loss -- sh -c "trap 'echo terminated; exit 9' TERM; touch ready; while :; do sleep 0.1; done"
+  ready
+  cli DEL k
+  ended 9
+  assert_equal "$(tail -n 1 out)" terminated
+  grep -q 'more than 3 may be running; terminating the command' out
+}
+
+@test "--kill-on-loss kills a command that ignores SIGTERM ten seconds later" {
+  start --lease 3s --kill-on-loss -- sh -c "trap '' TERM; $blocks"
+  ready
+  cli DEL k
+  ended 137
+}
+
+@test "a server that is gone: renewals are tried until the lease has lapsed" {
+  start --lease 3s -- sh -c "$blocks; exit 4"
+  ready
+  kill -KILL "$server_pid"
+  wait_until grep -q warning out
+  echo >go
+  ended 4
+  run cat out
+  assert_output --regexp "^rlctl: run: warning: the lease of 'k' has lapsed: it could not be renewed: cannot connect to .*; more than 3 may be running$"
+}
+
+@test "a server that hangs delays neither signals nor the warning" {
+  start --lease 3s -- sh -c "trap 'echo got it' USR1; touch ready; while :; do sleep 0.1; done"
+  ready
+  kill -STOP "$server_pid"
+  wait_until grep -q 'has lapsed: rlctl could not renew it in time' out
+  kill -USR1 "$command_pid"
+  wait_until grep -q 'got it' out
+  kill -TERM "$command_pid"
+  ended 143
+  kill -CONT "$server_pid"
+}
+
+@test "a release that fails is a warning, and the status is the command's" {
+  start --lease 1h -- sh -c "$blocks; exit 4"
+  ready
+  kill -KILL "$server_pid"
+  echo >go
+  ended 4
+  run cat out
+  assert_output --regexp "^rlctl: run: warning: the lease of 'k' was not released and lapses in at most 1 h: cannot connect"
+}
+
+@test "a server that restarts keeps the leases" {
+  start --lease 6s -- sh -c "$blocks"
+  ready
+  local folder=${socket%/*}
+  cli SAVE
+  kill -KILL "$server_pid"
+  wait_until is_gone "$server_pid"
+  rm "$socket"
+  "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" --save '' >/dev/null 3>&- 4>&- &
+  servers+=("$!")
+  wait_until cli PING
+  wait_until eval '(($(calls evalsha) > 0))'
+  run -75 rlctl run k --concurrency 1 -- echo ran
+  echo >go
+  ended 0
+  assert_equal "$(cat out)" ''
+}
+
+# --- signals ----------------------------------------------------------------------------------------
+
+@test "signals that a process sends to rlctl reach the command" {
+  local name
+  start -- bash -c 'for name in HUP INT QUIT TERM USR1 USR2 ALRM CONT; do trap "echo $name" $name; done
+    touch ready; while :; do sleep 0.05; done'
+  ready
+  for name in HUP INT QUIT USR1 USR2 ALRM CONT TERM; do
+    kill -s "$name" "$command_pid"
+    wait_until grep -qx "$name" out
+  done
+  assert_equal "$(leases)" 1
+  kill -KILL "$(pgrep -P "$command_pid")"
+  ended 137
+  assert_equal "$(leases)" 0
+}
+
+@test "a signal that ends the command ends rlctl in the same way, and the lease is released" {
+  local signal
+  for signal in INT:2 TERM:15 HUP:1; do
+    run -0 ends_by "${signal%:*}" 'test -e ready' \
+      rlctl run k --concurrency 1 -- sh -c 'touch ready; exec sleep 1000'
+    assert_output "signal ${signal#*:}"
+    rm ready
+    assert_equal "$(leases)" 0
+  done
+}
+
+@test "Ctrl-C reaches the command once; Ctrl-Z stops and fg continues both" {
+  needs_terminal
+  cat >job <<'END'
+trap 'echo interrupt >>signals' INT
+echo $$ >child
+while [ ! -e end ]; do sleep 0.05; done
+exit 6
+END
+  state() { sed 's/.*) //' "/proc/$1/stat" | cut -c1; }
+  stopped() { [[ $(state "$(cat child)") == T && $(state "$(pgrep -f '^rlctl run k')") == T ]]; }
+  runs() { [[ $(state "$(cat child)") == S && $(state "$(pgrep -f '^rlctl run k')") == S ]]; }
+  export -f state stopped runs
+  # shellcheck disable=SC2016
+  run -0 at_terminal '
+    printf "set +H; PS1=; rlctl run k --concurrency 1 --lease 1h -- bash job\n"
+    wait_until test -s child
+    printf "\003"
+    wait_until test -s signals
+    printf "\032"
+    wait_until stopped
+    wait_until grep -q Stopped "$screen"
+    printf "fg\n"
+    wait_until runs
+    touch end
+    wait_until eval "! kill -0 \$(cat child) 2>/dev/null"
+    printf "echo status=\$? leases=\$(redis-cli -s \$socket EXISTS k)\n"
+    wait_until grep -q status=6 "$screen"
+    printf "exit 0\n"' 'bash --norc --noprofile -i'
+  assert_output ''
+  grep -q 'status=6 leases=0' screen
+  assert_equal "$(wc -l <signals)" 1
+}
+
+@test "a lease that was lost while everything was stopped is reported on SIGCONT" {
+  start --lease 1h -- sh -c "$blocks"
+  ready
+  kill -TSTP "$command_pid"
+  wait_until eval '[[ $(sed "s/.*) //" "/proc/$command_pid/stat") == T* ]]'
+  cli DEL k
+  kill -CONT "$command_pid"
+  # An hour's lease is next renewed in twenty minutes.
+  wait_until grep -q 'is lost' out
+  echo >go
+  ended 0
+}
+
+# --- the end of rlctl -------------------------------------------------------------------------------
+
+@test "rlctl killed: the command runs on, and its lease lapses" {
+  start --lease 2s -- sh -c "echo \$\$ >child; $blocks; touch done"
+  ready
+  kill -KILL "$command_pid"
+  ended 137
+  kill -0 "$(cat child)"
+  assert_equal "$(cli ZCARD k)" 2
+  wait_until eval '! rlctl inspect k >/dev/null'
+  kill -0 "$(cat child)"
+  echo >go
+  ready done
+}
+
+@test "rlctl killed under --kill-on-loss: the command dies with it" {
+  start --kill-on-loss -- sh -c "trap '' TERM HUP; echo \$\$ >child; $blocks"
+  ready
+  kill -KILL "$command_pid"
+  ended 137
+  wait_until is_gone "$(cat child)"
+  assert_equal "$(leases)" 1
+}
+
+@test "the lease of a command that becomes a daemon ends with the process that rlctl started" {
+  start -- sh -c 'setsid sh -c "echo \$\$ >daemon; touch ready; read -r line <go; touch done" >/dev/null 2>&1 & exit 3'
+  ready
+  ended 3
+  assert_equal "$(leases)" 0
+  kill -0 "$(cat daemon)"
+  echo >go
+  ready done
+}

@@ -1,0 +1,83 @@
+load ../../support/common
+
+# Two hundred at once under a lease for three. Each command that is inside holds one of three locked files,
+# and leaves a mark if it finds none free.
+
+setup() {
+  start_server
+  cd "$BATS_TEST_TMPDIR" || return
+  cat >inside <<'END'
+use Fcntl ":flock";
+my $mine;
+for my $place (1 .. 3) {
+  open $mine, ">", "place.$place" or die;
+  last if flock $mine, LOCK_EX | LOCK_NB;
+  undef $mine;
+}
+if (!$mine) { open my $mark, ">", "fourth.$$"; exit 1 }
+select undef, undef, undef, 0.01;
+open my $mark, ">", "done.$ARGV[0]";
+END
+}
+
+# all OPTION…: starts two hundred and waits for all of them.
+all() {
+  local number
+  processes=()
+  for number in {1..200}; do
+    rlctl run k --concurrency 3 --wait "$@" -- perl inside "$number" 2>>errors 3>&- 4>&- &
+    processes+=("$!")
+  done
+}
+finished() { find . -name 'done.*' | wc -l; }
+some_finished() { (($(finished) >= $1)); }
+none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"; }
+
+@test "never more than three of two hundred are inside, and all of them run" {
+  all
+  wait "${processes[@]}"
+  none_was_fourth
+  assert_equal "$(finished)" 200
+  assert_equal "$(cat errors)" ''
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "never more than three are inside although a tenth are killed, with their commands or without" {
+  all --lease 2s --kill-on-loss
+  local process index
+  for index in {0..199..10}; do
+    process=${processes[index]}
+    if ((index % 20)); then
+      kill -KILL "$process" || true
+    else
+      # While it is inside, if it ever is: the command, and then rlctl.
+      wait_until eval "some_finished $((index / 10)) || ! kill -0 $process 2>/dev/null"
+      pkill -KILL -P "$process" || true
+      kill -KILL "$process" || true
+    fi
+  done 2>/dev/null
+  for process in "${processes[@]}"; do wait "$process" || true; done
+  none_was_fourth
+  # The others have all run: the places of the killed ones lapsed.
+  some_finished 180
+}
+
+@test "never more than three are inside although the server restarts" {
+  all --lease 30s --on-error deny
+  wait_until some_finished 20
+  local folder=${socket%/*} process
+  # What holds a lease now keeps it; later writes are lost with the server, so nothing may come between.
+  cli CLIENT PAUSE 100000 WRITE
+  cli SAVE
+  kill -KILL "$server_pid"
+  wait_until eval '! kill -0 "$server_pid" 2>/dev/null'
+  rm "$socket"
+  "$folder/redis-server" --port 0 --unixsocket "$socket" --dir "$folder" --save '' >/dev/null 3>&- 4>&- &
+  servers+=("$!")
+  for process in "${processes[@]}"; do wait "$process" || true; done
+  none_was_fourth
+  wait_until cli PING
+  run -0 rlctl run k --concurrency 3 --wait -- perl inside last
+  none_was_fourth
+  test -e done.last
+}
