@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "cli/reset/holder.h"
 #include "cli/reset/report.h"
 #include "cli/term/prompt.h"
 #include "limiter/key_family.h"
@@ -301,7 +302,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 
 struct ResetOptions {
   LimitOptions limit;
-  std::optional<std::string> match;
+  std::optional<std::string> match, holder;
   bool key_base64 = false;
   ResetPlan plan;  ///< excludes --match and the limits
 };
@@ -321,6 +322,12 @@ void add_reset_options(Options& options, ResetOptions& target) {
       .excludes("--algorithm", kOwnLimits, kMatchSeveral)
       .excludes("--burst", kOwnLimits, kMatchSeveral)
       .excludes("--key-base64", "a pattern is not a KEY");
+  options
+      .value("--holder", "HOLDER", target.holder,
+             "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
+             "or HOST if only one lease is meant")
+      .excludes("--match", "leases are freed one by one")
+      .excludes("--force", "nothing but the lease is removed");
   options.flag("--dry-run", plan.dry_run, "list what would be removed, and remove nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
@@ -347,6 +354,11 @@ ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   }
   invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
   plan.limiter = resolve_optional_limiter(options.limit, invocation.configuration);
+  if (options.holder) {
+    const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
+                              "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
+    return reset_holder(plan, key, *options.holder, invocation);
+  }
   return reset_keys(plan, invocation);
 }
 
@@ -358,6 +370,7 @@ const Command reset_command{
     .synopsis =
         "[connection] reset [options] [--] KEY...\n"
         "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
+        "[connection] reset --holder HOLDER [options] [--] KEY\n"
         "[connection] reset [options] --match PATTERN",
     .about =
         "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
@@ -376,6 +389,7 @@ Exit status:
 Examples:
   rlctl reset login:alice
   rlctl reset --limit 10/s --limit 100/min api:acme
+  rlctl reset import --holder web1:4711
   rlctl reset --match 'login:*' --dry-run
   rlctl reset --match 'login:*' --yes
 )",

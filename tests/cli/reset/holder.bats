@@ -1,0 +1,81 @@
+load ../../support/common
+
+# reset --holder: one lease of several.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL; }
+
+# lease KEY HOLDER [MICROSECONDS]
+lease() { cli --eval "$project/lua/concurrency.lua" "$1" , 9 "${3:-60000000}" acquire "$2"; }
+holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
+
+@test "a holder's lease is freed by its whole name, its host and process, or its host" {
+  lease k web1:10:2026-11-21T11:50:00.000001Z
+  lease k web1:1:2026-11-21T11:50:00.000002Z
+  lease k web2:7:2026-11-21T11:50:00.000003Z
+  run -0 rlctl reset k --holder web1:10:2026-11-21T11:50:00.000001Z
+  assert_output 'removed key=k algorithm=concurrency holder=web1:10:2026-11-21T11:50:00.000001Z'
+  run -1 rlctl reset k --holder web1:10
+  assert_output 'none key=k holder=web1:10'
+  run -0 rlctl reset k --holder web2 --json
+  assert_output '{"key":"k","result":"removed","type":"zset","algorithm":"concurrency","reason":null,"holder":"web2:7:2026-11-21T11:50:00.000003Z"}'
+  # A name is cut at a colon only.
+  run -1 rlctl reset k --holder web
+  run -1 rlctl reset k --holder web1:
+  run -0 rlctl reset k --holder web1:1
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "several holders are an error that lists them, and nothing is freed" {
+  lease k web1:10:a
+  lease '{k}:leases' web1:11:b
+  run -2 rlctl reset k --holder web1
+  assert_output "rlctl: reset: --holder: 'web1' stands for 2 holders: web1:10:a and web1:11:b
+  hint: give one of them in full; rlctl inspect k shows what it holds"
+  assert_equal "$(holders k) $(holders '{k}:leases')" 'web1:10:a web1:11:b'
+  run -0 rlctl reset k --holder web1:11
+  assert_output 'removed key={k}:leases algorithm=concurrency holder=web1:11:b'
+  # The whole name of one is meant, although it begins another.
+  lease k web1:10:a:more
+  run -0 rlctl reset k --holder web1:10:a
+  assert_equal "$(holders k)" web1:10:a:more
+}
+
+@test "a lease that has lapsed, or another kind of key, has no holder" {
+  lease k web1:1:a 1
+  lease k web2:2:b
+  run -1 rlctl reset k --holder web1
+  cli SET text value
+  rlctl check -q list --limit 5/60s
+  run -1 rlctl reset text --holder web1
+  run -1 rlctl reset list --holder web1 --json
+  assert_output '{"key":"list","result":"none","type":null,"algorithm":null,"reason":null,"holder":"web1"}'
+  run -1 rlctl reset nothing --holder web1 -q
+  assert_output ''
+  assert_equal "$(holders k)" web2:2:b
+}
+
+@test "--dry-run frees nothing" {
+  lease k web1:1:a
+  run -0 rlctl reset k --holder web1 --dry-run
+  assert_output 'would-remove key=k algorithm=concurrency holder=web1:1:a'
+  run -0 rlctl reset k --holder web1 --dry-run --json
+  assert_output --partial '"result":"would_remove"'
+  assert_equal "$(holders k)" web1:1:a
+}
+
+@test "wrong usage of --holder" {
+  run -2 rlctl reset --match 'k*' --holder web1
+  run -2 rlctl reset k --force --holder web1
+  run -2 rlctl reset a b --holder web1
+  run -2 rlctl reset --holder web1
+  run -2 rlctl reset k --holder ''
+}
+
+@test "a command under run learns that its lease was freed" {
+  cd "$BATS_TEST_TMPDIR"
+  run -5 rlctl run k --limit 1/1h --concurrency 1 -- \
+    sh -c 'rlctl reset k --holder "$(hostname):$PPID"; exit 5'
+  assert_line --regexp "^removed key=[{]k[}]:leases algorithm=concurrency holder=$(hostname):[0-9]+:20"
+  assert_line --partial "warning: the lease of 'k' was gone when the command ended"
+}
