@@ -52,7 +52,8 @@ Problem cannot_execute(const Program& program, int error, std::string after) {
 }
 
 Program find_program(std::vector<std::string> words) {
-  Program program{.path = words.front(), .words = std::move(words)};
+  Program program{.path = words.front(), .words = {}};
+  program.words = std::move(words);
   int error = ENOENT;
   if (program.path.find('/') != program.path.npos) {
     error = error_of_executing(program.path);

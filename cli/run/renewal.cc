@@ -61,8 +61,8 @@ void Renewal::run() {
       next = renew();
     }
     refused_.raise(SIGTERM);
-  } catch (const Interrupted&) {
-    // By stop().
+  } catch (const std::exception& error) {
+    // By stop(). After any other failure, the lease lapses.
   }
 }
 

@@ -43,7 +43,8 @@ void add_run_options(Options& options, RunOptions& target) {
       .needs("--concurrency");
   options
       .optional_value("--wait", "TIME", target.wait,
-                      "wait until allowed, at most TIME; deny at once if that is not enough")
+                      "wait until allowed, at most TIME; deny as soon as that is known not to be "
+                      "enough")
       .mistakable(is_time);
   options.value("-E,--denied-status", "NUMBER", target.denied_status,
                 "exit status if denied, 0 to 255 (default: 75)");
@@ -131,7 +132,7 @@ const Command run_command{
     .synopsis =
         "[connection] run --limit LIMIT [options] KEY -- COMMAND...\n"
         "[connection] run --concurrency NUMBER [options] KEY -- COMMAND...\n"
-        "[connection] run --policy NAME [options] [ARGUMENT...] -- COMMAND...",
+        "[connection] run --policy NAME [options] [ARG...] -- COMMAND...",
     .about =
         "Asks whether one more request for KEY is within the limit, as check does, and\n"
         "runs COMMAND if so. With --concurrency, at most NUMBER run at the same time, on\n"

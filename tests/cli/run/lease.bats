@@ -92,10 +92,11 @@ blocks='touch ready; read -r line <go'
 @test "the lease is renewed for as long as the command runs" {
   start --lease 3s -- sh -c "$blocks"
   ready
+  lapses() { cli ZRANGE k -1 -1 WITHSCORES | tail -n 1; }
   local first
-  first=$(cli ZRANGE k -1 -1 WITHSCORES | tail -n 1)
+  first=$(lapses)
   # The last of these renewals is later than the end of the first lease.
-  wait_until eval '(($(cli ZRANGE k -1 -1 WITHSCORES | tail -n 1) > first + 4000000))'
+  wait_until eval "((\$(lapses) > $first + 4000000))"
   echo >go
   ended 0
   assert_equal "$(cat out)" ''
@@ -274,7 +275,7 @@ END
   wait_until eval '! rlctl inspect k >/dev/null'
   kill -0 "$(cat child)"
   echo >go
-  ready done
+  ready 'done'
 }
 
 @test "rlctl killed under --kill-on-loss: the command dies with it" {
@@ -293,5 +294,5 @@ END
   assert_equal "$(leases)" 0
   kill -0 "$(cat daemon)"
   echo >go
-  ready done
+  ready 'done'
 }

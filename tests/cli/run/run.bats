@@ -60,12 +60,12 @@ seen_by() {
       # shellcheck disable=SC2086
       seen_by $prepared env >plain
       # shellcheck disable=SC2086
-      seen_by $prepared rlctl run k $options -- env >run
+      seen_by $prepared rlctl run k $options -- env >inherited
       # Standard output is what differs.
-      diff <(grep -v '^1 ' plain) <(grep -v '^1 ' run)
+      diff <(grep -v '^1 ' plain) <(grep -v '^1 ' inherited)
     done
   done
-  grep -q '^5 ' run
+  grep -q '^5 ' inherited
 }
 
 @test "descriptors that were closed are closed for the command" {
@@ -86,7 +86,7 @@ seen_by() {
   binary=$(command -v rlctl)
   run -3 env -i PATH=/usr/bin:/bin "$binary" run job --url "$RLCTL_URL" --limit 1/10m \
     --concurrency 1 -- sh -c 'env | grep -v ^PWD=; echo done; exit 3' <&-
-  assert_line done
+  assert_line 'done'
   assert_line PATH=/usr/bin:/bin
   run -75 env -i PATH=/usr/bin:/bin "$binary" run job --url "$RLCTL_URL" --limit 1/10m \
     --concurrency 1 -- true <&-
@@ -122,7 +122,7 @@ seen_by() {
   run -125 rlctl run backup --limit 1/10m
   assert_line '  hint: rlctl run backup --limit 1/10m -- COMMAND'
   run -125 rlctl run --policy login ann ./backup
-  assert_line '  hint: rlctl [connection] run --policy NAME [options] [ARGUMENT...] -- COMMAND...'
+  assert_line '  hint: rlctl [connection] run --policy NAME [options] [ARG...] -- COMMAND...'
   run -125 rlctl run
   assert_line --partial '  hint: rlctl [connection] run --limit LIMIT'
   assert_equal "$(keys)" 0
@@ -148,6 +148,7 @@ seen_by() {
     jq -e '.error.code == "usage" or .error.code == "unsupported" or .error.code == "configuration"' <<<"$stderr" ||
       fail "$words: $stderr"
   done
+  expect_status 125 rlctl --bogus run k --limit 1/10m -- true
   assert_equal "$(keys)" 0
 }
 
