@@ -249,7 +249,7 @@ seen_by() {
   run -0 rlctl run k --limit 1/2s --algorithm leaky-bucket --burst 2 -- \
     rlctl inspect k --limit 1/2s --algorithm leaky-bucket --json
   # Two requests of a second and more were sent at once; when the command runs, the first is gone.
-  jq -e '.keys[0].used <= 1 or .used <= 1' <<<"$output" || fail "$output"
+  jq -e '(.used | type) == "number" and .used <= 1' <<<"$output" || fail "$output"
 }
 
 @test "Ctrl-C ends a wait by the signal, and takes nothing" {
