@@ -227,9 +227,10 @@ while [ ! -e end ]; do sleep 0.05; done
 exit 6
 END
   state() { sed 's/.*) //' "/proc/$1/stat" | cut -c1; }
-  stopped() { [[ $(state "$(cat child)") == T && $(state "$(pgrep -f '^rlctl run k')") == T ]]; }
-  runs() { [[ $(state "$(cat child)") == S && $(state "$(pgrep -f '^rlctl run k')") == S ]]; }
-  export -f state stopped runs
+  stopped() { [[ $(state "$(cat child)") == T && $(state "$(parent)") == T ]]; }
+  runs() { [[ $(state "$(cat child)") == S && $(state "$(parent)") == S ]]; }
+  parent() { ps -o ppid= -p "$(cat child)" | tr -d ' '; }
+  export -f state stopped runs parent
   # shellcheck disable=SC2016
   run -0 at_terminal '
     printf "set +H; PS1=; rlctl run k --concurrency 1 --lease 1h -- bash job\n"
