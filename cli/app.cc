@@ -144,12 +144,12 @@ std::optional<std::string> asked_text(const GeneralOptions& general, const Comma
   return command == nullptr ? general_help(extent) : command_help(*command, extent);
 }
 
-/// The first argument that names a command with its own report; null if there is none.
+/// The first argument that names a command, if that has its own report; else null.
 const Command* find_reporting_command(std::span<const std::string> arguments) {
   for (const auto& argument : arguments) {
     if (argument == "--") break;
     for (const auto* command : kCommands) {
-      if (command->report != nullptr && command->name == argument) return command;
+      if (command->name == argument) return command->report == nullptr ? nullptr : command;
     }
   }
   return nullptr;

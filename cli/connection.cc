@@ -199,7 +199,7 @@ Connector::Connector(const ConnectionOptions& options, ConfigurationSource& conf
       .url = settings_.url, .timeout = settings_.timeout, .interrupt = &interrupt_});
 }
 
-redis::Connection Connector::open(const Interrupt* interrupt) {
+redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::microseconds timeout) {
   if (is_private() && !private_server_) {
     redis::PrivateServer::Options options;
     options.interrupt = &interrupt_;
@@ -211,7 +211,7 @@ redis::Connection Connector::open(const Interrupt* interrupt) {
     url.database = settings_.url.database;
   }
   try {
-    return redis::Connection::open(url, timeout(), interrupt, server_);
+    return redis::Connection::open(url, timeout, interrupt, server_);
   } catch (const redis::Error& error) {
     Problem problem = describe(error.from(server_, error.command()));
     // "rlctl: cannot connect to ...", without the command, which is not the cause.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -50,11 +51,14 @@ class Connector {
             const Interrupt& interrupt);
 
   /// The first call starts a `private:` server, which lives as long as this object.
-  [[nodiscard]] redis::Connection open() { return open(&interrupt_); }
+  [[nodiscard]] redis::Connection open() { return open(&interrupt_, timeout()); }
   /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
-  [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr); }
-  /// Like open(), but another Interrupt ends its waits.
-  [[nodiscard]] redis::Connection open_with(const Interrupt& interrupt) { return open(&interrupt); }
+  [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr, timeout()); }
+  /// Like open(), but another Interrupt ends its waits, and none of them takes longer than `most`.
+  [[nodiscard]] redis::Connection open_with(const Interrupt& interrupt,
+                                            std::chrono::microseconds most) {
+    return open(&interrupt, std::min(timeout(), most));
+  }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return settings_.timeout; }
   /// The server for messages, without a password.
   [[nodiscard]] std::string name() const { return redis::display(settings_.url); }
@@ -68,7 +72,8 @@ class Connector {
   }
 
  private:
-  [[nodiscard]] redis::Connection open(const Interrupt* interrupt);
+  [[nodiscard]] redis::Connection open(const Interrupt* interrupt,
+                                       std::chrono::microseconds timeout);
 
   ConnectionSettings settings_;
   const Interrupt& interrupt_;

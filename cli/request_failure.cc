@@ -12,8 +12,10 @@
 namespace rlctl::cli {
 
 bool OnError::covers(const Problem& problem) const noexcept {
-  return allows.has_value() && problem.status >= ExitStatus::kUnreachable &&
-         problem.code != "interrupted";
+  const bool is_of_server = problem.status == ExitStatus::kUnreachable ||
+                            problem.status == ExitStatus::kRefused ||
+                            problem.status == ExitStatus::kRejected;
+  return allows.has_value() && is_of_server && problem.code != "interrupted";
 }
 
 std::string OnError::warning(const Problem& problem, std::string_view command) const {
@@ -69,10 +71,12 @@ KeyMention find_key_mention(std::string_view message) {
 
 }  // namespace
 
+bool is_in_doubt(const Problem& problem) {
+  return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
+}
+
 Problem may_have_been_counted(Problem problem) {
-  const bool is_in_doubt =
-      problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
-  if (!is_in_doubt) return problem;
+  if (!is_in_doubt(problem)) return problem;
   problem.message += kMayHaveBeenCounted;
   return without_doubt(problem);
 }

@@ -31,6 +31,8 @@ void add_on_error_option(Options& options, std::optional<std::string>& target);
 [[nodiscard]] OnError parse_on_error(const std::string& text);
 
 inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
+/// Whether the request may have been sent, and was not answered.
+[[nodiscard]] bool is_in_doubt(const Problem& problem);
 /// If the request was sent but not answered, adds to the message that it may have been counted.
 [[nodiscard]] Problem may_have_been_counted(Problem problem);
 

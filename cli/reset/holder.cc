@@ -24,10 +24,7 @@ std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std
   if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
   for (auto& entry : found.entries) {
     if (entry.at <= found.now) continue;
-    leases.push_back({.key = key,
-                      .limit = found.state.most_leases.value_or(1),
-                      .duration = entry.at - found.now,
-                      .holder = std::move(entry.holder)});
+    leases.push_back({.key = key, .holder = std::move(entry.holder)});
   }
   return leases;
 }

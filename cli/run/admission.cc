@@ -111,7 +111,10 @@ Admitted Admission::try_to_take(std::optional<HeldLease>& held) {
     }
     if (!plan_.limiter) return {.allowed = true, .lease = std::move(held)};
     const auto decision = ask_limits();
-    if (decision.allowed) return {.allowed = true, .lease = std::move(held)};
+    if (decision.allowed) {
+      if (held) keep_lease(*held);
+      return {.allowed = true, .lease = std::move(held)};
+    }
     give_back(held);
     const bool is_worth_waiting = plan_.wait && plan_.concurrency &&
                                   decision.retry_after != limiter::kNever &&
@@ -130,9 +133,29 @@ limiter::Decision Admission::take_lease(std::optional<HeldLease>& held) {
     if (!decision.allowed) held.reset();
     return decision;
   } catch (const redis::Error& error) {
-    held.reset();
-    throw ProblemError(explain_lease(error, lease_, connection));
+    Problem problem = explain_lease(error, lease_, connection);
+    if (!is_in_doubt(problem)) {
+      held.reset();
+    } else if (!give_back(held)) {
+      problem.message += "; a lease may be taken until it lapses";
+    }
+    throw ProblemError(std::move(problem));
   }
+}
+
+/// Renews the lease if asking the limits took so long that it may lapse before the command starts.
+void Admission::keep_lease(HeldLease& held) {
+  if (Clock::now() - held.since < lease_.duration / 3) return;
+  auto connection = connector_.open();
+  const auto sent = Clock::now();
+  if (!limiter::renew(connection, lease_).allowed) {
+    throw ProblemError({.status = ExitStatus::kUnreachable,
+                        .code = "lease_lost",
+                        .message = "the lease of " + in_quotes(plan_.key) +
+                                   " lapsed before the limits were asked; the request was counted",
+                        .hint = "use a longer --lease than " + period_text(plan_.lease)});
+  }
+  held.since = sent;
 }
 
 limiter::Decision Admission::ask_limits() {
@@ -143,14 +166,16 @@ limiter::Decision Admission::ask_limits() {
   return decision;
 }
 
-void Admission::give_back(std::optional<HeldLease>& held) noexcept {
-  if (!held) return;
+/// Returns false if that fails: then the lease lapses by itself.
+bool Admission::give_back(std::optional<HeldLease>& held) noexcept {
+  if (!held) return true;
+  const auto lease = std::exchange(held, std::nullopt)->lease;
   try {
-    static_cast<void>(release(connector_, held->lease));
+    static_cast<void>(release(connector_, lease));
+    return true;
   } catch (const std::exception& error) {
-    // It lapses.
+    return false;
   }
-  held.reset();
 }
 
 microseconds Admission::left() const {

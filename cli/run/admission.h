@@ -16,6 +16,9 @@
 
 namespace rlctl::cli {
 
+/// The usual status if denied: EX_TEMPFAIL in sysexits.h.
+inline constexpr auto kRunDenied = static_cast<ExitStatus>(75);
+
 /// The options of `run`.
 struct RunPlan {
   std::string key = {};
@@ -26,7 +29,7 @@ struct RunPlan {
   bool kill_on_loss = false;
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
-  ExitStatus denied_status = static_cast<ExitStatus>(75);      ///< EX_TEMPFAIL in sysexits.h
+  ExitStatus denied_status = kRunDenied;
   bool quiet = false;
   OnError on_error = {};
 };
@@ -61,10 +64,9 @@ class Admission {
  private:
   [[nodiscard]] Admitted try_to_take(std::optional<HeldLease>& held);
   [[nodiscard]] limiter::Decision take_lease(std::optional<HeldLease>& held);
+  void keep_lease(HeldLease& held);
   [[nodiscard]] limiter::Decision ask_limits();
-  [[nodiscard]] std::optional<Admitted> answer_instead(const std::exception& error,
-                                                       std::optional<HeldLease>& held);
-  void give_back(std::optional<HeldLease>& held) noexcept;
+  bool give_back(std::optional<HeldLease>& held) noexcept;
   [[nodiscard]] std::chrono::microseconds left() const;
   [[nodiscard]] Problem limit_denial(const limiter::Decision& decision) const;
   [[nodiscard]] Problem lease_denial(const limiter::Decision& decision) const;

@@ -8,6 +8,8 @@
 
 namespace rlctl::cli {
 
+/// The status of every failure of rlctl itself, as of env(1) and timeout(1).
+inline constexpr auto kRunFailed = static_cast<ExitStatus>(125);
 /// The statuses with which shells, env(1) and timeout(1) report that a command cannot be run.
 inline constexpr auto kCannotExecute = static_cast<ExitStatus>(126);
 inline constexpr auto kNotFound = static_cast<ExitStatus>(127);

@@ -69,7 +69,7 @@ void Renewal::run() {
 std::optional<Clock::time_point> Renewal::renew() {
   const auto third = lease_.duration / 3;
   try {
-    auto connection = connector_.open_with(stopped_);
+    auto connection = connector_.open_with(stopped_, third);
     const auto sent = Clock::now();
     if (!limiter::renew(connection, lease_).allowed) return std::nullopt;
     const std::scoped_lock lock(mutex_);

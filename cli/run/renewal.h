@@ -23,7 +23,8 @@ class Renewal {
   Renewal& operator=(const Renewal&) = delete;
 
   /// When the lease lapses, by this machine's clock: counted from the time at which the last
-  /// successful request was sent, so never too late.
+  /// successful request was sent, so never too late, unless the machine was suspended, which stops
+  /// this clock but not the server's.
   [[nodiscard]] Clock::time_point lapses() const;
   /// Whether the server refused a renewal: the lease has lapsed there, or somebody removed it.
   [[nodiscard]] bool is_refused() const;

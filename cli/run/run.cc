@@ -13,14 +13,12 @@
 namespace rlctl::cli {
 namespace {
 
-/// The status of every failure of rlctl itself, as of env(1) and timeout(1).
-constexpr auto kRunFailed = static_cast<ExitStatus>(125);
-
 struct RunOptions {
   LimitOptions limit;
   std::optional<std::string> cost, concurrency, lease, denied_status, on_error;
   OptionalValue wait;
   bool kill_on_loss = false;
+  bool key_base64 = false;
   bool quiet = false;
 };
 
@@ -48,6 +46,7 @@ void add_run_options(Options& options, RunOptions& target) {
       .mistakable(is_time);
   options.value("-E,--denied-status", "NUMBER", target.denied_status,
                 "exit status if denied, 0 to 255 (default: 75)");
+  add_key_option(options, target.key_base64);
   add_on_error_option(options, target.on_error);
   options.flag("-q,--quiet", target.quiet, "print nothing if denied, only set the exit status");
 }
@@ -90,7 +89,8 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
   }
   if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
   if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
-  plan.key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands, kRunExample,
+  plan.key = only_key(plan.limiter.value_or(Limiter{}),
+                      decode_operands(invocation.operands, options.key_base64), kRunExample,
                       "the command to run follows --; quote a key that contains blanks");
   return plan;
 }

@@ -55,6 +55,9 @@ class SignalQueue {
     if (!fd_) throw std::system_error(errno, std::generic_category(), "cannot make a signalfd");
   }
   ~SignalQueue() {
+    while (next()) {
+      // A signal that came too late for the child is not one for this process.
+    }
     sigaction(SIGCHLD, &child_action_, nullptr);
     sigprocmask(SIG_SETMASK, &mask_, nullptr);
   }
@@ -101,12 +104,12 @@ pid_t start(const Program& program, const SignalQueue& signals, bool dies_with_r
   if (child == 0) {
     if (dies_with_rlctl) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      if (::getppid() != parent) ::_exit(125);
+      if (::getppid() != parent) ::_exit(static_cast<int>(kRunFailed));
     }
     signals.restore();
     const int error = execution.execute();
     [[maybe_unused]] const auto written = ::write(write_end.get(), &error, sizeof error);
-    ::_exit(127);
+    ::_exit(static_cast<int>(kNotFound));  // the pipe says why
   }
   write_end.reset();
   // The pipe closes when the program has been executed.
@@ -145,7 +148,7 @@ class Supervisor {
 
  private:
   /// Throws if the child cannot be started.
-  void supervise_child(const Program& program);
+  void supervise_child(const Program& program, const SignalQueue& signals);
   void wait(const SignalQueue& signals) const;
   void forward(const signalfd_siginfo& info);
   void look_at_child();
@@ -166,26 +169,27 @@ class Supervisor {
   pid_t child_ = 0;
   std::optional<int> status_;
   std::optional<Renewal> renewal_;  ///< none once the lease is lost
+  bool is_lost_ = false;            ///< and reported
   std::optional<Clock::time_point> kill_at_;
 };
 
 ExitStatus Supervisor::run(const Program& program) {
-  try {
-    supervise_child(program);
-  } catch (const std::exception&) {
-    renewal_.reset();
-    release_lease();
-    throw;
-  }
-  if (renewal_) {
+  {
+    const SignalQueue signals;  // until the lease is released, which no signal may prevent
+    try {
+      supervise_child(program, signals);
+    } catch (const std::exception&) {
+      renewal_.reset();
+      release_lease();
+      throw;
+    }
     renewal_.reset();
     release_lease();
   }
   return end_as(*status_);
 }
 
-void Supervisor::supervise_child(const Program& program) {
-  const SignalQueue signals;
+void Supervisor::supervise_child(const Program& program, const SignalQueue& signals) {
   invocation_.interrupt.check();
   renewal_.emplace(connector_, held_);
   child_ = start(program, signals, plan_.kill_on_loss);
@@ -257,6 +261,7 @@ void Supervisor::look_at_lease() {
 
 void Supervisor::lose(const std::string& why) {
   renewal_.reset();
+  is_lost_ = true;
   warn_of(why + more_may_run() + (plan_.kill_on_loss ? "; terminating the command" : ""));
   if (!plan_.kill_on_loss) return;
   ::kill(child_, SIGTERM);
@@ -264,12 +269,14 @@ void Supervisor::lose(const std::string& why) {
   kill_at_ = Clock::now() + kGrace;
 }
 
+/// Also releases a lease that is lost: a renewal may have reached the server without an answer.
 void Supervisor::release_lease() const {
   try {
-    if (!release(connector_, held_.lease).allowed) {
+    if (!release(connector_, held_.lease).allowed && !is_lost_) {
       warn_of("was gone when the command ended: it lapsed or was removed" + more_may_run());
     }
   } catch (const std::exception& error) {
+    if (is_lost_) return;
     warn_of("was not released and lapses in at most " + period_text(plan_.lease) + ": " +
             describe(error).message);
   }

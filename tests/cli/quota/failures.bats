@@ -122,3 +122,8 @@ unknown() {
   assert_line --index 0 --partial "RATELIMIT WARNING - full"
   assert_line --partial "UNKNOWN 'k':"
 }
+
+@test "a KEY that is named like a command with statuses of its own is only a KEY" {
+  run -2 rlctl -q check --limit 5 quota
+  run -2 rlctl -q check --limit 5 run
+}
