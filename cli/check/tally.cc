@@ -82,10 +82,10 @@ std::string Tally::metrics() const {
   if (!top_) return out;
   const auto top = top_->top(plan_.top_denied);
   metrics.family("rlctl_check_top_denied_total", "counter",
-                 "Denied requests of the keys that were denied most.");
+                 "Requests that exceeded the limit, of the keys with the most of them.");
   for (const auto& entry : top) sample({"key", entry.key}, entry.count);
   metrics.family("rlctl_check_top_denied_error", "gauge",
-                 "By how many requests a count of the keys denied most may be too high.");
+                 "By how many requests a count of rlctl_check_top_denied_total may be too high.");
   sample({"key", ""}, largest_error(top));
   return out;
 }
@@ -99,7 +99,7 @@ void Tally::report_shadow() const {
 
 void Tally::report_top() const {
   const auto top = top_->top(plan_.top_denied);
-  auto text = counted(denied_, "request") + " denied";
+  auto text = counted(denied_, "request") + (plan_.shadow ? " would have been denied" : " denied");
   if (!top.empty()) text += ", most often those of";
   if (const auto error = largest_error(top); error > 0) {
     text += " (counts may be too high by up to " + std::to_string(error) + ")";

@@ -28,7 +28,8 @@ class InputError : public UsageError {
   using UsageError::UsageError;
 };
 
-/// Output that cannot be written: a full disk, a missing folder. what() names the file.
+/// Output that cannot be written: a full disk, a missing folder. what() names the file and, if that
+/// is the reason, the folder.
 class OutputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -90,7 +90,12 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
   }
   if (!file_) {
     const int error = errno;
+    const bool needs_folder = !temporary_.empty() && error == EACCES;
     temporary_.clear();
+    if (needs_folder) {
+      throw OutputError(option_ + ": cannot write '" + path_ + "': its folder must be writable, " +
+                        "since the file is replaced as a whole: " + errno_text(error));
+    }
     fail(error);
   }
 }

@@ -21,8 +21,10 @@ void append_label_value(std::string& out, std::string_view value) {
                      static_cast<unsigned char>(value.front()));
     } else if (value.front() == '\n') {
       out += "\\n";
+    } else if (value.front() == '\\') {
+      out += R"(\\\\)";
     } else {
-      if (value.front() == '\\' || value.front() == '"') out += '\\';
+      if (value.front() == '"') out += '\\';
       out += value.substr(0, length);
     }
     value.remove_prefix(length > 0 ? length : 1);

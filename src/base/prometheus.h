@@ -27,7 +27,8 @@ class PrometheusWriter {
   /// Begins a family. A family without samples is not written. `type` is "gauge" or "counter"; the
   /// views must stay valid until the next family.
   void family(std::string_view name, std::string_view type, std::string_view help);
-  /// Bytes of a label's value that are not UTF-8 become the text \xNN.
+  /// In a label's value, a byte that is not UTF-8 becomes the text \xNN, and a backslash two, so
+  /// that different values stay different.
   void sample(std::span<const PrometheusLabel> labels, double value);
 
  private:

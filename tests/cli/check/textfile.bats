@@ -37,11 +37,11 @@ rlctl_check_requests_total{file="check.prom",result="error"} 1'
   expect_status 1 rlctl check --limit 1/60s -q --batch --textfile "$file" --top-denied 2 \
     <<<$'a\na\na\na\nb\nb\nb\nc\nc\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff\nd "\\\xff'
   run -0 grep top_denied "$file"
-  assert_output '# HELP rlctl_check_top_denied_total Denied requests of the keys that were denied most.
+  assert_output '# HELP rlctl_check_top_denied_total Requests that exceeded the limit, of the keys with the most of them.
 # TYPE rlctl_check_top_denied_total counter
-rlctl_check_top_denied_total{file="check.prom",key="d \"\\\\xff"} 4
+rlctl_check_top_denied_total{file="check.prom",key="d \"\\\\\\xff"} 4
 rlctl_check_top_denied_total{file="check.prom",key="a"} 3
-# HELP rlctl_check_top_denied_error By how many requests a count of the keys denied most may be too high.
+# HELP rlctl_check_top_denied_error By how many requests a count of rlctl_check_top_denied_total may be too high.
 # TYPE rlctl_check_top_denied_error gauge
 rlctl_check_top_denied_error{file="check.prom"} 0'
   command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
@@ -112,6 +112,8 @@ rlctl_check_top_denied_error{file="check.prom"} 0'
   long\x20key  1'
   run -0 --separate-stderr batch --top-denied 2 <<<d
   assert_equal "$stderr" 'rlctl: check: 0 requests denied'
+  run -0 --separate-stderr batch --shadow --top-denied 2 <<<$'e\ne\ne'
+  assert_equal "${stderr_lines[1]}" 'rlctl: check: 1 request would have been denied, most often those of:'
 }
 
 @test "the counts of --top-denied are bounded in memory, and say by how much they may be too high" {
