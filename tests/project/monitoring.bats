@@ -71,6 +71,9 @@ nagios() {
     rlctl check -q --limit 1000/60s --algorithm fixed-window --cost 1000 api:acme || true
   done
   assert_line --index 0 --partial 'RATELIMIT CRITICAL - api:acme 100% used (1000 of 1000)'
+  # It reads no configuration file, so it does not matter what is in one.
+  echo 'not a configuration' >"$BATS_TEST_TMPDIR/config.toml"
+  cron() { env -i RLCTL_CONFIG="$BATS_TEST_TMPDIR/config.toml" PATH=/usr/bin:/bin RLCTL_URL="$RLCTL_URL" /bin/sh -c "$command" </dev/null; }
   RLCTL_URL=unix:///nowhere run -3 cron
   assert_output --partial 'RATELIMIT UNKNOWN - cannot connect to unix:///nowhere'
 }

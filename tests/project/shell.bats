@@ -37,10 +37,24 @@ without_times() { sed -E 's/(;t=|^Retry-After: )[0-9]+/\1N/'; }
   assert_equal "$(grep -c 'Wrong password' out)" 20
 }
 
+@test "fetch says why it gives up" {
+  sed -i 's|^limit = "20/s"|limit = "1/1d"|' config.toml
+  cli FLUSHALL
+  GET='echo' run -1 ./fetch www.example.com /1 /2
+  assert_line --index 0 'https://www.example.com/1'
+  assert_line --index 1 'fetch: www.example.com is too busy: /2 would wait for more than a minute'
+}
+
+@test "a right password is given back" {
+  local n
+  for n in {1..9}; do ./login ann 192.0.2.1 <<<'open sesame'; done
+}
+
 @test "login and fetch stop if rlctl fails, hello.cgi does not" {
   export RLCTL_URL=unix:///nowhere
-  run -1 ./login ann 192.0.2.1 <<<'open sesame'
+  run -3 ./login ann 192.0.2.1 <<<'open sesame'
   assert_line --partial 'cannot connect to unix:///nowhere'
+  assert_line 'Logging in is not possible now.'
   GET='echo' run -3 ./fetch www.example.com /1
   refute_output --partial https
   REMOTE_ADDR=192.0.2.1 run -0 --separate-stderr ./hello.cgi
