@@ -50,7 +50,9 @@ void add_limit_options(Options& options, LimitOptions& target, bool required) {
             "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
             "request")
       .comma_separated();
-  auto& algorithm = options.value("--algorithm", "NAME", target.algorithm, algorithm_text());
+  auto& algorithm = options.value(
+      "--algorithm", "NAME", target.algorithm,
+      required ? algorithm_text() : "the algorithm that the key should have; see below");
   auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
   if (!required) {
     algorithm.needs("--limit", "", kExample);
@@ -120,8 +122,15 @@ const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_v
 
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                 ConfigurationSource& configuration) {
-  if (options.policy || !options.limits.empty()) return resolve_limiter(options, 1, configuration);
-  return std::nullopt;
+  if (!options.policy && options.limits.empty()) return std::nullopt;
+  if (options.policy || options.algorithm) return resolve_limiter(options, 1, configuration);
+  Limiter result{.limits = parse_limits(options.limits, options.burst)};
+  const auto& any_with_burst =
+      *std::find_if(limiter::algorithms().begin(), limiter::algorithms().end(), limiter::has_burst);
+  for (const auto& limit : result.limits) {
+    if (limit.burst) limiter::require_usable(any_with_burst, limit);
+  }
+  return result;
 }
 
 std::string only_key(const Limiter& limiter, std::span<const std::string> operands,

@@ -22,16 +22,16 @@ struct LimitOptions {
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
 };
 
-/// If `required` is false, --algorithm and --burst require --limit.
+/// If `required` is false, --algorithm and --burst require --limit, and --algorithm has no default.
 void add_limit_options(Options& options, LimitOptions& target, bool required);
-/// The section of --help that lists the values of --algorithm.
+/// The section of --help that lists the values of --algorithm, with the default.
 [[nodiscard]] std::string algorithm_help();
 /// The same for a command with another default; empty: no default.
 [[nodiscard]] std::string list_algorithms(std::string_view default_name);
 
 /// The meaning of these options: one algorithm, and at least one limit.
 struct Limiter {
-  const limiter::Algorithm* algorithm = nullptr;
+  const limiter::Algorithm* algorithm = nullptr;  ///< null only from resolve_optional_limiter()
   std::vector<limiter::Limit> limits = {};
   const limiter::Policy* policy = nullptr;  ///< the policy that --policy names
 };
@@ -41,7 +41,8 @@ struct Limiter {
 [[nodiscard]] Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
                                       ConfigurationSource& configuration);
 
-/// The same, but returns nothing if neither --limit nor --policy is given.
+/// The same for commands whose keys determine the algorithm: returns nothing if neither --limit nor
+/// --policy is given, and no algorithm for --limit without --algorithm.
 [[nodiscard]] std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                               ConfigurationSource& configuration);
 

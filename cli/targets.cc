@@ -45,10 +45,11 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
   std::vector<KeyTarget> targets;
   const auto keys = limiter::redis_keys(key, limiter->limits);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    targets.push_back({.key = keys[i],
-                       .limit = limiter->limits[i],
-                       .algorithm = limiter->algorithm,
-                       .limit_is_asked = true});
+    auto limit = limiter->limits[i];
+    // A policy without a burst has the default one, whatever is stored.
+    if (limiter->policy != nullptr) limit.burst = effective_burst(*limiter->algorithm, limit);
+    targets.push_back(
+        {.key = keys[i], .limit = limit, .algorithm = limiter->algorithm, .limit_is_asked = true});
   }
   if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
   return targets;

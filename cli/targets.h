@@ -25,8 +25,8 @@ namespace rlctl::cli {
 struct KeyTarget {
   std::string key;
   std::optional<limiter::Limit> limit = {};
-  const limiter::Algorithm* algorithm = nullptr;
-  bool limit_is_asked = false;  ///< `limit` takes precedence over the stored one
+  const limiter::Algorithm* algorithm = nullptr;  ///< null: not known
+  bool limit_is_asked = false;                    ///< `limit` takes precedence over the stored one
   /// The key itself, besides those of its several limits: `check` does not write it.
   bool only_if_there = false;
   std::string policy = {};  ///< that has the limit, if the key's name led to it

@@ -448,6 +448,6 @@ Examples:
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
     .add = add_command<InspectOptions, add_inspect_options, run_inspect>,
-    .notes = algorithm_help};
+    .notes = [] { return list_algorithms(""); }};
 
 }  // namespace rlctl::cli

@@ -31,7 +31,7 @@ std::string limit_label(const limiter::Inspection& inspection) {
 struct Series {
   std::vector<PrometheusLabel> labels;
   const Judgement* fullest = nullptr;
-  std::int64_t bytes = 0;
+  std::optional<std::int64_t> bytes = {};  ///< of those whose size is known
 };
 
 /// In the order of the first key of each.
@@ -42,8 +42,8 @@ std::vector<Series> series_of(std::span<const Judgement> judgements, std::size_t
   for (const auto& judgement : judgements) {
     const auto& inspection = judgement.inspection;
     if (!inspection.used) continue;
-    const bool has_key = static_cast<std::size_t>(&judgement - judgements.data()) < with_key;
-    const std::vector<std::string> values{judgement.policy, judgement.algorithm,
+    const bool has_key = judgement.operand < with_key;
+    const std::vector<std::string> values{judgement.policy, judgement.series_algorithm,
                                           limit_label(inspection), has_key ? inspection.key : ""};
     const auto [found, is_new] = indices.emplace(values, all.size());
     if (is_new) {
@@ -55,7 +55,8 @@ std::vector<Series> series_of(std::span<const Judgement> judgements, std::size_t
       labels.push_back({"key", values[3]});
     }
     auto& series = all[found->second];
-    series.bytes += inspection.bytes.value_or(0);
+    const auto bytes = inspection.exists() ? inspection.bytes : 0;
+    if (bytes) series.bytes = series.bytes.value_or(0) + *bytes;
     const auto ratio = [](const Judgement& of) { return of.ratio().value_or(-1); };
     if (ratio(*series.fullest) < ratio(judgement)) series.fullest = &judgement;
   }
@@ -88,7 +89,7 @@ constexpr Metric kMetrics[] = {
        return reset ? std::optional(in_seconds(*reset)) : std::nullopt;
      }},
     {"rlctl_key_bytes", "Memory of the keys in Redis.",
-     [](const Series& series) { return std::optional(static_cast<double>(series.bytes)); }},
+     [](const Series& series) { return number(series.bytes); }},
 };
 
 void append_health(PrometheusWriter& metrics, const std::vector<PrometheusLabel>& labels, bool up,
@@ -121,6 +122,11 @@ void MetricsFile::write(std::span<const Judgement> judgements, microseconds now)
   std::string text;
   PrometheusWriter metrics(text);
   append_health(metrics, file_label_, true, in_seconds(now));
+  const auto unknown = std::count_if(judgements.begin(), judgements.end(), [](const auto& one) {
+    return one.state == PluginState::kUnknown;
+  });
+  metrics.family("rlctl_unknown_limits", "gauge", "Number of limits that could not be judged.");
+  metrics.sample(file_label_, static_cast<double>(unknown));
   const auto all = series_of(judgements, keys_with_labels_, file_label_);
   for (const auto& metric : kMetrics) {
     metrics.family(metric.name, "gauge", metric.help);

@@ -1,9 +1,14 @@
 #include "cli/quota/quota.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
 #include <exception>
+#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -22,6 +27,7 @@ namespace rlctl::cli {
 namespace {
 
 using limiter::Inspection;
+using std::chrono::microseconds;
 
 struct QuotaOptions {
   LimitOptions limit;
@@ -47,7 +53,8 @@ void add_quota_options(Options& options, QuotaOptions& target) {
       "ends in .prom");
   options
       .value("--label-keys", "NUMBER", target.label_keys,
-             "label this many keys by name in the metrics; the others share series (default: 0)")
+             "label the limits of this many KEYs by name in the metrics; the others share series "
+             "(default: 0)")
       .needs("--textfile");
   options.value("-t", "SECONDS", target.seconds, "the same as --timeout, also without a unit")
       .excludes("--timeout", "they are the same");
@@ -73,14 +80,25 @@ QuotaPlan make_quota_plan(const QuotaOptions& options, Invocation& invocation) {
   return plan;
 }
 
-/// The options of the connection with -t, for which a number means seconds.
+/// The time that -t gives: a number means seconds.
+std::string timeout_text(const std::string& text) {
+  double seconds = 0;
+  const auto* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, seconds, std::chars_format::fixed);
+  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end;
+  constexpr double kMost = 1e9;
+  if (!is_number || seconds < 0 || seconds > kMost) return text;
+  return fmt::format("{:.0f}us", std::ceil(seconds * 1e6));
+}
+
+/// The options of the connection with -t.
 ConnectionOptions connection_with(const QuotaOptions& options, const ConnectionOptions& general) {
   auto connection = general;
   if (!options.seconds) return connection;
-  const bool is_number = !options.seconds->empty() &&
-                         std::all_of(options.seconds->begin(), options.seconds->end(), is_digit);
-  connection.timeout = is_number ? *options.seconds + "s" : *options.seconds;
-  static_cast<void>(parse_time(*connection.timeout, "-t"));
+  connection.timeout = timeout_text(*options.seconds);
+  if (parse_time(*connection.timeout, "-t").count() == 0) {
+    throw UsageError("-t: " + in_quotes(*options.seconds) + " leaves no time to answer");
+  }
   return connection;
 }
 
@@ -89,28 +107,47 @@ ConnectionOptions connection_with(const QuotaOptions& options, const ConnectionO
 /// The keys in Redis of one KEY.
 struct QuotaTargets {
   std::string key;
-  std::vector<KeyTarget> targets;
-  /// The limits are not known: the targets are the key itself and the names of several usual
-  /// limits, of which those count that exist.
-  bool is_guess = false;
+  /// At least one.
+  std::vector<KeyTarget> asked = {};
+  /// Names that `check` gives the keys of several limits: those that exist count too. They are read
+  /// apart, since the user may lack access to them.
+  std::vector<KeyTarget> guesses = {};
+
+  [[nodiscard]] bool limits_are_known() const { return asked.front().limit.has_value(); }
 };
+
+/// The same limit under the name that it has if `check` is given several limits for the key.
+std::optional<KeyTarget> as_one_of_several(const std::string& key, const KeyTarget& target) {
+  const bool can_be =
+      target.key == key && !limiter::window_in_name(key) && limiter::can_carry_several_limits(key);
+  if (!can_be) return std::nullopt;
+  auto other = *target.limit;
+  other.window += microseconds{other.window < limiter::kLongestWindow ? 1 : -1};
+  auto result = target;
+  result.key = limiter::redis_keys(key, std::array{*target.limit, other}).front();
+  return result;
+}
 
 QuotaTargets targets_of(const std::string& key, const QuotaPlan& plan,
                         ConfigurationSource& configuration) {
-  QuotaTargets result{.key = key, .targets = find_targets(key, plan.limiter, configuration)};
-  result.is_guess = !result.targets.front().limit;
+  QuotaTargets result{.key = key, .asked = find_targets(key, plan.limiter, configuration)};
   // `check` with several limits does not write the key itself.
-  std::erase_if(result.targets, [](const auto& target) { return target.only_if_there; });
-  if (!result.is_guess) return result;
-  for (auto& name : limiter::usual_family_names(key)) {
-    result.targets.push_back({.key = std::move(name), .only_if_there = true});
+  std::erase_if(result.asked, [](const auto& target) { return target.only_if_there; });
+  if (!result.limits_are_known()) {
+    for (auto& name : limiter::usual_family_names(key)) {
+      result.guesses.push_back({.key = std::move(name)});
+    }
+  } else if (result.asked.size() == 1) {
+    if (auto other = as_one_of_several(key, result.asked.front())) {
+      result.guesses.push_back(*std::move(other));
+    }
   }
   return result;
 }
 
-limiter::UsageGroup group_of(const QuotaTargets& targets) {
+limiter::UsageGroup group_of(std::span<const KeyTarget> targets) {
   limiter::UsageGroup group;
-  for (const auto& target : targets.targets) {
+  for (const auto& target : targets) {
     group.push_back({.key = target.key, .request = request_for(target)});
   }
   return group;
@@ -153,6 +190,7 @@ Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan&
   } else if (target.algorithm != nullptr) {
     judgement.algorithm = target.algorithm->name;
   }
+  if (plan.names_algorithm || !plan.limiter) judgement.series_algorithm = judgement.algorithm;
   judgement.problem = problem_of(inspection, target, plan.names_algorithm);
   judgement.inspection = std::move(inspection);
   if (judgement.problem) return judgement;
@@ -169,65 +207,113 @@ Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan&
   return judgement;
 }
 
-Problem describe_current(const std::exception_ptr& error) {
+// ---- A run ----
+
+/// What is wrong, with a hint that fits a plugin.
+Problem describe_read(const std::exception& error) {
+  auto problem = without_doubt(describe(error));  // looks change nothing
+  if (problem.code == "NOPERM" && !refuses_key(problem.message)) {
+    problem.hint = "rlctl-quota(1) lists the rules that the user needs";
+  }
+  return problem;
+}
+
+Problem describe_read(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& reason) {
-    return describe(reason);
+    return describe_read(reason);
   }
 }
 
-/// Appends the judgements about one KEY, except about the keys in Redis that are `judged` already.
-void judge_group(const QuotaTargets& targets, limiter::GroupUsage usage, const QuotaPlan& plan,
-                 std::unordered_set<std::string>& judged, std::vector<Judgement>& judgements) {
-  if (usage.error) {
-    Judgement unread{.was_read = false};
-    unread.inspection.key = targets.key;
-    unread.problem = without_doubt(describe_current(usage.error));
-    unread.problem->message = in_quotes(targets.key) + ": " + unread.problem->message;
-    judgements.push_back(std::move(unread));
-    return;
+/// One look at all keys.
+class Judging {
+ public:
+  Judging(const QuotaPlan& plan, std::vector<QuotaTargets> targets)
+      : plan_(plan), targets_(std::move(targets)) {}
+
+  /// Throws redis::Error.
+  [[nodiscard]] std::vector<Judgement> read(redis::Connection& connection);
+
+ private:
+  void judge_operand(limiter::GroupUsage asked, limiter::GroupUsage guesses);
+  void add(Inspection inspection, const KeyTarget& target);
+  void add_unread(const Problem& problem);
+
+  const QuotaPlan& plan_;
+  std::vector<QuotaTargets> targets_;
+  std::size_t operand_ = 0;
+  std::unordered_set<std::string> judged_;  ///< keys in Redis
+  std::vector<Judgement> judgements_;
+};
+
+std::vector<Judgement> Judging::read(redis::Connection& connection) {
+  std::vector<limiter::UsageGroup> groups;
+  for (const auto& targets : targets_) {
+    groups.push_back(group_of(targets.asked));
+    if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
   }
-  const auto is_of_family = [&](std::size_t i) {
-    return targets.targets[i].only_if_there && usage.keys[i].exists();
-  };
-  bool has_family = false;
-  for (std::size_t i = 0; i < usage.keys.size(); ++i) has_family = has_family || is_of_family(i);
-  for (std::size_t i = 0; i < usage.keys.size(); ++i) {
-    const bool is_asked = !targets.targets[i].only_if_there;
-    const bool stands_alone = is_asked && (usage.keys[i].exists() || !has_family);
-    if (!stands_alone && !is_of_family(i)) continue;
-    if (!judged.insert(usage.keys[i].key).second) continue;
-    judgements.push_back(judge(std::move(usage.keys[i]), targets.targets[i], plan));
+  auto usages = limiter::read_usage(connection, groups);
+  auto usage = usages.begin();
+  for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
+    auto asked = std::move(*usage++);
+    const bool has_guesses = !targets_[operand_].guesses.empty();
+    judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : limiter::GroupUsage{});
   }
+  return std::move(judgements_);
 }
 
-// ---- A run ----
+void Judging::judge_operand(limiter::GroupUsage asked, limiter::GroupUsage guesses) {
+  const auto& targets = targets_[operand_];
+  const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
+                                      [](const Inspection& key) { return key.exists(); });
+  for (std::size_t i = 0; i < asked.keys.size(); ++i) {
+    // Without known limits, an unused key says nothing if there are keys of several limits.
+    const bool counts = targets.limits_are_known() || asked.keys[i].exists() || !has_others;
+    if (counts) add(std::move(asked.keys[i]), targets.asked[i]);
+  }
+  for (std::size_t i = 0; i < guesses.keys.size(); ++i) {
+    if (guesses.keys[i].exists()) add(std::move(guesses.keys[i]), targets.guesses[i]);
+  }
+  if (asked.error) return add_unread(describe_read(asked.error));
+  if (!guesses.error) return;
+  const auto problem = describe_read(guesses.error);
+  // A user who may only access KEY itself is told about KEY.
+  if (problem.code != "NOPERM" || !refuses_key(problem.message)) add_unread(problem);
+}
+
+void Judging::add(Inspection inspection, const KeyTarget& target) {
+  if (!judged_.insert(inspection.key).second) return;
+  auto judgement = judge(std::move(inspection), target, plan_);
+  judgement.operand = operand_;
+  judgement.is_only_operand =
+      targets_.size() == 1 && judgement.inspection.key == targets_.front().key;
+  judgements_.push_back(std::move(judgement));
+}
+
+void Judging::add_unread(const Problem& problem) {
+  const auto& key = targets_[operand_].key;
+  Judgement unread{.operand = operand_, .problem = problem, .was_read = false};
+  unread.inspection.key = key;
+  unread.problem->message = in_quotes(key) + ": " + problem.message;
+  judgements_.push_back(std::move(unread));
+}
 
 std::vector<Judgement> ask(const QuotaOptions& options, const QuotaPlan& plan,
                            Invocation& invocation) {
   const auto operands = decode_operands(invocation.operands, options.key_base64);
-  const auto keys = distinct_keys(plan.limiter, operands, "rlctl quota api:acme");
   std::vector<QuotaTargets> targets;
-  std::vector<limiter::UsageGroup> groups;
-  for (const auto& key : keys) {
+  for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
-    groups.push_back(group_of(targets.back()));
   }
   Connector connector(connection_with(options, invocation.connection), invocation.configuration,
                       invocation.interrupt);
-  std::vector<Judgement> judgements;
   try {
     auto connection = connector.open();
-    auto usages = limiter::read_usage(connection, groups);
-    std::unordered_set<std::string> judged;
-    for (std::size_t i = 0; i < usages.size(); ++i) {
-      judge_group(targets[i], std::move(usages[i]), plan, judged, judgements);
-    }
+    return Judging(plan, std::move(targets)).read(connection);
   } catch (const redis::Error& error) {
-    throw ProblemError(without_doubt(describe(error)));  // looks change nothing
+    throw ProblemError(describe_read(error));
   }
-  return judgements;
 }
 
 std::optional<MetricsFile> open_metrics(const QuotaOptions& options) {
@@ -311,11 +397,11 @@ Exit status:
 Examples:
   rlctl quota api:acme
   rlctl quota --limit 5/60s -w 3 -c '~:4' login:alice login:bob
-  rlctl quota -q --textfile /var/lib/node_exporter/api.prom api:acme
+  rlctl quota -q --limit 1k/60s --textfile /var/lib/node_exporter/a.prom api:acme
   rlctl quota --policy login -w 50% ann
 )",
     .add = add_command<QuotaOptions, add_quota_options, run_quota>,
-    .notes = algorithm_help,
+    .notes = [] { return list_algorithms(""); },
     .report = report_quota_failure};
 
 }  // namespace rlctl::cli

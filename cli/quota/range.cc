@@ -94,7 +94,10 @@ std::optional<bool> alerts(const Range& range, std::int64_t used,
 std::string range_text(const Range& range, std::optional<std::int64_t> limit) {
   if (range.in_percent && !limit) return {};
   const auto text = [&](double bound) {
-    return fmt::format("{:.10g}", in_units(range, bound, limit.value_or(0)));
+    auto number = fmt::format("{:.6f}", in_units(range, bound, limit.value_or(0)));
+    number.erase(number.find_last_not_of('0') + 1);
+    if (number.ends_with('.')) number.pop_back();
+    return number;
   };
   std::string out = range.alerts_inside ? "@" : "";
   if (std::isinf(range.start)) {

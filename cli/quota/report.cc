@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "base/json.h"
@@ -59,6 +58,13 @@ std::string problem_text(const Problem& problem) {
   return without_bars(escaped_message(problem.message));
 }
 
+/// A hint with a bar is left out: the bar would begin performance data, in any line, and a command
+/// in which it is escaped could not be copied.
+void append_hint(std::string& out, const std::string& hint) {
+  if (hint.empty() || hint.find('|') != hint.npos) return;
+  out.append("hint: ").append(escaped_message(hint)).append("\n");
+}
+
 /// "api:acme 82% used (820 of 1000), resets in 31s"
 std::string sentence(const Judgement& judgement) {
   if (judgement.problem) return problem_text(*judgement.problem);
@@ -71,8 +77,7 @@ std::string sentence(const Judgement& judgement) {
     if (most) out += fmt::format(" (0 of {})", *most);
     return out;
   }
-  const auto percent = judgement.ratio().value_or(0) * 100;
-  out += most ? fmt::format(" {:.0f}% used ({} of {})", std::floor(percent), used, *most)
+  out += most ? fmt::format(" {}% used ({} of {})", percent_text(used, *most), used, *most)
               : fmt::format(" {} used", used);
   const auto& reset = inspection.reset_after;
   if (reset && *reset > microseconds{0}) out += ", resets in " + seconds_text(*reset);
@@ -81,7 +86,8 @@ std::string sentence(const Judgement& judgement) {
 
 // ---- Performance data ----
 
-/// The label of a value of one of several keys: 'login:ann used'.
+/// The label of a value of one of several keys: 'login:ann used'. Labels do not depend on which
+/// keys exist, so that graphs go on.
 std::string quoted_label(std::string_view key, std::string_view value) {
   std::string out = "'";
   for (const char c : without_bars(escaped_text(key))) {
@@ -94,15 +100,15 @@ std::string quoted_label(std::string_view key, std::string_view value) {
   return out.append(" ").append(value).append("'");
 }
 
-void append_performance(std::string& out, const Judgement& judgement, const Thresholds& thresholds,
-                        bool is_only) {
+void append_performance(std::string& out, const Judgement& judgement,
+                        const Thresholds& thresholds) {
   const auto& inspection = judgement.inspection;
   if (!inspection.used) return;
   const auto most = inspection.capacity();
   const auto most_text = most ? fmt::format(";{}", *most) : std::string();
   const auto append = [&](std::string_view name, const std::string& value) {
     out += out.empty() ? "" : " ";
-    out += is_only ? std::string(name) : quoted_label(inspection.key, name);
+    out += judgement.is_only_operand ? std::string(name) : quoted_label(inspection.key, name);
     out.append("=").append(value);
   };
   append("used", fmt::format("{};{};{};0{}", *inspection.used, range_text(thresholds.warning, most),
@@ -144,6 +150,23 @@ std::optional<double> Judgement::ratio() const {
   return static_cast<double>(*inspection.used) / static_cast<double>(*most);
 }
 
+std::string percent_text(std::int64_t used, std::int64_t most) {
+  auto rest = used % most;
+  const auto append_digit = [&](std::string& out) {
+    rest *= 10;
+    out += static_cast<char>('0' + rest / most);
+    rest %= most;
+  };
+  auto out = std::to_string(used / most);
+  append_digit(out);
+  append_digit(out);
+  out.erase(0, std::min(out.find_first_not_of('0'), out.size() - 1));
+  if (rest == 0) return out;
+  out += '.';
+  while (out.ends_with('.') || out.ends_with('0')) append_digit(out);
+  return out;
+}
+
 bool is_less_bad(const Judgement& a, const Judgement& b) {
   const auto rank = [](const Judgement& judgement) {
     return std::pair(badness(judgement.state), judgement.ratio().value_or(-1));
@@ -158,14 +181,12 @@ void append_plugin_report(std::string& out, std::span<const Judgement> judgement
   append_first_line(out, worst.state, sentence(worst) + others_text(judgements, worst));
   std::string performance;
   for (const auto& judgement : judgements) {
-    append_performance(performance, judgement, thresholds, is_only);
+    append_performance(performance, judgement, thresholds);
   }
   if (!performance.empty()) out.append(" | ").append(performance);
   out += '\n';
   if (is_only) {
-    if (worst.problem && !worst.problem->hint.empty()) {
-      out.append("hint: ").append(without_bars(escaped_message(worst.problem->hint))).append("\n");
-    }
+    if (worst.problem) append_hint(out, worst.problem->hint);
     return;
   }
   for (const auto& judgement : judgements) {
@@ -177,9 +198,8 @@ void append_plugin_report(std::string& out, std::span<const Judgement> judgement
 void append_plugin_failure(std::string& out, const Problem& problem) {
   append_first_line(out, PluginState::kUnknown, problem_text(problem));
   out += '\n';
-  if (!problem.hint.empty()) {
-    out.append("hint: ").append(without_bars(escaped_message(problem.hint))).append("\n");
-  } else if (problem.usage_advice) {
+  append_hint(out, problem.hint);
+  if (problem.hint.empty() && problem.usage_advice) {
     out += "Try 'rlctl quota --help'.\n";
   }
 }

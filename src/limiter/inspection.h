@@ -99,11 +99,12 @@ struct EntryTimes {
 
 /// Options for inspect().
 struct InspectionRequest {
-  /// The limit to apply; by default the stored one.
+  /// The limit to apply; by default the stored one. Without a burst, the stored one applies if the
+  /// limit is otherwise the stored one.
   std::optional<Limit> limit = {};
   /// The limit to apply if neither is known: for a log, and for a key that does not exist.
   std::optional<Limit> usual_limit = {};
-  /// Used only if the key does not exist: stored state determines its algorithm.
+  /// Used only if the key does not exist: stored state determines its algorithm. Null: not known.
   const Algorithm* algorithm = nullptr;
   /// The window in the key's name ("{login:alice}:60s"), for a log that does not store it.
   std::optional<microseconds> window_in_name = {};

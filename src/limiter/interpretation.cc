@@ -68,7 +68,7 @@ void Interpreter::set_limit(const Limit& limit) {
   // The stored state determines the algorithm.
   const auto* algorithm =
       result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
-  if (algorithm != nullptr) result_.burst = effective_burst(*algorithm, limit);
+  result_.burst = algorithm != nullptr ? effective_burst(*algorithm, limit) : limit.burst;
 }
 
 void Interpreter::fill_unused() {
@@ -76,7 +76,7 @@ void Interpreter::fill_unused() {
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
   set_limit(*limit_);
-  result_.remaining = limit_->limit;
+  result_.remaining = limit_->burst.value_or(limit_->limit);
   if (request_.algorithm == nullptr || request_.algorithm->make_model == nullptr) return;
   result_.remaining = request_.algorithm->make_model()->look(*limit_, 0, result_.now).remaining;
 }
@@ -84,6 +84,8 @@ void Interpreter::fill_unused() {
 void Interpreter::fill_text() {
   const auto& state = result_.state;
   auto limit = request_.limit.value_or(*state.limit);
+  const bool is_stored = limit.limit == state.limit->limit && limit.window == state.limit->window;
+  if (is_stored && !limit.burst) limit.burst = state.limit->burst;
   if (!state.form->algorithm()->has_burst) limit.burst.reset();
   require_usable(*state.form->algorithm(), limit, 0);
   set_limit(limit);

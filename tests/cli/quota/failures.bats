@@ -22,6 +22,7 @@ unknown() {
   unknown "--critical: 'x' is not a range" rlctl quota k -c x
   unknown '--limit' rlctl quota k --limit 5/5q
   unknown '-t' rlctl quota k -t x
+  unknown "-t: '0' leaves no time" rlctl quota k -t 0
   unknown '-t and --timeout exclude each other' rlctl quota k -t 1 --timeout 1s
   unknown '--label-keys requires --textfile' rlctl quota k --label-keys 1
   unknown '--key-base64' rlctl quota --key-base64 '!'
@@ -61,7 +62,7 @@ unknown() {
   start_server
   cli ACL SETUSER nobody on nopass '~*' +ping >/dev/null
   unknown '' rlctl quota k --user nobody
-  assert_line --index 1 'hint: grant it: ACL SETUSER nobody +script\x7cload'
+  assert_line --index 1 'hint: rlctl-quota(1) lists the rules that the user needs'
   cli ACL SETUSER nobody resetkeys '~good*' '+@all' >/dev/null
   REDISCLI_AUTH=x unknown "'bad': " rlctl quota bad --user nobody
   REDISCLI_AUTH=x run -3 rlctl quota good bad --user nobody --limit 5/60s
@@ -76,6 +77,13 @@ unknown() {
   rlctl check -q k --limit 5/60s --algorithm gcra
   unknown "'k' holds the state of gcra, not of fixed-window: check would fail" \
     rlctl quota k --limit 5/60s --algorithm fixed-window
+}
+
+@test "a hint is a command to copy, or is left out: a bar would begin performance data" {
+  start_server
+  cli RPUSH 'a|b' job >/dev/null
+  unknown "'a\x7cb' holds a list" rlctl quota 'a|b'
+  assert_equal "${#lines[@]}" 1
 }
 
 @test "a log without a limit is UNKNOWN, with the option that names it" {

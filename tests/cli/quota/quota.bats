@@ -264,6 +264,8 @@ performance() {
   run -0 rlctl quota -v -t 120 -w 80% -c 95% nobody
   assert_output --partial 'RATELIMIT OK - nobody'
   expect_status 0 rlctl quota -vvv -t 120s nobody
+  run -3 rlctl quota -t 0.5 nobody -p 1
+  assert_output --partial 'cannot connect'
 }
 
 @test "the ACL rules in the manual are enough" {
@@ -280,4 +282,95 @@ performance() {
   cli ACL SETUSER monitor -memory >/dev/null
   REDISCLI_AUTH=x run -1 rlctl quota gcra --user monitor --json
   assert_equal "$(jq -c '.limits[0] | [.used, .bytes]' <<<"$output")" '[820,null]'
+}
+
+@test "the stored burst applies if --limit is the stored limit and there is no --burst" {
+  rlctl check -q --algorithm gcra --limit 10/1d --burst 5 --cost 5 k
+  local figures='[.used, .burst, .remaining]'
+  for limit in 10/1d 10/24h; do
+    run -2 rlctl quota --limit "$limit" k
+    assert_output --partial 'CRITICAL - k 100% used (5 of 5)'
+    assert_equal "$(rlctl quota --limit "$limit" k --json | jq -c ".limits[0] | $figures")" \
+      "$(rlctl inspect --limit "$limit" k --json | jq -c "$figures")"
+  done
+  run -0 rlctl quota --limit 10/1d --burst 20 k
+  assert_output --partial '(5 of 20)'
+  # Of another limit, the default burst, as check would use it.
+  run -0 rlctl quota --limit 20/1d k
+  assert_output --partial ' of 20)'
+  # A policy without a burst has the default one.
+  printf 'timeout = "120s"\n[policy.p]\nkey = "%%s"\nalgorithm = "gcra"\nlimit = "10/1d"\n' \
+    >"$BATS_TEST_TMPDIR/config.toml"
+  run -0 rlctl quota --policy p k --config "$BATS_TEST_TMPDIR/config.toml"
+  assert_output --partial '(5 of 10)'
+}
+
+@test "--burst needs no --algorithm, and is in range" {
+  run -0 rlctl quota --limit 10/1d --burst 20 nobody
+  assert_output --partial 'unused (0 of 20)'
+  run -3 rlctl quota --limit 10/1d --burst 0 nobody
+  assert_line --index 0 --partial 'burst must be from 1 to'
+}
+
+@test "one limit of a key that has several is judged too" {
+  rlctl check -q --limit 5/1d,100/7d --cost 5 k
+  run -2 rlctl quota --limit 5/1d k
+  assert_line --index 0 --partial 'CRITICAL - {k}:86400s 100% used (5 of 5)'
+  assert_line --partial 'OK k unused (0 of 5)'
+  printf 'timeout = "120s"\n[policy.p]\nkey = "%%s"\nlimit = "5/1d"\n' >"$BATS_TEST_TMPDIR/config.toml"
+  run -2 rlctl quota k --config "$BATS_TEST_TMPDIR/config.toml"
+  assert_line --index 0 --partial 'CRITICAL - {k}:86400s 100% used (5 of 5)'
+  run -2 rlctl quota '{k}:86400s' --limit 5/1d
+  assert_equal "${#lines[@]}" 1
+  # The longest window is one too.
+  run -0 rlctl quota k --limit 5/100000000s
+  refute_output --partial UNKNOWN
+}
+
+@test "the labels of performance data do not depend on which keys exist" {
+  labels() { rlctl quota "$@" 2>&1 | performance | cut -d' ' -f1,2; }
+  local none some
+  none=$(labels a b --limit 5/1d)
+  rlctl check -q a --limit 5/1d
+  some=$(labels a b --limit 5/1d)
+  assert_equal "$some" "$none"
+  assert_regex "$none" '^a used'
+  # Of one KEY, the labels have no key, unless it has several limits.
+  assert_regex "$(labels a --limit 5/1d)" '^used '
+  assert_regex "$(labels a --limit 5/1d,9/7d)" '\{a\}:86400s used'
+  rlctl check -q c --limit 5/1d,100/7d --algorithm gcra
+  cli DEL '{c}:604800s'
+  assert_regex "$(labels c)" '^\{c\}:86400s used'
+}
+
+@test "a user who may only access KEY itself is told about KEY" {
+  take login:ann gcra 820
+  cli ACL SETUSER monitor on nopass resetkeys '~login:*' -@all +@read +@scripting +@connection +time >/dev/null
+  local option
+  for option in '' '--limit=1000/1d'; do
+    # shellcheck disable=SC2086 # no word, or one
+    REDISCLI_AUTH=x run -1 rlctl quota login:ann --user monitor $option
+    assert_output --partial 'WARNING - login:ann 82% used (820 of 1000)'
+    assert_equal "${#lines[@]}" 1
+  done
+  rlctl check -q login:eve --limit 5/1d,9/7d --cost 5 --algorithm gcra
+  cli ACL SETUSER monitor '~{login:*' >/dev/null
+  REDISCLI_AUTH=x run -2 rlctl quota login:eve --user monitor
+  assert_line --index 0 --partial 'CRITICAL - {login:eve}:86400s 100% used (5 of 5)'
+}
+
+@test "a percentage is rounded down, and whole only if it is exact" {
+  local row used limit text
+  for row in '2 3 66.6%' '1 3 33.3%' '3 4 75%' '1 1000 0.1%' '8001 10000 80.01%' '9999 10000 99.9%' '3 2 150%'; do
+    read -r used limit text <<<"$row"
+    cli SET k "$used" >/dev/null
+    run rlctl quota k --limit "$limit/1d"
+    assert_output --partial " - k $text used ($used of $limit)"
+  done
+}
+
+@test "thresholds in performance data have no exponent" {
+  cli SET k 1 >/dev/null
+  run rlctl quota k -w 100000000000 -c 0.00001
+  assert_output --partial 'used=1;100000000000;0.00001;0'
 }

@@ -136,7 +136,8 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   if [[ $(id -u) != 0 ]]; then
     mkdir -m 555 "$BATS_TEST_TMPDIR/locked"
     run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/locked/api.prom"
-    assert_line --index 0 --partial 'permission denied'
+    assert_line --index 0 --partial \
+      "cannot write '$BATS_TEST_TMPDIR/locked/api.prom': its folder must be writable, since the file is replaced as a whole: permission denied"
   fi
 }
 
@@ -162,4 +163,56 @@ gcra=',algorithm="gcra",limit="1000/1d"'
   assert_output 'signal 15'
   cmp "$file" "$BATS_TEST_TMPDIR/before"
   assert_equal "$(files)" "$file"
+}
+
+@test "--label-keys counts KEYs, whatever exists and however many limits they have" {
+  rlctl quota a b --limit 9/1d,99/7d --label-keys 1 --textfile "$file"
+  assert_equal "$(grep -c '^rlctl_used{.*key=' "$file")" 2
+  assert_equal "$(grep -c '^rlctl_used{.*key="{a}:' "$file")" 2
+  rlctl check -q a --limit 9/1d,99/7d
+  rlctl quota a b --limit 9/1d,99/7d --label-keys 1 --textfile "$file"
+  assert_equal "$(grep -c '^rlctl_used{.*key=' "$file")" 2
+  rlctl check -q c --limit 9/1d,99/7d --algorithm gcra
+  rlctl quota c b --label-keys 1 --textfile "$file"
+  assert_equal "$(grep -c '^rlctl_used{.*key="{c}:' "$file")" 2
+  run -1 grep -q 'key="b"' "$file"
+}
+
+@test "with --limit, the series do not depend on the state of the key" {
+  local before option
+  series() { grep '^rlctl_used{' "$file" | sed 's/ [^ ]*$//'; }
+  for option in '' '--algorithm=gcra'; do
+    cli FLUSHALL >/dev/null
+    # shellcheck disable=SC2086 # no word, or one
+    rlctl quota k --limit 1000/1d $option --textfile "$file"
+    before=$(series)
+    take k 10
+    # shellcheck disable=SC2086
+    rlctl quota k --limit 1000/1d $option --textfile "$file"
+    assert_equal "$(series)" "$before"
+  done
+}
+
+@test "limits that could not be judged are counted" {
+  take a 10
+  cli HSET h a b >/dev/null
+  rlctl quota a --textfile "$file"
+  assert_equal "$(value rlctl_unknown_limits)" 0
+  run -3 rlctl quota a h --textfile "$file"
+  assert_equal "$(value rlctl_unknown_limits)" 1
+}
+
+@test "a size that the server does not report is not in the file" {
+  take a 10
+  cli ACL SETUSER monitor on nopass '~*' +@all -memory >/dev/null
+  REDISCLI_AUTH=x rlctl quota a --user monitor --textfile "$file"
+  run -1 grep rlctl_key_bytes "$file"
+  rlctl quota nobody --textfile "$file"
+  grep -q '^rlctl_key_bytes{.*} 0$' "$file"
+}
+
+@test "different keys have different series, also if one looks like another that is escaped" {
+  rlctl quota $'a\xff' 'a\xff' --limit 5/60s --label-keys 2 --textfile "$file"
+  assert_equal "$(grep -c '^rlctl_used{' "$file")" 2
+  assert_equal "$(grep '^rlctl_used{' "$file" | sort | uniq -d)" ''
 }
