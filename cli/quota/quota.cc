@@ -397,7 +397,7 @@ Exit status:
 Examples:
   rlctl quota api:acme
   rlctl quota --limit 5/60s -w 3 -c '~:4' login:alice login:bob
-  rlctl quota -q --limit 1k/60s --textfile /var/lib/node_exporter/a.prom api:acme
+  rlctl quota -q --limit 1k/s --textfile /var/lib/node_exporter/a.prom api:acme
   rlctl quota --policy login -w 50% ann
 )",
     .add = add_command<QuotaOptions, add_quota_options, run_quota>,

@@ -41,7 +41,8 @@ TEST_CASE("the values of labels are escaped, and bytes that are not UTF-8 become
   CHECK(out.ends_with("\nm{key=\"a\\\"b\\nd\\\\xff é\"} 1\n"));
   // A backslash becomes two, as in text output, and each of them is escaped.
   metrics.sample(Labels{{"key", R"(a\xff)"}}, 1);
-  CHECK(out.ends_with(R"(m{key="a\\\\xff"} 1)" "\n"));
+  CHECK(out.ends_with(R"(m{key="a\\\\xff"} 1)"
+                      "\n"));
 }
 
 TEST_CASE("the name of a text file ends as node_exporter's collector wants it") {

@@ -62,7 +62,13 @@ nagios() {
   # cron: the fields after the fifth and the user; \% is a percent sign.
   command=$(sed -n 's/^[*][^ ]* [^ ]* [^ ]* [^ ]* [^ ]* nobody //p' cron/quota | sed 's/\\%/%/g' | with_this_rlctl)
   [[ $command == *quota* ]]
-  cron() { env -i SHELL=/bin/sh PATH=/usr/bin:/bin RLCTL_URL="$RLCTL_URL" /bin/sh -c "$command" </dev/null; }
+  # It reads no configuration file, so it does not matter what is in one.
+  local config=$BATS_TEST_TMPDIR/config.toml
+  echo 'not a configuration' >"$config"
+  cron() {
+    env -i SHELL=/bin/sh PATH=/usr/bin:/bin RLCTL_CONFIG="$config" RLCTL_URL="$RLCTL_URL" \
+      /bin/sh -c "$command" </dev/null
+  }
   run -0 cron
   assert_output ''
   rlctl check -q --limit 1000/60s --algorithm fixed-window --cost 1000 api:acme
@@ -71,9 +77,6 @@ nagios() {
     rlctl check -q --limit 1000/60s --algorithm fixed-window --cost 1000 api:acme || true
   done
   assert_line --index 0 --partial 'RATELIMIT CRITICAL - api:acme 100% used (1000 of 1000)'
-  # It reads no configuration file, so it does not matter what is in one.
-  echo 'not a configuration' >"$BATS_TEST_TMPDIR/config.toml"
-  cron() { env -i RLCTL_CONFIG="$BATS_TEST_TMPDIR/config.toml" PATH=/usr/bin:/bin RLCTL_URL="$RLCTL_URL" /bin/sh -c "$command" </dev/null; }
   RLCTL_URL=unix:///nowhere run -3 cron
   assert_output --partial 'RATELIMIT UNKNOWN - cannot connect to unix:///nowhere'
 }
