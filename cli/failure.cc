@@ -136,7 +136,7 @@ constexpr AdviceRow kAdvice[] = {
      "in a cluster, the keys of one request must share a slot; give them a common {tag}"},
 };
 
-/// The server's code, unless that says nothing; empty if there is none.
+/// The server's error code; empty if there is none, or only the generic ERR.
 std::string_view telling_code(const redis::Error& error) {
   if (!error.code().empty() && error.code() != "ERR") return error.code();
   // Inside a script, servers refuse a command with ERR.

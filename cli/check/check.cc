@@ -73,7 +73,7 @@ void add_check_options(Options& options, CheckOptions& target) {
       .needs("--batch");
   options
       .value("--top-denied", "NUMBER", target.top_denied,
-             "with --batch, report so many of the keys denied most: in --textfile, or at the end")
+             "with --batch, report this many of the most denied keys, in --textfile or at the end")
       .needs("--batch");
 }
 

@@ -10,7 +10,7 @@
 namespace rlctl::cli {
 namespace {
 
-/// So many counters for each key that is shown, and at least so many, keep the counts nearly exact.
+/// The number of counters for each key shown, and their minimum: enough for nearly exact counts.
 constexpr std::size_t kCountersPerKey = 10, kFewestCounters = 1000;
 
 /// By how much a count of these keys may be too high.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <exception>
@@ -121,10 +120,8 @@ std::optional<KeyTarget> as_one_of_several(const std::string& key, const KeyTarg
   const bool can_be =
       target.key == key && !limiter::window_in_name(key) && limiter::can_carry_several_limits(key);
   if (!can_be) return std::nullopt;
-  auto other = *target.limit;
-  other.window += microseconds{other.window < limiter::kLongestWindow ? 1 : -1};
   auto result = target;
-  result.key = limiter::redis_keys(key, std::array{*target.limit, other}).front();
+  result.key = limiter::family_prefix(key) + limiter::window_suffix(target.limit->window);
   return result;
 }
 
@@ -268,7 +265,7 @@ void Judging::judge_operand(limiter::GroupUsage asked, limiter::GroupUsage guess
   const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
                                       [](const Inspection& key) { return key.exists(); });
   for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-    // Without known limits, an unused key says nothing if there are keys of several limits.
+    // If no limit is known and keys of several limits exist, KEY itself is simply not used.
     const bool counts = targets.limits_are_known() || asked.keys[i].exists() || !has_others;
     if (counts) add(std::move(asked.keys[i]), targets.asked[i]);
   }

@@ -36,22 +36,9 @@ std::optional<microseconds> parse_suffix(std::string_view text) {
   return std::nullopt;
 }
 
-/// The prefix, up to the window, of the names of a key's family; none if redis_keys() refuses it.
-std::optional<std::string> family_prefix(std::string_view key) {
-  try {
-    constexpr std::array kTwo{Limit{.limit = 1, .window = std::chrono::seconds{1}, .burst = {}},
-                              Limit{.limit = 1, .window = std::chrono::seconds{2}, .burst = {}}};
-    auto name = redis_keys(key, kTwo).front();
-    name.resize(name.size() - 2);  // "1s"
-    return name;
-  } catch (const UsageError&) {
-    return std::nullopt;
-  }
-}
-
 /// Whether redis_keys() or leases_key() would make this name, which is known to contain a hash tag.
 bool is_family_name(std::string_view name) {
-  return window_in_name(name).has_value() || name.ends_with(kLeasesSuffix);
+  return window_in_name(name).has_value() || name.substr(name.rfind(':') + 1) == kLeasesName;
 }
 
 /// Assigns scanned names to the families of some keys.
@@ -59,7 +46,7 @@ class FamilyNames {
  public:
   explicit FamilyNames(std::span<const std::string> keys) : families_(keys.size()) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (auto prefix = family_prefix(keys[i])) keys_of_[std::move(*prefix)].push_back(i);
+      if (can_carry_several_limits(keys[i])) keys_of_[family_prefix(keys[i])].push_back(i);
     }
   }
 

@@ -74,31 +74,27 @@ bool can_carry_several_limits(std::string_view key) {
   return has_hash_tag(key) || (!key.empty() && key.front() != '}');
 }
 
-namespace {
-
-std::string with_hash_tag(std::string_view key) {
+std::string family_prefix(std::string_view key) {
   if (!can_carry_several_limits(key)) {
     throw UsageError(fmt::format(
         "key '{}' cannot carry several limits, since no hash tag can be made of it; write a tag "
         "into it, such as '{{tag}}{}'",
         key, key));
   }
-  return has_hash_tag(key) ? std::string(key) : fmt::format("{{{}}}", key);
+  return has_hash_tag(key) ? fmt::format("{}:", key) : fmt::format("{{{}}}:", key);
 }
 
-}  // namespace
-
 std::string leases_key(std::string_view key) {
-  return with_hash_tag(key) + std::string(kLeasesSuffix);
+  return family_prefix(key).append(kLeasesName);
 }
 
 std::vector<std::string> redis_keys(std::string_view key, std::span<const Limit> limits) {
   if (limits.size() <= 1) return std::vector<std::string>(limits.size(), std::string(key));
-  const auto tag = with_hash_tag(key);
+  const auto prefix = family_prefix(key);
   require_different_windows(limits);
   std::vector<std::string> keys;
   for (const Limit& limit : limits) {
-    keys.push_back(fmt::format("{}:{}", tag, window_suffix(limit.window)));
+    keys.push_back(prefix + window_suffix(limit.window));
   }
   return keys;
 }

@@ -52,8 +52,11 @@ struct Limit {
 /// key has no tag and is empty or begins with '}'.
 [[nodiscard]] std::vector<std::string> redis_keys(std::string_view key,
                                                   std::span<const Limit> limits);
-/// The end of leases_key().
-inline constexpr std::string_view kLeasesSuffix = ":leases";
+/// What the names begin with that redis_keys() makes for several limits: "{key}:". A
+/// window_suffix() follows. Throws UsageError if no hash tag can be made of the key.
+[[nodiscard]] std::string family_prefix(std::string_view key);
+/// What follows the prefix in leases_key().
+inline constexpr std::string_view kLeasesName = "leases";
 /// The Redis key of the leases of a key that also has limits: "{key}:leases", in the slot of
 /// redis_keys(). Throws UsageError if no hash tag can be made of the key.
 [[nodiscard]] std::string leases_key(std::string_view key);
