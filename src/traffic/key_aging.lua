@@ -16,26 +16,28 @@ local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV
 local spare = 3600000  -- ms
 local last = 5         -- the shortest TTL in ms, for the next request
 
--- The time left, in whole ms.
-local function until_end(ends, now)
-  return math.max(math.ceil((ends + slack - now) / 1000), last)
+-- The TTL with which the next request finds a key: rounded down, so that a request that sets the same TTL
+-- again leaves a longer one.
+local function found_ttl(ends, now)
+  return math.max(math.floor((ends + slack - now) / 1000), last)
 end
 
--- The real time in ms since the last call, or slightly more.
-local function elapsed()
-  local left = redis.call('PTTL', hash)
-  return left < 0 and 0 or 2 * spare - left + 1
+-- A key's TTL, and the real time since the last call, both in ms and at one instant.
+local function ttl_and_elapsed(key)
+  local of_hash, left
+  repeat
+    of_hash, left = redis.call('PTTL', hash), redis.call('PTTL', key)
+  until redis.call('PTTL', hash) == of_hash
+  return left, of_hash < 0 and 0 or 2 * spare - of_hash
 end
 
 local function pause(key)
-  local left = redis.call('PTTL', key)
+  local left, elapsed = ttl_and_elapsed(key)
   if left < 0 then return redis.call('HDEL', hash, key) end
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
-  local was = ends and until_end(ends, before)
-  local lost = left ~= was and elapsed() or 0
-  if not was or left > was or left < was - lost then
+  if not ends or left ~= found_ttl(ends, before) - elapsed then
     local step = left >= 1000 and 10 or left >= 100 and 5 or 1
-    local set_to = lost > step and left + lost or left
+    local set_to = elapsed >= step and left + elapsed + 1 or left
     ends = before + math.ceil(set_to / step) * step * 1000
     redis.call('HSET', hash, key, string.format('%.0f', ends))
   end
@@ -45,7 +47,7 @@ end
 local function resume(key)
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
   if not ends then return end
-  if after < ends + slack then return redis.call('PEXPIRE', key, until_end(ends, after)) end
+  if after < ends + slack then return redis.call('PEXPIRE', key, found_ttl(ends, after)) end
   redis.call('UNLINK', key)
   redis.call('HDEL', hash, key)
 end
@@ -61,8 +63,9 @@ else
   for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end
 end
 for _, key in ipairs(to_pause) do pause(key) end
-if redis.call('PEXPIRE', hash, 2 * spare) == 0 then
-  redis.call('HSET', hash, hash, '')
+redis.call('HSET', hash, hash, '')
+for _ = 1, 10 do  -- all TTLs in the same ms, if that can be
   redis.call('PEXPIRE', hash, 2 * spare)
+  for _, key in ipairs(to_resume) do resume(key) end
+  if redis.call('PTTL', hash) == 2 * spare then break end
 end
-for _, key in ipairs(to_resume) do resume(key) end

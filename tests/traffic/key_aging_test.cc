@@ -132,6 +132,24 @@ TEST_CASE("real time that passes is not taken from the keys, however short the T
   CHECK(keys.is_there());
 }
 
+TEST_CASE("a TTL that is set again less than a ms later counts from then") {
+  // Also if the server pauses, and whatever part of a ms of it is left.
+  for (const auto later : {1us, 100us, 999us, 1500us}) {
+    for (const auto pause : {0ms, 2ms, 30ms}) {
+      CAPTURE(later.count());
+      CAPTURE(pause.count());
+      Aged keys;
+      keys.at(0us);
+      keys.set(60min);
+      keys.at(later);
+      std::this_thread::sleep_for(pause);
+      keys.set(60min);
+      keys.at(60min);
+      CHECK(keys.is_there());
+    }
+  }
+}
+
 TEST_CASE("a TTL that is set again counts from then, and one that is removed no longer counts") {
   Aged keys;
   keys.at(0us);
