@@ -134,7 +134,7 @@ void refuse_server(const ConnectionOptions& connection) {
 }  // namespace
 
 std::string why_not_forked(const redis::Url& url, const ldb::Debuggee& debuggee) {
-  if (url.scheme == redis::Scheme::kTls) {
+  if (url.tls) {
     return "a fork of the server cannot be reached over TLS: the server closes the connection "
            "that they share";
   }

@@ -175,7 +175,7 @@ std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
 
 void require_supported(const Url& url) {
   std::string_view what;
-  if (url.scheme == Scheme::kTls) what = "rediss:// (TLS)";
+  if (url.tls) what = "rediss:// (TLS)";
   if (url.scheme == Scheme::kSentinel) what = "redis+sentinel://";
   if (url.scheme == Scheme::kCluster) what = "redis+cluster://";
   if (what.empty()) return;

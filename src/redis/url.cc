@@ -18,21 +18,29 @@ namespace {
 struct SchemeName {
   std::string_view name;
   Scheme scheme;
+  bool tls = false;
 };
 
 // The first name of a scheme is the one shown. valkey-cli uses its own names in URLs.
-constexpr std::array<SchemeName, 8> kSchemes{{{"redis", Scheme::kTcp},
-                                              {"rediss", Scheme::kTls},
-                                              {"unix", Scheme::kUnix},
-                                              {"redis+sentinel", Scheme::kSentinel},
-                                              {"redis+cluster", Scheme::kCluster},
-                                              {"private", Scheme::kPrivate},
-                                              {"valkey", Scheme::kTcp},
-                                              {"valkeys", Scheme::kTls}}};
+constexpr std::array<SchemeName, 14> kSchemes{{{"redis", Scheme::kTcp},
+                                               {"rediss", Scheme::kTcp, true},
+                                               {"unix", Scheme::kUnix},
+                                               {"redis+cluster", Scheme::kCluster},
+                                               {"rediss+cluster", Scheme::kCluster, true},
+                                               {"redis+sentinel", Scheme::kSentinel},
+                                               {"rediss+sentinel", Scheme::kSentinel, true},
+                                               {"private", Scheme::kPrivate},
+                                               {"valkey", Scheme::kTcp},
+                                               {"valkeys", Scheme::kTcp, true},
+                                               {"valkey+cluster", Scheme::kCluster},
+                                               {"valkeys+cluster", Scheme::kCluster, true},
+                                               {"valkey+sentinel", Scheme::kSentinel},
+                                               {"valkeys+sentinel", Scheme::kSentinel, true}}};
 
-/// The schemes to suggest: those that this version supports.
-constexpr std::array<std::string_view, 4> kSupported{"redis", "valkey", "unix", "private"};
-constexpr const char* kSchemesHint = "URLs begin with redis://, valkey://, unix:// or private:";
+constexpr int kSentinelPort = 26379;
+
+constexpr const char* kSchemesHint =
+    "URLs begin with redis://, rediss://, unix://, redis+cluster://, redis+sentinel:// or private:";
 
 [[noreturn]] void bad_url(const std::string& what, const std::string& hint = {}) {
   throw Error(Failure::kUsage, what, {}, hint);
@@ -131,7 +139,7 @@ void check_host(std::string_view host) {
 }
 
 // "host", "host:port", ":port", "[v6]", "[v6]:port"; omitted parts keep their default.
-void parse_host_port(std::string_view text, Url& url) {
+void parse_host_port(std::string_view text, std::string& to_host, int& to_port) {
   std::string_view host = text;
   std::string_view rest;
   if (text.starts_with('[')) {
@@ -148,12 +156,38 @@ void parse_host_port(std::string_view text, Url& url) {
   }
   if (!rest.empty()) {
     if (rest.front() != ':') bad_url("bad host in the URL: unexpected text between ']' and ':'");
-    url.port = parse_port(rest.substr(1));
+    to_port = parse_port(rest.substr(1));
   }
-  if (!host.empty()) url.host = decode_percent(host, "host");
-  check_host(url.host);
+  if (!host.empty()) to_host = decode_percent(host, "host");
+  check_host(to_host);
 }
 
+// "host:port,host:port"
+void parse_hosts(std::string_view text, Url& url) {
+  if (url.scheme == Scheme::kSentinel) url.port = kSentinelPort;
+  const int usual_port = url.port;
+  parse_host_port(text.substr(0, text.find(',')), url.host, url.port);
+  while (text.find(',') != std::string_view::npos) {
+    text.remove_prefix(text.find(',') + 1);
+    HostPort& next = url.more_hosts.emplace_back();
+    next.port = usual_port;
+    parse_host_port(text.substr(0, text.find(',')), next.host, next.port);
+  }
+}
+
+// The name of a Sentinel's master, and what follows the slash after it.
+std::string_view parse_master(std::string_view text, Url& url) {
+  const auto slash = std::min(text.find('/'), text.size());
+  url.master = decode_percent(text.substr(0, slash), "master's name");
+  if (url.master.empty()) {
+    bad_url("the URL does not name the master",
+            "write redis+sentinel://HOST:PORT,HOST:PORT/MASTER, with the name that the Sentinels "
+            "know it by");
+  }
+  return text.substr(std::min(slash + 1, text.size()));
+}
+
+// "[user:password@]hosts[/database]"; for a Sentinel "...hosts/master[/database]".
 void parse_tcp(std::string_view rest, Url& url) {
   // The last @, wherever it is, so that no part of a password with an unescaped @ is taken for a
   // host and shown.
@@ -165,11 +199,19 @@ void parse_tcp(std::string_view rest, Url& url) {
     bad_url(fmt::format("unknown part of the URL: '{}'", escape(rest.substr(junk), 32)),
             "the database follows the host: redis://host:port/3");
   }
-  const auto slash = rest.find('/');
-  parse_host_port(rest.substr(0, slash), url);
-  if (slash != std::string_view::npos && slash + 1 < rest.size()) {
-    url.database = parse_database(rest.substr(slash + 1));
+  const auto slash = std::min(rest.find('/'), rest.size());
+  const auto hosts = rest.substr(0, slash);
+  if (url.scheme != Scheme::kTcp) {
+    parse_hosts(hosts, url);
+  } else if (hosts.find(',') != std::string_view::npos) {
+    bad_url(fmt::format("several hosts in the URL: '{}'", escape(hosts, 80)),
+            "write redis+cluster:// for the nodes of a Cluster, redis+sentinel:// for Sentinels");
+  } else {
+    parse_host_port(hosts, url.host, url.port);
   }
+  rest = rest.substr(std::min(slash + 1, rest.size()));
+  if (url.scheme == Scheme::kSentinel) rest = parse_master(rest, url);
+  if (!rest.empty()) url.database = parse_database(rest);
 }
 
 void parse_unix(std::string_view rest, Url& url) {
@@ -194,25 +236,23 @@ void parse_unix(std::string_view rest, Url& url) {
   url.database = parse_database(query.substr(3));
 }
 
-// Keeps only the host names, as written; connecting reports that the scheme is unsupported.
-void parse_unsupported(std::string_view rest, Url& url) {
-  if (const auto at = rest.rfind('@'); at != std::string_view::npos) {
-    parse_user_info(rest.substr(0, at), url);
-    rest.remove_prefix(at + 1);
-  }
-  url.host = rest;
-}
-
 const SchemeName* find_scheme(std::string_view name) {
   const auto* found = std::find_if(kSchemes.begin(), kSchemes.end(),
                                    [&](const SchemeName& row) { return row.name == name; });
   return found == kSchemes.end() ? nullptr : found;
 }
 
-std::string_view scheme_name(Scheme scheme) {
+std::string_view scheme_name(Scheme scheme, bool tls = false) {
   return std::find_if(kSchemes.begin(), kSchemes.end(),
-                      [&](const SchemeName& row) { return row.scheme == scheme; })
+                      [&](const SchemeName& row) { return row.scheme == scheme && row.tls == tls; })
       ->name;
+}
+
+std::array<std::string_view, kSchemes.size()> scheme_names() {
+  std::array<std::string_view, kSchemes.size()> names;
+  std::transform(kSchemes.begin(), kSchemes.end(), names.begin(),
+                 [](const SchemeName& row) { return row.name; });
+  return names;
 }
 
 /// Reports `what` about the URL, which is shown with this hint unless it may contain a password.
@@ -240,7 +280,7 @@ std::string_view scheme_name(Scheme scheme) {
             fmt::format("did you mean {}://{} ?", name, escape(rest, 80)));
 }
 
-Scheme take_scheme(std::string_view& text) {
+const SchemeName& take_scheme(std::string_view& text) {
   const auto colon = text.find(':');
   if (colon == std::string_view::npos) no_scheme(text);
   const std::string name = lower_case(text.substr(0, colon));
@@ -250,7 +290,7 @@ Scheme take_scheme(std::string_view& text) {
   if (row == nullptr && !slashes && !rest.empty()) no_scheme(text);
   if (row == nullptr) {
     bad_url(fmt::format("unknown scheme in the URL: '{}'{}", escape(name, 32),
-                        did_you_mean(name, kSupported)),
+                        did_you_mean(name, scheme_names())),
             kSchemesHint);
   }
   const bool needs_slashes = row->scheme != Scheme::kUnix && row->scheme != Scheme::kPrivate;
@@ -260,25 +300,24 @@ Scheme take_scheme(std::string_view& text) {
     no_slashes(text, name, rest);
   }
   text.remove_prefix(colon + (slashes ? 3 : 1));
-  return row->scheme;
+  return *row;
 }
 
 }  // namespace
 
 Url parse_url(std::string_view text) {
   Url url;
-  url.scheme = take_scheme(text);
+  const SchemeName& scheme = take_scheme(text);
+  url.scheme = scheme.scheme;
+  if (scheme.tls) url.tls.emplace();
   switch (url.scheme) {
     case Scheme::kTcp:
-    case Scheme::kTls:
+    case Scheme::kCluster:
+    case Scheme::kSentinel:
       parse_tcp(text, url);
       break;
     case Scheme::kUnix:
       parse_unix(text, url);
-      break;
-    case Scheme::kSentinel:
-    case Scheme::kCluster:
-      parse_unsupported(text, url);
       break;
     case Scheme::kPrivate:
       if (!text.empty()) bad_url("nothing may follow private: in the URL");
@@ -287,9 +326,15 @@ Url parse_url(std::string_view text) {
   return url;
 }
 
+std::string display(const HostPort& address) {
+  const std::string host = encode_percent(address.host, ":");
+  const bool v6 = address.host.find(':') != std::string::npos;
+  return v6 ? fmt::format("[{}]:{}", host, address.port) : fmt::format("{}:{}", host, address.port);
+}
+
 std::string display(const Url& url) {
   if (url.scheme == Scheme::kPrivate) return "private:";
-  std::string out = fmt::format("{}://", scheme_name(url.scheme));
+  std::string out = fmt::format("{}://", scheme_name(url.scheme, url.tls.has_value()));
   // A user without a password would be read as a password if the text were used as a URL again.
   if (!url.user.empty()) out += encode_percent(url.user) + ":***@";
   if (url.scheme == Scheme::kUnix) {
@@ -297,11 +342,9 @@ std::string display(const Url& url) {
     if (url.database != 0) out += fmt::format("?db={}", url.database);
     return out;
   }
-  const bool v6 = url.host.find(':') != std::string::npos;
-  const bool as_written = url.scheme == Scheme::kSentinel || url.scheme == Scheme::kCluster;
-  if (as_written) return out + escape(url.host);
-  const std::string host = encode_percent(url.host, ":");
-  out += v6 ? fmt::format("[{}]:{}", host, url.port) : fmt::format("{}:{}", host, url.port);
+  out += display(HostPort{url.host, url.port});
+  for (const auto& next : url.more_hosts) out += "," + display(next);
+  if (!url.master.empty()) out += "/" + encode_percent(url.master);
   if (url.database != 0) out += fmt::format("/{}", url.database);
   return out;
 }

@@ -1,21 +1,38 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rlctl::redis {
 
 enum class Scheme {
   kTcp,       ///< redis://[[user]:password@]host[:port][/db]
-  kTls,       ///< rediss://...
   kUnix,      ///< unix://[[user]:password@]/path[?db=N]
-  kSentinel,  ///< redis+sentinel://...
-  kCluster,   ///< redis+cluster://...
+  kSentinel,  ///< redis+sentinel://[[user]:password@]host[:port],.../master[/db]
+  kCluster,   ///< redis+cluster://[[user]:password@]host[:port],...[/db]
   kPrivate,   ///< private: a private server, see private_server.h
 };
 
-/// A server's address and the user to log in as. Percent-escapes in user, password and path are
-/// decoded.
+struct HostPort {
+  std::string host = "127.0.0.1";
+  int port = 6379;
+  bool operator==(const HostPort&) const = default;
+};
+
+/// How to use TLS.
+struct Tls {
+  std::string cacert = {};  ///< file of the authorities to trust; empty: those of the system
+  std::string cert = {};    ///< file of the client's certificate; may be empty
+  std::string key = {};     ///< file of its private key
+  std::string sni = {};     ///< the name that the server must prove; empty: the host
+  bool insecure = false;    ///< do not verify the server
+  bool operator==(const Tls&) const = default;
+};
+
+/// A server's address and the user to log in as. Percent-escapes in user, password, host, path and
+/// master are decoded.
 struct Url {
   Scheme scheme = Scheme::kTcp;
   std::string host = "127.0.0.1";
@@ -24,6 +41,9 @@ struct Url {
   std::string user = {};  ///< empty: the default user
   std::string password = {};
   int database = 0;
+  std::vector<HostPort> more_hosts = {};  ///< kSentinel, kCluster: those after the first
+  std::string master = {};                ///< kSentinel: the name of the master
+  std::optional<Tls> tls = {};            ///< rediss://, rediss+cluster://, ...; none: no TLS
 
   bool operator==(const Url&) const = default;
 };
@@ -33,5 +53,7 @@ struct Url {
 
 /// The URL for a message or a log, without the password.
 [[nodiscard]] std::string display(const Url& url);
+/// "host:port", "[::1]:port"
+[[nodiscard]] std::string display(const HostPort& address);
 
 }  // namespace rlctl::redis

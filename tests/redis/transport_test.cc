@@ -122,7 +122,7 @@ TEST_CASE("a scheme that is not supported yet is reported") {
     return message_of(error);
   };
   CHECK(message("rediss://h") == "rediss:// (TLS) is not built into this version");
-  CHECK(message("redis+sentinel://h") == "redis+sentinel:// is not built into this version");
+  CHECK(message("redis+sentinel://h/m") == "redis+sentinel:// is not built into this version");
   CHECK(message("redis+cluster://h") == "redis+cluster:// is not built into this version");
   CHECK(error_of([] { (void)connect(parse_url("private:"), in(30s)); }).failure() ==
         Failure::kUsage);

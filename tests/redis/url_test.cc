@@ -12,8 +12,10 @@ namespace redis_url_test {
 
 using rlctl::redis::display;
 using rlctl::redis::Failure;
+using rlctl::redis::HostPort;
 using rlctl::redis::parse_url;
 using rlctl::redis::Scheme;
+using rlctl::redis::Tls;
 using rlctl::redis::Url;
 using support::contains;
 using support::error_of;
@@ -86,11 +88,43 @@ TEST_CASE("a URL may name a unix socket") {
   }
 }
 
-TEST_CASE("the other schemes are recognized") {
-  CHECK(parse_url("rediss://h").scheme == Scheme::kTls);
-  CHECK(parse_url("valkeys://h").scheme == Scheme::kTls);
-  CHECK(parse_url("redis+sentinel://a:1,b:2/name/0").scheme == Scheme::kSentinel);
-  CHECK(parse_url("redis+cluster://a:1,b:2").scheme == Scheme::kCluster);
+TEST_CASE("a URL may ask for TLS") {
+  for (const auto* text : {"rediss://h:1/2", "valkeys://h:1/2"}) {
+    const auto url = parse_url(text);
+    CHECK(url.scheme == Scheme::kTcp);
+    CHECK(url.tls == Tls{});
+    CHECK(display(url) == "rediss://h:1/2");
+  }
+  CHECK_FALSE(parse_url("redis://h").tls);
+}
+
+TEST_CASE("a URL may name nodes of a Cluster") {
+  const auto url = parse_url("redis+cluster://u:p@a:1,b,[::1]:3/2");
+  CHECK(url.scheme == Scheme::kCluster);
+  CHECK(url.host == "a");
+  CHECK(url.port == 1);
+  CHECK(url.more_hosts == std::vector<HostPort>{{"b", 6379}, {"::1", 3}});
+  CHECK(url.database == 2);
+  CHECK(display(url) == "redis+cluster://u:***@a:1,b:6379,[::1]:3/2");
+  CHECK(parse_url("redis+cluster://a").more_hosts.empty());
+  CHECK(parse_url("rediss+cluster://a").tls);
+  CHECK(parse_url("valkey+cluster://a").scheme == Scheme::kCluster);
+}
+
+TEST_CASE("a URL may name Sentinels and a master") {
+  const auto url = parse_url("redis+sentinel://:p@a,b:2/my%20master/3");
+  CHECK(url.scheme == Scheme::kSentinel);
+  CHECK(url.host == "a");
+  CHECK(url.port == 26379);
+  CHECK(url.more_hosts == std::vector<HostPort>{{"b", 2}});
+  CHECK(url.master == "my master");
+  CHECK(url.password == "p");
+  CHECK(url.database == 3);
+  CHECK(display(url) == "redis+sentinel://a:26379,b:2/my%20master/3");
+  CHECK(parse_url("rediss+sentinel://a/m").tls);
+}
+
+TEST_CASE("a private server has a URL of its own") {
   CHECK(parse_url("private:").scheme == Scheme::kPrivate);
   CHECK(parse_url("private://").scheme == Scheme::kPrivate);
 }
@@ -142,6 +176,13 @@ TEST_CASE("an error about a URL names what is wrong") {
       {"REDIS:/h", "not followed by two slashes: 'REDIS:/h'"},
       {"redis:/:geheim@h", "the scheme of the URL is not followed by two slashes"},
       {"redis:6379/1", "without a scheme: 'redis:6379/1'"},
+      {"redis://a:1,b:2", "several hosts in the URL: 'a:1,b:2'"},
+      {"redis+cluster://a:1,b:x", "bad port"},
+      {"redis+cluster://a:1,b:2/x", "bad database in the URL: 'x'"},
+      {"redis+sentinel://a:1", "does not name the master"},
+      {"redis+sentinel://a:1//3", "does not name the master"},
+      {"redis+sentinel://a:1/m/x", "bad database in the URL: 'x'"},
+      {"redis+clutser://a", "did you mean 'redis+cluster'?"},
       {"privat:", "unknown scheme in the URL: 'privat'; did you mean 'private'?"},
       {"http:", "unknown scheme in the URL: 'http'"},
       {"private", "without a scheme: 'private'"},
@@ -169,7 +210,7 @@ TEST_CASE("the hint for a mistyped URL is the right form") {
   CHECK(hint("redis:h:7/1") == "did you mean redis://h:7/1 ?");
   CHECK(hint("valkey:/h") == "did you mean valkey://h ?");
   CHECK(hint("redis:6379") == "did you mean redis://redis:6379 ?");
-  CHECK(hint("privat:") == "URLs begin with redis://, valkey://, unix:// or private:");
+  CHECK(contains(hint("privat:"), "URLs begin with redis://, rediss://"));
   CHECK(hint("private") ==
         "write private: for a private server, or redis://private for a host of that name");
   CHECK(hint("redis://h/99999999999") == "a database is a whole number from 0 to 2147483647");

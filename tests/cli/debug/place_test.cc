@@ -11,14 +11,13 @@ namespace cli_debug_place_test {
 using rlctl::cli::DebugPlan;
 using rlctl::cli::redis_cli_words;
 using rlctl::cli::why_not_forked;
-using rlctl::redis::Scheme;
 using rlctl::redis::Url;
 using support::contains;
 
 TEST_CASE("a fork cannot be used over TLS") {
   const rlctl::ldb::Debuggee script{.name = "a.lua", .source = "return 1"};
   CHECK(why_not_forked(Url{}, script).empty());
-  CHECK(contains(why_not_forked(Url{.scheme = Scheme::kTls}, script), "over TLS"));
+  CHECK(contains(why_not_forked(Url{.tls = rlctl::redis::Tls{}}, script), "over TLS"));
 }
 
 TEST_CASE("a fork truncates long scripts") {
