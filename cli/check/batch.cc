@@ -252,7 +252,8 @@ void Batch::on_reply(const redis::Reply& reply) {
       pending.decision = limiter::Checker::parse(reply);
       if (plan_.peek) pending.looks.push_back(pending.decision);
     } catch (const redis::Error& error) {
-      pending.problem = describe(error);
+      // One server of several may fail by itself.
+      pending.problem = redis::failure_of(reply) ? unanswered(error) : describe(error);
     }
   }
   if (pending.replies_to_come > 0) return;
@@ -486,6 +487,7 @@ void Batch::check_timeout() {
   if (link_.outstanding() == 0 || Clock::now() < last_progress_ + connector_.timeout()) return;
   try {
     link_.connection().time_out(connector_.timeout());
+    readable_ = true;  // errors, of a server among several that is late
   } catch (const redis::Error& error) {
     lose_connection(error);
   }

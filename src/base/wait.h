@@ -56,6 +56,8 @@ class Poller {
   /// Sets whether to watch `fd` for writing as well.
   void set_writing(int fd, std::size_t id, bool wanted);
   void remove(int fd);
+  /// Readable while one of them is ready; for poll().
+  [[nodiscard]] int fd() const noexcept { return epoll_.get(); }
 
   static constexpr std::size_t kAtOnce = 128;
   struct Ready {

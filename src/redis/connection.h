@@ -8,30 +8,29 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/wait.h"
+#include "redis/endpoint.h"
+#include "redis/link.h"
 #include "redis/reply.h"
 #include "redis/transport.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
 
-using Arguments = std::span<const std::string_view>;
-
-/// A server that the user named, for the messages of its errors.
-struct Endpoint {
-  Url url = {};
-  std::chrono::microseconds timeout{};
-  const Interrupt* interrupt = nullptr;  ///< ends the search for the master; may be null
-  /// Where its master is, once find_master() has asked; none if that is not known.
-  mutable std::optional<std::optional<Url>> master = {};
-};
-
 /// Commands to one server and their replies, in order. append() queues commands; they are sent when
 /// a reply is read or flush() is called, so that any number share one round trip.
 ///
+/// The server may be a Cluster, or the master that Sentinels watch over: then each command goes to
+/// the server that has its keys, and the replies come in the order of the commands all the same. A
+/// plain URL becomes a Cluster's when a node first replies MOVED. See router.h for what is sent
+/// again, and when.
+///
 /// RESP2. Not thread-safe. After an exception other than for the arguments the connection is of no
-/// more use: unanswered commands may have been executed, and are never sent again.
+/// more use: unanswered commands may have been executed, and are never sent again. A server of
+/// several that fails causes no exception: commands that it did not answer get an error reply
+/// instead, of class kUnreachable or kTimeout if they may have been executed.
 class Connection {
  public:
   /// `timeout` bounds each read() and flush(): sending what is queued, and the whole reply.
@@ -43,18 +42,33 @@ class Connection {
   /// Connects within `timeout`. If the URL has a user, a password or a database, also waits for the
   /// replies to AUTH and SELECT, and throws if one fails: otherwise later commands would run as
   /// another user or in another database. Errors of the connection and of its replies refer to
-  /// `server`, which may be null.
+  /// `server`, which may be null. For a Cluster or Sentinels, asks where the masters are, and
+  /// connects to each when it is first needed.
   [[nodiscard]] static Connection open(const Url& url, std::chrono::microseconds timeout,
                                        const Interrupt* interrupt = nullptr,
                                        std::shared_ptr<const Endpoint> server = nullptr);
+
+  /// From now on MOVED is a reply like others: for commands that belong to this connection, such as
+  /// those of the debugger.
+  void stay() noexcept;
 
   /// Queues one command; sends nothing.
   void append(Arguments arguments);
   void append(std::initializer_list<std::string_view> arguments) {
     append(Arguments(arguments.begin(), arguments.size()));
   }
-  /// Queues EVALSHA of a script.
+  /// Queues EVALSHA of a script. In a Cluster, throws Error(kUsage) if the keys' slots differ.
   void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments);
+  /// The servers that have keys, for commands about all keys, such as SCAN: the masters of a
+  /// Cluster; otherwise one, whose name is empty. Asks the server of a plain URL whether it is a
+  /// node of a Cluster; no reply may be outstanding. Throws Error if the masters cannot be found
+  /// out.
+  [[nodiscard]] std::vector<std::string> servers();
+  /// Whether the keys of a command must share a slot: known of a Cluster.
+  [[nodiscard]] bool has_slots() const noexcept;
+  /// Queues a command for one of servers().
+  void append_to(const std::string& server, Arguments arguments);
+
   /// Sends what the socket accepts now, without waiting. Returns true once nothing is left to send.
   bool send_some();
   /// Sends everything queued, reading replies meanwhile. Throws Error, except if the server hangs
@@ -65,9 +79,9 @@ class Connection {
   /// unless it is the first and refuses the connection: then every call throws it, since the server
   /// has executed nothing.
   [[nodiscard]] Reply read();
-  /// The next reply if it has already arrived; never waits and never sends. Of a reply of more than
-  /// a megabyte, it may take several calls to receive what has arrived, so that a caller with a
-  /// deadline keeps it.
+  /// The next reply if it has already arrived; never waits and never sends, except to follow MOVED
+  /// and the like to another server. Of a reply of more than a megabyte, it may take several calls
+  /// to receive what has arrived, so that a caller with a deadline keeps it.
   [[nodiscard]] std::optional<Reply> try_read();
   /// append() and read(). Requires that no other reply is outstanding.
   [[nodiscard]] Reply call(Arguments arguments);
@@ -78,18 +92,23 @@ class Connection {
   /// Sets the constructor's `timeout` for all later calls.
   void set_timeout(std::chrono::microseconds timeout) noexcept;
 
-  /// Throws what read() throws if no reply arrives within `timeout`: for a caller that waits for
-  /// many connections with poll(). The connection is of no more use.
-  [[noreturn]] void time_out(std::chrono::microseconds timeout);
+  /// For a caller that waits for many connections with poll(), and had no reply from this one for
+  /// `timeout`. Throws what read() throws then, and the connection is of no more use; with several
+  /// servers, answers what waits for those that are late, so that try_read() returns errors.
+  void time_out(std::chrono::microseconds timeout);
 
   /// The number of appended commands whose replies have not been taken.
   [[nodiscard]] std::size_t outstanding() const noexcept;
   /// Whether bytes are waiting to be sent.
   [[nodiscard]] bool has_unsent() const noexcept;
+  /// For poll(): readable if try_read() may have a reply, or, with several servers, if send_some()
+  /// can go on. Changes when a plain URL turns out to be a Cluster's.
   [[nodiscard]] int fd() const noexcept;
 
  private:
   struct State;
+  explicit Connection(std::unique_ptr<State> state);
+
   std::unique_ptr<State> state_;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
@@ -25,6 +26,7 @@ struct ReplyNode {
 struct ReplyRoot : ReplyNode {
   std::shared_ptr<const Endpoint> server;
   std::string command;
+  std::optional<Error> failure;  ///< not of a server
 };
 
 namespace {
@@ -245,6 +247,14 @@ ReplyView ReplyView::operator[](std::size_t index) const {
 
 Reply::Reply(ReplyRoot* root) : ReplyView(root, root), owned_(root) {}
 
+Reply Reply::failed(const Error& error) {
+  auto root = std::make_unique<ReplyRoot>();
+  root->type = ReplyType::kError;
+  root->text = error.what();
+  root->failure = error;
+  return Reply(root.release());
+}
+
 void Reply::set_origin(std::shared_ptr<const Endpoint> server, std::string command) {
   owned_->server = std::move(server);
   owned_->command = std::move(command);
@@ -310,6 +320,10 @@ Failure classify_error(std::string_view error_text) {
   return classify(split_error(error_text));
 }
 
+const std::optional<Error>& failure_of(ReplyView reply) {
+  return reply.root_->failure;
+}
+
 bool refuses_connection(ReplyView first_reply) {
   if (!first_reply.is_error()) return false;
   const auto parts = split_error(first_reply.text());
@@ -323,6 +337,7 @@ Error error_about(ReplyView reply, const Error& error) {
 }
 
 Error to_error(ReplyView error_reply) {
+  if (const auto& failure = failure_of(error_reply)) return *failure;
   const auto parts = split_error(error_reply.text());
   const auto sentence = escape(without_script_suffix(parts.sentence));
   const bool bare = parts.code.empty() || parts.code == "ERR";

@@ -37,6 +37,7 @@ class ReplyView {
 
  private:
   friend Error error_about(ReplyView reply, const Error& error);
+  friend const std::optional<Error>& failure_of(ReplyView reply);
 
   const ReplyNode* node_;
   const ReplyRoot* root_;  ///< the whole reply
@@ -46,6 +47,8 @@ class Reply : public ReplyView {
  public:
   /// Takes ownership.
   explicit Reply(ReplyRoot* root);
+  /// The answer to a command of which no server's reply is known: to_error() returns `error`.
+  [[nodiscard]] static Reply failed(const Error& error);
   /// Sets what to_error() tells of the origin of an error.
   void set_origin(std::shared_ptr<const Endpoint> server, std::string command);
 
@@ -96,6 +99,9 @@ class ReplyReader {
 
 /// The error with the origin of the reply.
 [[nodiscard]] Error error_about(ReplyView reply, const Error& error);
+
+/// What Reply::failed() was given; none for a server's reply.
+[[nodiscard]] const std::optional<Error>& failure_of(ReplyView reply);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and

@@ -1,8 +1,10 @@
 #include "redis/scan.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 
 namespace rlctl::redis {
 namespace {
@@ -20,18 +22,43 @@ double share_of(std::string_view cursor) {
   return share;
 }
 
+/// Returns false, and has removed nothing, if the keys are in different slots.
+bool unlink_together(Connection& connection, std::span<const std::string> keys) {
+  std::vector<std::string_view> arguments{"UNLINK"};
+  arguments.insert(arguments.end(), keys.begin(), keys.end());
+  const auto reply = connection.call(arguments);
+  if (!reply.is_error()) return true;
+  if (error_code(reply.text()) != "CROSSSLOT") throw to_error(reply);
+  return false;
+}
+
+void unlink_one_by_one(Connection& connection, std::span<const std::string> keys) {
+  for (const auto& key : keys) connection.append({"UNLINK", key});
+  std::optional<Error> failed;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto reply = connection.read();
+    if (reply.is_error() && !failed) failed = to_error(reply);
+  }
+  if (failed) throw Error(*failed);
+}
+
 }  // namespace
 
 void Scan::append() {
-  connection_.append({"SCAN", cursor_, "MATCH", pattern_, "COUNT", count_});
+  if (servers_.empty()) servers_ = connection_.servers();
+  const std::array<std::string_view, 6> command{"SCAN",   cursor_, "MATCH",
+                                                pattern_, "COUNT", count_};
+  connection_.append_to(servers_[server_], command);
 }
 
 std::vector<std::string> Scan::take() {
   const auto reply = connection_.read();
   if (reply.is_error()) throw to_error(reply);
   cursor_ = reply[0].text();
-  done_ = cursor_ == "0";
-  share_ = done_ ? 1 : std::max(share_, share_of(cursor_));
+  if (cursor_ == "0") ++server_;
+  done_ = server_ == servers_.size();
+  const auto scanned = static_cast<double>(server_) + share_of(cursor_);
+  share_ = std::max(share_, scanned / static_cast<double>(servers_.size()));
   const auto found = reply[1];
   std::vector<std::string> keys;
   keys.reserve(found.size());
@@ -55,10 +82,9 @@ void unlink_keys(Connection& connection, std::span<const std::string> keys) {
   constexpr std::size_t kAtOnce = 500;
   while (!keys.empty()) {
     const auto some = keys.first(std::min(keys.size(), kAtOnce));
-    std::vector<std::string_view> arguments{"UNLINK"};
-    arguments.insert(arguments.end(), some.begin(), some.end());
-    const auto reply = connection.call(arguments);
-    if (reply.is_error()) throw to_error(reply);
+    if (connection.has_slots() || !unlink_together(connection, some)) {
+      unlink_one_by_one(connection, some);
+    }
     keys = keys.subspan(some.size());
   }
 }

@@ -10,8 +10,9 @@
 namespace rlctl::redis {
 
 /// Finds all keys of a database that match a pattern, with SCAN: in portions, so that the server
-/// can serve others between them. A key that exists throughout the scan is found, perhaps more than
-/// once; one that is created or deleted meanwhile may be.
+/// can serve others between them; in a Cluster, one master after the other. A key that exists
+/// throughout the scan is found, perhaps more than once; one that is created or deleted meanwhile,
+/// or moved from one master to another, may be.
 ///
 ///     Scan scan(connection, "login:*");
 ///     while (!scan.done()) use(scan.next());
@@ -30,7 +31,8 @@ class Scan {
     append();
     return take();
   }
-  /// The two halves of next(), for a caller that sends other commands in the same write.
+  /// The two halves of next(), for a caller that sends other commands in the same write. At the
+  /// first append(), no reply may be outstanding.
   void append();
   [[nodiscard]] std::vector<std::string> take();
 
@@ -43,6 +45,8 @@ class Scan {
   std::string pattern_;
   std::string count_;
   std::string cursor_ = "0";
+  std::vector<std::string> servers_;  ///< to scan; asked for at first
+  std::size_t server_ = 0;            ///< the one being scanned
   double share_ = 0;
   bool done_ = false;
 };
@@ -51,7 +55,7 @@ class Scan {
 [[nodiscard]] std::string escape_glob(std::string_view text);
 
 /// Removes keys of any type, a few hundred per command, so that none blocks the server for long.
-/// Throws Error, also if the server refuses one.
+/// They may be in different slots of a Cluster. Throws Error, also if the server refuses one.
 void unlink_keys(Connection& connection, std::span<const std::string> keys);
 
 }  // namespace rlctl::redis

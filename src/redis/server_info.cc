@@ -228,18 +228,23 @@ std::int64_t number_after(std::string_view name, std::string_view line) {
 std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
     Connection& connection) {
   constexpr std::string_view kStart = "cmdstat_";
-  const auto reply = connection.call({"INFO", "commandstats"});
-  if (reply.type() != ReplyType::kString) return std::nullopt;
+  constexpr std::array<std::string_view, 2> kCommand{"INFO", "commandstats"};
   std::map<std::string, CommandStats, std::less<>> stats;
-  auto text = reply.text();
-  while (!text.empty()) {
-    // cmdstat_time:calls=12,usec=34,...
-    const auto line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const auto colon = line.find(':');
-    if (!line.starts_with(kStart) || colon == line.npos) continue;
-    stats[std::string(line.substr(kStart.size(), colon - kStart.size()))] = {
-        .calls = number_after("calls=", line), .us = number_after("usec=", line)};
+  for (const auto& server : connection.servers()) {
+    connection.append_to(server, kCommand);
+    const auto reply = connection.read();
+    if (reply.type() != ReplyType::kString) return std::nullopt;
+    auto text = reply.text();
+    while (!text.empty()) {
+      // cmdstat_time:calls=12,usec=34,...
+      const auto line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      const auto colon = line.find(':');
+      if (!line.starts_with(kStart) || colon == line.npos) continue;
+      auto& command = stats[std::string(line.substr(kStart.size(), colon - kStart.size()))];
+      command.calls += number_after("calls=", line);
+      command.us += number_after("usec=", line);
+    }
   }
   return stats;
 }

@@ -55,8 +55,8 @@ struct CommandStats {
   std::int64_t us = 0;
 };
 
-/// INFO commandstats, by command name in lower case, without commands that were never called. None
-/// if the user may not ask. One round trip; throws Error.
+/// INFO commandstats, by command name in lower case, without commands that were never called; in a
+/// Cluster, of all masters together. None if the user may not ask. Throws Error.
 [[nodiscard]] std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
     Connection& connection);
 

@@ -176,8 +176,6 @@ std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
 void require_supported(const Url& url) {
   std::string_view what;
   if (url.tls) what = "rediss:// (TLS)";
-  if (url.scheme == Scheme::kSentinel) what = "redis+sentinel://";
-  if (url.scheme == Scheme::kCluster) what = "redis+cluster://";
   if (what.empty()) return;
   throw Error(Failure::kUnsupported, fmt::format("{} is not built into this version", what));
 }

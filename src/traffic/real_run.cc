@@ -148,6 +148,7 @@ class Exchange {
   };
   struct Client {
     redis::Connection* connection = nullptr;
+    int fd = -1;                                ///< the connection's, as the poller knows it
     NumberedQueue<std::uint64_t> waiting = {};  ///< the numbers of its requests
     Instant heard = {};                         ///< when its last answer arrived
     bool has_news = false;                      ///< it is in to_send_
@@ -163,7 +164,7 @@ class Exchange {
       const bool awaits_room = !client.connection->send_some();
       if (awaits_room == client.awaits_room) return;
       client.awaits_room = awaits_room;
-      poller_.set_writing(client.connection->fd(), number, awaits_room);
+      poller_.set_writing(client.fd, number, awaits_room);
     } catch (const redis::Error& error) {
       lose(client, error);
     }
@@ -175,10 +176,20 @@ class Exchange {
     if (client.is_lost) return;
     for (int i = 0; i < kReadsAtOnce; ++i) {
       const auto taken = take_answers(client);
+      if (client.connection->fd() != client.fd) watch(client, number);
       if (taken > 0 && on_answers) on_answers(number);
       if (taken < kAnswersAtOnce) return;
     }
     to_read_.push_back(number);
+  }
+
+  /// The server has turned out to be one of several.
+  void watch(Client& client, std::size_t number) {
+    if (client.is_lost) return;
+    poller_.remove(client.fd);
+    client.fd = client.connection->fd();
+    poller_.add(client.fd, number);
+    client.awaits_room = false;
   }
 
   /// Takes at most kAnswersAtOnce, and returns how many. A server sends an unsolicited reply before
@@ -234,7 +245,7 @@ class Exchange {
   void lose(Client& client, const redis::Error& error) {
     stop(&error);
     if (std::exchange(client.is_lost, true)) return;
-    poller_.remove(client.connection->fd());
+    poller_.remove(client.fd);
     awaited_ -= static_cast<std::int64_t>(client.waiting.size());
     for (; !client.waiting.empty(); client.waiting.pop()) {
       requests_[client.waiting.front()].state = State::kLost;
@@ -244,6 +255,8 @@ class Exchange {
   void time_out(Client& client) {
     try {
       client.connection->time_out(timeout_);
+      while (take_answers(client) > 0) {
+      }
     } catch (const redis::Error& error) {
       lose(client, error);
     }
@@ -347,7 +360,7 @@ Exchange::Exchange(const RealRun& run)
   clients_.reserve(run_.connections.size());
   for (auto& connection : run_.connections) {
     poller_.add(connection.fd(), clients_.size());
-    clients_.push_back({.connection = &connection});
+    clients_.push_back({.connection = &connection, .fd = connection.fd()});
   }
   next_progress_ = RealClock::now();
 }

@@ -179,8 +179,6 @@ TABLE
     assert_equal "$stderr" "rlctl: check: $what is not built into this version"
   done <<'TABLE'
 rediss://h|rediss:// (TLS)
-redis+sentinel://h/master|redis+sentinel://
-redis+cluster://h|redis+cluster://
 TABLE
   local options
   for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do

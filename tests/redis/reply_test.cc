@@ -32,6 +32,7 @@ Reply reply_from(std::string_view bytes) {
     peer.write("+PONG\r\n" + std::string(bytes));
   });
   auto connection = Connection::open(server.url(), std::chrono::seconds(5));
+  connection.stay();
   connection.append({"PING"});
   connection.append({"PING"});
   (void)connection.read();

@@ -24,7 +24,10 @@ while (my @ready = $open->can_read) {
     }
     my $came = sysread($socket, my $bytes, 65536);
     print $record $bytes if $came;
-    syswrite($socket, $reply) if $came && length $reply;
+    # Every server answers this; whoever asks means to go on with a plain server.
+    my $is_cluster = $came && $bytes =~ /\A\*2\r\n\$7\r\nCLUSTER\r\n/;
+    my $answer = $is_cluster ? "-ERR This instance has cluster support disabled\r\n" : $reply;
+    syswrite($socket, $answer) if $came && length $answer;
     if (!$came || $close) {
       $open->remove($socket);
       close $socket;

@@ -1,0 +1,618 @@
+#include "redis/router.h"
+
+#include <fmt/format.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/time.h"
+
+namespace rlctl::redis {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// How long to wait before what was refused is sent again.
+constexpr milliseconds kRetryPause{50};
+/// How long to wait between two attempts to connect to a server that has been down for the
+/// time-out.
+constexpr seconds kReconnectPause{1};
+/// How long to wait, at least, before the masters are asked for again: after a reply that shows one
+/// of them to be another, and after a failure.
+constexpr seconds kRefreshPause{1};
+constexpr milliseconds kUrgentRefreshPause{100};
+/// After so many referrals of one command in a row, it waits for the Cluster to agree.
+constexpr int kMostReferrals = 5;
+/// The timer's id in the poller; those of the servers are small.
+constexpr std::size_t kTimer = std::size_t{1} << 32;
+
+bool starts_with_code(ReplyView reply, std::string_view code) {
+  const auto text = reply.text();
+  return text.starts_with(code) && text.substr(code.size()).starts_with(' ');
+}
+
+struct Referral {
+  int slot = 0;
+  HostPort server;
+};
+
+/// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381". A missing host is that of the server
+/// that replied.
+std::optional<Referral> parse_referral(std::string_view text, const HostPort& from) {
+  Referral referral{.server = {.host = from.host}};
+  const auto slot_at = text.find(' ') + 1, host_at = text.find(' ', slot_at) + 1;
+  const auto colon = text.rfind(':');
+  if (slot_at == 0 || host_at == 0 || colon == text.npos || colon < host_at) return std::nullopt;
+  const auto parse = [&](std::string_view number, int& value) {
+    const auto* end = number.data() + number.size();
+    const auto parsed = std::from_chars(number.data(), end, value);
+    return parsed.ec == std::errc() && parsed.ptr == end;
+  };
+  const auto host = text.substr(host_at, colon - host_at);
+  if (!parse(text.substr(slot_at, host_at - 1 - slot_at), referral.slot) ||
+      !parse(text.substr(colon + 1), referral.server.port) || referral.slot < 0 ||
+      referral.slot >= kSlots) {
+    return std::nullopt;
+  }
+  if (!host.empty() && host != "?") referral.server.host = host;
+  return referral;
+}
+
+/// The error of a command that could not be sent.
+Error not_sent(const Error& why) {
+  const bool is_network =
+      why.failure() == Failure::kUnreachable || why.failure() == Failure::kTimeout;
+  if (!is_network) return why;
+  return Error(Failure::kNotNow, fmt::format("{}; the command was not sent", why.what()))
+      .from(why.server(), why.command());
+}
+
+}  // namespace
+
+Router::Router(Options options) : options_(std::move(options)), poller_(options_.interrupt) {
+  owners_.fill(kUnknown);
+  start_timer();
+  const auto hosts = hosts_of(options_.url);
+  set_masters(find_masters({.url = options_.url,
+                            .candidates = hosts,
+                            .timeout = options_.timeout,
+                            .interrupt = options_.interrupt}));
+}
+
+Router::Router(Options options, Link link, std::optional<Reply> moved)
+    : options_(std::move(options)), poller_(options_.interrupt) {
+  owners_.fill(kUnknown);
+  start_timer();
+  const bool is_unix = options_.url.scheme == Scheme::kUnix;
+  Node& node = node_at({.host = options_.url.host, .port = is_unix ? 0 : options_.url.port});
+  node.is_master = true;
+  node.endpoint = options_.server;
+  const std::string first(link.last_answered());
+  std::optional<Id> moved_id;
+  if (moved) moved_id = add_command(-1);
+  for (auto left = link.outstanding(); left > 0; --left) queued(node, add_command(-1));
+  poller_.add(link.fd(), node.index);
+  node.link = std::move(link);
+  last_ = &node;
+  if (moved) on_moved(*moved_id, node, std::move(*moved), first);
+  if (node.link) watch_writes(node);
+  receive_from(node);  // what has arrived already would wake no poll()
+}
+
+Router::~Router() = default;
+
+void Router::start_timer() {
+  timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!timer_) throw std::system_error(errno, std::generic_category(), "cannot make a timer");
+  poller_.add(timer_.get(), kTimer);
+}
+
+// ---- Where things are ----
+
+Router::Node& Router::node_at(const HostPort& address) {
+  for (const auto& node : nodes_) {
+    if (node->address == address) return *node;
+  }
+  auto node = std::make_unique<Node>();
+  node->address = address;
+  node->name = display(address);
+  const Url url = url_of(options_.url, address);
+  node->endpoint = std::make_shared<const Endpoint>(
+      Endpoint{.url = url, .timeout = options_.timeout, .interrupt = options_.interrupt});
+  node->index = nodes_.size();
+  nodes_.push_back(std::move(node));
+  return *nodes_.back();
+}
+
+Router::Node& Router::any_master() {
+  Node* found = nodes_.front().get();
+  for (const auto& node : nodes_) {
+    if (!node->is_master) continue;
+    if (node->link) return *node;
+    if (!found->is_master) found = node.get();
+  }
+  return *found;
+}
+
+Router::Node& Router::node_for(int slot) {
+  if (slot < 0) return last_ != nullptr && last_->is_master ? *last_ : any_master();
+  const auto owner = owners_[static_cast<std::size_t>(slot)];
+  return owner == kUnknown ? any_master() : *nodes_[owner];
+}
+
+std::vector<std::string> Router::masters() {
+  if (!knows_all_) refresh(milliseconds{0});
+  if (!knows_all_) throw Error(*why_unknown_);
+  std::vector<std::string> names;
+  for (const auto& node : nodes_) {
+    if (node->is_master) names.push_back(node->name);
+  }
+  return names;
+}
+
+void Router::set_masters(std::span<const SlotRange> ranges) {
+  for (const auto& node : nodes_) node->is_master = false;
+  owners_.fill(kUnknown);
+  for (const auto& range : ranges) {
+    Node& node = node_at(range.master);
+    node.is_master = true;
+    std::fill(owners_.begin() + range.first, owners_.begin() + range.last + 1,
+              static_cast<std::uint16_t>(node.index));
+  }
+  knows_all_ = true;
+  is_stale_ = false;
+  if (nodes_.empty()) throw Error(Failure::kNotNow, "the Cluster has no slots assigned to a node");
+  for (const auto& node : nodes_) {
+    if (!node->is_master && node->link && node->in_flight.empty()) disconnect(*node);
+  }
+}
+
+void Router::refresh(milliseconds at_least_after) {
+  const auto now = Clock::now();
+  if (now - last_refresh_ < at_least_after) return;
+  // Sentinels know the master; the nodes of a Cluster know one another. Those that replied last
+  // are asked first.
+  std::vector<HostPort> candidates;
+  if (options_.url.scheme != Scheme::kSentinel) {
+    std::vector<const Node*> known;
+    for (const auto& node : nodes_) {
+      if (node->address.port != 0) known.push_back(node.get());
+    }
+    std::stable_sort(known.begin(), known.end(), [](const Node* a, const Node* b) {
+      return std::pair(a->why_down.has_value(), b->last_reply) <
+             std::pair(b->why_down.has_value(), a->last_reply);
+    });
+    for (const auto* node : known) candidates.push_back(node->address);
+  }
+  if (options_.url.scheme != Scheme::kUnix) {
+    for (auto& host : hosts_of(options_.url)) {
+      if (std::ranges::find(candidates, host) == candidates.end()) candidates.push_back(host);
+    }
+  }
+  try {
+    set_masters(find_masters({.url = options_.url,
+                              .candidates = candidates,
+                              .timeout = options_.timeout,
+                              .interrupt = options_.interrupt}));
+  } catch (const Error& error) {
+    why_unknown_ = error;  // the next refresh is due soon
+  }
+  last_refresh_ = Clock::now();
+}
+
+// ---- Sending ----
+
+Router::Id Router::add_command(int slot, bool is_fixed) {
+  commands_.push_back({.slot = slot, .is_fixed = is_fixed});
+  return first_ + commands_.size() - 1;
+}
+
+void Router::queued(Node& node, Id id, Purpose purpose) {
+  if (node.in_flight.empty()) node.last_reply = Clock::now();
+  node.in_flight.push_back({.id = id, .purpose = purpose});
+}
+
+/// Whether the server can be sent something; else node.why_down gives the reason.
+bool Router::connect(Node& node) {
+  if (node.link) return true;
+  if (Clock::now() < node.next_attempt) return false;
+  try {
+    node.link = Link::open(node.endpoint->url, options_.timeout, options_.interrupt, node.endpoint);
+    if (options_.url.scheme == Scheme::kSentinel) require_master(node);
+    node.link->set_timeout(options_.timeout);
+    poller_.add(node.link->fd(), node.index);
+    node.why_down.reset();
+    return true;
+  } catch (const Error& error) {
+    node.link.reset();
+    if (!node.why_down) node.down_since = Clock::now();
+    node.why_down = error.from(node.endpoint, error.command());
+    node.next_attempt = Clock::now() + (is_long_down(node) ? kReconnectPause : kRetryPause);
+    is_stale_ = true;
+    return false;
+  }
+}
+
+bool Router::is_long_down(const Node& node) const {
+  return node.why_down && Clock::now() - node.down_since >= options_.timeout;
+}
+
+/// A Sentinel may name a server that is not the master yet, or no longer. A user who may not ask is
+/// told by READONLY.
+void Router::require_master(Node& node) {
+  constexpr std::string_view kRole = "ROLE";
+  const Arguments words(&kRole, 1);
+  node.link->append(std::string(kRole), std::span(&words, 1));
+  const auto reply = node.link->read();
+  if (reply.is_error() || reply.size() == 0 || reply[0].text() == "master") return;
+  throw Error(Failure::kNotNow, fmt::format("{}, which the Sentinels name, is not a master",
+                                            display(node.endpoint->url)));
+}
+
+void Router::append(std::string name, std::span<const Arguments> parts, Arguments keys) {
+  const int slot = common_slot(keys);
+  if (name == "SCRIPT LOAD") return append_to_all(std::move(name), parts);
+  Node& node = node_for(slot);
+  const auto id = add_command(slot);
+  last_ = &node;
+  if (!connect(node)) return refuse(id, node, format_command(parts));
+  node.link->append(std::move(name), parts);
+  queued(node, id);
+}
+
+void Router::append_to(const std::string& server, Arguments command) {
+  const auto node =
+      std::ranges::find(nodes_, server, [](const auto& known) { return known->name; });
+  if (node == nodes_.end()) throw Error(Failure::kUsage, "an unknown server: " + server);
+  const auto id = add_command(-1, true);
+  if (!connect(**node)) return refuse(id, **node, {});
+  (*node)->link->append(command_name(command), std::span(&command, 1));
+  queued(**node, id);
+}
+
+/// The first reply that is no error counts: a server that does not get the script now gets it
+/// later, by load_again().
+void Router::append_to_all(std::string name, std::span<const Arguments> parts) {
+  const auto id = add_command(-1, true);
+  std::vector<Node*> masters;
+  for (const auto& node : nodes_) {
+    if (node->is_master) masters.push_back(node.get());
+  }
+  if (masters.empty()) masters.push_back(&any_master());
+  command_of(id).replies_to_come = static_cast<int>(masters.size());
+  for (Node* node : masters) {
+    if (connect(*node)) {
+      node->link->append(name, parts);
+      queued(*node, id, Purpose::kLoad);
+    } else {
+      refuse(id, *node, {});
+    }
+  }
+}
+
+/// Sends a command again, or for the first time.
+void Router::place(Id id, Node& node, std::string_view formatted) {
+  if (!connect(node)) return refuse(id, node, std::string(formatted));
+  node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
+  queued(node, id);
+}
+
+/// Answers or parks a command whose server cannot be reached.
+void Router::refuse(Id id, Node& node, std::string formatted) {
+  const Error why = not_sent(*node.why_down);
+  const bool may_pass = why.failure() == Failure::kNotNow && !is_long_down(node);
+  if (!may_pass || command_of(id).is_fixed) return answer(id, Reply::failed(why));
+  park(id, std::move(formatted), why);
+}
+
+bool Router::send_to(Node& node) {
+  try {
+    node.link->send_some();
+  } catch (const Error& error) {
+    lose(node, error);
+    return true;
+  }
+  watch_writes(node);
+  return !node.link->has_unsent();
+}
+
+void Router::watch_writes(Node& node) {
+  const bool wanted = node.link->has_unsent();
+  if (wanted == node.writes_watched) return;
+  poller_.set_writing(node.link->fd(), node.index, wanted);
+  node.writes_watched = wanted;
+}
+
+bool Router::send_some() {
+  bool all = true;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = *nodes_[i];
+    if (node.link && node.link->has_unsent()) all = send_to(node) && all;
+  }
+  return all;
+}
+
+bool Router::has_unsent() const noexcept {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& node) { return node->link && node->link->has_unsent(); });
+}
+
+void Router::flush() {
+  const Deadline until = timeout_from_now();
+  while (!send_some()) {
+    if (Clock::now() >= until) return time_out(options_.timeout);
+    receive(until);
+  }
+}
+
+// ---- Receiving ----
+
+void Router::receive(Deadline until) {
+  if (!parked_.empty()) until = std::min(until, retry_at_);
+  const auto ready = poller_.wait(until);
+  if (options_.interrupt != nullptr) options_.interrupt->check();
+  for (const auto& event : ready) {
+    if (event.id == kTimer) continue;
+    Node& node = *nodes_[event.id];
+    if (event.writable && node.link) send_to(node);
+    if (event.readable && node.link) receive_from(node);
+  }
+  if (!parked_.empty() && Clock::now() >= retry_at_) retry_parked();
+}
+
+void Router::receive_from(Node& node) {
+  try {
+    while (node.link) {
+      auto reply = node.link->try_read();
+      if (!reply) break;
+      on_reply(node, std::move(*reply));
+    }
+  } catch (const Error& error) {
+    if (node.link) lose(node, error);
+  }
+}
+
+void Router::on_reply(Node& node, Reply reply) {
+  if (node.in_flight.empty()) {
+    throw Error(Failure::kProtocol, node.name + " sent an unexpected reply");
+  }
+  const auto [id, purpose] = node.in_flight.front();
+  node.in_flight.pop_front();
+  node.last_reply = Clock::now();
+  if (purpose == Purpose::kOwn) return;
+  if (purpose == Purpose::kLoad && !reply.is_error()) remember_script(node, reply);
+  if (purpose == Purpose::kCommand && reply.is_error() && !command_of(id).is_fixed &&
+      follow(id, node, reply)) {
+    return;
+  }
+  answer(id, std::move(reply));
+}
+
+/// Sends a command again that this reply refused. Returns false if the reply is the answer.
+bool Router::follow(Id id, Node& node, Reply& reply) {
+  const bool is_sentinel = options_.url.scheme == Scheme::kSentinel;
+  const std::string formatted(node.link->last_answered());
+  if (is_sentinel && error_code(reply.text()) == "READONLY") {
+    is_stale_ = true;  // a replica refuses every write, so nothing was executed
+    park(id, formatted, to_error(reply));
+    return true;
+  }
+  if (starts_with_code(reply, "NOSCRIPT")) return load_again(id, node, formatted);
+  // Once a script has begun, it may have written.
+  if (is_sentinel || script_line(reply.text())) return false;
+  if (starts_with_code(reply, "MOVED")) {
+    on_moved(id, node, std::move(reply), formatted);
+  } else if (starts_with_code(reply, "ASK")) {
+    on_ask(id, node, std::move(reply), formatted);
+  } else if (starts_with_code(reply, "TRYAGAIN")) {
+    park(id, formatted, to_error(reply));
+  } else if (starts_with_code(reply, "CLUSTERDOWN")) {
+    is_stale_ = true;
+    park(id, formatted, to_error(reply));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Router::on_moved(Id id, Node& node, Reply reply, const std::string& formatted) {
+  const auto referral = parse_referral(reply.text(), node.address);
+  if (!referral) return answer(id, std::move(reply));
+  Node& owner = node_at(referral->server);
+  owner.is_master = true;
+  owners_[static_cast<std::size_t>(referral->slot)] = static_cast<std::uint16_t>(owner.index);
+  auto& command = command_of(id);
+  command.slot = referral->slot;
+  is_stale_ = true;
+  if (++command.referrals > kMostReferrals) return park(id, formatted, to_error(reply));
+  place(id, owner, formatted);
+  refresh(knows_all_ ? kRefreshPause : kUrgentRefreshPause);
+}
+
+void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted) {
+  const auto referral = parse_referral(reply.text(), node.address);
+  if (!referral) return answer(id, std::move(reply));
+  Node& importer = node_at(referral->server);
+  if (++command_of(id).referrals > kMostReferrals || !connect(importer)) {
+    return park(id, formatted, to_error(reply));
+  }
+  constexpr std::string_view kAsking = "ASKING";
+  const Arguments words(&kAsking, 1);
+  importer.link->append(std::string(kAsking), std::span(&words, 1));
+  queued(importer, id, Purpose::kOwn);
+  place(id, importer, formatted);
+}
+
+void Router::remember_script(Node& node, const Reply& reply) {
+  const auto words = words_of_formatted(node.link->last_answered());
+  if (words.size() == 3) options_.scripts.emplace(reply.text(), words[2]);
+  node.scripts.emplace(reply.text());
+}
+
+/// Loads a script that this server has lost or never had. Returns false if it is not known.
+bool Router::load_again(Id id, Node& node, std::string_view formatted) {
+  const auto words = words_of_formatted(formatted);
+  if (words.size() < 2) return false;
+  const auto script = options_.scripts.find(words[1]);
+  if (script == options_.scripts.end()) return false;
+  auto& command = command_of(id);
+  if (++command.referrals > kMostReferrals) return false;
+  // The first of a pipeline loads it for those after it.
+  const bool is_on_its_way = command.referrals == 1 && node.scripts.contains(words[1]);
+  if (!is_on_its_way) {
+    const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->second};
+    const Arguments all(load);
+    node.link->append(command_name(all), std::span(&all, 1));
+    queued(node, id, Purpose::kOwn);
+    node.scripts.emplace(words[1]);
+  }
+  place(id, node, formatted);
+  return true;
+}
+
+void Router::answer(Id id, Reply reply) {
+  auto& command = command_of(id);
+  if (!command.reply || command.reply->is_error()) command.reply = std::move(reply);
+  --command.replies_to_come;
+}
+
+std::optional<Reply> Router::take() {
+  if (commands_.empty() || commands_.front().replies_to_come > 0) return std::nullopt;
+  auto reply = std::move(commands_.front().reply);
+  commands_.pop_front();
+  ++first_;
+  return reply;
+}
+
+std::optional<Reply> Router::try_read() {
+  if (auto reply = take()) return reply;
+  receive(Clock::now());
+  return take();
+}
+
+Reply Router::read() {
+  const Deadline until = timeout_from_now();
+  for (;;) {
+    send_some();
+    if (auto reply = take()) return std::move(*reply);
+    if (commands_.empty()) throw Error(Failure::kUsage, "no reply is outstanding");
+    if (Clock::now() >= until) give_up(first_);
+    receive(until);
+  }
+}
+
+// ---- When a server fails ----
+
+void Router::disconnect(Node& node) {
+  poller_.remove(node.link->fd());
+  node.link.reset();
+  node.writes_watched = false;
+  node.scripts.clear();
+}
+
+/// Answers what was sent to a server whose connection failed, and keeps what was not.
+void Router::lose(Node& node, const Error& error) {
+  auto unsent = node.link->not_sent_whole();
+  disconnect(node);
+  is_stale_ = true;
+  const auto lost = std::exchange(node.in_flight, {});
+  const auto sent = lost.size() - unsent.size();
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    const auto [id, purpose] = lost[i];
+    if (purpose == Purpose::kOwn) continue;
+    if (i < sent || command_of(id).is_fixed) {
+      answer(id, Reply::failed(error));
+    } else {
+      park(id, std::move(unsent[i - sent]), not_sent(error));
+    }
+  }
+}
+
+/// Answers a command that has waited for too long.
+void Router::give_up(Id id) {
+  const auto parked = std::ranges::find(parked_, id, &Parked::id);
+  if (parked != parked_.end()) {
+    answer(id, Reply::failed(parked->why));
+    parked_.erase(parked);
+    return;
+  }
+  for (const auto& node : nodes_) {
+    const auto waits = [&](const InFlight& command) { return command.id == id; };
+    if (node->link && std::ranges::any_of(node->in_flight, waits)) time_out(*node);
+  }
+}
+
+void Router::time_out(Node& node) {
+  try {
+    node.link->time_out(options_.timeout);
+  } catch (const Error& error) {
+    lose(node, error);
+  }
+}
+
+void Router::time_out(microseconds timeout) {
+  options_.timeout = timeout;
+  const auto late = Clock::now() - timeout;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = *nodes_[i];
+    if (node.link && !node.in_flight.empty() && node.last_reply <= late) time_out(node);
+  }
+  for (const auto& parked : std::exchange(parked_, {})) {
+    answer(parked.id, Reply::failed(parked.why));
+  }
+}
+
+void Router::set_timeout(microseconds timeout) noexcept {
+  options_.timeout = timeout;
+  for (const auto& node : nodes_) {
+    if (node->link) node->link->set_timeout(timeout);
+  }
+}
+
+Deadline Router::timeout_from_now() const {
+  return options_.timeout == microseconds::max() ? kNoDeadline : Clock::now() + options_.timeout;
+}
+
+// ---- Trying again ----
+
+void Router::park(Id id, std::string formatted, const Error& why) {
+  auto& command = command_of(id);
+  if (command.give_up == kNoDeadline) command.give_up = timeout_from_now();
+  if (parked_.empty()) {
+    retry_at_ = Clock::now() + kRetryPause;
+    const itimerspec time{
+        .it_interval = {},
+        .it_value = {.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kRetryPause).count()}};
+    ::timerfd_settime(timer_.get(), 0, &time, nullptr);
+  }
+  parked_.push_back({.id = id, .command = std::move(formatted), .why = why});
+}
+
+void Router::retry_parked() {
+  std::uint64_t times = 0;
+  [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
+  auto parked = std::exchange(parked_, {});
+  std::ranges::sort(parked, {}, &Parked::id);
+  if (is_stale_) refresh(kUrgentRefreshPause);
+  for (auto& [id, formatted, why] : parked) {
+    auto& command = command_of(id);
+    if (Clock::now() >= command.give_up) {
+      answer(id, Reply::failed(why));
+      continue;
+    }
+    command.referrals = 0;
+    place(id, node_for(command.slot), formatted);
+  }
+  send_some();
+}
+
+}  // namespace rlctl::redis

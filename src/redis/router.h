@@ -1,0 +1,186 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/wait.h"
+#include "redis/endpoint.h"
+#include "redis/error.h"
+#include "redis/link.h"
+#include "redis/reply.h"
+#include "redis/slots.h"
+#include "redis/topology.h"
+#include "redis/url.h"
+
+namespace rlctl::redis {
+
+/// Sends each command to the server that has its keys, and returns the replies in the order of the
+/// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
+/// commands in one pipeline.
+///
+/// What a server refused without executing it is sent again, until the time-out has passed since it
+/// was first refused: MOVED and ASK to the server that they name, NOSCRIPT after the script is
+/// loaded there, TRYAGAIN, CLUSTERDOWN, a Sentinel's READONLY and a failed connection a little
+/// later, once the masters were asked for anew. Nothing else is sent twice: a command whose
+/// connection broke after it was sent is answered with an error of class kUnreachable or kTimeout,
+/// and only that command; the others go on. One that could not be sent is answered with kNotNow.
+///
+/// A command without a key goes where the command before it went. The calls are those of
+/// Connection. Any of them may connect to a server, and waits for that. Not thread-safe.
+class Router {
+ public:
+  struct Options {
+    Url url;
+    std::chrono::microseconds timeout{};
+    const Interrupt* interrupt = nullptr;    ///< may be null
+    std::shared_ptr<const Endpoint> server;  ///< may be null
+    /// Those that may be called, by SHA1; SCRIPT LOAD adds to them.
+    std::map<std::string, std::string, std::less<>> scripts = {};
+  };
+
+  /// Asks for the masters. Throws Error if no server can tell.
+  explicit Router(Options options);
+  /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
+  /// that it has not answered yet, and the reply that said so, if one did: MOVED.
+  Router(Options options, Link link, std::optional<Reply> moved);
+  ~Router();
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  /// Queues a command, given in parts, with its keys. Throws Error(kUsage) if their slots differ.
+  void append(std::string name, std::span<const Arguments> parts, Arguments keys);
+  /// Queues a command for the server with this name, one of masters().
+  void append_to(const std::string& server, Arguments command);
+  /// Sets where the slots are.
+  void set_masters(std::span<const SlotRange> ranges);
+  /// The names of all masters. Throws Error if not all of them are known.
+  [[nodiscard]] std::vector<std::string> masters();
+
+  bool send_some();
+  void flush();
+  [[nodiscard]] Reply read();
+  [[nodiscard]] std::optional<Reply> try_read();
+  void set_timeout(std::chrono::microseconds timeout) noexcept;
+  /// Answers, with an error, what has been waiting for this long.
+  void time_out(std::chrono::microseconds timeout);
+  [[nodiscard]] std::size_t outstanding() const noexcept { return commands_.size(); }
+  [[nodiscard]] bool has_unsent() const noexcept;
+  [[nodiscard]] int fd() const noexcept { return poller_.fd(); }
+
+ private:
+  using Id = std::uint64_t;
+
+  /// A command whose reply the caller has not taken.
+  struct Command {
+    int slot = -1;                   ///< -1: it has no key
+    bool is_fixed = false;           ///< for certain servers: never sent to another
+    int replies_to_come = 1;         ///< more if all masters get it
+    int referrals = 0;               ///< by MOVED, ASK and NOSCRIPT, in a row
+    Deadline give_up = kNoDeadline;  ///< set when it is first parked
+    std::optional<Reply> reply = {};
+  };
+
+  /// What a reply of a server is for.
+  enum class Purpose {
+    kCommand,
+    kLoad,  ///< SCRIPT LOAD by the caller
+    kOwn,   ///< ASKING, or a script that is loaded again: nobody's
+  };
+  struct InFlight {
+    Id id = 0;
+    Purpose purpose = Purpose::kCommand;
+  };
+
+  struct Node {
+    std::size_t index = 0;
+    HostPort address;
+    std::string name;
+    std::shared_ptr<const Endpoint> endpoint;
+    std::optional<Link> link;
+    std::deque<InFlight> in_flight;
+    Clock::time_point last_reply{};  ///< or when the oldest command in flight was queued
+    bool writes_watched = false;     ///< the poller watches for room to send
+    bool is_master = false;
+    std::set<std::string, std::less<>> scripts;  ///< loaded on this link, or about to be
+    std::optional<Error> why_down;               ///< if the last attempt to connect failed
+    Clock::time_point down_since{}, next_attempt{};
+  };
+
+  /// A command that waits to be sent again.
+  struct Parked {
+    Id id = 0;
+    std::string command;
+    Error why;  ///< the answer if time runs out
+  };
+
+  static constexpr std::uint16_t kUnknown = 0xffff;
+
+  void start_timer();
+
+  [[nodiscard]] Command& command_of(Id id) {
+    return commands_[static_cast<std::size_t>(id - first_)];
+  }
+  [[nodiscard]] Node& node_at(const HostPort& address);
+  [[nodiscard]] Node& node_for(int slot);
+  [[nodiscard]] Node& any_master();
+  void refresh(std::chrono::milliseconds at_least_after);
+  [[nodiscard]] Deadline timeout_from_now() const;
+
+  [[nodiscard]] Id add_command(int slot, bool is_fixed = false);
+  void queued(Node& node, Id id, Purpose purpose = Purpose::kCommand);
+  [[nodiscard]] bool connect(Node& node);
+  [[nodiscard]] bool is_long_down(const Node& node) const;
+  void require_master(Node& node);
+  void append_to_all(std::string name, std::span<const Arguments> parts);
+  void place(Id id, Node& node, std::string_view formatted);
+  void refuse(Id id, Node& node, std::string formatted);
+  bool send_to(Node& node);
+  void watch_writes(Node& node);
+
+  void receive(Deadline until);
+  void receive_from(Node& node);
+  void on_reply(Node& node, Reply reply);
+  [[nodiscard]] bool follow(Id id, Node& node, Reply& reply);
+  void on_moved(Id id, Node& node, Reply reply, const std::string& formatted);
+  void on_ask(Id id, Node& node, Reply reply, const std::string& formatted);
+  void remember_script(Node& node, const Reply& reply);
+  [[nodiscard]] bool load_again(Id id, Node& node, std::string_view formatted);
+  void answer(Id id, Reply reply);
+  [[nodiscard]] std::optional<Reply> take();
+
+  void disconnect(Node& node);
+  void lose(Node& node, const Error& error);
+  void give_up(Id id);
+  void time_out(Node& node);
+  void park(Id id, std::string formatted, const Error& why);
+  void retry_parked();
+
+  Options options_;
+  Poller poller_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
+  std::deque<Command> commands_;
+  Id first_ = 0;          ///< the id of commands_.front()
+  Node* last_ = nullptr;  ///< got the last command
+  std::vector<Parked> parked_;
+  Clock::time_point retry_at_{};
+  FileDescriptor timer_;    ///< readable from retry_at_ on, for callers that poll fd()
+  bool knows_all_ = false;  ///< all masters, as they were once
+  bool is_stale_ = false;   ///< something shows that they have changed
+  std::optional<Error> why_unknown_;
+  Clock::time_point last_refresh_{};
+};
+
+}  // namespace rlctl::redis

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string_view>
+
+#include "redis/link.h"
+
+namespace rlctl::redis {
+
+/// The number of hash slots of a Cluster.
+inline constexpr int kSlots = 16384;
+
+/// The slot of a key: CRC16 (XMODEM) of what is between its first { and the next }, or of all of it
+/// if that is empty or missing.
+/// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
+[[nodiscard]] int slot_of(std::string_view key) noexcept;
+
+/// The keys among the words of a command that this program sends; none if the command has none.
+/// Throws Error(kUsage) if EVALSHA's number of keys is not one.
+[[nodiscard]] Arguments keys_of(Arguments command);
+
+/// The slot of these keys; -1 if there are none. Throws Error(kUsage) if their slots differ: no
+/// node would accept the command.
+[[nodiscard]] int common_slot(Arguments keys);
+
+}  // namespace rlctl::redis

@@ -1,0 +1,158 @@
+#include "redis/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "redis/error.h"
+#include "redis/reply.h"
+#include "redis/slots.h"
+
+namespace rlctl::redis {
+namespace {
+
+Reply ask(Link& link, std::initializer_list<std::string_view> words) {
+  const Arguments all(words.begin(), words.size());
+  link.append(command_name(all), std::span(&all, 1));
+  return link.read();
+}
+
+std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& node,
+                                std::chrono::microseconds timeout) {
+  auto link = Link::open(url_of(request.url, node), timeout, request.interrupt, nullptr);
+  const auto reply = ask(link, {"CLUSTER", "SLOTS"});
+  if (!reply.is_error()) return parse_slots(reply, node);
+  const auto error = to_error(reply);
+  if (error.code() != "ERR") {
+    throw Error(error.failure(), fmt::format("{}: {}", display(node), error.what()), error.code(),
+                error.failure() == Failure::kRefused ? "ACL SETUSER NAME +cluster|slots" : "");
+  }
+  throw Error(Failure::kUsage,
+              fmt::format("{} is not a node of a Cluster: {}", display(node), error.what()), {},
+              fmt::format("write redis://{}", display(node)));
+}
+
+Link open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
+                   std::chrono::microseconds timeout, bool logs_in) {
+  Url url = url_of(request.url, sentinel);
+  url.database = 0;
+  if (!logs_in) {
+    url.user.clear();
+    url.password.clear();
+  }
+  return Link::open(url, timeout, request.interrupt, nullptr);
+}
+
+std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPort& sentinel,
+                                    std::chrono::microseconds timeout) {
+  const auto ask_for_master = [&](bool logs_in) {
+    auto link = open_sentinel(request, sentinel, timeout, logs_in);
+    return ask(link, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", request.url.master});
+  };
+  auto reply = ask_for_master(false);
+  const bool has_login = !request.url.password.empty();
+  if (reply.is_error() && to_error(reply).failure() == Failure::kRefused && has_login) {
+    reply = ask_for_master(true);
+  }
+  if (reply.is_error()) {
+    const auto error = to_error(reply);
+    if (error.code() != "ERR") {
+      throw Error(error.failure(), fmt::format("Sentinel {}: {}", display(sentinel), error.what()),
+                  error.code());
+    }
+    throw Error(
+        Failure::kUsage, fmt::format("{} is not a Sentinel: {}", display(sentinel), error.what()),
+        {}, "write redis://HOST:PORT for a server, redis+cluster:// for the nodes of a Cluster");
+  }
+  if (reply.size() != 2) {
+    throw Error(Failure::kUsage,
+                fmt::format("Sentinel {} does not know a master named '{}'", display(sentinel),
+                            escape(request.url.master, 80)),
+                {},
+                fmt::format("redis-cli -h {} -p {} SENTINEL MASTERS lists their names",
+                            sentinel.host, sentinel.port));
+  }
+  HostPort master{.host = std::string(reply[0].text())};
+  const auto port = reply[1].text();
+  std::from_chars(port.data(), port.data() + port.size(), master.port);
+  return {{.first = 0, .last = kSlots - 1, .master = std::move(master)}};
+}
+
+}  // namespace
+
+std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
+  // [[first, last, [host, port, ...], replicas...], ...]
+  std::vector<SlotRange> ranges;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    const auto row = reply[i];
+    if (row.size() < 3) continue;
+    SlotRange range{.first = static_cast<int>(row[0].integer()),
+                    .last = static_cast<int>(row[1].integer()),
+                    .master = {.host = std::string(row[2][0].text()),
+                               .port = static_cast<int>(row[2][1].integer())}};
+    // A node that does not know its own address leaves it out, or replies "?".
+    if (range.master.host.empty() || range.master.host == "?") range.master.host = asked.host;
+    if (range.first < 0 || range.last >= kSlots || range.first > range.last) {
+      throw Error(Failure::kProtocol,
+                  fmt::format("{}: the answer to CLUSTER SLOTS has slots {} to {}", display(asked),
+                              range.first, range.last));
+    }
+    ranges.push_back(std::move(range));
+  }
+  return ranges;
+}
+
+std::vector<HostPort> hosts_of(const Url& url) {
+  std::vector<HostPort> hosts{{.host = url.host, .port = url.port}};
+  hosts.insert(hosts.end(), url.more_hosts.begin(), url.more_hosts.end());
+  return hosts;
+}
+
+Url url_of(const Url& whole, const HostPort& server) {
+  Url url = whole;
+  url.scheme = Scheme::kTcp;
+  url.host = server.host;
+  url.port = server.port;
+  url.path.clear();
+  url.more_hosts.clear();
+  url.master.clear();
+  return url;
+}
+
+std::vector<SlotRange> find_masters(const TopologyRequest& request) {
+  const bool is_sentinel = request.url.scheme == Scheme::kSentinel;
+  const auto started = Clock::now();
+  std::optional<Error> failed;
+  auto left = std::ssize(request.candidates);
+  for (const auto& candidate : request.candidates) {
+    const auto used = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
+    // One that hangs must leave time for those after it.
+    const auto timeout = (request.timeout - used) / left--;
+    if (timeout.count() <= 0) break;
+    try {
+      return is_sentinel ? ask_sentinel(request, candidate, timeout)
+                         : ask_node(request, candidate, timeout);
+    } catch (const Error& error) {
+      // What a candidate says tells more than that another is not there.
+      const bool tells_more = !failed || failed->failure() == Failure::kUnreachable ||
+                              failed->failure() == Failure::kTimeout;
+      if (tells_more) failed = error;
+    }
+  }
+  if (!failed) {
+    throw Error(Failure::kTimeout, fmt::format("no answer from {} within {}", display(request.url),
+                                               format_duration(request.timeout)));
+  }
+  if (request.candidates.size() == 1) throw Error(*failed);
+  throw Error(failed->failure(),
+              fmt::format("no {} of {} can be asked; the last one: {}",
+                          is_sentinel ? "Sentinel" : "node", display(request.url), failed->what()),
+              failed->code(), failed->hint());
+}
+
+}  // namespace rlctl::redis

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/wait.h"
+#include "redis/link.h"
+#include "redis/reply.h"
+#include "redis/url.h"
+
+namespace rlctl::redis {
+
+/// Slots of which one server is the master.
+struct SlotRange {
+  int first = 0, last = 0;  ///< inclusive
+  HostPort master;
+
+  bool operator==(const SlotRange&) const = default;
+};
+
+/// Parses the reply to CLUSTER SLOTS of the server `asked`, whose host replaces one that is
+/// missing. Throws Error(kProtocol).
+[[nodiscard]] std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked);
+
+/// How to ask for the masters of a Cluster, or for the one that Sentinels watch over.
+struct TopologyRequest {
+  const Url& url;                        ///< kSentinel: Sentinels; else nodes of a Cluster
+  std::span<const HostPort> candidates;  ///< who to ask, in this order; at least one
+  std::chrono::microseconds timeout{};   ///< in total
+  const Interrupt* interrupt = nullptr;  ///< may be null
+};
+
+/// Asks one candidate after the other, each on a connection of its own, until one answers: CLUSTER
+/// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. Sentinels are asked
+/// without a user and a password, and with those of the URL if they require one.
+///
+/// Throws Error: what the last candidate failed with; kUsage if it is no node of a Cluster or the
+/// Sentinels do not know the master.
+[[nodiscard]] std::vector<SlotRange> find_masters(const TopologyRequest& request);
+
+/// The URL of one server of a Cluster or of Sentinel's master.
+[[nodiscard]] Url url_of(const Url& whole, const HostPort& server);
+/// The hosts that a URL names.
+[[nodiscard]] std::vector<HostPort> hosts_of(const Url& url);
+
+}  // namespace rlctl::redis
