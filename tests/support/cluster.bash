@@ -114,7 +114,7 @@ cluster_agrees() {
     node_cli "$node" CLUSTER INFO | grep -q '^cluster_state:ok' || return 1
     node_cli "$node" CLUSTER INFO | grep -q '^cluster_slots_assigned:16384' || return 1
     owners=$(node_cli "$node" CLUSTER NODES | awk 'NF > 8 { print $1 }')
-    [[ -z $(grep -vxF "$ids" <<<"$owners") ]] || return 1
+    if grep -qvxF "$ids" <<<"$owners"; then return 1; fi
   done
 }
 

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <doctest/doctest.h>
-
 #include <chrono>
 #include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +27,11 @@ struct Node {
 class TestServers {
  public:
   /// On a connection of its own, without following redirections. An error reply is returned.
+  [[nodiscard]] rlctl::redis::Reply call(std::size_t node, rlctl::redis::Arguments words) const;
   [[nodiscard]] rlctl::redis::Reply call(std::size_t node,
-                                         std::initializer_list<std::string_view> arguments) const;
+                                         std::initializer_list<std::string_view> words) const {
+    return call(node, rlctl::redis::Arguments(words.begin(), words.end()));
+  }
   [[nodiscard]] const rlctl::redis::HostPort& address(std::size_t node) const {
     return nodes_.at(node).address;
   }
@@ -42,7 +44,12 @@ class TestServers {
   /// Starts a server with these options on a free port.
   void start(const std::vector<std::string>& options);
   /// call(), which must succeed.
-  rlctl::redis::Reply ask(std::size_t node, std::initializer_list<std::string_view> arguments) const;
+  rlctl::redis::Reply ask(std::size_t node, rlctl::redis::Arguments words) const;
+  rlctl::redis::Reply ask(std::size_t node, std::initializer_list<std::string_view> words) const {
+    return ask(node, rlctl::redis::Arguments(words.begin(), words.end()));
+  }
+  /// Whether it is a replica that is connected to its master.
+  [[nodiscard]] bool follows(std::size_t node) const;
 
   std::vector<Node> nodes_;  // NOLINT(cppcoreguidelines-non-private-member-variables-in-classes)
 };
@@ -51,7 +58,8 @@ class TestServers {
 /// `masters`).
 class TestCluster : public TestServers {
  public:
-  /// Returns once all nodes agree. `node_timeout`: how long a node must be silent to be failed over.
+  /// Returns once all nodes agree. `node_timeout`: how long a node must be silent to be failed
+  /// over.
   explicit TestCluster(std::size_t masters = 3, std::size_t replicas_each = 0,
                        std::chrono::milliseconds node_timeout = std::chrono::seconds(5));
 
@@ -75,6 +83,10 @@ class TestCluster : public TestServers {
 
  private:
   void form(std::size_t masters) const;
+  void take_slots(std::size_t node, std::size_t masters) const;
+  [[nodiscard]] std::size_t first_live() const;
+  [[nodiscard]] std::size_t number_of(const std::string& id) const;
+  [[nodiscard]] bool replicas_in(std::size_t node, std::size_t count) const;
   [[nodiscard]] std::string nodes_seen_by(std::size_t node) const;
   [[nodiscard]] bool agrees(std::size_t node) const;
   [[nodiscard]] std::string owner_seen_by(std::size_t node, int slot) const;
@@ -105,10 +117,12 @@ class TestSentinels : public TestServers {
   void wait_for_failover(std::size_t old) const;
 
  private:
-  void watch(std::size_t sentinel, std::chrono::milliseconds down_after);
+  void start_sentinel();
+  void watch(std::size_t sentinel, std::chrono::milliseconds down_after) const;
   [[nodiscard]] bool knows_all(std::size_t sentinel) const;
 
   std::size_t servers_ = 0;
+  std::vector<std::unique_ptr<rlctl::redis::PrivateFolder>> configurations_;
 };
 
 }  // namespace support
