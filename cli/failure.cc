@@ -31,6 +31,7 @@ constexpr FailureRow kFailures[] = {
     {redis::Failure::kUnreachable, ExitStatus::kUnreachable, "unreachable", false},
     {redis::Failure::kTimeout, ExitStatus::kUnreachable, "timeout", false},
     {redis::Failure::kNotNow, ExitStatus::kUnreachable, "not_now", false},
+    {redis::Failure::kNotSent, ExitStatus::kUnreachable, "not_sent", false},
     {redis::Failure::kRefused, ExitStatus::kRefused, "refused", false},
     {redis::Failure::kRejected, ExitStatus::kRejected, "rejected", false},
     {redis::Failure::kProtocol, ExitStatus::kUnreachable, "protocol", false},

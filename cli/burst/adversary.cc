@@ -361,7 +361,7 @@ class AdversarySession {
  public:
   AdversarySession(AdversaryReport& report, Invocation& invocation, bool shows_progress)
       : report_(report), plan_(report.plan), invocation_(invocation), progress_(shows_progress) {
-    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation);
+    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation, plan_.candidates);
   }
 
   /// Appends the runs to the report.

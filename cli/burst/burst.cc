@@ -132,7 +132,7 @@ class Session {
         invocation_(invocation),
         progress_(plan_, shows_progress, recording_),
         on_decision_(on_decision) {
-    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation);
+    if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation, plan_.candidates);
   }
 
   void run() {

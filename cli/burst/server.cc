@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <random>
 #include <string_view>
 
@@ -17,10 +18,12 @@ constexpr std::string_view kPrivatePrefix = "burst:";
 /// Open files besides the connections.
 constexpr rlim_t kOtherFiles = 32;
 
-/// A hash tag puts all keys into one Cluster slot.
-std::string random_prefix() {
+/// A hash tag puts all keys into one Cluster slot, as a foreign script with several keys may need;
+/// without it, they are on all masters.
+std::string random_prefix(bool in_one_slot) {
   std::random_device random;
-  return fmt::format("rlctl-burst:{{{:08x}{:08x}}}:", random(), random());
+  const auto name = fmt::format("{:08x}{:08x}", random(), random());
+  return fmt::format(fmt::runtime(in_one_slot ? "rlctl-burst:{{{}}}:" : "rlctl-burst:{}:"), name);
 }
 
 ConnectionOptions with_default_server(ConnectionOptions options) {
@@ -65,11 +68,16 @@ void require_answer(redis::Connection& connection, std::size_t number, std::size
 
 }  // namespace
 
-BurstServer::BurstServer(Invocation& invocation)
+BurstServer::BurstServer(Invocation& invocation, std::span<const traffic::Candidate> candidates)
     : invocation_(invocation),
       connector_(with_default_server(invocation.connection), invocation.configuration,
                  invocation.interrupt),
-      prefix_(connector_.is_private() ? kPrivatePrefix : random_prefix()) {}
+      prefix_(kPrivatePrefix) {
+  const auto is_foreign = [](const traffic::Candidate& candidate) { return candidate.foreign; };
+  if (!connector_.is_private()) {
+    prefix_ = random_prefix(std::any_of(candidates.begin(), candidates.end(), is_foreign));
+  }
+}
 
 void BurstServer::open(std::size_t count) {
   make_room_for(count);

@@ -19,7 +19,7 @@ namespace rlctl::cli {
 /// are in use.
 class BurstServer {
  public:
-  explicit BurstServer(Invocation& invocation);
+  BurstServer(Invocation& invocation, std::span<const traffic::Candidate> candidates);
 
   /// `count` connections, at least one, which all runs share; the first call opens them and, unless
   /// the server is private, writes the prefix of the keys to stderr. Ctrl-C does not break the

@@ -17,6 +17,7 @@ enum class Failure {
   kTimeout,      ///< no connection or no answer within the time-out
   kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN,
                  ///< ASK) or has too many clients
+  kNotSent,      ///< the one server of several that has the keys cannot be reached
   kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
   kProtocol,  ///< the reply is not RESP

@@ -72,7 +72,7 @@ Error not_sent(const Error& why) {
   const bool is_network =
       why.failure() == Failure::kUnreachable || why.failure() == Failure::kTimeout;
   if (!is_network) return why;
-  return Error(Failure::kNotNow, fmt::format("{}; the command was not sent", why.what()))
+  return Error(Failure::kNotSent, fmt::format("{}; the command was not sent", why.what()))
       .from(why.server(), why.command());
 }
 
@@ -302,6 +302,7 @@ void Router::append_to_all(std::string name, std::span<const Arguments> parts) {
 /// Sends a command again, or for the first time.
 void Router::place(Id id, Node& node, std::string_view formatted) {
   if (!connect(node)) return refuse(id, node, std::string(formatted));
+  has_followed_ = true;
   node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
   queued(node, id);
 }
@@ -309,7 +310,8 @@ void Router::place(Id id, Node& node, std::string_view formatted) {
 /// Answers or parks a command whose server cannot be reached.
 void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
-  const bool may_pass = why.failure() == Failure::kNotNow && !is_long_down(node);
+  const bool may_pass = (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
+                        !is_long_down(node);
   if (!may_pass || command_of(id).is_fixed) return answer(id, Reply::failed(why));
   park(id, std::move(formatted), why);
 }
@@ -367,6 +369,10 @@ void Router::receive(Deadline until) {
     if (event.readable && node.link) receive_from(node);
   }
   if (!parked_.empty() && Clock::now() >= retry_at_) retry_parked();
+  if (has_followed_) {
+    has_followed_ = false;
+    send_some();  // the caller knows nothing of these commands
+  }
 }
 
 void Router::receive_from(Node& node) {
@@ -612,7 +618,6 @@ void Router::retry_parked() {
     command.referrals = 0;
     place(id, node_for(command.slot), formatted);
   }
-  send_some();
 }
 
 }  // namespace rlctl::redis

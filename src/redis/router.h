@@ -35,7 +35,7 @@ namespace rlctl::redis {
 /// loaded there, TRYAGAIN, CLUSTERDOWN, a Sentinel's READONLY and a failed connection a little
 /// later, once the masters were asked for anew. Nothing else is sent twice: a command whose
 /// connection broke after it was sent is answered with an error of class kUnreachable or kTimeout,
-/// and only that command; the others go on. One that could not be sent is answered with kNotNow.
+/// and only that command; the others go on. One that could not be sent is answered with kNotSent.
 ///
 /// A command without a key goes where the command before it went. The calls are those of
 /// Connection. Any of them may connect to a server, and waits for that. Not thread-safe.
@@ -176,9 +176,10 @@ class Router {
   Node* last_ = nullptr;  ///< got the last command
   std::vector<Parked> parked_;
   Clock::time_point retry_at_{};
-  FileDescriptor timer_;    ///< readable from retry_at_ on, for callers that poll fd()
-  bool knows_all_ = false;  ///< all masters, as they were once
-  bool is_stale_ = false;   ///< something shows that they have changed
+  FileDescriptor timer_;       ///< readable from retry_at_ on, for callers that poll fd()
+  bool knows_all_ = false;     ///< all masters, as they were once
+  bool has_followed_ = false;  ///< commands were placed that the caller does not send
+  bool is_stale_ = false;      ///< something shows that they have changed
   std::optional<Error> why_unknown_;
   Clock::time_point last_refresh_{};
 };

@@ -169,7 +169,13 @@ class BundledScript final : public Script {
     if (key >= redis_keys_.size()) redis_keys_.resize(key + std::size_t{1});
     auto& keys = redis_keys_[key];
     if (keys.empty()) {
-      keys = limiter::redis_keys(prefix_ + std::string(traffic_.key_name(key)), request_.limits);
+      auto name = prefix_ + std::string(traffic_.key_name(key));
+      if (request_.limits.size() > 1) {
+        // A hash tag after the prefix, so that all names begin with the prefix. The colon is there
+        // for names that are empty or begin with a brace.
+        name = fmt::format("{}{{:{}}}", prefix_, traffic_.key_name(key));
+      }
+      keys = limiter::redis_keys(name, request_.limits);
     }
     return keys;
   }

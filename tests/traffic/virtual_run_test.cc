@@ -192,7 +192,7 @@ TEST_CASE("keys are the prefix plus the traffic's names, one for each limit") {
   using Keys = std::vector<std::string>;
   CHECK(keys_of({kMinute}) == Keys{"burst:x:1", "burst:x:2"});
   CHECK(keys_of({kMinute, {5, 1s, {}}}) ==
-        Keys{"{burst:x:1}:60s", "{burst:x:1}:1s", "{burst:x:2}:60s", "{burst:x:2}:1s"});
+        Keys{"burst:x:{:1}:60s", "burst:x:{:1}:1s", "burst:x:{:2}:60s", "burst:x:{:2}:1s"});
   CHECK(server.call({"DBSIZE"}).integer() == 6);
   CHECK(server.pttl("burst:x:1") > 0);
 }
