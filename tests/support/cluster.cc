@@ -83,7 +83,9 @@ std::string field(rlctl::redis::ReplyView reply, std::string_view name) {
 }  // namespace
 
 Reply TestServers::call(std::size_t node, rlctl::redis::Arguments arguments) const {
-  return Connection::open(nodes_.at(node).server.value().url(), 60s).call(arguments);
+  auto connection = Connection::open(nodes_.at(node).server.value().url(), 60s);
+  connection.stay();
+  return connection.call(arguments);
 }
 
 Reply TestServers::ask(std::size_t node, rlctl::redis::Arguments arguments) const {
