@@ -245,7 +245,12 @@ std::string DebugPlace::private_text() {
 
 redis::Connection DebugPlace::connect() {
   // An attached session must be ended properly, or its script may run on by itself.
-  if (!server_) return connector_->open_uninterrupted();
+  if (!server_) {
+    auto connection = connector_->open_uninterrupted();
+    const auto& keys = plan_.debuggee.keys;
+    connection.stay(keys.empty() ? std::string_view() : keys.front());
+    return connection;
+  }
   return redis::Connection::open(server_->url(), kPrivateTimeout, &invocation_.interrupt);
 }
 
@@ -381,6 +386,10 @@ std::string bundled_file(const ldb::Debuggee& script) {
 std::vector<std::string> redis_cli_words(const DebugPlan& plan, const redis::Url& url,
                                          const std::string& file) {
   require_sayable(plan.debuggee.keys);
+  if (url.scheme == redis::Scheme::kCluster || url.scheme == redis::Scheme::kSentinel) {
+    throw UsageError("redis-cli needs one server, but " + redis::display(url) + " names several",
+                     "name the one that has the keys: --url redis://HOST:PORT");
+  }
   std::vector<std::string> words{"redis-cli"};
   const auto add = [&words](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);

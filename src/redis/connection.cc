@@ -65,8 +65,11 @@ Connection Connection::open(const Url& url, std::chrono::microseconds timeout,
   return Connection(std::move(state));
 }
 
-void Connection::stay() noexcept {
+void Connection::stay(std::string_view key) {
   state_->follows = false;
+  if (!state_->router) return;
+  state_->link = state_->router->release(key);
+  state_->router.reset();
 }
 
 void Connection::append(Arguments arguments) {

@@ -48,9 +48,11 @@ class Connection {
                                        const Interrupt* interrupt = nullptr,
                                        std::shared_ptr<const Endpoint> server = nullptr);
 
-  /// From now on MOVED is a reply like others: for commands that belong to this connection, such as
-  /// those of the debugger.
-  void stay() noexcept;
+  /// From now on all commands go to one server, and MOVED is a reply like others: for commands that
+  /// belong to a connection, such as those of the debugger. Of several servers it is the one that
+  /// has this key; if the key is empty, any master. No reply may be outstanding. Throws Error if
+  /// that server cannot be reached.
+  void stay(std::string_view key = {});
 
   /// Queues one command; sends nothing.
   void append(Arguments arguments);

@@ -516,6 +516,12 @@ Reply Router::read() {
   }
 }
 
+Link Router::release(std::string_view key) {
+  Node& node = key.empty() ? any_master() : node_for(slot_of(key));
+  if (!connect(node)) throw Error(*node.why_down);
+  return std::move(*node.link);
+}
+
 // ---- When a server fails ----
 
 void Router::disconnect(Node& node) {

@@ -68,6 +68,10 @@ class Router {
   /// The names of all masters. Throws Error if not all of them are known.
   [[nodiscard]] std::vector<std::string> masters();
 
+  /// The link to the server that has this key, or to any master if it is empty. Requires that no
+  /// reply is outstanding; the router is of no more use. Throws Error if it cannot be reached.
+  [[nodiscard]] Link release(std::string_view key);
+
   bool send_some();
   void flush();
   [[nodiscard]] Reply read();
