@@ -253,7 +253,7 @@ void Batch::on_reply(const redis::Reply& reply) {
       if (plan_.peek) pending.looks.push_back(pending.decision);
     } catch (const redis::Error& error) {
       // One server of several may fail by itself.
-      pending.problem = redis::failure_of(reply) ? unanswered(error) : describe(error);
+      pending.problem = redis::failure_of(reply) != nullptr ? unanswered(error) : describe(error);
     }
   }
   if (pending.replies_to_come > 0) return;

@@ -26,7 +26,7 @@ struct ReplyNode {
 struct ReplyRoot : ReplyNode {
   std::shared_ptr<const Endpoint> server;
   std::string command;
-  std::optional<Error> failure;  ///< not of a server
+  std::unique_ptr<const Error> failure;  ///< not of a server; null almost always
 };
 
 namespace {
@@ -251,7 +251,7 @@ Reply Reply::failed(const Error& error) {
   auto root = std::make_unique<ReplyRoot>();
   root->type = ReplyType::kError;
   root->text = error.what();
-  root->failure = error;
+  root->failure = std::make_unique<const Error>(error);
   return Reply(root.release());
 }
 
@@ -320,8 +320,8 @@ Failure classify_error(std::string_view error_text) {
   return classify(split_error(error_text));
 }
 
-const std::optional<Error>& failure_of(ReplyView reply) {
-  return reply.root_->failure;
+const Error* failure_of(ReplyView reply) {
+  return reply.root_->failure.get();
 }
 
 bool refuses_connection(ReplyView first_reply) {
@@ -337,7 +337,7 @@ Error error_about(ReplyView reply, const Error& error) {
 }
 
 Error to_error(ReplyView error_reply) {
-  if (const auto& failure = failure_of(error_reply)) return *failure;
+  if (const auto* failure = failure_of(error_reply)) return *failure;
   const auto parts = split_error(error_reply.text());
   const auto sentence = escape(without_script_suffix(parts.sentence));
   const bool bare = parts.code.empty() || parts.code == "ERR";

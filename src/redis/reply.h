@@ -37,7 +37,7 @@ class ReplyView {
 
  private:
   friend Error error_about(ReplyView reply, const Error& error);
-  friend const std::optional<Error>& failure_of(ReplyView reply);
+  friend const Error* failure_of(ReplyView reply);
 
   const ReplyNode* node_;
   const ReplyRoot* root_;  ///< the whole reply
@@ -100,8 +100,8 @@ class ReplyReader {
 /// The error with the origin of the reply.
 [[nodiscard]] Error error_about(ReplyView reply, const Error& error);
 
-/// What Reply::failed() was given; none for a server's reply.
-[[nodiscard]] const std::optional<Error>& failure_of(ReplyView reply);
+/// What Reply::failed() was given; null for a server's reply. Lives as long as the reply.
+[[nodiscard]] const Error* failure_of(ReplyView reply);
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and
