@@ -11,7 +11,6 @@
 #include "cli/term/terminal.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
-#include "redis/transport.h"
 
 namespace rlctl::cli {
 namespace {
@@ -178,7 +177,6 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
   auto& url = settings.url;
   set_url(settings, options, configuration);
   set_address(url, options);
-  redis::require_supported(url);
   if (options.database)
     url.database = static_cast<int>(parse_between(*options.database, "--db", 0, INT_MAX));
   if (options.user) url.user = *options.user;

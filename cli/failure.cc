@@ -236,7 +236,10 @@ bool refuses_key(std::string_view message) {
 }
 
 Problem without_doubt(Problem problem) {
-  if (problem.hint == redis::kMayHaveRun) problem.hint.clear();
+  const std::string_view doubt = redis::kMayHaveRun;
+  if (!problem.hint.ends_with(doubt)) return problem;
+  problem.hint.resize(problem.hint.size() - doubt.size());
+  if (problem.hint.ends_with("; ")) problem.hint.resize(problem.hint.size() - 2);
   return problem;
 }
 

@@ -173,13 +173,6 @@ TABLE
 }
 
 @test "features that are not built in are refused" {
-  local url
-  while IFS='|' read -r url what; do
-    run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
-    assert_equal "$stderr" "rlctl: check: $what is not built into this version"
-  done <<'TABLE'
-rediss://h|rediss:// (TLS)
-TABLE
   local options
   for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do
     # shellcheck disable=SC2086 # split into words
