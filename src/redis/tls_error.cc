@@ -85,9 +85,10 @@ Error wrong_name(const TlsPeer& peer, const X509* certificate) {
           ? fmt::format("its certificate is for no server, not for {}", escape(peer.name))
           : fmt::format("its certificate is for {}, not for {}", list(names), escape(peer.name));
   return cannot_connect(peer, why,
-                        names.empty()
-                            ? "the server needs another certificate"
-                            : "connect to that name, or expect it with --sni " + names.front());
+                        names.empty() ? "the server needs another certificate"
+                                      : fmt::format("connect to {} name{}, or pass --sni {}",
+                                                    names.size() == 1 ? "that" : "one of these",
+                                                    plural(names.size()), names.front()));
 }
 
 std::string date_text(const ASN1_TIME* time) {

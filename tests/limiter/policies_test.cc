@@ -126,8 +126,9 @@ TEST_CASE("policies keep the order of the file, whatever their notation") {
 TEST_CASE("a long value is shortened in a message") {
   const std::string lots(1'000'000, 'x');
   const auto shown = std::string(40, 'x') + "...";
-  CHECK(mistake_in(lots + " = 1") ==
-        "1: unknown key '" + shown + "'; it is one of url, timeout or policy");
+  CHECK(mistake_in(lots + " = 1") == "1: unknown key '" + shown +
+                                         "'; it is one of url, password_file, tls, cacert, cert, "
+                                         "key, sni, insecure, timeout or policy");
   CHECK(mistake_in("url = ['" + lots + "']") == "1: url must be a string, not a list");
   for (const std::string& text :
        {"timeout = '" + lots + "'", "policy = '" + lots + "'", "[policy." + lots + "]\nkey = 'k'",

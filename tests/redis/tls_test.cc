@@ -206,7 +206,7 @@ TEST_CASE("a certificate that is not the server's is refused") {
   CHECK(message_of(error) == "cannot connect to " + display(url) +
                                  ": its certificate is for cache.example.com and *.example.org, "
                                  "not for localhost");
-  CHECK(error.hint() == "connect to that name, or expect it with --sni cache.example.com");
+  CHECK(error.hint() == "connect to one of these names, or pass --sni cache.example.com");
   for (const std::string name :
        {"cache.example.com", "a.example.org", "CACHE.example.com.", "a.example.org."}) {
     url.tls->sni = name;
