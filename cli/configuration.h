@@ -30,7 +30,12 @@ class ConfigurationSource {
 
   /// The whole file, in which any mistake is an error.
   [[nodiscard]] const limiter::Configuration& get_correct();
-  [[nodiscard]] const std::optional<std::string>& url() { return use("url").url; }
+  /// The file for `url` and the settings of its server: password_file, use_tls, tls.sni and
+  /// tls.insecure.
+  [[nodiscard]] const limiter::Configuration& server() { return use("url"); }
+  [[nodiscard]] const std::string& cacert() { return use("cacert").tls.cacert; }
+  /// The file for tls.cert and tls.key.
+  [[nodiscard]] const limiter::Configuration& certificate() { return use("cert"); }
   [[nodiscard]] const std::optional<std::string>& timeout() { return use("timeout").timeout; }
   /// The file for looking up policies by key: those without mistakes.
   [[nodiscard]] const limiter::Configuration& policies();

@@ -11,30 +11,17 @@
 #include "cli/term/terminal.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
-#include "redis/transport.h"
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kDefaultTimeout = "1s";
 
-redis::Error not_built(const std::string& what) {
-  return {redis::Failure::kUnsupported, what + " is not built into this version"};
-}
-
-void refuse_unsupported(const ConnectionOptions& options) {
-  if (options.password) {
-    throw UsageError(
-        "a password on the command line can be read by every user of this machine",
-        "use --askpass, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL");
-  }
-  const auto refuse = [](std::string_view name) { throw not_built(std::string(name) + ": TLS"); };
-  if (options.tls) refuse("--tls");
-  if (options.cacert) refuse("--cacert");
-  if (options.cert) refuse("--cert");
-  if (options.key) refuse("--key");
-  if (options.sni) refuse("--sni");
-  if (options.insecure) refuse("--insecure");
+void refuse_password(const ConnectionOptions& options) {
+  if (!options.password) return;
+  throw UsageError("a password on the command line can be read by every user of this machine",
+                   "use --askpass, --password-file, the variable REDISCLI_AUTH, or a URL in the "
+                   "variable RLCTL_URL");
 }
 
 /// Sets the URL, to which the other options apply.
@@ -47,9 +34,14 @@ void set_url(ConnectionSettings& settings, const ConnectionOptions& options,
   }
   const auto from_environment = environment("RLCTL_URL");
   if (!from_environment) {
-    const auto& from_file = configuration.url();
-    settings.url_from = from_file ? Origin::kFile : Origin::kDefault;
-    if (from_file) settings.url = redis::parse_url(*from_file);
+    const auto& file = configuration.server();
+    settings.url_from = file.url ? Origin::kFile : Origin::kDefault;
+    if (file.url) settings.url = redis::parse_url(*file.url);
+    if (file.use_tls && !settings.url.tls) settings.url.tls.emplace();
+    if (settings.url.tls) {
+      settings.url.tls->sni = file.tls.sni;
+      settings.url.tls->insecure = file.tls.insecure;
+    }
     return;
   }
   settings.url_from = Origin::kEnvironment;
@@ -102,6 +94,52 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
   if (options.port) url.port = static_cast<int>(parse_between(*options.port, "--port", 1, 65535));
 }
 
+/// Throws UsageError if an option needs TLS, which the URL does not use.
+void require_no_tls_option(const ConnectionOptions& options) {
+  std::string_view given;
+  if (options.insecure) given = "--insecure";
+  if (options.sni) given = "--sni";
+  if (options.cert) given = "--cert";
+  if (options.cacert) given = "--cacert";
+  if (given.empty()) return;
+  throw UsageError(std::string(given) + " requires TLS",
+                   "add --tls, or write rediss:// in the URL");
+}
+
+/// `target` is the setting of the URL.
+void set_from_option(std::string& target, const std::optional<std::string>& option,
+                     std::string_view name) {
+  if (!option) return;
+  if (option->empty()) throw UsageError(std::string(name) + " is empty", "is the variable set?");
+  target = *option;
+}
+
+void set_tls(redis::Url& url, const ConnectionOptions& options,
+             ConfigurationSource& configuration) {
+  if (!redis::has_tcp(url)) {
+    url.tls.reset();  // of a URL whose host --socket replaces
+    if (options.tls) {
+      throw UsageError("--tls: " + redis::display(url) + " is not reached by TCP",
+                       "name the server with --host, or leave out --tls");
+    }
+  } else if (options.tls && !url.tls) {
+    url.tls.emplace();
+  }
+  if (!url.tls) return require_no_tls_option(options);
+  redis::Tls& tls = *url.tls;
+  if (!options.cacert) tls.cacert = configuration.cacert();
+  if (!options.cert) {
+    const auto& file = configuration.certificate();
+    tls.cert = file.tls.cert;
+    tls.key = file.tls.key;
+  }
+  set_from_option(tls.cacert, options.cacert, "--cacert");
+  set_from_option(tls.cert, options.cert, "--cert");
+  set_from_option(tls.key, options.key, "--key");
+  set_from_option(tls.sni, options.sni, "--sni");
+  if (options.insecure) tls.insecure = true;
+}
+
 std::chrono::microseconds parse_timeout(const std::string& text) {
   const auto timeout = parse_time(text, "--timeout");
   if (timeout.count() == 0) throw UsageError("--timeout: '" + text + "' leaves no time to answer");
@@ -120,11 +158,28 @@ void set_timeout(ConnectionSettings& settings, const ConnectionOptions& options,
   settings.timeout_from = from_file ? Origin::kFile : Origin::kDefault;
 }
 
-void set_password(ConnectionSettings& settings) {
+void set_password(ConnectionSettings& settings, const ConnectionOptions& options,
+                  ConfigurationSource& configuration) {
   auto& url = settings.url;
   if (url.scheme == redis::Scheme::kPrivate) return;  // it has no password
-  if (!url.password.empty() && settings.url_from != Origin::kFile) return;
-  if (const auto password = environment("REDISCLI_AUTH")) url.password = *password;
+  if (options.password_file) {
+    if (options.password_file->empty()) {
+      throw UsageError("--password-file: the name of the file is empty", "is the variable set?");
+    }
+    settings.password_file = PasswordFile{.path = *options.password_file};
+    return;
+  }
+  const bool is_from_file =
+      settings.url_from == Origin::kFile || settings.url_from == Origin::kDefault;
+  if (!url.password.empty() && !is_from_file) return;
+  settings.password_file = find_credential();
+  if (settings.password_file) return;
+  if (const auto password = environment("REDISCLI_AUTH")) {
+    url.password = *password;
+    return;
+  }
+  if (!is_from_file || !configuration.server().password_file) return;
+  settings.password_file = PasswordFile{.path = *configuration.server().password_file};
 }
 
 constexpr std::string_view kTwoServers = "they name two servers";
@@ -156,15 +211,26 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
       .flag("--askpass", target.askpass,
             "ask for the password on the terminal (default: $REDISCLI_AUTH)")
       .repeats(kServer);
+  options
+      .value("--password-file", "FILE", target.password_file,
+             "read the password from the first line of this file, which only its owner may read")
+      .repeats(kServer);
   options.value("-a,--pass", "PASSWORD", target.password, "");
-  options.flag("--tls", target.tls, "use TLS; no TLS option is supported by this version")
+  options.flag("--tls", target.tls, "use TLS, as for rediss://").repeats(kServer);
+  options
+      .value("--cacert", "FILE", target.cacert,
+             "TLS: certificate authorities to trust (default: the system's)")
       .repeats(kServer);
-  options.value("--cacert", "FILE", target.cacert, "TLS: certificate authorities to trust")
+  options.value("--cert", "FILE", target.cert, "TLS: client certificate")
+      .needs("--key", "a certificate is of no use without its private key")
       .repeats(kServer);
-  options.value("--cert", "FILE", target.cert, "TLS: client certificate").repeats(kServer);
   options.value("--key", "FILE", target.key, "TLS: private key of the client certificate")
+      .needs("--cert")
       .repeats(kServer);
-  options.value("--sni", "NAME", target.sni, "TLS: server name").repeats(kServer);
+  options
+      .value("--sni", "NAME", target.sni,
+             "TLS: the name that the server's certificate must have (default: the host)")
+      .repeats(kServer);
   options.flag("--insecure", target.insecure, "TLS: do not verify the server").repeats(kServer);
   options.value(
       "--timeout", "TIME", target.timeout,
@@ -173,17 +239,17 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
 
 ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                       ConfigurationSource& configuration) {
-  refuse_unsupported(options);
+  refuse_password(options);
   ConnectionSettings settings;
   auto& url = settings.url;
   set_url(settings, options, configuration);
   set_address(url, options);
-  redis::require_supported(url);
   if (options.database)
     url.database = static_cast<int>(parse_between(*options.database, "--db", 0, INT_MAX));
   if (options.user) url.user = *options.user;
-  set_password(settings);
-  if (names_server(options) || options.database || options.user)
+  set_tls(url, options, configuration);
+  set_password(settings, options, configuration);
+  if (names_server(options) || options.database || options.user || options.tls)
     settings.url_from = Origin::kOption;
   set_timeout(settings, options, configuration);
   configuration.warn_of_mistakes();
@@ -193,7 +259,11 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
 Connector::Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
                      const Interrupt& interrupt)
     : settings_(resolve_connection(options, configuration)), interrupt_(interrupt) {
-  if (options.askpass) settings_.url.password = ask_password("Password: ", interrupt);
+  if (options.askpass) {
+    settings_.url.password = ask_password("Password: ", interrupt);
+  } else if (settings_.password_file) {
+    settings_.url.password = read_password(*settings_.password_file);
+  }
   if (is_private()) return;
   server_ = std::make_shared<const redis::Endpoint>(redis::Endpoint{
       .url = settings_.url, .timeout = settings_.timeout, .interrupt = &interrupt_});

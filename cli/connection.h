@@ -9,6 +9,7 @@
 #include "base/wait.h"
 #include "cli/configuration.h"
 #include "cli/options.h"
+#include "cli/password.h"
 #include "redis/connection.h"
 #include "redis/private_server.h"
 #include "redis/url.h"
@@ -20,6 +21,7 @@ struct ConnectionOptions {
   std::optional<std::string> url, host, port, socket, database, user, timeout;
   std::optional<std::string> password;  ///< -a: always refused, with advice
   bool askpass = false;
+  std::optional<std::string> password_file;
   bool tls = false, insecure = false;
   std::optional<std::string> cacert, cert, key, sni;
 };
@@ -34,19 +36,23 @@ struct ConnectionSettings {
   Origin url_from = Origin::kDefault;  ///< kOption if an option changed any part of it
   std::chrono::microseconds timeout{};
   Origin timeout_from = Origin::kDefault;
+  /// Takes precedence over the URL's password.
+  std::optional<PasswordFile> password_file = {};
 };
 
-/// An option takes precedence over the environment (RLCTL_URL, REDISCLI_AUTH), then the file, then
-/// the default; the file is read only if it is needed. The other options change parts of the URL. A
-/// password in a URL takes precedence over REDISCLI_AUTH, unless the URL is from the file. Does no
-/// other I/O. Throws UsageError, redis::Error(kUsage, kUnsupported) and what the file throws.
+/// An option takes precedence over the environment (RLCTL_URL, CREDENTIALS_DIRECTORY,
+/// REDISCLI_AUTH), then the file, then the default; the file is read only if it is needed. The
+/// other options change parts of the URL. A password in a URL takes precedence over those of the
+/// environment, unless the URL is from the file. Reads no other file. Throws UsageError,
+/// redis::Error(kUsage, kUnsupported) and what the file throws.
 [[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                                     ConfigurationSource& configuration);
 
 /// Opens connections to the server that the settings name.
 class Connector {
  public:
-  /// Checks the options and, with --askpass, asks for the password. Does not connect.
+  /// Checks the options, and asks for the password with --askpass or reads it from its file. Does
+  /// not connect. Throws what resolve_connection() throws, and InputError for that file.
   Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
             const Interrupt& interrupt);
 

@@ -49,7 +49,7 @@ std::string password_hint(const redis::Error& error) {
     return user_of(error) + " is unknown or disabled, or has another password";
   }
   return "no password was given for " + user_of(error) +
-         "; use --askpass or the variable REDISCLI_AUTH";
+         "; use --askpass, --password-file or the variable REDISCLI_AUTH";
 }
 
 std::string unwanted_password_hint(const redis::Error& error) {
@@ -94,7 +94,7 @@ std::string replica_hint(const redis::Error& error) {
 std::string other_node_hint(const redis::Error& error) {
   const std::string message = error.what();
   const auto space = message.rfind(' '), colon = message.rfind(':');
-  redis::Url node{.host = error.server()->url.host};
+  redis::Url node{.host = error.server()->url.host, .tls = error.server()->url.tls};
   std::string hint = "the key belongs to another node of the cluster";
   if (space == message.npos || colon == message.npos || colon < space) return hint;
   if (colon > space + 1) node.host = message.substr(space + 1, colon - space - 1);
@@ -236,7 +236,10 @@ bool refuses_key(std::string_view message) {
 }
 
 Problem without_doubt(Problem problem) {
-  if (problem.hint == redis::kMayHaveRun) problem.hint.clear();
+  const std::string_view doubt = redis::kMayHaveRun;
+  if (!problem.hint.ends_with(doubt)) return problem;
+  problem.hint.resize(problem.hint.size() - doubt.size());
+  if (problem.hint.ends_with("; ")) problem.hint.resize(problem.hint.size() - 2);
   return problem;
 }
 

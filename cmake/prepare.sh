@@ -23,6 +23,7 @@ build  libfmt-dev            fmt/core.h
 build  nlohmann-json3-dev    nlohmann/json.hpp
 build  libtomlplusplus-dev   toml++/toml.h
 build  zlib1g-dev            zlib.h
+build  libssl-dev            openssl/ssl.h
 build  libedit-dev           histedit.h
 server redis-tools           redis-server valkey-server redis-check-rdb
 server redis-tools           redis-cli valkey-cli
@@ -34,6 +35,7 @@ test   bats-assert           /usr/lib/bats/bats-assert/load.bash
 test   jq                    jq
 test   libxml2-utils         xmllint
 test   procps                pkill
+test   openssl               openssl
 test   util-linux            flock
 test   scdoc                 scdoc
 test   mandoc                mandoc

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -92,6 +93,16 @@ std::string limits_of(const limiter::Policy& policy) {
   return out;
 }
 
+/// The settings for TLS and the password's file, of which those that are empty are not set.
+std::vector<std::pair<std::string_view, std::string>> files_of(const ConnectionSettings& settings) {
+  const auto tls = settings.url.tls.value_or(redis::Tls{});
+  return {{"cacert", tls.cacert},
+          {"cert", tls.cert},
+          {"key", tls.key},
+          {"sni", tls.sni},
+          {"password_file", settings.password_file ? settings.password_file->path : ""}};
+}
+
 void show_text(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
                Invocation& invocation) {
   const auto origin = [](Origin from) {
@@ -99,11 +110,15 @@ void show_text(const ConnectionSettings& settings, std::span<const limiter::Poli
   };
   const auto& file = invocation.configuration.get_correct().file;
   auto& out = invocation.out.buffer();
-  append_rows(out,
-              std::vector<Cells>{
-                  {"file", file.empty() ? "none" : escaped_text(file)},
-                  {"url", escaped_text(redis::display(settings.url)), origin(settings.url_from)},
-                  {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}});
+  std::vector<Cells> lines{
+      {"file", file.empty() ? "none" : escaped_text(file)},
+      {"url", escaped_text(redis::display(settings.url)), origin(settings.url_from)},
+      {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}};
+  for (const auto& [name, value] : files_of(settings)) {
+    if (!value.empty()) lines.push_back({std::string(name), escaped_text(value)});
+  }
+  if (settings.url.tls && settings.url.tls->insecure) lines.push_back({"insecure", "true"});
+  append_rows(out, lines);
   if (policies.empty()) return;
   std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst", "ipv6_prefix"}};
   for (const auto* policy : policies) {
@@ -140,7 +155,11 @@ void show_json(const ConnectionSettings& settings, std::span<const limiter::Poli
       .field("url", redis::display(settings.url))
       .field("url_from", origin_name(settings.url_from))
       .field("timeout_us", settings.timeout)
-      .field("timeout_from", origin_name(settings.timeout_from))
+      .field("timeout_from", origin_name(settings.timeout_from));
+  for (const auto& [name, value] : files_of(settings)) {
+    json.field(name, value.empty() ? std::nullopt : std::optional(value));
+  }
+  json.field("insecure", settings.url.tls && settings.url.tls->insecure)
       .name("policies")
       .begin_array();
   for (const auto* policy : policies) append_policy_json(json, *policy);

@@ -399,6 +399,18 @@ std::vector<std::string> redis_cli_words(const DebugPlan& plan, const redis::Url
   } else {
     add({"-h", url.host, "-p", std::to_string(url.port)});
   }
+  if (url.tls) {
+    words.emplace_back("--tls");
+    const auto add_if = [&](const char* name, const std::string& value) {
+      if (!value.empty()) add({name, value});
+    };
+    add_if("--cacert", url.tls->cacert);
+    add_if("--cert", url.tls->cert);
+    add_if("--key", url.tls->key);
+    // Unlike rlctl, redis-cli does not send the host's name.
+    add_if("--sni", url.tls->sni);
+    if (url.tls->insecure) words.emplace_back("--insecure");
+  }
   if (url.database != 0) add({"-n", std::to_string(url.database)});
   if (!url.user.empty()) add({"--user", url.user});
   add({plan.where == DebugWhere::kSync ? "--ldb-sync-mode" : "--ldb", "--eval", file});

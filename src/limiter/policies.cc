@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -13,7 +15,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "redis/error.h"
-#include "redis/transport.h"
 #include "redis/url.h"
 
 // Compiled only here: a shared library would slow down every start. This works around two bugs in
@@ -52,7 +53,8 @@ constexpr std::size_t kMaxSize = std::size_t{1} << 20;
 /// Each part of a dotted key is a level too, and toml++ does not count these.
 constexpr std::ptrdiff_t kMaxDots = 1000;
 
-constexpr std::array<std::string_view, 3> kKeys{"url", "timeout", "policy"};
+constexpr std::array<std::string_view, 10> kKeys{
+    "url", "password_file", "tls", "cacert", "cert", "key", "sni", "insecure", "timeout", "policy"};
 constexpr std::array<std::string_view, 5> kPolicyKeys{"key", "algorithm", "limit", "burst",
                                                       "ipv6_prefix"};
 
@@ -144,6 +146,14 @@ std::string policy_part(std::string_view name) {
   return std::string("policy.").append(name);
 }
 
+/// See ConfigurationMistake::part. `key` is one of kKeys, or empty.
+std::string_view part_of(std::string_view key) {
+  if (key == "key") return "cert";
+  constexpr std::string_view kOwn[] = {"", "cacert", "cert", "timeout", "policy"};
+  const bool is_own = std::ranges::find(kOwn, key) != std::end(kOwn);
+  return is_own ? key : "url";
+}
+
 ConfigurationError whole_file(std::string message) {
   return ConfigurationError({ConfigurationMistake{.message = std::move(message)}});
 }
@@ -217,7 +227,10 @@ class Reader {
                   const std::string& advice);
   const std::string* text_of(const toml::table& table, std::string_view key,
                              const std::string& name);
+  bool truth_of(const toml::table& table, std::string_view key);
+  std::string file_of(const toml::table& table, std::string_view key);
   void read_connection(const toml::table& table);
+  void read_tls(const toml::table& table);
   void read_policies(const toml::node& node, const Position& at);
   void read_policy(const toml::key& name, const toml::node& node);
   bool read_key(const toml::table& table, const std::string& name, Policy& policy);
@@ -298,7 +311,7 @@ void Reader::refuse_key(const toml::key& key, const toml::node& node, const std:
 void Reader::refuse_unknown(const toml::table& table) {
   for (const auto& [key, node] : table) {
     if (std::find(kKeys.begin(), kKeys.end(), key.str()) != kKeys.end()) continue;
-    part_ = closest(key.str(), kKeys);
+    part_ = part_of(closest(key.str(), kKeys));
     if (!part_.empty()) {
       refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
     } else if (node.is_table()) {
@@ -330,14 +343,67 @@ const std::string* Reader::text_of(const toml::table& table, std::string_view ke
   return nullptr;
 }
 
+/// False if the key is missing or is not a boolean; the latter is a mistake.
+bool Reader::truth_of(const toml::table& table, std::string_view key) {
+  const auto* node = table.get(key);
+  if (node == nullptr) return false;
+  if (const auto* truth = node->as_boolean()) return truth->get();
+  mistake(node->source().begin, fmt::format("{} must be true or false, not {}", key, shown(*node)));
+  return false;
+}
+
+/// The path of the file that the key names, relative to the configuration's folder; empty if the
+/// key is missing, or wrong, which is a mistake.
+std::string Reader::file_of(const toml::table& table, std::string_view key) {
+  part_ = part_of(key);
+  const auto* text = text_of(table, key, std::string(key));
+  if (text == nullptr) return {};
+  if (text->empty()) {
+    mistake(table.get(key)->source().begin, fmt::format("{}: the name of the file is empty", key));
+    return {};
+  }
+  return std::filesystem::path(configuration_.file).parent_path() / *text;
+}
+
+void Reader::read_tls(const toml::table& table) {
+  auto& tls = configuration_.tls;
+  tls.cacert = file_of(table, "cacert");
+  tls.cert = file_of(table, "cert");
+  tls.key = file_of(table, "key");
+  if (tls.cert.empty() != tls.key.empty()) {
+    const std::string_view given = tls.cert.empty() ? "key" : "cert";
+    mistake(table.get(given)->source().begin,
+            fmt::format("{}: a client certificate needs both cert and key", given));
+    tls.cert.clear();
+    tls.key.clear();
+  }
+  part_ = "url";
+  configuration_.use_tls = truth_of(table, "tls");
+  tls.insecure = truth_of(table, "insecure");
+  if (const auto* name = text_of(table, "sni", "sni")) tls.sni = *name;
+  const auto& url = configuration_.url;
+  if (configuration_.use_tls && url && !redis::has_tcp(redis::parse_url(*url))) {
+    mistake(table.get("tls")->source().begin,
+            fmt::format("tls: {} is not reached by TCP", redis::display(redis::parse_url(*url))));
+  }
+}
+
 void Reader::read_connection(const toml::table& table) {
   part_ = "url";
   if (const auto* url = text_of(table, "url", "url")) {
     attempt(table.get("url")->source().begin, "url", [&] {
-      redis::require_supported(redis::parse_url(*url));
+      (void)redis::parse_url(*url);
       configuration_.url = *url;
     });
   }
+  if (auto file = file_of(table, "password_file"); !file.empty()) {
+    if (configuration_.url && !redis::parse_url(*configuration_.url).password.empty()) {
+      mistake(table.get("password_file")->source().begin,
+              "password_file: the url has a password too");
+    }
+    configuration_.password_file = std::move(file);
+  }
+  read_tls(table);
   part_ = "timeout";
   if (const auto* timeout = text_of(table, "timeout", "timeout")) {
     attempt(table.get("timeout")->source().begin, "timeout", [&] {

@@ -8,6 +8,7 @@
 
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
+#include "redis/url.h"
 
 namespace rlctl::limiter {
 
@@ -41,8 +42,9 @@ struct ConfigurationMistake {
   /// includes the file name. Contains no passwords, but may contain control bytes; long values are
   /// cut.
   std::string message = {};
-  /// The setting that cannot be used: "url", "timeout", "policy.NAME"; "policy" if it is not known
-  /// which policy; empty if no setting depends on it.
+  /// The setting that cannot be used: "url" and all that belongs to its server, "cacert", "cert",
+  /// "timeout", "policy.NAME"; "policy" if it is not known which policy; empty if no setting
+  /// depends on it.
   std::string part = {};
   std::string hint = {};
 };
@@ -66,9 +68,14 @@ class ConfigurationError : public UsageError {
 /// For the others, the same checks as for the command line have passed: the algorithm of each
 /// policy supports its limits, and its key can carry them.
 struct Configuration {
-  std::string file = {};                            ///< its name; empty without a file
-  std::optional<std::string> url = {};              ///< valid and supported; may contain a password
-  std::optional<std::string> timeout = {};          ///< valid for parse_duration(), and not 0
+  std::string file = {};                    ///< its name; empty without a file
+  std::optional<std::string> url = {};      ///< valid and supported; may contain a password
+  std::optional<std::string> timeout = {};  ///< valid for parse_duration(), and not 0
+  /// Where the password of the URL's server is, an absolute path if `file` is.
+  std::optional<std::string> password_file = {};
+  bool use_tls = false;  ///< also if the URL does not say so
+  /// File names as for password_file. `sni` and `insecure` concern the URL's server.
+  redis::Tls tls = {};
   std::vector<Policy> policies = {};                ///< in the order of the file
   std::vector<ConfigurationMistake> mistakes = {};  ///< in order too; then the file's permissions
 };

@@ -64,5 +64,7 @@ class Error : public std::runtime_error {
 /// The hint of errors after which it is unknown what was executed, because the connection broke. A
 /// caller that only read does not show it.
 inline constexpr const char* kMayHaveRun = "what was sent may have been executed";
+/// The hint if a server hangs up without an answer, as one that expects TLS does.
+inline constexpr const char* kUseTls = "use rediss:// if the server expects TLS at that port";
 
 }  // namespace rlctl::redis

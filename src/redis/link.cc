@@ -19,12 +19,15 @@ namespace rlctl::redis {
 namespace {
 
 // The most bytes received at once, and the most such receptions in one call that must not wait.
-constexpr std::size_t kChunk = std::size_t{16} * 1024;
+constexpr std::size_t kChunk = Transport::kRecordSize;
 constexpr int kChunksAtOnce = 64;
 
 // The commands whose first argument is a command in its own right, for messages.
 constexpr std::array<std::string_view, 5> kContainers{"SCRIPT", "CONFIG", "OBJECT", "MEMORY",
                                                       "CLIENT"};
+
+// How a server begins its answer if it expects TLS: an alert.
+constexpr std::string_view kTlsAlert = "\x15\x03";
 
 // Received bytes, in order.
 class Buffer {
@@ -127,8 +130,10 @@ std::unique_ptr<Transport> connect_within(const Url& url, std::chrono::microseco
     return connect(url, until, interrupt);
   } catch (const Error& error) {
     if (error.failure() != Failure::kTimeout) throw;
-    throw Error(Failure::kTimeout, fmt::format("cannot connect to {}: no answer within {}",
-                                               display(url), format_duration(timeout)));
+    throw Error(Failure::kTimeout,
+                fmt::format("cannot connect to {}: no answer within {}", display(url),
+                            format_duration(timeout)),
+                error.code(), error.hint());
   }
 }
 
@@ -299,7 +304,9 @@ struct Link::State {
           fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
     }
     std::string hint = error.hint();
-    if (hint.empty() && sent_unanswered && outbox.size() > 0 && !is_logging_in) hint = kMayHaveRun;
+    const bool is_in_doubt = sent_unanswered && outbox.size() > 0 && !is_logging_in;
+    if (is_in_doubt && hint.empty()) hint = kMayHaveRun;
+    if (is_in_doubt && hint == kUseTls) hint.append("; ").append(kMayHaveRun);
     return Error(error.failure(), message, error.code(), std::move(hint))
         .from(server, error.command());
   }
@@ -309,7 +316,8 @@ struct Link::State {
     return {Failure::kProtocol,
             fmt::format("{}: the answer is not RESP: {}", transport->name(), shown),
             {},
-            "is it a Redis server, and without TLS?"};
+            bytes.starts_with(kTlsAlert) ? "the server expects TLS: use rediss://"
+                                         : "is it a Redis server?"};
   }
 
   /// The error with the server's name in front.

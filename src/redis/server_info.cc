@@ -188,6 +188,7 @@ const std::optional<Url>& find_master(const Endpoint& server) {
     const auto role = connection.read();
     const auto info = connection.read();
     server.master = master_in(role, info);
+    if (*server.master) (*server.master)->tls = server.url.tls;
   } catch (const Error&) {
     // Only a clearer message is lost.
   } catch (const Interrupted&) {

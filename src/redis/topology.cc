@@ -32,9 +32,10 @@ std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& 
     throw Error(error.failure(), fmt::format("{}: {}", display(node), error.what()), error.code(),
                 error.failure() == Failure::kRefused ? "ACL SETUSER NAME +cluster|slots" : "");
   }
-  throw Error(Failure::kUsage,
-              fmt::format("{} is not a node of a Cluster: {}", display(node), error.what()), {},
-              fmt::format("write redis://{}", display(node)));
+  throw Error(
+      Failure::kUsage,
+      fmt::format("{} is not a node of a Cluster: {}", display(node), error.what()), {},
+      "write " + display(Url{.host = node.host, .port = node.port, .tls = request.url.tls}));
 }
 
 Link open_sentinel(const TopologyRequest& request, const HostPort& sentinel,

@@ -17,6 +17,7 @@
 #include "base/wait.h"
 #include "redis/error.h"
 #include "redis/resolve.h"
+#include "redis/tls.h"
 
 namespace rlctl::redis {
 
@@ -26,8 +27,12 @@ using std::chrono::milliseconds;
 
 class SocketTransport final : public Transport {
  public:
-  SocketTransport(FileDescriptor socket, std::string name, const Interrupt* interrupt)
-      : socket_(std::move(socket)), name_(std::move(name)), interrupt_(interrupt) {}
+  SocketTransport(FileDescriptor socket, Scheme scheme, std::string name,
+                  const Interrupt* interrupt)
+      : socket_(std::move(socket)),
+        scheme_(scheme),
+        name_(std::move(name)),
+        interrupt_(interrupt) {}
 
   std::size_t read(char* buffer, std::size_t size, Deadline deadline) override {
     for (;;) {
@@ -40,6 +45,7 @@ class SocketTransport final : public Transport {
     if (interrupt_ != nullptr) interrupt_->check();
     const auto count = retry([&] { return ::recv(fd(), buffer, size, MSG_DONTWAIT); });
     if (count == 0) closed();
+    has_received_ |= count > 0;
     return count < 0 ? 0 : static_cast<std::size_t>(count);
   }
 
@@ -76,16 +82,21 @@ class SocketTransport final : public Transport {
   }
 
   [[noreturn]] void closed() const {
-    throw Error(Failure::kUnreachable, fmt::format("{} closed the connection", name_));
+    const bool may_expect_tls = scheme_ == Scheme::kTcp && !has_received_;
+    throw Error(Failure::kUnreachable, fmt::format("{} closed the connection", name_), {},
+                may_expect_tls ? kUseTls : "");
   }
 
   FileDescriptor socket_;
+  Scheme scheme_;
   std::string name_;
   const Interrupt* interrupt_;
+  bool has_received_ = false;
 };
 
 // One attempt to connect; several to the same server share these.
 struct Attempt {
+  Scheme scheme;
   std::string name;
   Deadline deadline;
   const Interrupt* interrupt;
@@ -99,7 +110,7 @@ struct Attempt {
   }
 
   [[nodiscard]] std::unique_ptr<Transport> done(FileDescriptor socket) const {
-    return std::make_unique<SocketTransport>(std::move(socket), name, interrupt);
+    return std::make_unique<SocketTransport>(std::move(socket), scheme, name, interrupt);
   }
 };
 
@@ -173,17 +184,14 @@ std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
 
 }  // namespace
 
-void require_supported(const Url& url) {
-  std::string_view what;
-  if (url.tls) what = "rediss:// (TLS)";
-  if (what.empty()) return;
-  throw Error(Failure::kUnsupported, fmt::format("{} is not built into this version", what));
-}
-
 std::unique_ptr<Transport> connect(const Url& url, Deadline deadline, const Interrupt* interrupt) {
-  require_supported(url);
   if (interrupt != nullptr) interrupt->check();
-  const Attempt attempt{.name = display(url), .deadline = deadline, .interrupt = interrupt};
+  const Attempt attempt{
+      .scheme = url.scheme, .name = display(url), .deadline = deadline, .interrupt = interrupt};
+  if (url.scheme == Scheme::kTcp && url.tls) {
+    const TlsClient client(url);
+    return client.start(connect_tcp(url, attempt), deadline);
+  }
   if (url.scheme == Scheme::kTcp) return connect_tcp(url, attempt);
   if (url.scheme == Scheme::kUnix) return connect_unix(url, attempt);
   throw Error(Failure::kUsage, "private: names no server to connect to; one must be started first");

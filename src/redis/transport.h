@@ -10,8 +10,8 @@
 
 namespace rlctl::redis {
 
-/// Bytes to and from one server. This interface carries deadlines, Ctrl-C and (later) TLS, and lets
-/// tests substitute a scripted server. One thread at a time.
+/// Bytes to and from one server. This interface carries deadlines, Ctrl-C and TLS, and lets tests
+/// substitute a scripted server. One thread at a time.
 ///
 /// Every call throws Error: kTimeout past its deadline, kUnreachable if the connection breaks or
 /// the server closes it; and Interrupted once its Interrupt is raised.
@@ -22,26 +22,29 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
 
+  /// TLS sends at most this many bytes in one record, which is decrypted as a whole.
+  static constexpr std::size_t kRecordSize = 16384;
+
   /// Reads at least one and at most `size` bytes; waits for them until the deadline.
   [[nodiscard]] virtual std::size_t read(char* buffer, std::size_t size, Deadline deadline) = 0;
   /// Reads what is available, possibly 0 bytes; never waits.
   [[nodiscard]] virtual std::size_t read_available(char* buffer, std::size_t size) = 0;
   /// Writes as many bytes as the socket accepts now, possibly 0; never waits. For callers that must
-  /// read while they write, lest both sides' buffers fill.
+  /// read while they write, lest both sides' buffers fill. The bytes that it did not write begin
+  /// the next call's: TLS may have encrypted them already.
   [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
   /// Waits until read_available() has data or write_some() has room.
   virtual void wait(Deadline deadline) = 0;
   /// The server's name for messages: the URL without its password.
   [[nodiscard]] virtual const std::string& name() const noexcept = 0;
-  /// For poll(): readable if read_available() has data.
+  /// For poll(): readable if read_available() has data, unless its last call gave a buffer smaller
+  /// than kRecordSize.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 };
 
-/// Throws Error(kUnsupported) for schemes that are not built in yet.
-void require_supported(const Url& url);
-
-/// Connects by TCP (each address of the name in turn, NODELAY) or unix socket. `interrupt` may be
-/// null and must outlive the transport. kUnsupported for schemes that are not built in yet.
+/// Connects by TCP (each address of the name in turn, NODELAY) or unix socket, with TLS if the URL
+/// says so. `interrupt` may be null and must outlive the transport. Throws InputError if a file for
+/// TLS cannot be used.
 [[nodiscard]] std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,
                                                  const Interrupt* interrupt = nullptr);
 

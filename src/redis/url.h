@@ -48,6 +48,11 @@ struct Url {
   bool operator==(const Url&) const = default;
 };
 
+/// Whether the server is reached by TCP, and so may use TLS.
+[[nodiscard]] constexpr bool has_tcp(const Url& url) noexcept {
+  return url.scheme != Scheme::kUnix && url.scheme != Scheme::kPrivate;
+}
+
 /// Throws Error(kUsage) that names the offending part, never the password.
 [[nodiscard]] Url parse_url(std::string_view text);
 

@@ -88,7 +88,7 @@ REPLIES
 @test "a server that is not Redis is reported" {
   start_fake_server --close 'HTTP/1.1 400 Bad Request\r\n\r\n'
   fails "unix://$socket: the answer is not RESP: 'HTTP/1.1 400 Bad Request\\r\\n\\r\\n'; the request may have been counted"
-  assert_equal "${stderr_lines[1]}" '  hint: is it a Redis server, and without TLS?'
+  assert_equal "${stderr_lines[1]}" '  hint: is it a Redis server?'
 }
 
 @test "garbage is shown without its control bytes" {

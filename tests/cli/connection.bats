@@ -172,22 +172,6 @@ TABLE
   assert_output --partial 'redis://[::1]:7'
 }
 
-@test "features that are not built in are refused" {
-  local url
-  while IFS='|' read -r url what; do
-    run -2 --separate-stderr rlctl -u "$url" check k --limit 9/60s
-    assert_equal "$stderr" "rlctl: check: $what is not built into this version"
-  done <<'TABLE'
-rediss://h|rediss:// (TLS)
-TABLE
-  local options
-  for options in --tls '--cacert f' '--cert f' '--key f' '--sni n' --insecure; do
-    # shellcheck disable=SC2086 # split into words
-    run -2 --separate-stderr rlctl $options check k --limit 9/60s
-    assert_equal "$stderr" "rlctl: check: ${options% *}: TLS is not built into this version"
-  done
-}
-
 # --- time-outs --------------------------------------------------------------------------------------
 
 @test "--timeout limits the wait for an answer" {
@@ -211,7 +195,7 @@ TABLE
   assert_equal "${stderr_lines[0]}" \
     'rlctl: check: a password on the command line can be read by every user of this machine'
   assert_equal "${stderr_lines[1]}" \
-    '  hint: use --askpass, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL'
+    '  hint: use --askpass, --password-file, the variable REDISCLI_AUTH, or a URL in the variable RLCTL_URL'
   assert_equal "${#stderr_lines[@]}" 2
 }
 

@@ -139,7 +139,8 @@ TEST_CASE("problem: an error of the server has a hint at what to do") {
         "the key belongs to another node of the cluster; name it instead: --url "
         "redis://127.0.0.1:7001");
   CHECK(hint("WRONGPASS", "WRONGPASS invalid", "AUTH", kRefused) ==
-        "no password was given for user 'ann'; use --askpass or the variable REDISCLI_AUTH");
+        "no password was given for user 'ann'; use --askpass, --password-file or the variable "
+        "REDISCLI_AUTH");
   server->url.password = "secret";
   CHECK(hint("WRONGPASS", "WRONGPASS invalid", "AUTH", kRefused) ==
         "user 'ann' is unknown or disabled, or has another password");

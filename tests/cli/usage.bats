@@ -386,7 +386,7 @@ leaky-bucket'
   for url in '' ftp://h u:p@h; do
     run -2 --separate-stderr rlctl check k --limit 5/60s -u "$url"
     assert_equal "${stderr_lines[1]}" \
-      '  hint: URLs begin with redis://, valkey://, unix:// or private:'
+      '  hint: URLs begin with redis://, rediss://, unix://, redis+cluster://, redis+sentinel:// or private:'
   done
   run -2 --separate-stderr rlctl check k --limit 5/60s -u redsi://h
   assert_equal "${stderr_lines[0]}" \

@@ -27,6 +27,12 @@ std::string Peer::read_until(std::string_view end) {
   return all;
 }
 
+std::string Peer::read_some() {
+  std::array<char, 16384> piece;
+  const auto count = ::recv(socket_, piece.data(), piece.size(), 0);
+  return {piece.data(), count < 0 ? 0 : static_cast<std::size_t>(count)};
+}
+
 std::size_t Peer::read_to_end() {
   std::size_t total = 0;
   std::array<char, 4096> piece;

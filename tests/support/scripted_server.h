@@ -18,12 +18,15 @@ class Peer {
 
   /// Reads until the input ends in `end` or the client is gone; returns everything read.
   std::string read_until(std::string_view end);
+  /// Waits for bytes; returns none if the client is gone.
+  std::string read_some();
   /// Waits until the client closes the connection; returns how many bytes arrived.
   std::size_t read_to_end();
   /// False if the client was gone.
   bool write(std::string_view bytes);
   /// One send() for each byte.
   void write_bytewise(std::string_view bytes);
+  [[nodiscard]] int fd() const noexcept { return socket_; }
 
  private:
   int socket_;

@@ -303,7 +303,7 @@ limit = "5/60s"
 key = "api:%s"
 limit = "5/60q"
 END
-  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, timeout or policy; 'rlctl config check' shows 1 more mistake"
+  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout or policy; 'rlctl config check' shows 1 more mistake"
   local call
   for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
     'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \
@@ -357,14 +357,8 @@ END
 
 @test "config show reports every mistake as an error" {
   printf 'colour = "red"\n[policy.a]\nkey="a"\nlimit="1/s"\n' >"$users"
-  wrong "$users:1: unknown key 'colour'; it is one of url, timeout or policy" config show
-  wrong "$users:1: unknown key 'colour'; it is one of url, timeout or policy" config show a
-}
-
-@test "config check: a URL that every command refuses is a mistake with its line" {
-  printf 'timeout = "1s"\nurl = "rediss://h"\n' >"$BATS_TEST_TMPDIR/tls"
-  run -2 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/tls" config check
-  assert_regex "$output$stderr" 'tls:2: url: rediss:// \(TLS\) is not built into this version'
+  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout or policy" config show
+  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout or policy" config show a
 }
 
 @test "config check: invalid TOML is reported with its line" {
@@ -452,7 +446,7 @@ out     out       leaky-bucket        1/1s,60/60s    20      -"
   some_policies
   run -0 rlctl --json config show
   assert_equal "${#lines[@]}" 1
-  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"ipv6_prefix\":64,\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"ipv6_prefix\":null,\"line\":8},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"ipv6_prefix\":null,\"line\":13}]}"
+  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"cacert\":null,\"cert\":null,\"key\":null,\"sni\":null,\"password_file\":null,\"insecure\":false,\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"ipv6_prefix\":64,\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"ipv6_prefix\":null,\"line\":8},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"ipv6_prefix\":null,\"line\":13}]}"
 }
 
 @test "config show works without a file" {

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+namespace rlctl::redis {
+
+// The functions of OpenSSL that TLS needs; a macro of OpenSSL needs the function behind it.
+#define RLCTL_OPENSSL_FUNCTIONS(X)          \
+  X(ASN1_STRING_get0_data)                  \
+  X(ASN1_STRING_length)                     \
+  X(ASN1_TIME_to_tm)                        \
+  X(BIO_clear_flags)                        \
+  X(BIO_get_data)                           \
+  X(BIO_meth_new)                           \
+  X(BIO_meth_set_ctrl)                      \
+  X(BIO_meth_set_read)                      \
+  X(BIO_meth_set_write)                     \
+  X(BIO_new)                                \
+  X(BIO_set_data)                           \
+  X(BIO_set_flags)                          \
+  X(BIO_set_init)                           \
+  X(ERR_clear_error)                        \
+  X(ERR_get_error)                          \
+  X(ERR_reason_error_string)                \
+  X(GENERAL_NAMES_free)                     \
+  X(OPENSSL_init_ssl)                       \
+  X(OPENSSL_sk_num)                         \
+  X(OPENSSL_sk_value)                       \
+  X(SSL_CTX_check_private_key)              \
+  X(SSL_CTX_ctrl)                           \
+  X(SSL_CTX_free)                           \
+  X(SSL_CTX_load_verify_file)               \
+  X(SSL_CTX_new)                            \
+  X(SSL_CTX_set_cert_cb)                    \
+  X(SSL_CTX_set_default_passwd_cb)          \
+  X(SSL_CTX_set_default_passwd_cb_userdata) \
+  X(SSL_CTX_set_default_verify_paths)       \
+  X(SSL_CTX_set_options)                    \
+  X(SSL_CTX_set_verify)                     \
+  X(SSL_CTX_use_PrivateKey_file)            \
+  X(SSL_CTX_use_certificate_chain_file)     \
+  X(SSL_connect)                            \
+  X(SSL_ctrl)                               \
+  X(SSL_free)                               \
+  X(SSL_get0_param)                         \
+  X(SSL_get_error)                          \
+  X(SSL_get_ex_data)                        \
+  X(SSL_get_ex_data_X509_STORE_CTX_idx)     \
+  X(SSL_new)                                \
+  X(SSL_read)                               \
+  X(SSL_set1_host)                          \
+  X(SSL_set_bio)                            \
+  X(SSL_set_ex_data)                        \
+  X(SSL_set_hostflags)                      \
+  X(SSL_write)                              \
+  X(TLS_client_method)                      \
+  X(X509_NAME_get_text_by_NID)              \
+  X(X509_STORE_CTX_get_current_cert)        \
+  X(X509_STORE_CTX_get_error)               \
+  X(X509_STORE_CTX_get_error_depth)         \
+  X(X509_STORE_CTX_get_ex_data)             \
+  X(X509_VERIFY_PARAM_set1_ip_asc)          \
+  X(X509_get0_notAfter)                     \
+  X(X509_get0_notBefore)                    \
+  X(X509_get_ext_d2i)                       \
+  X(X509_get_issuer_name)                   \
+  X(X509_get_subject_name)                  \
+  X(X509_verify_cert_error_string)
+
+/// OpenSSL, loaded when the first connection with TLS needs it: a process without TLS starts sooner
+/// if it does not load the library.
+struct OpenSsl {
+#define RLCTL_OPENSSL_MEMBER(name) decltype(&::name) name = nullptr;
+  RLCTL_OPENSSL_FUNCTIONS(RLCTL_OPENSSL_MEMBER)
+#undef RLCTL_OPENSSL_MEMBER
+};
+
+/// Throws Error(kUnreachable) if the library is not installed or lacks a function.
+[[nodiscard]] const OpenSsl& openssl();
+
+}  // namespace rlctl::redis

@@ -1,0 +1,140 @@
+load ../support/common
+
+# Passwords from files: --password-file, systemd's credentials, and the configuration.
+
+setup_file() { start_server --requirepass 'se cret'; }
+setup() {
+  file=$BATS_TEST_TMPDIR/password
+  (umask 077 && echo 'se cret' >"$file")
+}
+
+allowed() { run -0 rlctl check k --limit 1000/60s "$@"; }
+refused() { run -4 rlctl check k --limit 1000/60s "$@"; }
+
+# fails MESSAGE ARGUMENT…: this error of the input.
+fails() {
+  run -2 --separate-stderr rlctl check k --limit 1000/60s "${@:2}"
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
+}
+
+@test "--password-file takes the first line of a file" {
+  allowed --password-file "$file"
+  printf 'se cret' >"$file"
+  allowed --password-file "$file"
+  printf 'se cret\r\nand more\n' >"$file"
+  allowed --password-file "$file"
+  chmod 400 "$file"
+  allowed --password-file "$file"
+  printf 'wrong\nse cret\n' >"$BATS_TEST_TMPDIR/wrong"
+  chmod 600 "$BATS_TEST_TMPDIR/wrong"
+  refused --password-file "$BATS_TEST_TMPDIR/wrong"
+}
+
+@test "--password-file takes a pipe" {
+  allowed --password-file <(echo 'se cret')
+  mkfifo -m 600 "$BATS_TEST_TMPDIR/fifo"
+  echo 'se cret' >"$BATS_TEST_TMPDIR/fifo" 3>&- 4>&- &
+  allowed --password-file "$BATS_TEST_TMPDIR/fifo"
+  wait $!
+}
+
+@test "a signal ends the wait for a pipe" {
+  mkfifo -m 600 "$BATS_TEST_TMPDIR/fifo"
+  run -0 ends_by TERM 'sleeps $command_pid' rlctl check k --limit 9/60s --password-file "$BATS_TEST_TMPDIR/fifo"
+  assert_output 'signal 15'
+}
+
+@test "a password file that others can read or write is refused" {
+  local mode who
+  while read -r mode who; do
+    chmod "$mode" "$file"
+    fails "$file holds a password, and $who (mode 0$mode)" --password-file "$file"
+    assert_equal "${stderr_lines[1]}" "  hint: chmod 600 $file"
+  done <<'TABLE'
+640 its group can read it
+620 its group can write it
+604 everybody can read it
+602 everybody can write it
+666 everybody can write it
+TABLE
+}
+
+@test "a password file without a usable password is refused" {
+  : >"$file"
+  fails "the first line of the password file $file is empty" --password-file "$file"
+  printf '\nse cret\n' >"$file"
+  fails "the first line of the password file $file is empty" --password-file "$file"
+  printf 'se\0cret\n' >"$file"
+  fails "the first line of the password file $file contains a NUL byte" --password-file "$file"
+  printf '%05000d\n' 1 >"$file"
+  fails "the first line of the password file $file has more than 4096 bytes" --password-file "$file"
+  fails "cannot read the password file $file.none: no such file or directory" --password-file "$file.none"
+  fails "the password file $BATS_TEST_TMPDIR is not a regular file or a pipe" --password-file "$BATS_TEST_TMPDIR"
+  fails 'the password file /dev/null is not a regular file or a pipe' --password-file /dev/null
+  fails '--password-file: the name of the file is empty' --password-file ''
+  # Also when errors of the server would be allowed.
+  fails "cannot read the password file $file.none: no such file or directory" --password-file "$file.none" \
+    --on-error allow
+}
+
+@test "a credential of systemd is the password" {
+  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR/credentials
+  refused
+  mkdir "$CREDENTIALS_DIRECTORY"
+  refused
+  cp "$file" "$CREDENTIALS_DIRECTORY/rlctl.password"
+  chmod 400 "$CREDENTIALS_DIRECTORY/rlctl.password"
+  allowed
+  CREDENTIALS_DIRECTORY='' refused
+  chmod 444 "$CREDENTIALS_DIRECTORY/rlctl.password"
+  fails "$CREDENTIALS_DIRECTORY/rlctl.password holds a password, and everybody can read it (mode 0444)"
+}
+
+@test "the access list that systemd gives the service's user is accepted" {
+  ((EUID == 0)) || skip 'only root can make the file of another user'
+  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR
+  cp "$file" "$BATS_TEST_TMPDIR/rlctl.password"
+  chmod 440 "$BATS_TEST_TMPDIR/rlctl.password"
+  allowed
+  chown 65534 "$BATS_TEST_TMPDIR/rlctl.password"
+  fails "$BATS_TEST_TMPDIR/rlctl.password holds a password, and its group can read it (mode 0440)"
+}
+
+@test "the password: --password-file, the URL, the credential, REDISCLI_AUTH, the configuration" {
+  local url=unix://:PASSWORD@$socket
+  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR/credentials RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  mkdir "$CREDENTIALS_DIRECTORY"
+  echo 'timeout = "120s"' >"$RLCTL_CONFIG"
+  (umask 077 && echo wrong | tee "$BATS_TEST_TMPDIR/wrong" >"$CREDENTIALS_DIRECTORY/rlctl.password")
+  REDISCLI_AUTH=wrong allowed -u "${url/PASSWORD/wrong}" --password-file "$file"
+  refused -u "${url/PASSWORD/se%20cret}" --password-file "$BATS_TEST_TMPDIR/wrong"
+  REDISCLI_AUTH=wrong allowed -u "${url/PASSWORD/se%20cret}"
+  REDISCLI_AUTH='se cret' refused
+  cp "$file" "$CREDENTIALS_DIRECTORY/rlctl.password"
+  REDISCLI_AUTH=wrong allowed
+  unset CREDENTIALS_DIRECTORY RLCTL_URL
+  # The file is relative to the configuration's folder.
+  printf 'timeout = "120s"\nurl = "unix://%s"\npassword_file = "password"\n' "$socket" >"$RLCTL_CONFIG"
+  cd /
+  allowed
+  REDISCLI_AUTH=wrong refused
+  # Another server does not get the password.
+  RLCTL_URL=unix://$socket refused
+  run -0 rlctl config show
+  assert_line --regexp "^password_file +$file$"
+}
+
+@test "a configuration with two passwords has a mistake" {
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  (umask 077 && printf 'url = "unix://:secret@%s"\npassword_file = "password"\n' "$socket" >"$RLCTL_CONFIG")
+  run -2 --separate-stderr rlctl config check
+  assert_equal "$stderr" "rlctl: $RLCTL_CONFIG:2: password_file: the url has a password too"
+}
+
+@test "the command line that repeats a run names the file of the password" {
+  run -0 --separate-stderr rlctl -u "unix://$socket" --password-file "$file" burst steady --clock real \
+    --rate 100/s --duration 50ms
+  assert_output --partial "--password-file $file"
+  refute_output --partial 'se cret'
+}

@@ -1,0 +1,206 @@
+load ../support/common
+load ../support/tls
+
+# TLS and its options. The messages about certificates and handshakes are those of tests/redis/tls_test.cc.
+
+setup_file() { start_tls_server; }
+setup() {
+  cli FLUSHALL
+  ca=(--cacert "$certificates/ca.pem")
+}
+
+# fails STATUS MESSAGE HINT ARGUMENT…: `rlctl ARGUMENT…` ends with exactly this error.
+fails() {
+  run "-$1" --separate-stderr rlctl "${@:4}"
+  assert_output ''
+  assert_equal "${stderr_lines[0]}" "rlctl: $2"
+  assert_equal "${stderr_lines[1]}" "  hint: $3"
+}
+
+configure() {
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  { echo 'timeout = "120s"' && cat; } >"$RLCTL_CONFIG"
+}
+
+# --- commands ---------------------------------------------------------------------------------------
+
+@test "check, inspect, quota and reset work over TLS" {
+  run -0 rlctl "${ca[@]}" check k --limit 2/60s
+  run -0 rlctl "${ca[@]}" check k --limit 2/60s
+  run -1 rlctl "${ca[@]}" check k --limit 2/60s
+  run -0 rlctl "${ca[@]}" inspect k --limit 2/60s
+  assert_line --partial '2 of 2'
+  run -2 rlctl "${ca[@]}" quota k --limit 2/60s
+  assert_output --partial 'CRITICAL'
+  run -0 rlctl "${ca[@]}" reset k
+  assert_equal "$(cli EXISTS k)" 0
+}
+
+@test "a batch of 100000 requests is answered in order" {
+  seq 100000 >"$BATS_TEST_TMPDIR/keys"
+  rlctl "${ca[@]}" check --batch --limit 5/60s <"$BATS_TEST_TMPDIR/keys" >"$BATS_TEST_TMPDIR/answers"
+  run -0 cmp <(sed 's/.* key=\([0-9]*\) .*/\1/' "$BATS_TEST_TMPDIR/answers") "$BATS_TEST_TMPDIR/keys"
+  assert_equal "$(cli DBSIZE)" 100000
+}
+
+@test "burst sends real traffic over TLS, on several connections" {
+  run -0 --separate-stderr rlctl "${ca[@]}" -u "$RLCTL_URL" burst steady --clock real --rate max \
+    --duration 300ms --clients 3 --json
+  run -0 jq -e '.runs[0].sent > 0 and .runs[0].sent == .runs[0].allowed + .runs[0].denied' <<<"$output"
+}
+
+@test "a fork of the server cannot be debugged over TLS" {
+  run -2 --separate-stderr rlctl "${ca[@]}" debug gcra k --limit 5/60s --trace --attach
+  assert_regex "${stderr_lines[0]}" '--attach: a fork of the server cannot be reached over TLS'
+  run -0 rlctl "${ca[@]}" debug gcra k --limit 5/60s --trace
+}
+
+# --- options ----------------------------------------------------------------------------------------
+
+@test "TLS is used for rediss://, and with --tls for any host" {
+  run -0 rlctl "${ca[@]}" -u "valkeys://localhost:$tls_port" check k --limit 9/60s
+  run -0 rlctl "${ca[@]}" -u "redis://localhost:$tls_port" --tls check k --limit 9/60s
+  unset RLCTL_URL
+  run -0 rlctl "${ca[@]}" --tls -H localhost -p "$tls_port" check k --limit 9/60s
+  assert_equal "$(cli LLEN k)" 3
+}
+
+@test "without --cacert, the system's authorities are trusted" {
+  fails 3 "cannot connect to $RLCTL_URL: its certificate is from the authority 'Test Authority', which is not trusted" \
+    "trust it with --cacert FILE, the authority's certificate" check k --limit 9/60s
+  SSL_CERT_FILE=$certificates/ca.pem rlctl check -q k --limit 9/60s
+}
+
+@test "--sni is the name that the certificate must have, and --insecure accepts any certificate" {
+  run -3 rlctl "${ca[@]}" --sni elsewhere check k --limit 9/60s
+  run -0 rlctl "${ca[@]}" --sni localhost check k --limit 9/60s
+  run -0 --separate-stderr rlctl --insecure check k --limit 9/60s
+  assert_equal "$stderr" ''
+}
+
+@test "--cert and --key identify the client" {
+  start_tls_server server --tls-auth-clients yes
+  fails 3 "check: cannot connect to $RLCTL_URL: the server requires a client certificate" \
+    'pass it with --cert FILE and --key FILE' "${ca[@]}" check k --limit 9/60s
+  run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" check k --limit 9/60s
+}
+
+@test "the options of TLS need TLS, their files, and each other" {
+  local option
+  for option in '--cacert x' '--sni x' --insecure; do
+    # shellcheck disable=SC2086 # split into words
+    fails 2 "check: ${option% *} requires TLS" 'add --tls, or write rediss:// in the URL' \
+      -u "redis://127.0.0.1:$tls_port" check k --limit 9/60s $option
+  done
+  for option in --cacert --sni; do
+    fails 2 "check: $option is empty" 'is the variable set?' check k --limit 9/60s "$option" ''
+  done
+  run -2 rlctl check k --limit 9/60s --cert x
+  assert_line --partial '--cert requires --key'
+  run -2 rlctl check k --limit 9/60s --key x
+  assert_line --partial '--key requires --cert'
+  run -2 rlctl check k --limit 9/60s --cacert "$BATS_TEST_TMPDIR/none"
+  assert_output --partial "$BATS_TEST_TMPDIR/none: no such file or directory"
+  run -2 rlctl check k --limit 9/60s --cert "$certificates/client.pem" --key "$certificates/server.key"
+  assert_output --partial "the private key $certificates/server.key does not belong to the client certificate"
+}
+
+@test "a file that cannot be used is never taken as allowed" {
+  run -2 rlctl check k --limit 9/60s --on-error allow --cacert "$BATS_TEST_TMPDIR/none"
+}
+
+@test "TLS needs a host" {
+  fails 2 "check: --tls: unix://$socket is not reached by TCP" 'name the server with --host, or leave out --tls' \
+    --tls -s "$socket" check k --limit 9/60s
+  fails 2 'check: --tls: private: is not reached by TCP' 'name the server with --host, or leave out --tls' \
+    --tls -u private: check k --limit 9/60s
+  run -0 rlctl -s "$socket" check k --limit 9/60s
+}
+
+@test "without TLS, a port that expects it is recognized" {
+  fails 3 "check: redis://127.0.0.1:$tls_port closed the connection; the request may have been counted" \
+    'use rediss:// if the server expects TLS at that port' -u "redis://127.0.0.1:$tls_port" check k --limit 9/60s
+}
+
+# --- the configuration file -------------------------------------------------------------------------
+
+@test "the configuration sets TLS, with files relative to its folder" {
+  unset RLCTL_URL
+  cp "$certificates/ca.pem" "$BATS_TEST_TMPDIR/authority.pem"
+  configure <<<"url = 'redis://127.0.0.1:$tls_port'
+tls = true
+cacert = 'authority.pem'"
+  cd /
+  run -0 rlctl check k --limit 9/60s
+  run -0 rlctl config check
+  run -0 rlctl config show
+  assert_line --regexp "^cacert +$BATS_TEST_TMPDIR/authority.pem$"
+  run -3 rlctl --cacert "$certificates/other-ca.pem" check k --limit 9/60s
+  run -0 rlctl -s "$socket" check k --limit 9/60s
+}
+
+@test "the configuration's name and trust are of its server, its certificates of any" {
+  configure <<<"sni = 'elsewhere'
+insecure = true
+cacert = '$certificates/ca.pem'
+cert = '$certificates/client.pem'
+key = '$certificates/client.key'"
+  run -0 rlctl config show --json
+  run -0 jq -r '[.cacert, .cert, .key, .sni, .insecure | tostring] | join(" ")' <<<"$output"
+  assert_output "$certificates/ca.pem $certificates/client.pem $certificates/client.key null false"
+  run -0 rlctl check k --limit 9/60s
+  { cat "$RLCTL_CONFIG" && echo "url = '$RLCTL_URL'"; } >"$RLCTL_CONFIG.2"
+  unset RLCTL_URL
+  run -0 rlctl --config "$RLCTL_CONFIG.2" config show --json
+  run -0 jq -r '"\(.sni) \(.insecure)"' <<<"$output"
+  assert_output 'elsewhere true'
+}
+
+@test "a mistake in the configuration of TLS stops what needs it" {
+  local line message
+  while IFS='|' read -r line message; do
+    configure <<<"url = 'rediss://127.0.0.1:$tls_port'
+$line"
+    run -2 --separate-stderr rlctl config check
+    assert_equal "$stderr" "rlctl: $RLCTL_CONFIG:3: $message"
+    RLCTL_URL='' run -2 rlctl check k --limit 9/60s
+  done <<'TABLE'
+tls = "yes"|tls must be true or false, not the string 'yes'
+insecure = 1|insecure must be true or false, not 1
+cacert = ""|cacert: the name of the file is empty
+cert = "x"|cert: a client certificate needs both cert and key
+key = "x"|key: a client certificate needs both cert and key
+sni = true|sni must be a string, not true
+incesure = true|unknown key 'incesure'; did you mean 'insecure'?
+TABLE
+  configure <<<"url = 'unix:///s'
+tls = true"
+  run -2 --separate-stderr rlctl config check
+  assert_equal "$stderr" "rlctl: $RLCTL_CONFIG:3: tls: unix:///s is not reached by TCP"
+}
+
+# --- repeating a run --------------------------------------------------------------------------------
+
+@test "the command line that repeats a run has the options of TLS" {
+  run -0 --separate-stderr rlctl -u "$RLCTL_URL" "${ca[@]}" --sni localhost burst steady --clock real \
+    --rate 100/s --duration 50ms
+  assert_output --partial "--cacert $certificates/ca.pem --sni localhost"
+  echo 'return 1' >"$BATS_TEST_TMPDIR/one.lua"
+  run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" --sni localhost --insecure \
+    debug "$BATS_TEST_TMPDIR/one.lua" k --print-command
+  assert_output "redis-cli -h 127.0.0.1 -p $tls_port --tls --cacert $certificates/ca.pem \
+--cert $certificates/client.pem --key $certificates/client.key --sni localhost --insecure \
+--ldb --eval $BATS_TEST_TMPDIR/one.lua k"
+}
+
+# --- the library ------------------------------------------------------------------------------------
+
+@test "OpenSSL is loaded only for TLS" {
+  local loaded=(env LD_DEBUG=files rlctl "${ca[@]}" check -q k --limit 9/60s)
+  run -0 "${loaded[@]}"
+  assert_output --partial libssl.so
+  loaded=(env LD_DEBUG=files rlctl -s "$socket" check -q k --limit 9/60s)
+  run -0 "${loaded[@]}"
+  refute_output --partial libssl.so
+  refute_output --partial libcrypto.so
+}

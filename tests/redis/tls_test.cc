@@ -1,0 +1,507 @@
+#include "redis/tls.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "base/wait.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/private_server.h"
+#include "support/failure.h"
+#include "support/scripted_server.h"
+#include "support/server.h"
+#include "support/temp_folder.h"
+
+namespace redis_tls_test {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using rlctl::Clock;
+using rlctl::InputError;
+using rlctl::Interrupt;
+using rlctl::Interrupted;
+using rlctl::redis::connect;
+using rlctl::redis::Connection;
+using rlctl::redis::display;
+using rlctl::redis::Error;
+using rlctl::redis::Failure;
+using rlctl::redis::PrivateServer;
+using rlctl::redis::Scheme;
+using rlctl::redis::Tls;
+using rlctl::redis::Transport;
+using rlctl::redis::Url;
+using support::contains;
+using support::error_of;
+using support::message_of;
+using support::Peer;
+using support::ScriptedServer;
+
+namespace {
+
+constexpr auto kLong = 60s;
+
+/// The files that tests/support/make_certificates makes.
+class Certificates {
+ public:
+  Certificates() {
+    const auto command = rlctl::shell_quoted(RLCTL_TESTS_DIR "/support/make_certificates") + " " +
+                         rlctl::shell_quoted(folder_.path().string());
+    REQUIRE(std::system(command.c_str()) == 0);
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return folder_.path() / name; }
+
+ private:
+  support::TempFolder folder_;
+};
+
+const Certificates& certificates() {
+  static const Certificates kCertificates;
+  return kCertificates;
+}
+
+std::string file(const std::string& name) {
+  return certificates().file(name);
+}
+
+/// A server with TLS on a free port of 127.0.0.1.
+struct TlsServer {
+  PrivateServer server;
+  Url url;
+};
+
+/// None, with a message, if no server is installed.
+std::optional<TlsServer> start_tls_server(const std::string& certificate,
+                                          std::vector<std::string> more = {}) {
+  for (int attempt = 0;; ++attempt) {
+    Url url{.host = "localhost", .tls = Tls{.cacert = file("ca.pem")}};
+    {
+      Url free{.port = 0};
+      (void)support::listen_at(free);
+      url.port = free.port;
+    }
+    std::vector<std::string> arguments{
+        "--tls-port",     std::to_string(url.port),   "--bind",
+        "127.0.0.1",      "--tls-cert-file",          file(certificate + ".pem"),
+        "--tls-key-file", file(certificate + ".key"), "--tls-ca-cert-file",
+        file("ca.pem"),   "--tls-auth-clients",       "no"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    try {
+      auto server = support::start_server(std::move(arguments));
+      if (!server) return std::nullopt;
+      return TlsServer{std::move(*server), std::move(url)};
+    } catch (const Error& error) {
+      // Another process has taken the port meanwhile.
+      if (attempt == 20 || !contains(error.what(), "in use")) throw;
+    }
+  }
+}
+
+Connection open(const Url& url, const Interrupt* interrupt = nullptr) {
+  return Connection::open(url, kLong, interrupt);
+}
+
+/// The error of a PING; a server may refuse a client's certificate only after the handshake.
+Error ping_error(const Url& url) {
+  return error_of([&] { (void)open(url).call({"PING"}); });
+}
+
+/// Passes bytes on between a client and a server on a TCP port, until one hangs up.
+class Proxy {
+ public:
+  /// What becomes of bytes from the server, of which `before` were sent on already; false: hang up.
+  using Change = std::function<bool(std::string& bytes, std::size_t before)>;
+
+  Proxy(const Url& server, Change change)
+      : front_([this, server,
+                change = std::move(change)](Peer& client) { pass(client, server, change); },
+               Scheme::kTcp) {}
+
+  /// The server's URL, with the proxy's port.
+  [[nodiscard]] Url url(Url server) const {
+    server.port = front_.url().port;
+    return server;
+  }
+
+ private:
+  static void pass(Peer& client, Url server, const Change& change) {
+    server.tls.reset();
+    const auto back = connect(server, Clock::now() + kLong);
+    std::array<char, 16384> buffer;
+    std::size_t passed = 0;
+    try {
+      for (;;) {
+        std::array<pollfd, 2> ready{{{client.fd(), POLLIN, 0}, {back->fd(), POLLIN, 0}}};
+        ::poll(ready.data(), ready.size(), -1);
+        if (ready[0].revents != 0) {
+          auto bytes = client.read_some();
+          if (bytes.empty()) return;
+          while (!bytes.empty()) {
+            bytes.erase(0, back->write_some(bytes));
+            if (!bytes.empty()) back->wait(Clock::now() + kLong);
+          }
+        }
+        const auto count = back->read_available(buffer.data(), buffer.size());
+        std::string bytes(buffer.data(), count);
+        const bool goes_on = change(bytes, passed);
+        passed += bytes.size();
+        if (!client.write(bytes) || !goes_on) return;
+      }
+    } catch (const Error&) {
+      // The server hung up; so does the proxy.
+    }
+  }
+
+  ScriptedServer front_;
+};
+
+/// Hangs up after this many bytes from the server.
+Proxy::Change cut_after(std::size_t most) {
+  return [most](std::string& bytes, std::size_t before) {
+    bytes.resize(std::min(bytes.size(), most - before));
+    return before + bytes.size() < most;
+  };
+}
+
+Proxy::Change pass_all() {
+  return [](std::string&, std::size_t) { return true; };
+}
+
+}  // namespace
+
+TEST_CASE("a server is reached with TLS by each name of its certificate") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  for (const std::string host : {"localhost", "127.0.0.1"}) {
+    Url url = server->url;
+    url.host = host;
+    CAPTURE(host);
+    CHECK(open(url).call({"PING"}).text() == "PONG");
+  }
+}
+
+TEST_CASE("a certificate that is not the server's is refused") {
+  auto elsewhere = start_tls_server("elsewhere");
+  if (!elsewhere) return;
+  Url url = elsewhere->url;
+  auto error = ping_error(url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(message_of(error) == "cannot connect to " + display(url) +
+                                 ": its certificate is for cache.example.com and *.example.org, "
+                                 "not for localhost");
+  CHECK(error.hint() == "connect to one of these names, or pass --sni cache.example.com");
+  for (const std::string name :
+       {"cache.example.com", "a.example.org", "CACHE.example.com.", "a.example.org."}) {
+    url.tls->sni = name;
+    CHECK(open(url).call({"PING"}).text() == "PONG");
+  }
+  for (const std::string name : {"example.org", "a.b.example.org", "127.0.0.1", "cache.example"}) {
+    url.tls->sni = name;
+    CHECK(contains(ping_error(url).what(), ", not for " + name));
+  }
+  url.tls->insecure = true;
+  CHECK(open(url).call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("a certificate is refused before its time and after it") {
+  auto expired = start_tls_server("expired");
+  auto future = start_tls_server("future");
+  if (!expired || !future) return;
+  auto error = ping_error(expired->url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "its certificate expired on 20"));
+  CHECK(error.hint() == "renew it, unless the clock of this machine is wrong");
+  error = ping_error(future->url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "its certificate is not valid before 2120-01-01T00:00:00Z"));
+  CHECK(error.hint() == "is the clock of this machine right?");
+}
+
+TEST_CASE("a certificate of an unknown authority is refused") {
+  auto server = start_tls_server("server");
+  auto self_signed = start_tls_server("self-signed");
+  if (!server || !self_signed) return;
+  Url url = server->url;
+  url.tls->cacert = file("other-ca.pem");
+  auto error = ping_error(url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "from the authority 'Test Authority', which is not trusted"));
+  CHECK(error.hint() == file("other-ca.pem") + " has no certificate of it");
+  url.tls->cacert.clear();
+  CHECK(ping_error(url).hint() == "trust it with --cacert FILE, the authority's certificate");
+
+  url = self_signed->url;
+  error = ping_error(url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "its certificate is self-signed and not trusted"));
+  url.tls->cacert.clear();
+  CHECK(ping_error(url).hint() == "trust it with --cacert FILE, a copy of it");
+  url.tls->cacert = file("self-signed.pem");
+  CHECK(open(url).call({"PING"}).text() == "PONG");
+}
+
+TEST_CASE("a server gets the client certificate that it asks for, and may refuse it") {
+  for (const std::string protocol : {"TLSv1.2", "TLSv1.3"}) {
+    CAPTURE(protocol);
+    auto server =
+        start_tls_server("server", {"--tls-auth-clients", "yes", "--tls-protocols", protocol});
+    if (!server) return;
+    Url url = server->url;
+    auto error = ping_error(url);
+    CHECK(error.failure() == Failure::kUnreachable);
+    CHECK(message_of(error) ==
+          "cannot connect to " + display(url) + ": the server requires a client certificate");
+    CHECK(error.hint() == "pass it with --cert FILE and --key FILE");
+
+    url.tls->cert = file("stranger.pem");
+    url.tls->key = file("stranger.key");
+    error = ping_error(url);
+    CHECK(error.failure() == Failure::kUnreachable);
+    CHECK(contains(error.what(), "the server refuses the client certificate " +
+                                     file("stranger.pem") + ": it does not know its issuer"));
+
+    url.tls->cert = file("client.pem");
+    url.tls->key = file("client.key");
+    CHECK(open(url).call({"PING"}).text() == "PONG");
+  }
+}
+
+TEST_CASE("a server without TLS 1.2 is refused") {
+  auto server = start_tls_server(
+      "server", {"--tls-protocols", "TLSv1.1", "--tls-ciphers", "ALL:@SECLEVEL=0"});
+  if (!server) return;
+  const auto error = ping_error(server->url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "the server does not offer TLS 1.2 or later"));
+}
+
+TEST_CASE("a server without TLS is recognized by its answer") {
+  ScriptedServer server(
+      [](Peer& peer) {
+        (void)peer.read_some();
+        peer.write("-ERR unknown command\r\n");
+        peer.read_to_end();
+      },
+      Scheme::kTcp);
+  Url url = server.url();
+  url.tls.emplace();
+  const auto error = ping_error(url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "the answer is not TLS: '-ERR "));
+  CHECK(error.hint() == "use redis:// if the server has no TLS at that port");
+}
+
+TEST_CASE("a server that hangs up at once may have no TLS") {
+  ScriptedServer server([](Peer&) {}, Scheme::kTcp);
+  Url url = server.url();
+  url.tls.emplace();
+  const auto error = ping_error(url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(contains(error.what(), "the connection ended during the TLS handshake"));
+  CHECK(error.hint() == "use redis:// if the server has no TLS at that port");
+}
+
+TEST_CASE("without TLS, a server that expects it is recognized") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  Url url = server->url;
+  url.tls.reset();
+  const auto error = ping_error(url);
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(error.hint() ==
+        "use rediss:// if the server expects TLS at that port; what was sent may have been "
+        "executed");
+
+  ScriptedServer alerts([](Peer& peer) { peer.write("\x15\x03\x01\x00\x02\x02\x46"); },
+                        Scheme::kTcp);
+  CHECK(ping_error(alerts.url()).hint() == "the server expects TLS: use rediss://");
+}
+
+TEST_CASE("the handshake ends at the deadline") {
+  ScriptedServer server([](Peer& peer) { peer.read_to_end(); }, Scheme::kTcp);
+  Url url = server.url();
+  url.tls.emplace();
+  const auto error = error_of([&] { (void)Connection::open(url, 50ms); });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(message_of(error) == "cannot connect to " + display(url) + ": no answer within 50ms");
+  CHECK(error.hint() == "use redis:// if the server has no TLS at that port");
+}
+
+TEST_CASE("an interrupt ends the handshake") {
+  Interrupt interrupt;
+  ScriptedServer server(
+      [&](Peer& peer) {
+        (void)peer.read_some();
+        interrupt.raise(SIGINT);
+        peer.read_to_end();
+      },
+      Scheme::kTcp);
+  Url url = server.url();
+  url.tls.emplace();
+  CHECK_THROWS_AS((void)open(url, &interrupt), Interrupted);
+}
+
+TEST_CASE("a connection that ends after any byte of the server is unreachable") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  std::size_t most = 0;
+  for (bool is_whole = false; !is_whole; ++most) {
+    CAPTURE(most);
+    const Proxy proxy(server->url, cut_after(most));
+    try {
+      is_whole = open(proxy.url(server->url)).call({"PING"}).text() == "PONG";
+    } catch (const Error& error) {
+      CHECK(error.failure() == Failure::kUnreachable);
+    }
+  }
+  CHECK(most > 500);
+}
+
+TEST_CASE("a server that falls silent after any byte times out") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  for (std::size_t most = 0; most < 500; most += 37) {
+    CAPTURE(most);
+    const Proxy proxy(server->url, [most](std::string& bytes, std::size_t before) {
+      bytes.resize(std::min(bytes.size(), most - before));
+      return true;
+    });
+    const auto error = error_of([&] { (void)Connection::open(proxy.url(server->url), 30ms); });
+    CHECK(error.failure() == Failure::kTimeout);
+  }
+}
+
+TEST_CASE("a handshake with any wrong byte fails or succeeds, in time") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  int failed = 0;
+  for (std::size_t at = 0; at < 800; at += 3) {
+    CAPTURE(at);
+    const Proxy proxy(server->url, [at](std::string& bytes, std::size_t before) {
+      if (at >= before && at < before + bytes.size()) bytes[at - before] ^= '\x21';
+      return true;
+    });
+    try {
+      (void)Connection::open(proxy.url(server->url), 200ms).call({"PING"});
+    } catch (const Error& error) {
+      const bool is_of_server =
+          error.failure() == Failure::kUnreachable || error.failure() == Failure::kTimeout;
+      CHECK(is_of_server);
+      ++failed;
+    }
+  }
+  CHECK(failed > 100);
+}
+
+TEST_CASE("a reply of megabytes arrives, byte for byte") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  std::string value;
+  for (int i = 0; value.size() < 5'000'000; ++i) value += std::to_string(i);
+  auto connection = open(server->url);
+  CHECK(connection.call({"SET", "k", value}).text() == "OK");
+  CHECK(connection.call({"GET", "k"}).text() == value);
+}
+
+TEST_CASE("poll() sees all that has not been read") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  const std::string value(3'000'000, 'v');
+  auto connection = open(server->url);
+  CHECK(connection.call({"SET", "k", value}).text() == "OK");
+  for (int i = 0; i < 3; ++i) connection.append({"GET", "k"});
+  connection.flush();
+  int replies = 0;
+  while (replies < 3) {
+    pollfd readable{connection.fd(), POLLIN, 0};
+    REQUIRE(::poll(&readable, 1, 120'000) == 1);
+    while (const auto reply = connection.try_read()) {
+      CHECK(reply->text() == value);
+      ++replies;
+    }
+  }
+}
+
+TEST_CASE("a hundred thousand commands share a connection with TLS") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  constexpr int kCommands = 100'000;
+  // The proxy's small reads and writes make the client's stop at any byte.
+  const Proxy proxy(server->url, pass_all());
+  auto connection = open(proxy.url(server->url));
+  for (int i = 0; i < kCommands; ++i) connection.append({"ECHO", std::to_string(i)});
+  int wrong = 0;
+  for (int i = 0; i < kCommands; ++i) {
+    if (connection.read().text() != std::to_string(i)) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("what was not sent remains to be sent") {
+  auto server = start_tls_server("server");
+  if (!server) return;
+  const std::string value(32'000'000, 'v');
+  auto connection = open(server->url);
+  ::kill(server->server.pid(), SIGSTOP);
+  connection.append({"SET", "k", value});
+  CHECK_FALSE(connection.send_some());
+  CHECK(connection.has_unsent());
+  CHECK_FALSE(connection.send_some());
+  ::kill(server->server.pid(), SIGCONT);
+  CHECK(connection.read().text() == "OK");
+  CHECK_FALSE(connection.has_unsent());
+  CHECK(connection.call({"STRLEN", "k"}).integer() == 32'000'000);
+}
+
+TEST_CASE("a file that cannot be used for TLS is an input error that names it") {
+  const auto message = [](const Tls& tls) {
+    try {
+      const rlctl::redis::TlsClient client(Url{.tls = tls});
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const support::TempFolder folder;
+  const std::string text = folder.path() / "text";
+  std::ofstream(text) << "text\n";
+  const std::string folder_name = folder.path();
+  const std::string none = folder.path() / "none";
+  CHECK(message({.cacert = none}) ==
+        "cannot use the TLS certificate authorities " + none + ": no such file or directory");
+  CHECK(message({.cacert = folder_name}) ==
+        "cannot use the TLS certificate authorities " + folder_name + ": it is not a regular file");
+  CHECK(contains(message({.cacert = text}), "cannot use the TLS certificate authorities " + text));
+  CHECK(contains(message({.cert = text, .key = file("client.key")}),
+                 "cannot use the client certificate " + text));
+  CHECK(contains(message({.cert = file("client.pem"), .key = text}),
+                 "cannot use the private key " + text));
+  CHECK(message({.cert = file("client.pem"), .key = file("server.key")}) ==
+        "the private key " + file("server.key") + " does not belong to the client certificate");
+  const auto encrypted = rlctl::shell_quoted(folder.path() / "encrypted.key");
+  const auto encrypt = "openssl ec -aes128 -passout pass:secret -in " +
+                       rlctl::shell_quoted(file("client.key")) + " -out " + encrypted +
+                       " 2>/dev/null";
+  REQUIRE(std::system(encrypt.c_str()) == 0);
+  CHECK(contains(message({.cert = file("client.pem"), .key = folder.path() / "encrypted.key"}),
+                 "it has a passphrase"));
+}
+
+}  // namespace redis_tls_test
