@@ -74,7 +74,8 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
       replies = look_once();
     }
     std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    for (const auto& reply : replies)
+      looks.push_back(limiter::Checker::parse(reply, algorithm_.script));
     return looks;
   });
 }
@@ -98,12 +99,13 @@ limiter::Decision Asker::refund(const limiter::Request& request,
       checker.load();
       replies = send(checker);
     }
-    const auto decision = limiter::Checker::parse(replies[request.keys.size()]);
+    const auto decision = limiter::Checker::parse(replies[request.keys.size()], algorithm_.script);
     replies.erase(replies.begin() + std::ssize(request.keys));
     const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };
     if (std::any_of(replies.begin(), replies.end(), failed)) return decision;
     std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    for (const auto& reply : replies)
+      looks.push_back(limiter::Checker::parse(reply, algorithm_.script));
     refunded = units_back(looks, request.cost);
     return decision;
   });

@@ -40,7 +40,7 @@ bool is_unknown_script(redis::ReplyView reply) {
 }
 
 Decision Checker::check(const Request& request) {
-  return parse(call_script(connection_, algorithm_, command_.of(request)));
+  return parse(call_script(connection_, algorithm_, command_.of(request)), algorithm_.script);
 }
 
 ScriptCall CheckCommand::of(const Request& request) {
@@ -69,8 +69,8 @@ void Checker::append_looks(const Request& request) {
   }
 }
 
-Decision Checker::parse(redis::ReplyView reply) {
-  if (reply.is_error()) throw redis::to_error(reply);
+Decision Checker::parse(redis::ReplyView reply, std::string_view script) {
+  if (reply.is_error()) throw redis::to_error(reply, script);
   if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision(reply);
   std::array<std::int64_t, 6> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {

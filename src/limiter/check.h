@@ -66,9 +66,10 @@ class Checker {
   [[nodiscard]] Decision check(const Request& request);
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
-  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply.
+  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply. `script`: the
+  /// source of the script that replied, from which an error may name a command; may be empty.
+  [[nodiscard]] static Decision parse(redis::ReplyView reply, std::string_view script = {});
   void append(const Request& request) { command_.of(request).append_to(connection_); }
-  [[nodiscard]] static Decision parse(redis::ReplyView reply);
   /// Queues a separate request of cost 0 for each key: one reply per key.
   void append_looks(const Request& request);
   void load() { load_script(connection_, algorithm_); }

@@ -93,7 +93,7 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
 GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) {
   GroupUsage usage;
   try {
-    if (reply.is_error()) throw redis::to_error(reply);
+    if (reply.is_error()) throw redis::to_error(reply, embedded::k_usage.text);
     if (reply.size() != group.size() + 2) {
       throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
     }
