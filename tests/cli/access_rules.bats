@@ -1,6 +1,7 @@
 # The ACL rules in the manual: with exactly these a user can use each command, and each of them is needed.
 
 load ../support/common
+load ../support/cluster
 
 # What servers say; within a script, without NOPERM.
 says_refused="NOPERM|can't run|no permissions"
@@ -216,4 +217,29 @@ debugs() {
   user $(block -debug.1)
   REDISCLI_AUTH=pw run -0 rlctl debug --user limiter gcra login:gcra --limit 5/60s --trace
   assert_output --partial "with 'login:gcra' copied from"
+}
+
+# cluster_user RULE…: the user limiter, on every node.
+cluster_user() {
+  local socket
+  for socket in "${cluster_sockets[@]}"; do user "$@"; done
+}
+
+@test "in a Cluster, check also needs CLUSTER SLOTS, and ASKING while its slot moves" {
+  local rules key slot to
+  start_cluster 2
+  mapfile -t rules < <(rules_for sliding-window-log | xargs -n 1)
+  cluster_user "${rules[@]}" '+cluster|slots' +asking
+  for key in a b c d e; do limiter check "login:$key" --limit 2/60s; done
+  slot=$(slot_of login:moving)
+  to=$((1 - $(node_of_slot "$slot")))
+  begin_move "$slot" "$to"
+  limiter check login:moving --limit 2/60s
+  assert_equal "$(node_cli "$to" CLUSTER COUNTKEYSINSLOT "$slot")" 1
+
+  cluster_user "${rules[@]}" '+cluster|slots'
+  run -1 limiter check login:moving --limit 2/60s --timeout 5s
+  cluster_user "${rules[@]}" +asking
+  run -1 limiter check login:moving --limit 2/60s --timeout 5s
+  assert_output --partial 'status 4:'
 }
