@@ -34,23 +34,25 @@ std::int64_t units_back(std::span<const limiter::Decision> looks, std::int64_t c
 
 }  // namespace
 
-redis::Connection& Asker::connection() {
-  if (!connection_) connection_.emplace(connector_.open());
-  return *connection_;
+limiter::Checker& Asker::checker() {
+  if (!connection_) {
+    connection_.emplace(connector_.open());
+    checker_.emplace(*connection_, algorithm_);
+  }
+  return *checker_;
 }
 
 /// Runs `exchange(checker)`. Makes its errors clearer: adds whether the request may have been
 /// counted, and about which key it is.
 template <typename Exchange>
 auto Asker::exchange(const limiter::Request& request, bool records, Exchange exchange) {
-  auto& open = connection();
+  auto& open = checker();
   try {
-    limiter::Checker checker(open, algorithm_);
-    return exchange(checker);
+    return exchange(open);
   } catch (const redis::Error& error) {
     Problem problem = describe(error);
     if (is_about_keys(problem)) {
-      problem = explain_keys(std::move(problem), algorithm_, request.keys, open);
+      problem = explain_keys(std::move(problem), algorithm_, request.keys, *connection_);
     }
     throw ProblemError(records ? may_have_been_counted(problem) : without_doubt(problem));
   }
@@ -63,18 +65,21 @@ limiter::Decision Asker::ask(const limiter::Request& request) {
 std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
   return exchange(request, false, [&](limiter::Checker& checker) {
     const auto look_once = [&] {
-      checker.append_looks(request);
+      checker.append_read_only_looks(request);
       std::vector<redis::Reply> replies;
       while (replies.size() < request.keys.size()) replies.push_back(connection_->read());
       return replies;
     };
     auto replies = look_once();
+    const auto must_repeat = [&](const redis::Reply& reply) { return checker.must_repeat(reply); };
+    if (std::any_of(replies.begin(), replies.end(), must_repeat)) replies = look_once();
     if (std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script)) {
       checker.load();
       replies = look_once();
     }
     std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    for (const auto& reply : replies)
+      looks.push_back(limiter::Checker::parse(reply, algorithm_.script));
     return looks;
   });
 }
@@ -98,12 +103,13 @@ limiter::Decision Asker::refund(const limiter::Request& request,
       checker.load();
       replies = send(checker);
     }
-    const auto decision = limiter::Checker::parse(replies[request.keys.size()]);
+    const auto decision = limiter::Checker::parse(replies[request.keys.size()], algorithm_.script);
     replies.erase(replies.begin() + std::ssize(request.keys));
     const auto failed = [](const redis::Reply& reply) { return reply.is_error(); };
     if (std::any_of(replies.begin(), replies.end(), failed)) return decision;
     std::vector<limiter::Decision> looks;
-    for (const auto& reply : replies) looks.push_back(limiter::Checker::parse(reply));
+    for (const auto& reply : replies)
+      looks.push_back(limiter::Checker::parse(reply, algorithm_.script));
     refunded = units_back(looks, request.cost);
     return decision;
   });
@@ -148,7 +154,10 @@ limiter::Decision Asker::wait(const limiter::Request& request,
 }
 
 void Asker::sleep(microseconds duration, const std::string& key) {
-  if (duration > kKeepConnection) connection_.reset();
+  if (duration > kKeepConnection) {
+    checker_.reset();
+    connection_.reset();
+  }
   const auto until = Clock::now() + duration;
   pollfd fd{interrupt_.fd(), POLLIN, 0};
   for (auto left = until - Clock::now(); left.count() > 0; left = until - Clock::now()) {

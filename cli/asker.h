@@ -50,7 +50,7 @@ class Asker {
   void sleep(std::chrono::microseconds duration, const std::string& key);
 
  private:
-  redis::Connection& connection();
+  limiter::Checker& checker();
   template <typename Exchange>
   auto exchange(const limiter::Request& request, bool records, Exchange exchange);
   [[nodiscard]] std::optional<limiter::Decision> departure_later_than(
@@ -61,6 +61,7 @@ class Asker {
   const Interrupt& interrupt_;
   Progress& progress_;
   std::optional<redis::Connection> connection_;
+  std::optional<limiter::Checker> checker_;  ///< of the connection
 };
 
 /// Merges separate looks (cost 0) at the keys of these limits into one decision: see Asker::peek().

@@ -93,6 +93,8 @@ end
 if live > 0 then
   redis.call('ZREMRANGEBYSCORE', key, '0', string.format('%d', now))
   local ttl = (lapses - now + margin + 999) / 1000
-  if redis.call('PTTL', key) < ttl then redis.call('PEXPIRE', key, string.format('%d', ttl)) end
+  if redis.call('PTTL', key) < ttl then
+    redis.call('PEXPIRE', key, string.format('%d', ttl))
+  end
 end
 return {1, limit > live and limit - live or 0, 0, lapses - now, 0, 0}

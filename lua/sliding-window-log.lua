@@ -96,6 +96,7 @@ for i = 1, n do
     oldest = length == 1 and newest or tonumber(pcall('LINDEX', key, '0'))
     if not (newest and newest % 1 == 0 and newest <= 4e15 and
             oldest and oldest >= 0 and oldest <= newest) then
+      if type(length) == 'number' then call('LINDEX', key, '0') end -- raises what an ACL refuses
       return type(length) == 'table' and not string.find(length.err, 'WRONGTYPE') and length or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)
     end

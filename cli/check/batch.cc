@@ -64,6 +64,7 @@ class Batch {
   void on_reply(const redis::Reply& reply);
   void finish(Pending& pending);
   void settle();
+  [[nodiscard]] std::optional<Problem> load_script();
   void ask_again();
   [[nodiscard]] Problem unanswered(const redis::Error& error) const;
   void lose_connection(const redis::Error& error);
@@ -91,6 +92,7 @@ class Batch {
   Progress progress_;
   PendingLines pending_;
   std::size_t next_reply_ = 0;  ///< no line before this index waits for a reply
+  bool needs_script_ = false;   ///< a reply was NOSCRIPT
   bool settling_ = false;       ///< send nothing new until settle() has run
   int loads_in_vain_ = 0;       ///< since the last reply other than NOSCRIPT
   bool readable_ = false;       ///< whether the last poll() found the connection readable
@@ -194,7 +196,7 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) {
 
 void Batch::ask(Pending& pending) {
   pending.state = Pending::State::kAsked;
-  pending.unknown_script = false;
+  pending.must_ask_again = false;
   pending.looks.clear();
   pending.problem.message.clear();
   pending.replies_to_come = plan_.peek ? pending.redis_keys.size() : 1;
@@ -202,7 +204,7 @@ void Batch::ask(Pending& pending) {
   request_.keys.swap(pending.redis_keys);
   request_.cost = pending.cost;
   if (plan_.peek) {
-    link_.checker().append_looks(request_);
+    link_.checker().append_read_only_looks(request_);
   } else {
     link_.checker().append(request_);
   }
@@ -243,13 +245,17 @@ void Batch::on_reply(const redis::Reply& reply) {
   link_.answered();
   --pending.replies_to_come;
   const bool unknown_script = limiter::is_unknown_script(reply);
-  if (unknown_script && loads_in_vain_ < kMaxLoads) {
-    pending.unknown_script = true;
+  if (plan_.peek && link_.checker().must_repeat(reply)) {
+    pending.must_ask_again = true;
+    settling_ = true;
+  } else if (unknown_script && loads_in_vain_ < kMaxLoads) {
+    pending.must_ask_again = true;
+    needs_script_ = true;
     settling_ = true;
   } else {
     if (!unknown_script) loads_in_vain_ = 0;
     try {
-      pending.decision = limiter::Checker::parse(reply);
+      pending.decision = limiter::Checker::parse(reply, plan_.limiter.algorithm->script);
       if (plan_.peek) pending.looks.push_back(pending.decision);
     } catch (const redis::Error& error) {
       // One server of several may fail by itself.
@@ -262,7 +268,7 @@ void Batch::on_reply(const redis::Reply& reply) {
 
 /// Sets the state of a line whose replies have all come.
 void Batch::finish(Pending& pending) {
-  if (pending.unknown_script) {
+  if (pending.must_ask_again) {
     pending.state = Pending::State::kAskAgain;
   } else if (pending.problem.message.empty()) {
     pending.state = Pending::State::kAnswered;
@@ -281,30 +287,36 @@ void Batch::finish(Pending& pending) {
 /// Does the work that requires that no replies are outstanding.
 void Batch::settle() {
   settling_ = false;
-  bool unknown_script = false;
+  bool must_ask_again = false;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     Pending& pending = pending_[i];
-    if (pending.state == Pending::State::kAskAgain) unknown_script = true;
+    if (pending.state == Pending::State::kAskAgain) must_ask_again = true;
     if (pending.state != Pending::State::kExplain) continue;
     pending.problem = explain_keys(std::move(pending.problem), *plan_.limiter.algorithm,
                                    pending.redis_keys, link_.connection());
     pending.state = Pending::State::kFailed;
   }
-  if (unknown_script) ask_again();
+  if (must_ask_again) ask_again();
   last_progress_ = Clock::now();
 }
 
-/// Loads the script and repeats, in order, the requests that failed with NOSCRIPT.
-void Batch::ask_again() {
+/// Loads the script, and returns the problem if that fails.
+std::optional<Problem> Batch::load_script() {
   ++loads_in_vain_;
-  std::optional<Problem> problem;
   try {
     link_.checker().load();
   } catch (const redis::Error& error) {
-    problem = describe(error);
+    const auto problem = describe(error);
     // An error reply leaves the connection usable.
-    if (error.code().empty()) link_.drop(*problem);
+    if (error.code().empty()) link_.drop(problem);
+    return problem;
   }
+  return std::nullopt;
+}
+
+/// Repeats, in order, the requests that failed with NOSCRIPT or for want of EVALSHA_RO.
+void Batch::ask_again() {
+  const auto problem = std::exchange(needs_script_, false) ? load_script() : std::nullopt;
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     Pending& pending = pending_[i];
     if (pending.state != Pending::State::kAskAgain) continue;

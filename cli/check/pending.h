@@ -15,7 +15,7 @@ namespace rlctl::cli {
 struct Pending {
   enum class State {
     kAsked,     ///< waiting for replies
-    kAskAgain,  ///< the server did not know the script; nothing was counted
+    kAskAgain,  ///< the server did not know the script or EVALSHA_RO; nothing was counted
     kExplain,   ///< failed; the reason is determined when no reply is outstanding
     kAnswered,
     kFailed,
@@ -27,7 +27,7 @@ struct Pending {
   std::vector<std::string> redis_keys;
   std::int64_t cost = 1;
   std::size_t replies_to_come = 0;
-  bool unknown_script = false;           ///< a reply was NOSCRIPT
+  bool must_ask_again = false;           ///< a reply says so
   std::vector<limiter::Decision> looks;  ///< --peek: one for each key
   limiter::Decision decision;
   Problem problem;

@@ -2,6 +2,10 @@
 
 #include <array>
 #include <charconv>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -39,8 +43,25 @@ bool is_unknown_script(redis::ReplyView reply) {
   return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
 }
 
+void ScriptCall::append_read_only_to(redis::Connection& connection) const {
+  const auto count = std::to_string(keys.size());
+  std::vector<std::string_view> words{"EVALSHA_RO", sha1, count};
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  connection.append(words);
+}
+
+bool is_without_evalsha_ro(redis::ReplyView reply) {
+  if (!reply.is_error()) return false;
+  const auto text = lower_case(reply.text());
+  // "ERR unknown command 'EVALSHA_RO', with args ...", in quotes of either kind
+  constexpr std::string_view kUnknown = "err unknown command ";
+  if (text.starts_with(kUnknown)) return text.substr(kUnknown.size() + 1).starts_with("evalsha_ro");
+  return text.starts_with("noperm ") && text.find("run the 'evalsha_ro' ") != text.npos;
+}
+
 Decision Checker::check(const Request& request) {
-  return parse(call_script(connection_, algorithm_, command_.of(request)));
+  return parse(call_script(connection_, algorithm_, command_.of(request)), algorithm_.script);
 }
 
 ScriptCall CheckCommand::of(const Request& request) {
@@ -60,17 +81,33 @@ ScriptCall CheckCommand::of(const Request& request) {
   return {.sha1 = algorithm_.sha1, .keys = keys_, .arguments = arguments_};
 }
 
-void Checker::append_looks(const Request& request) {
+template <typename Append>
+void Checker::for_each_look(const Request& request, Append append) {
   Request look{.keys = {""}, .limits = {{}}, .cost = 0, .now = request.now};
   for (std::size_t i = 0; i < request.keys.size(); ++i) {
     look.keys[0] = request.keys[i];
     look.limits[0] = request.limits[i];
-    append(look);
+    append(command_.of(look));
   }
 }
 
-Decision Checker::parse(redis::ReplyView reply) {
-  if (reply.is_error()) throw redis::to_error(reply);
+void Checker::append_looks(const Request& request) {
+  for_each_look(request, [&](const ScriptCall& call) { call.append_to(connection_); });
+}
+
+void Checker::append_read_only_looks(const Request& request) {
+  if (!has_evalsha_ro_) return append_looks(request);
+  for_each_look(request, [&](const ScriptCall& call) { call.append_read_only_to(connection_); });
+}
+
+bool Checker::must_repeat(redis::ReplyView reply) {
+  if (!is_without_evalsha_ro(reply)) return false;
+  has_evalsha_ro_ = false;
+  return true;
+}
+
+Decision Checker::parse(redis::ReplyView reply, std::string_view script) {
+  if (reply.is_error()) throw redis::to_error(reply, script);
   if (reply.type() != redis::ReplyType::kArray || reply.size() != 6) not_a_decision(reply);
   std::array<std::int64_t, 6> numbers{};
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -31,7 +31,14 @@ struct ScriptCall {
   void append_to(redis::Connection& connection) const {
     connection.append_evalsha(sha1, keys, arguments);
   }
+  /// For a call that only reads: with EVALSHA_RO, which a server answers even while a failover
+  /// pauses writes, of which EVALSHA is one. See is_without_evalsha_ro().
+  void append_read_only_to(redis::Connection& connection) const;
 };
+
+/// Whether the server does not have EVALSHA_RO (before 7.0) or refuses it to the user: nothing was
+/// executed, and EVALSHA may do.
+[[nodiscard]] bool is_without_evalsha_ro(redis::ReplyView reply);
 
 /// Turns requests into calls of an algorithm's script.
 class CheckCommand {
@@ -66,17 +73,27 @@ class Checker {
   [[nodiscard]] Decision check(const Request& request);
 
   /// For pipelining: append() queues a request, parse() reads its reply. parse() throws
-  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply.
+  /// redis::Error for an error reply, including NOSCRIPT, and for a malformed reply. `script`: the
+  /// source of the script that replied, from which an error may name a command; may be empty.
+  [[nodiscard]] static Decision parse(redis::ReplyView reply, std::string_view script = {});
   void append(const Request& request) { command_.of(request).append_to(connection_); }
-  [[nodiscard]] static Decision parse(redis::ReplyView reply);
   /// Queues a separate request of cost 0 for each key: one reply per key.
   void append_looks(const Request& request);
+  /// The same with EVALSHA_RO, until must_repeat() has returned true. Not for looks in the same
+  /// write as a request, which would be missing if the server does not have EVALSHA_RO.
+  void append_read_only_looks(const Request& request);
+  /// Whether the looks must be queued once more, because this reply is_without_evalsha_ro().
+  [[nodiscard]] bool must_repeat(redis::ReplyView reply);
   void load() { load_script(connection_, algorithm_); }
 
  private:
   redis::Connection& connection_;
+  template <typename Append>
+  void for_each_look(const Request& request, Append append);
+
   const Algorithm& algorithm_;
   CheckCommand command_;
+  bool has_evalsha_ro_ = true;  ///< as far as is known
 };
 
 /// Whether the server does not have the script: the request was not executed and may be sent again

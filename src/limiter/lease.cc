@@ -16,8 +16,8 @@ Decision call_concurrency(redis::Connection& connection, const Lease& lease,
   const auto duration = std::to_string(lease.duration.count());
   const std::array<std::string_view, 1> keys{lease.key};
   const std::array<std::string_view, 4> arguments{limit, duration, action, lease.holder};
-  return Checker::parse(call_script(
-      connection, algorithm, {.sha1 = algorithm.sha1, .keys = keys, .arguments = arguments}));
+  const ScriptCall call{.sha1 = algorithm.sha1, .keys = keys, .arguments = arguments};
+  return Checker::parse(call_script(connection, algorithm, call), algorithm.script);
 }
 
 }  // namespace

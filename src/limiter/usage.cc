@@ -1,11 +1,13 @@
 #include "limiter/usage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
 #include "embedded_usage.h"
+#include "limiter/check.h"
 #include "limiter/interpretation.h"
 #include "redis/error.h"
 
@@ -18,7 +20,7 @@ std::string number_or_nothing(const std::optional<microseconds>& time) {
   return time ? std::to_string(time->count()) : std::string();
 }
 
-void append_group(redis::Connection& connection, const UsageGroup& group) {
+void append_group(redis::Connection& connection, const UsageGroup& group, bool has_evalsha_ro) {
   std::vector<std::string_view> keys;
   std::vector<std::string> numbers;
   for (const auto& [key, request] : group) {
@@ -27,7 +29,8 @@ void append_group(redis::Connection& connection, const UsageGroup& group) {
   }
   numbers.push_back(number_or_nothing(group.front().request.now));
   const std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
-  connection.append_evalsha(embedded::k_usage.sha1, keys, arguments);
+  const ScriptCall call{.sha1 = embedded::k_usage.sha1, .keys = keys, .arguments = arguments};
+  has_evalsha_ro ? call.append_read_only_to(connection) : call.append_to(connection);
 }
 
 Content::Edge edge_with_score(ReplyView row, std::size_t at) {
@@ -93,7 +96,7 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
 GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) {
   GroupUsage usage;
   try {
-    if (reply.is_error()) throw redis::to_error(reply);
+    if (reply.is_error()) throw redis::to_error(reply, embedded::k_usage.text);
     if (reply.size() != group.size() + 2) {
       throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
     }
@@ -114,14 +117,21 @@ GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) 
 
 std::vector<GroupUsage> read_usage(redis::Connection& connection,
                                    std::span<const UsageGroup> groups) {
-  connection.append({"SCRIPT", "LOAD", embedded::k_usage.text});
-  for (const auto& group : groups) append_group(connection, group);
-  const auto loaded = connection.read();
-  if (loaded.is_error()) throw redis::to_error(loaded);
+  const auto read_replies = [&](bool has_evalsha_ro) {
+    connection.append({"SCRIPT", "LOAD", embedded::k_usage.text});
+    for (const auto& group : groups) append_group(connection, group, has_evalsha_ro);
+    const auto loaded = connection.read();
+    if (loaded.is_error()) throw redis::to_error(loaded);
+    std::vector<redis::Reply> replies;
+    while (replies.size() < groups.size()) replies.push_back(connection.read());
+    return replies;
+  };
+  auto replies = read_replies(true);
+  if (std::ranges::any_of(replies, is_without_evalsha_ro)) replies = read_replies(false);
   std::vector<GroupUsage> usages;
   usages.reserve(groups.size());
-  for (const auto& group : groups) {
-    usages.push_back(read_group_usage(group, connection.read()));
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    usages.push_back(read_group_usage(groups[i], replies[i]));
   }
   return usages;
 }

@@ -30,8 +30,9 @@ struct GroupUsage {
   std::exception_ptr error = {};
 };
 
-/// Reads all keys in one round trip, each group at one instant, with a script that only reads.
-/// Works on a replica; scans nothing. Throws redis::Error if the server cannot be asked.
+/// Reads all keys in one round trip (two before Redis 7.0, which has no EVALSHA_RO), each group at
+/// one instant, with a script that only reads. Works on a replica; scans nothing. Throws
+/// redis::Error if the server cannot be asked.
 [[nodiscard]] std::vector<GroupUsage> read_usage(redis::Connection& connection,
                                                  std::span<const UsageGroup> groups);
 

@@ -1,5 +1,6 @@
 #include "redis/reply.h"
 
+#include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
 #include <algorithm>
@@ -344,6 +345,39 @@ Error to_error(ReplyView error_reply) {
   std::string message = bare ? sentence : std::string(parts.code);
   if (!bare && !sentence.empty()) message += " " + sentence;
   return error_about(error_reply, {classify(parts), message, std::string(parts.code)});
+}
+
+namespace {
+
+std::string_view line_of(std::string_view text, int number) {
+  for (; number > 1 && !text.empty(); --number) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+// The name in the first "call('NAME'", in which `call` may also be the end of a longer word.
+std::string_view called_command(std::string_view text, std::string_view call) {
+  const auto at = text.find(call);
+  if (at == text.npos) return {};
+  text.remove_prefix(at + call.size());
+  return text.substr(0, std::min(text.find_first_of("'\""), text.size()));
+}
+
+}  // namespace
+
+Error to_error(ReplyView error_reply, std::string_view script) {
+  constexpr std::string_view kUnnamed =
+      "The user executing the script can't run this command or subcommand";
+  const auto error = to_error(error_reply);
+  if (error.what() != kUnnamed) return error;
+  const auto line = script_line(error_reply.text());
+  const bool is_raised = line && !line_of(script, *line).empty();
+  const std::string command(is_raised ? called_command(line_of(script, *line), "call('")
+                                      : called_command(script, "pcall('"));
+  if (command.empty()) return error;
+  const std::string message = fmt::format("{}: '{}'", kUnnamed, lower_case(command));
+  return Error(error.failure(), message, "NOPERM").from(error.server(), command);
 }
 
 }  // namespace rlctl::redis

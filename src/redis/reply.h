@@ -107,5 +107,9 @@ class ReplyReader {
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and
 /// command are those of the reply's origin.
 [[nodiscard]] Error to_error(ReplyView error_reply);
+/// The same for a call of this script. If an ACL refused a command within it and the server does
+/// not name the command, as up to Redis 7.0, names it from the line that raised the error; without
+/// a line, it is the first command that the script calls with pcall, whose error it has returned.
+[[nodiscard]] Error to_error(ReplyView error_reply, std::string_view script);
 
 }  // namespace rlctl::redis

@@ -163,6 +163,45 @@ TEST_CASE("if the script may not be loaded, the error of SCRIPT LOAD is reported
   }
 }
 
+TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refused that") {
+  const auto& gcra = algorithm("gcra");
+  const Request request{.keys = {"k"}, .limits = {{5, 60s, {}}}};
+  const auto call = " " + std::string(gcra.sha1) + " 1 k 5 60000000 '' 0";
+  std::string sent;
+  auto yes = canned({kYes}, sent);
+  Checker modern(yes, gcra);
+  modern.append_read_only_looks(request);
+  CHECK_FALSE(modern.must_repeat(yes.read()));
+  CHECK(words(sent) == " EVALSHA_RO" + call);
+
+  for (const char* refusal :
+       {"-ERR unknown command `EVALSHA_RO`, with args beginning with: `a`, `1`, `k`, \r\n",
+        "-ERR unknown command 'EVALSHA_RO', with args beginning with: 'a' '1' 'k' \r\n",
+        "-NOPERM this user has no permissions to run the 'evalsha_ro' command\r\n",
+        "-NOPERM User ann has no permissions to run the 'evalsha_ro' command\r\n"}) {
+    CAPTURE(refusal);
+    sent.clear();
+    auto connection = canned({refusal, kYes, kYes}, sent);
+    Checker checker(connection, gcra);
+    checker.append_read_only_looks(request);
+    CHECK(checker.must_repeat(connection.read()));
+    for (int i = 0; i < 2; ++i) {
+      checker.append_read_only_looks(request);
+      CHECK_FALSE(checker.must_repeat(connection.read()));
+    }
+    CHECK(words(sent) == " EVALSHA_RO" + call + " EVALSHA" + call + " EVALSHA" + call);
+  }
+
+  for (const char* other :
+       {"-NOPERM User ann has no permissions to access the 'evalsha_ro' key\r\n",
+        "-ERR unknown command `EVALSHA`, with args beginning with: `evalsha_ro`, \r\n"}) {
+    auto connection = canned({other}, sent);
+    Checker checker(connection, gcra);
+    checker.append_read_only_looks(request);
+    CHECK_FALSE(checker.must_repeat(connection.read()));
+  }
+}
+
 TEST_CASE("a server that has just started or has lost its scripts still answers") {
   TestServer server;
   for (const Algorithm& row : algorithms()) {

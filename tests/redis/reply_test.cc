@@ -249,4 +249,41 @@ TEST_CASE("the line at which a script raised an error is found in the messages o
   CHECK_FALSE(script_line(""));
 }
 
+TEST_CASE("a script's source tells which command an ACL refused, where the server does not") {
+  const std::string script =
+      "local a = redis.pcall('GET', KEYS[1])\n"
+      "if a.err then return a end\n"
+      "return redis.call('SETRANGE', KEYS[1], 0, 'x')";
+  const std::string may_not = "The user executing the script can't run this command or subcommand";
+  const std::string sha1 = "a94ea23bc16bbab0a3643fd91cb7769443713c02";
+  struct Case {
+    std::string text;
+    std::string message;
+    std::string command;
+  };
+  const std::vector<Case> cases{
+      // Redis 7.0 and 6.0, raised in line 3, and returned from line 1
+      {"ERR " + may_not + " script: " + sha1 + ", on @user_script:3.", may_not + ": 'setrange'",
+       "SETRANGE"},
+      {"ERR Error running script (call to f_" + sha1 +
+           "): @user_script:3: @user_script: 3: " + may_not,
+       may_not + ": 'setrange'", "SETRANGE"},
+      {"ERR " + may_not, may_not + ": 'get'", "GET"},
+      {"@user_script: 1: " + may_not, may_not + ": 'get'", "GET"},
+      // from a line that calls nothing, and named by the server: PING is what was sent
+      {"ERR " + may_not + " script: " + sha1 + ", on @user_script:2.", may_not, "PING"},
+      {"ERR ACL failure in script: User bob has no permissions to run the 'set' command",
+       "ACL failure in script: User bob has no permissions to run the 'set' command", "PING"},
+      {"NOPERM this user has no permissions to run the 'evalsha' command",
+       "NOPERM this user has no permissions to run the 'evalsha' command", "PING"},
+  };
+  for (const auto& row : cases) {
+    CAPTURE(row.text);
+    const auto error = to_error(reply_from("-" + row.text + "\r\n"), script);
+    CHECK(std::string(error.what()) == row.message);
+    CHECK(error.command() == row.command);
+    CHECK(error.failure() == Failure::kRefused);
+  }
+}
+
 }  // namespace redis_reply_test

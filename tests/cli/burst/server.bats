@@ -180,7 +180,7 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
 @test "the results before an error are reported" {
   start_server
   cli ACL SETUSER default -lindex
-  run -5 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
+  run -4 --separate-stderr rlctl burst -s "$socket" --limit 10/1s
   assert_line --partial 'ended by an error: covers the decisions before it'
   assert_line --regexp '^fixed-window +20 +20 +0 '
   refute_line --regexp '^sliding-window-log'

@@ -1,0 +1,245 @@
+# The ACL rules in the manual: with exactly these a user can use each command, and each of them is needed.
+
+load ../support/common
+load ../support/cluster
+
+# What servers say; within a script, without NOPERM.
+says_refused="NOPERM|can't run|no permissions"
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL >/dev/null; }
+
+# section PAGE: the section ACCESS RULES of a page, without the marks of its code.
+section() {
+  awk '/^# /{ on = /^# ACCESS RULES/ } on && !/^```/' "$project/man/rlctl$1.scd"
+}
+
+# block PAGE: the rules in the first block of code of that section, on one line.
+block() {
+  awk '/^# /{ on = /^# ACCESS RULES/ } /^```/ && on { if (block++) exit; next } on && block' \
+    "$project/man/rlctl$1.scd" | xargs
+}
+
+# rules_for ALGORITHM: those of rlctl(1), without the keys.
+rules_for() {
+  local common own
+  common=$(block .1 | grep -oE '\+(evalsha|script)\S*' | xargs)
+  if [[ $1 == sliding-window-log ]]; then
+    own=$(block .1 | sed 's/.*+script|load //')
+  else
+    own=$(section .1 | awk -v name="$1" '
+      on && /^\t/ { print; next } { on = 0 } /^[a-z]/ && index(", " $0 ",", ", " name ",") { on = 1 }')
+  fi
+  xargs <<<"$common $own"
+}
+
+# user RULE…: the user limiter may do this with the keys of login:* and of burst, and nothing else.
+user() { cli ACL SETUSER limiter reset on '>pw' '~login:*' '~{login:*' '~rlctl-burst:*' "$@" >/dev/null; }
+
+# limiter COMMAND…: whether rlctl does it for this user; a denial is an answer. $refusal has what it prints.
+limiter() {
+  local status=0
+  refusal=$(REDISCLI_AUTH=pw rlctl "$1" --user limiter "${@:2}" 2>&1) || status=$?
+  if ((status > 1)) || grep -qE "$says_refused" <<<"$refusal"; then
+    echo "status $status: $*"
+    return 1
+  fi
+}
+
+# needs_each USE RULE…: the shell function USE succeeds with all of the rules, and does not without any one of
+# them (but for $optional); then status 4, or $refused, comes with the rule that is missing.
+needs_each() {
+  local use=$1 rule rest
+  shift
+  cli FLUSHALL >/dev/null
+  user "$@"
+  run "$use"
+  assert_success
+  for rule in "$@"; do
+    [[ " ${optional-} " != *" $rule "* ]] || continue
+    mapfile -t rest < <(printf '%s\n' "$@" | grep -vxF -- "$rule")
+    cli FLUSHALL >/dev/null
+    cli SCRIPT FLUSH >/dev/null
+    user "${rest[@]}"
+    if "$use" >"$BATS_TEST_TMPDIR/out"; then fail "$use does not need $rule"; fi
+    assert_regex "$(<"$BATS_TEST_TMPDIR/out")" "^status ${refused:-4}: "
+    assert_regex "$refusal" "$says_refused"
+    # Without SCAN, the hint is how to do without; quota and the warnings of run have none.
+    if [[ $rule == +scan || -n ${refused-} ]]; then
+      rule=${rule#+}
+      assert_regex "$refusal" "'${rule%|*}"
+      continue
+    fi
+    assert_regex "$refusal" "(ACL SETUSER limiter|needs) \\${rule//|/\\|}([ ;\"]|$)"
+  done
+}
+
+# What a limiter is asked for: limits and windows that change, several limits, looks, refunds, batches, and a
+# clock of the caller, which goes on and back.
+asks() {
+  local t=1800000000000000 at limit
+  for limit in 3/60s 3/60s 3/60s 3/60s 2/60s 5/1h 5/10s; do
+    limiter check login:ann --algorithm "$algorithm" --limit "$limit" || return
+    limiter check login:ann --algorithm "$algorithm" --limit "$limit" --peek || return
+  done
+  for at in 0 1 2 70 200 100 9000; do
+    limiter check login:bob --algorithm "$algorithm" --limit 3/60s --now "$((t + at * 1000000))" || return
+  done
+  for limit in 3/10s 9/2h; do
+    limiter check login:eve --algorithm "$algorithm" --limit 2/60s --limit "$limit" || return
+  done
+  # By the server's clock and by the caller's.
+  limiter check login:mix --algorithm "$algorithm" --limit 3/60s || return
+  limiter check login:mix --algorithm "$algorithm" --limit 3/60s --now "$(date +%s)000000" || return
+  limiter check --batch --algorithm "$algorithm" --limit 2/60s <<<$'login:a\nlogin:a\nlogin:b' || return
+  limiter check --batch --peek --algorithm "$algorithm" --limit 2/60s <<<login:a || return
+  limiter check login:ann --algorithm "$algorithm" --limit 3/60s --wait=1us || return
+  [[ $algorithm != leaky-bucket ]] || return 0
+  limiter check login:one --algorithm "$algorithm" --limit 3/60s --cost 2 || return
+  limiter check login:one --algorithm "$algorithm" --limit 3/60s --cost -1 || return
+  limiter check login:one --algorithm "$algorithm" --limit 3/60s --cost -1 || return
+  limiter check login:ann --algorithm "$algorithm" --limit 3/60s --cost -9 || return
+  limiter check login:bob --algorithm "$algorithm" --limit 3/60s --cost -9
+}
+
+@test "check needs each rule of rlctl(1), for every algorithm" {
+  local algorithm optional=''
+  for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
+    leaky-bucket; do
+    [[ $algorithm != leaky-bucket ]] || optional=+del
+    # shellcheck disable=SC2046 # one word for each rule
+    needs_each asks $(rules_for "$algorithm")
+  done
+}
+
+# Keys of every algorithm, with one limit and with several, which the default user makes.
+fill() {
+  local algorithm
+  cli FLUSHALL >/dev/null
+  for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
+    leaky-bucket; do
+    rlctl check -q "login:$algorithm" --algorithm "$algorithm" --limit 5/60s
+    rlctl check -q "login:many-$algorithm" --algorithm "$algorithm" --limit 5/60s --limit 9/1h
+  done
+  rlctl run login:leases --concurrency 2 -- true
+}
+
+inspects() {
+  fill
+  local name at t=1800000000000000
+  for name in log zset; do
+    # More than are read at once, of which some have left the window.
+    for at in 0 50; do
+      rlctl check -q login:long --algorithm "sliding-window-$name" --limit 4000/60s --cost 2000 \
+        --now $((t + at * 1000000))
+    done
+    limiter inspect login:long --limit 4000/60s --now $((t + 70000000)) || return
+    cli DEL login:long >/dev/null
+    limiter inspect "login:many-sliding-window-$name" || return
+  done
+  limiter inspect login:gcra login:fixed-window login:leases --json
+}
+
+@test "inspect needs each rule of its page" {
+  local optional='+memory'
+  # shellcheck disable=SC2046
+  needs_each inspects $(block -inspect.1)
+}
+
+asks_quota() {
+  fill
+  limiter quota login:gcra login:sliding-window-log login:sliding-window-zset --limit 5/60s || return
+  limiter quota login:many-gcra login:many-sliding-window-zset --limit 5/60s --limit 9/1h
+}
+
+@test "quota needs each rule of its page" {
+  local optional='+memory' refused=3 # UNKNOWN
+  # shellcheck disable=SC2046
+  needs_each asks_quota $(block -quota.1)
+}
+
+resets() {
+  fill
+  limiter reset login:gcra login:sliding-window-log login:sliding-window-zset --limit 5/60s || return
+  limiter reset login:many-gcra login:leases || return
+  limiter reset --match 'login:*' --yes
+}
+
+@test "reset needs each rule of its page" {
+  # shellcheck disable=SC2046
+  needs_each resets $(block -reset.1) +scan
+}
+
+# With a lease of somebody else, and alone; a lease of a second is renewed after a third of it.
+leases() {
+  cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:nightly 3 600000000 acquire other >/dev/null
+  limiter run login:nightly --concurrency 3 --lease 1s -- sleep 0.6 || return
+  limiter run login:weekly --concurrency 3 --lease 1s -- true
+}
+
+@test "run --concurrency needs each rule of concurrency" {
+  # Status 125 if the command does not run; its own if the lease cannot be renewed or released.
+  local refused='(125|0)'
+  # shellcheck disable=SC2046
+  needs_each leases $(rules_for concurrency)
+}
+
+@test "run with --limit and --concurrency needs the rules of both algorithms" {
+  local rules
+  # shellcheck disable=SC2046
+  mapfile -t rules < <(printf '%s\n' $(rules_for sliding-window-log) $(rules_for concurrency) | sort -u)
+  user "${rules[@]}"
+  limiter run login:nightly --limit 1/60s --concurrency 2 -- true
+  REDISCLI_AUTH=pw run -75 rlctl run --user limiter login:nightly --limit 1/60s --concurrency 2 -- true
+}
+
+bursts() {
+  limiter burst steady --rate 50/s --limit 5/1s --algorithm sliding-window-log --socket "$socket"
+}
+
+@test "burst needs the rules of its page and the commands of the script" {
+  # The clock is the caller's. Without UNLINK the keys are left, with a warning and status 0.
+  local optional='+time' refused='(4|0)'
+  # shellcheck disable=SC2046
+  needs_each bursts $(block -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//')
+}
+
+debugs() {
+  fill
+  limiter debug gcra login:gcra --limit 5/60s --trace
+}
+
+@test "debug needs each rule of its page to copy keys" {
+  local optional='+dump' # or what reads the contents
+  # shellcheck disable=SC2046
+  needs_each debugs $(block -debug.1)
+  # shellcheck disable=SC2046
+  user $(block -debug.1)
+  REDISCLI_AUTH=pw run -0 rlctl debug --user limiter gcra login:gcra --limit 5/60s --trace
+  assert_output --partial "with 'login:gcra' copied from"
+}
+
+# cluster_user RULE…: the user limiter, on every node.
+cluster_user() {
+  local socket
+  for socket in "${cluster_sockets[@]}"; do user "$@"; done
+}
+
+@test "in a Cluster, check also needs CLUSTER SLOTS, and ASKING while its slot moves" {
+  local rules key slot to
+  start_cluster 2
+  mapfile -t rules < <(rules_for sliding-window-log | xargs -n 1)
+  cluster_user "${rules[@]}" '+cluster|slots' +asking
+  for key in a b c d e; do limiter check "login:$key" --limit 2/60s; done
+  slot=$(slot_of login:moving)
+  to=$((1 - $(node_of_slot "$slot")))
+  begin_move "$slot" "$to"
+  limiter check login:moving --limit 2/60s
+  assert_equal "$(node_cli "$to" CLUSTER COUNTKEYSINSLOT "$slot")" 1
+
+  cluster_user "${rules[@]}" '+cluster|slots'
+  run -1 limiter check login:moving --limit 2/60s --timeout 5s
+  cluster_user "${rules[@]}" +asking
+  run -1 limiter check login:moving --limit 2/60s --timeout 5s
+  assert_output --partial 'status 4:'
+}

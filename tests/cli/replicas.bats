@@ -1,0 +1,116 @@
+# Looks work on a replica, and while a failover pauses writes; writes say where the master is.
+
+load ../support/common
+load ../support/cluster
+
+setup_file() {
+  on_free_port start_server
+  export master=$socket master_port=$port master_pid=$server_pid
+  fill
+  on_free_port start_server --replicaof 127.0.0.1 "$master_port"
+  export replica=$socket replica_port=$port
+  wait_until replicates "$replica"
+}
+
+algorithms=(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket)
+
+fill() {
+  local algorithm
+  for algorithm in "${algorithms[@]}"; do
+    rlctl check -q "$algorithm" --algorithm "$algorithm" --limit 5/1000d --cost 2
+    rlctl check -q "many-$algorithm" --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d --cost 3
+  done
+}
+
+# looks URL: what the server says of each key, without the times and the server's name.
+looks() {
+  local algorithm
+  for algorithm in "${algorithms[@]}"; do
+    rlctl -u "$1" check "$algorithm" --peek --algorithm "$algorithm" --limit 5/1000d --cost 4 --json || (($? == 1)) || return
+    rlctl -u "$1" check --batch --peek --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d --json \
+      <<<"many-$algorithm" || (($? == 1)) || return
+    rlctl -u "$1" inspect "$algorithm" "many-$algorithm" --json || return
+    rlctl -u "$1" quota "$algorithm" --algorithm "$algorithm" --limit 5/1000d --json || (($? <= 2)) || return
+  done
+}
+figures() { looks "$1" | jq -c '.. | objects | {allowed, used, limit, remaining} | select(any)'; }
+
+@test "a replica answers looks as its master does, by TCP and by unix socket" {
+  run -0 figures "unix://$master"
+  assert_output --partial '"used":2,'
+  assert_output --partial '"remaining":2'
+  local expected=$output url
+  for url in "unix://$replica" "redis://127.0.0.1:$replica_port"; do
+    run -0 figures "$url"
+    assert_output "$expected"
+  done
+}
+
+@test "a write to a replica says where the master is" {
+  local url command
+  for url in "unix://$replica" "redis://127.0.0.1:$replica_port"; do
+    for command in 'check k --limit 5/1000d' 'check --batch --limit 5/1000d' 'reset gcra' \
+      'run k --limit 5/1000d -- true' 'run leases --concurrency 1 -- true' 'burst steady --rate 9/s --limit 5/1s'; do
+      # shellcheck disable=SC2086 # split into words
+      run --separate-stderr rlctl -u "$url" $command <<<k
+      case $command in
+        run*) assert_equal "$status" 125 ;;
+        *) assert_equal "$status" 5 ;;
+      esac
+      assert_regex "$stderr" 'READONLY '
+      assert_regex "$stderr" "hint: the server is a replica; name its master instead: --url redis://127\.0\.0\.1:$master_port"
+    done
+  done
+}
+
+# has_pause: whether the server can pause writes only; it then has EVALSHA_RO (7.0).
+has_pause() { [[ $(redis-cli -s "$master" COMMAND INFO EVALSHA_RO | head -n 1) ]]; }
+
+@test "looks are answered while writes are paused, even if no script is loaded" {
+  has_pause || skip 'the server has no EVALSHA_RO'
+  local socket=$master
+  cli SCRIPT FLUSH
+  cli CLIENT PAUSE 600000 WRITE
+  run -3 rlctl -s "$master" --timeout 500ms check paused --limit 5/1000d
+  run looks "unix://$master"
+  cli CLIENT UNPAUSE
+  assert_success
+  refute_output --partial '"code"'
+}
+
+@test "a look takes one round trip, by EVALSHA_RO where the server has it" {
+  has_pause || skip 'the server has no EVALSHA_RO'
+  local socket=$master
+  rlctl -s "$master" check -q gcra --peek --algorithm gcra --limit 5/1000d
+  cli CONFIG RESETSTAT
+  rlctl -s "$master" check -q gcra --peek --algorithm gcra --limit 5/1000d
+  assert_equal "$(calls evalsha_ro) $(calls evalsha)" '1 0'
+  rlctl -s "$master" quota gcra
+  assert_equal "$(calls evalsha)" 0
+}
+
+@test "a user without EVALSHA_RO gets the same answers, by EVALSHA" {
+  has_pause || skip 'the server has no EVALSHA_RO'
+  local socket=$master
+  cli ACL SETUSER ann on '>pw' '~*' +@all -evalsha_ro
+  cli CONFIG RESETSTAT
+  for ((i = 0; i < 2500; i++)); do echo "k$i"; done |
+    REDISCLI_AUTH=pw rlctl -s "$master" check --batch --peek --limit 5/1000d --user ann >"$BATS_TEST_TMPDIR/answers"
+  assert_equal "$(grep -c '^allowed' "$BATS_TEST_TMPDIR/answers") $(calls evalsha)" '2500 2500'
+}
+
+@test "a replica answers looks while its master is down, unless it is told not to" {
+  kill_at "$master_pid" "$master"
+  local socket=$replica
+  wait_until eval 'cli INFO replication | grep -q master_link_status:down'
+  run -0 looks "unix://$replica"
+  cli CONFIG SET replica-serve-stale-data no
+  local command
+  for command in 'inspect gcra' 'check gcra --peek --limit 5/1000d' 'check --batch --peek --limit 5/1000d'; do
+    # shellcheck disable=SC2086 # split into words
+    run -3 rlctl -s "$replica" $command <<<k
+    assert_output --partial 'MASTERDOWN'
+  done
+  run -3 rlctl -s "$replica" quota gcra
+  assert_output --partial 'UNKNOWN'
+}
