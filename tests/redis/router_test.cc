@@ -172,7 +172,7 @@ TEST_CASE("MOVED to an IPv6 address names it") {
   const auto reply = connection.call({"GET", "bar"});
   REQUIRE(reply.is_error());
   const auto error = to_error(reply);
-  CHECK(error.failure() == Failure::kNotNow);
+  CHECK(error.failure() == Failure::kNotSent);
   CHECK(contains(message_of(error), "redis://[::1]:1"));
 }
 
@@ -360,7 +360,7 @@ TEST_CASE("a connection that breaks answers only what was sent on it") {
     REQUIRE(lost.is_error());
     const auto error = to_error(lost);
     CHECK(error.failure() == Failure::kUnreachable);
-    CHECK(error.hint() == kMayHaveRun);
+    CHECK(contains(error.hint(), kMayHaveRun));
     CHECK(text(connection.read()) == "high foo");
   }
   CHECK(text(connection.call({"GET", "bar"})) == "low bar");
@@ -378,7 +378,7 @@ TEST_CASE("what was not sent whole is sent on another connection") {
   for (int i = 0; i < kCommands; ++i) {
     const auto reply = connection.read();
     if (reply.is_error()) {
-      CHECK(to_error(reply).hint() == kMayHaveRun);
+      CHECK(contains(to_error(reply).hint(), kMayHaveRun));
       CHECK(done == 0);
       ++lost;
     } else {
@@ -437,7 +437,7 @@ TEST_CASE("a node that is down from the start answers for its keys only, after t
   connection.append({"GET", "foo"});
   const auto refused = connection.read();
   REQUIRE(refused.is_error());
-  CHECK(to_error(refused).failure() == Failure::kNotNow);
+  CHECK(to_error(refused).failure() == Failure::kNotSent);
   CHECK(contains(message_of(to_error(refused)), "was not sent"));
   CHECK(text(connection.read()) == "high foo");
   // By now it has been down for long: no further wait.
@@ -571,7 +571,7 @@ TEST_CASE("a first MOVED that breaks off at any byte never leads to a wrong or a
     if (size < whole.size()) {
       const auto error = error_of([&] { (void)connection.read(); });
       CHECK(error.failure() == Failure::kUnreachable);
-      CHECK(error.hint() == kMayHaveRun);
+      CHECK(contains(error.hint(), kMayHaveRun));
       CHECK(error_of([&] { (void)connection.read(); }).failure() == Failure::kUnreachable);
     } else {
       CHECK(text(connection.read()) == "high foo");
