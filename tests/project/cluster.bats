@@ -5,7 +5,7 @@ load ../support/common
 @test "cluster/failover keeps every limit, and shows what the killed master forgot" {
   run -0 timeout --kill-after=10 500 "$project/examples/cluster/failover" </dev/null 3>&- 4>&-
   assert_line --regexp '^  masters on ports [0-9]+ [0-9]+ [0-9]+$'
-  assert_line --regexp '^  after [0-9]+ s, its replica on port [0-9]+ is the master, and all are answered$'
+  assert_line --regexp '^  after [0-9]+ s, its replica on port [0-9]+ is the master, and requests are answered again$'
   assert_line --regexp '^  user:[0-9]+ +[0-9]+ of 100  its master was killed$'
   assert_line --regexp '^  [0-9]+ others 100 of 100$'
   assert_line --regexp '^[0-9]+ decisions were forgotten with the killed master'

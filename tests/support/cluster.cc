@@ -82,16 +82,16 @@ std::string field(rlctl::redis::ReplyView reply, std::string_view name) {
 
 }  // namespace
 
-Reply TestServers::call(std::size_t node, rlctl::redis::Arguments arguments) const {
+Reply TestServers::call(std::size_t node, rlctl::redis::Arguments words) const {
   auto connection = Connection::open(nodes_.at(node).server.value().url(), 60s);
   connection.stay();
-  return connection.call(arguments);
+  return connection.call(words);
 }
 
-Reply TestServers::ask(std::size_t node, rlctl::redis::Arguments arguments) const {
-  auto reply = call(node, arguments);
+Reply TestServers::ask(std::size_t node, rlctl::redis::Arguments words) const {
+  auto reply = call(node, words);
   if (!reply.is_error()) return reply;
-  throw std::runtime_error(fmt::format("{}: {}", arguments.front(), reply.text()));
+  throw std::runtime_error(fmt::format("{}: {}", words.front(), reply.text()));
 }
 
 bool TestServers::follows(std::size_t node) const {
@@ -297,7 +297,7 @@ void TestSentinels::start_sentinel() {
       configurations_.emplace_back(std::make_unique<rlctl::redis::PrivateFolder>("sentinel"))
           ->path();
   std::filesystem::create_symlink(std::filesystem::absolute(server), folder / "redis-server");
-  std::ofstream{folder / "sentinel.conf"};
+  const std::ofstream empty(folder / "sentinel.conf");
   const auto program = folder / "start";
   std::ofstream(program) << fmt::format(
       "#!/bin/sh\nexec '{0}/redis-server' '{0}/sentinel.conf' \"$@\"\n", folder.string());
