@@ -204,8 +204,8 @@ tls = true"
     --rate 100/s --duration 50ms
   assert_output --partial "--cacert $certificates/ca.pem --sni localhost"
   echo 'return 1' >"$BATS_TEST_TMPDIR/one.lua"
-  run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" --sni localhost --insecure \
-    debug "$BATS_TEST_TMPDIR/one.lua" k --print-command
+  run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" --sni localhost \
+    --insecure debug "$BATS_TEST_TMPDIR/one.lua" k --print-command
   assert_output "redis-cli -h 127.0.0.1 -p $tls_port --tls --cacert $certificates/ca.pem \
 --cert $certificates/client.pem --key $certificates/client.key --sni localhost --insecure \
 --ldb --eval $BATS_TEST_TMPDIR/one.lua k"
