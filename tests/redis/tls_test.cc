@@ -107,9 +107,9 @@ std::optional<TlsServer> start_tls_server(const std::string& certificate,
       auto server = support::start_server(std::move(arguments));
       if (!server) return std::nullopt;
       return TlsServer{std::move(*server), std::move(url)};
-    } catch (const Error& error) {
-      // Another process has taken the port meanwhile.
-      if (attempt == 20 || !contains(error.what(), "in use")) throw;
+    } catch (const Error&) {
+      // Another process may have taken the port meanwhile.
+      if (attempt == 20) throw;
     }
   }
 }
