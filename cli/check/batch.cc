@@ -308,7 +308,8 @@ std::optional<Problem> Batch::load_script() {
   } catch (const redis::Error& error) {
     const auto problem = describe(error);
     // An error reply leaves the connection usable.
-    if (error.code().empty()) link_.drop(problem);
+    const bool is_lost = error.code().empty() || error.failure() == redis::Failure::kUnreachable;
+    if (is_lost) link_.drop(problem);
     return problem;
   }
   return std::nullopt;

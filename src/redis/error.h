@@ -26,8 +26,8 @@ enum class Failure {
 struct Endpoint;
 
 /// The only exception class of this library. what() is one line for people, in lower case, without
-/// passwords; code() is the server's first word ("WRONGTYPE"), empty if the error is not the
-/// server's.
+/// passwords; code() is the server's first word ("WRONGTYPE"), "tls" if TLS failed so that nothing
+/// was executed, and else empty.
 class Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})

@@ -47,8 +47,8 @@ OpenSsl load_openssl() {
 }  // namespace
 
 const OpenSsl& openssl() {
-  static const OpenSsl loaded = load_openssl();
-  return loaded;
+  static const OpenSsl kLoaded = load_openssl();
+  return kLoaded;
 }
 
 }  // namespace rlctl::redis

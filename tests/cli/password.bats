@@ -6,6 +6,8 @@ setup_file() { start_server --requirepass 'se cret'; }
 setup() {
   file=$BATS_TEST_TMPDIR/password
   (umask 077 && echo 'se cret' >"$file")
+  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR/credentials RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  echo 'timeout = "120s"' >"$RLCTL_CONFIG"
 }
 
 allowed() { run -0 rlctl check k --limit 1000/60s "$@"; }
@@ -79,7 +81,6 @@ TABLE
 }
 
 @test "a credential of systemd is the password" {
-  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR/credentials
   refused
   mkdir "$CREDENTIALS_DIRECTORY"
   refused
@@ -93,19 +94,18 @@ TABLE
 
 @test "the access list that systemd gives the service's user is accepted" {
   ((EUID == 0)) || skip 'only root can make the file of another user'
-  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR
-  cp "$file" "$BATS_TEST_TMPDIR/rlctl.password"
-  chmod 440 "$BATS_TEST_TMPDIR/rlctl.password"
+  local credential=$CREDENTIALS_DIRECTORY/rlctl.password
+  mkdir "$CREDENTIALS_DIRECTORY"
+  cp "$file" "$credential"
+  chmod 440 "$credential"
   allowed
-  chown 65534 "$BATS_TEST_TMPDIR/rlctl.password"
-  fails "$BATS_TEST_TMPDIR/rlctl.password holds a password, and its group can read it (mode 0440)"
+  chown 65534 "$credential"
+  fails "$credential holds a password, and its group can read it (mode 0440)"
 }
 
 @test "the password: --password-file, the URL, the credential, REDISCLI_AUTH, the configuration" {
   local url=unix://:PASSWORD@$socket
-  export CREDENTIALS_DIRECTORY=$BATS_TEST_TMPDIR/credentials RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   mkdir "$CREDENTIALS_DIRECTORY"
-  echo 'timeout = "120s"' >"$RLCTL_CONFIG"
   (umask 077 && echo wrong | tee "$BATS_TEST_TMPDIR/wrong" >"$CREDENTIALS_DIRECTORY/rlctl.password")
   REDISCLI_AUTH=wrong allowed -u "${url/PASSWORD/wrong}" --password-file "$file"
   refused -u "${url/PASSWORD/se%20cret}" --password-file "$BATS_TEST_TMPDIR/wrong"
@@ -126,7 +126,7 @@ TABLE
 }
 
 @test "a configuration with two passwords has a mistake" {
-  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  rm "$RLCTL_CONFIG"
   (umask 077 && printf 'url = "unix://:secret@%s"\npassword_file = "password"\n' "$socket" >"$RLCTL_CONFIG")
   run -2 --separate-stderr rlctl config check
   assert_equal "$stderr" "rlctl: $RLCTL_CONFIG:2: password_file: the url has a password too"

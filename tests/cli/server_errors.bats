@@ -121,7 +121,7 @@ fails_with_hint() {
 
 @test "a missing password exits with status 4 and NOAUTH" {
   start_server --requirepass secret
-  refused "no password was given for user 'default'; use --askpass or the variable REDISCLI_AUTH" \
+  refused "no password was given for user 'default'; use --askpass, --password-file or the variable REDISCLI_AUTH" \
     4 'NOAUTH Authentication required' k --limit 5/60s
 }
 
@@ -147,7 +147,7 @@ log_in_fails() {
     "unix://$socket: AUTH: WRONGPASS "
   REDISCLI_AUTH=secret log_in_fails "user 'nobody' is unknown or disabled, or has another password" \
     "unix://nobody:\*\*\*@$socket: AUTH: WRONGPASS " --user nobody
-  log_in_fails "no password was given for user 'nobody'; use --askpass or the variable REDISCLI_AUTH" \
+  log_in_fails "no password was given for user 'nobody'; use --askpass, --password-file or the variable REDISCLI_AUTH" \
     "unix://nobody:\*\*\*@$socket: AUTH: WRONGPASS " --user nobody
 }
 

@@ -55,6 +55,24 @@ configure() {
   run -0 rlctl "${ca[@]}" debug gcra k --limit 5/60s --trace
 }
 
+@test "a hint at another server names it with TLS" {
+  start_tls_server server --replicaof '127.0.0.1 1'
+  run -5 --separate-stderr rlctl "${ca[@]}" check k --limit 9/60s
+  assert_equal "${stderr_lines[1]}" \
+    '  hint: the server is a replica; name its master instead: --url rediss://127.0.0.1:1'
+}
+
+@test "a Cluster is reached with TLS" {
+  start_tls_server server --cluster-enabled yes --tls-cluster yes
+  # shellcheck disable=SC2046 # a list
+  cli CLUSTER ADDSLOTS $(seq 0 16383)
+  is_up() { cli CLUSTER INFO | grep -q '^cluster_state:ok'; }
+  wait_until is_up
+  run -0 rlctl "${ca[@]}" -u "rediss+cluster://127.0.0.1:$tls_port" check k --limit 9/60s
+  run -0 rlctl "${ca[@]}" --tls -u "redis+cluster://localhost:$tls_port" check k --limit 9/60s
+  assert_equal "$(cli LLEN k)" 2
+}
+
 # --- options ----------------------------------------------------------------------------------------
 
 @test "TLS is used for rediss://, and with --tls for any host" {
@@ -186,8 +204,8 @@ tls = true"
     --rate 100/s --duration 50ms
   assert_output --partial "--cacert $certificates/ca.pem --sni localhost"
   echo 'return 1' >"$BATS_TEST_TMPDIR/one.lua"
-  run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" --sni localhost --insecure \
-    debug "$BATS_TEST_TMPDIR/one.lua" k --print-command
+  run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" --sni localhost \
+    --insecure debug "$BATS_TEST_TMPDIR/one.lua" k --print-command
   assert_output "redis-cli -h 127.0.0.1 -p $tls_port --tls --cacert $certificates/ca.pem \
 --cert $certificates/client.pem --key $certificates/client.key --sni localhost --insecure \
 --ldb --eval $BATS_TEST_TMPDIR/one.lua k"
