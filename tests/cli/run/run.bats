@@ -138,7 +138,7 @@ seen_by() {
     'k --limit 1/10m -E 256 -- true' 'k --limit 1/10m --wait 5s -- true' \
     'k --limit 1/10m --on-error maybe -- true' '--policy none -- true' \
     'k --limit 1/10m --algorithm leaky-bucket --concurrency 1 -- true' \
-    'k --limit 1/10m -u private: -- true' 'k --limit 1/10m -u redis+cluster://a:1 -- true' \
+    'k --limit 1/10m -u private: -- true' \
     '} --limit 1/10m --concurrency 1 -- true'; do
     # shellcheck disable=SC2086
     expect_status 125 rlctl run $words
