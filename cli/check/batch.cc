@@ -500,6 +500,7 @@ void Batch::check_timeout() {
   try {
     link_.connection().time_out(connector_.timeout());
     readable_ = true;  // errors, of a server among several that is late
+    last_progress_ = Clock::now();
   } catch (const redis::Error& error) {
     lose_connection(error);
   }

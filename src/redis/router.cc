@@ -23,9 +23,11 @@ using std::chrono::seconds;
 
 /// How long to wait before what was refused is sent again.
 constexpr milliseconds kRetryPause{50};
-/// How long to wait between two attempts to connect to a server that has been down for the
-/// time-out.
+/// How long to wait, at least, between two attempts to connect to a server that has been down for
+/// the time-out. An attempt holds up the commands of all servers, so that the pause is also this
+/// multiple of what it took.
 constexpr seconds kReconnectPause{1};
+constexpr int kPausePerAttempt = 4;
 /// How long to wait, at least, before the masters are asked for again: after a reply that shows one
 /// of them to be another, and after a failure.
 constexpr seconds kRefreshPause{1};
@@ -60,7 +62,7 @@ std::optional<Referral> parse_referral(std::string_view text, const HostPort& fr
   const auto host = text.substr(host_at, colon - host_at);
   if (!parse(text.substr(slot_at, host_at - 1 - slot_at), referral.slot) ||
       !parse(text.substr(colon + 1), referral.server.port) || referral.slot < 0 ||
-      referral.slot >= kSlots) {
+      referral.slot >= kSlots || !is_port(referral.server.port)) {
     return std::nullopt;
   }
   if (!host.empty() && host != "?") referral.server.host = host;
@@ -95,17 +97,24 @@ Router::Router(Options options, Link link, std::optional<Reply> moved)
   const bool is_unix = options_.url.scheme == Scheme::kUnix;
   Node& node = node_at({.host = options_.url.host, .port = is_unix ? 0 : options_.url.port});
   node.is_master = true;
-  node.endpoint = options_.server;
-  const std::string first(link.last_answered());
-  std::optional<Id> moved_id;
-  if (moved) moved_id = add_command(-1);
-  for (auto left = link.outstanding(); left > 0; --left) queued(node, add_command(-1));
+  const Endpoint as_named{
+      .url = options_.url, .timeout = options_.timeout, .interrupt = options_.interrupt};
+  node.endpoint = options_.server ? options_.server : std::make_shared<const Endpoint>(as_named);
+  if (moved) {
+    static_cast<void>(add_command(-1));
+    taken_ = {.moved = std::move(*moved), .command = std::string(link.last_answered())};
+  }
+  for (auto left = link.outstanding(); left > 0; --left) queued(node, {.id = add_command(-1)});
   poller_.add(link.fd(), node.index);
   node.link = std::move(link);
+  watch_writes(node);
   last_ = &node;
-  if (moved) on_moved(*moved_id, node, std::move(*moved), first);
-  if (node.link) watch_writes(node);
-  receive_from(node);  // what has arrived already would wake no poll()
+}
+
+void Router::resume(Taken taken) {
+  Node& node = *nodes_.front();
+  on_moved(first_, node, std::move(taken.moved), taken.command);
+  if (node.link) receive_from(node);  // what has arrived already would wake no poll()
 }
 
 Router::~Router() = default;
@@ -150,7 +159,7 @@ Router::Node& Router::node_for(int slot) {
 }
 
 std::vector<std::string> Router::masters() {
-  if (!knows_all_) refresh(milliseconds{0});
+  if (!knows_all_ || is_stale_) refresh(milliseconds{0});
   if (!knows_all_) throw Error(*why_unknown_);
   std::vector<std::string> names;
   for (const auto& node : nodes_) {
@@ -170,17 +179,34 @@ void Router::set_masters(std::span<const SlotRange> ranges) {
   }
   knows_all_ = true;
   is_stale_ = false;
-  if (nodes_.empty()) throw Error(Failure::kNotNow, "the Cluster has no slots assigned to a node");
   for (const auto& node : nodes_) {
     if (!node->is_master && node->link && node->in_flight.empty()) disconnect(*node);
   }
 }
 
+bool Router::may_refresh(milliseconds at_least_after) const {
+  return Clock::now() - last_refresh_ >= at_least_after;
+}
+
 void Router::refresh(milliseconds at_least_after) {
-  const auto now = Clock::now();
-  if (now - last_refresh_ < at_least_after) return;
-  // Sentinels know the master; the nodes of a Cluster know one another. Those that replied last
-  // are asked first.
+  if (!may_refresh(at_least_after)) return;
+  const auto started = Clock::now();
+  const auto candidates = whom_to_ask();
+  try {
+    set_masters(find_masters({.url = options_.url,
+                              .candidates = candidates,
+                              .timeout = options_.timeout,
+                              .interrupt = options_.interrupt}));
+  } catch (const Error& error) {
+    why_unknown_ = error;  // the next refresh is due soon
+  }
+  last_refresh_ = Clock::now();
+  excuse(started);
+}
+
+/// Sentinels know the master; the nodes of a Cluster know one another. Those that replied last come
+/// first.
+std::vector<HostPort> Router::whom_to_ask() const {
   std::vector<HostPort> candidates;
   if (options_.url.scheme != Scheme::kSentinel) {
     std::vector<const Node*> known;
@@ -198,15 +224,13 @@ void Router::refresh(milliseconds at_least_after) {
       if (std::ranges::find(candidates, host) == candidates.end()) candidates.push_back(host);
     }
   }
-  try {
-    set_masters(find_masters({.url = options_.url,
-                              .candidates = candidates,
-                              .timeout = options_.timeout,
-                              .interrupt = options_.interrupt}));
-  } catch (const Error& error) {
-    why_unknown_ = error;  // the next refresh is due soon
-  }
-  last_refresh_ = Clock::now();
+  return candidates;
+}
+
+/// Nothing was sent or received since then: no server is to blame for having been silent.
+void Router::excuse(Clock::time_point since) {
+  const auto waited = Clock::now() - since;
+  for (const auto& node : nodes_) node->last_reply += waited;
 }
 
 // ---- Sending ----
@@ -216,29 +240,42 @@ Router::Id Router::add_command(int slot, bool is_fixed) {
   return first_ + commands_.size() - 1;
 }
 
-void Router::queued(Node& node, Id id, Purpose purpose) {
+void Router::queued(Node& node, const InFlight& command) {
   if (node.in_flight.empty()) node.last_reply = Clock::now();
-  node.in_flight.push_back({.id = id, .purpose = purpose});
+  node.in_flight.push_back(command);
+}
+
+/// Queues a command whose reply nobody takes, for the one that comes next.
+void Router::append_own(Node& node, Id id, Arguments command) {
+  node.link->append(command_name(command), std::span(&command, 1));
+  queued(node, {.id = id, .purpose = Purpose::kOwn});
 }
 
 /// Whether the server can be sent something; else node.why_down gives the reason.
 bool Router::connect(Node& node) {
   if (node.link) return true;
-  if (Clock::now() < node.next_attempt) return false;
+  const auto now = Clock::now();
+  if (now < node.next_attempt) return false;
+  open_link(node, now);
+  excuse(now);
+  return node.link.has_value();
+}
+
+void Router::open_link(Node& node, Clock::time_point now) {
   try {
     node.link = Link::open(node.endpoint->url, options_.timeout, options_.interrupt, node.endpoint);
     if (options_.url.scheme == Scheme::kSentinel) require_master(node);
     node.link->set_timeout(options_.timeout);
     poller_.add(node.link->fd(), node.index);
     node.why_down.reset();
-    return true;
   } catch (const Error& error) {
     node.link.reset();
-    if (!node.why_down) node.down_since = Clock::now();
+    if (!node.why_down) node.down_since = now;
     node.why_down = error.from(node.endpoint, error.command());
-    node.next_attempt = Clock::now() + (is_long_down(node) ? kReconnectPause : kRetryPause);
-    is_stale_ = true;
-    return false;
+    const auto failed = Clock::now();
+    const Clock::duration long_pause =
+        std::max<Clock::duration>(kReconnectPause, kPausePerAttempt * (failed - now));
+    node.next_attempt = failed + (is_long_down(node) ? long_pause : kRetryPause);
   }
 }
 
@@ -266,7 +303,7 @@ void Router::append(std::string name, std::span<const Arguments> parts, Argument
   last_ = &node;
   if (!connect(node)) return refuse(id, node, format_command(parts));
   node.link->append(std::move(name), parts);
-  queued(node, id);
+  queued(node, {.id = id});
 }
 
 void Router::append_to(const std::string& server, Arguments command) {
@@ -276,7 +313,7 @@ void Router::append_to(const std::string& server, Arguments command) {
   const auto id = add_command(-1, true);
   if (!connect(**node)) return refuse(id, **node, {});
   (*node)->link->append(command_name(command), std::span(&command, 1));
-  queued(**node, id);
+  queued(**node, {.id = id});
 }
 
 /// The first reply that is no error counts: a server that does not get the script now gets it
@@ -292,7 +329,7 @@ void Router::append_to_all(std::string name, std::span<const Arguments> parts) {
   for (Node* node : masters) {
     if (connect(*node)) {
       node->link->append(name, parts);
-      queued(*node, id, Purpose::kLoad);
+      queued(*node, {.id = id, .purpose = Purpose::kLoad});
     } else {
       refuse(id, *node, {});
     }
@@ -300,19 +337,23 @@ void Router::append_to_all(std::string name, std::span<const Arguments> parts) {
 }
 
 /// Sends a command again, or for the first time.
-void Router::place(Id id, Node& node, std::string_view formatted) {
+void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking) {
   if (!connect(node)) return refuse(id, node, std::string(formatted));
   has_followed_ = true;
+  constexpr std::string_view kAsking = "ASKING";
+  if (is_asking) append_own(node, id, {&kAsking, 1});
   node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
-  queued(node, id);
+  queued(node, {.id = id, .is_asking = is_asking});
 }
 
-/// Answers or parks a command whose server cannot be reached.
+/// Answers or parks a command whose server cannot be reached. One that is down for long may have
+/// been replaced: a few commands wait until that was asked.
 void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
   const bool may_pass = (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
-                        !is_long_down(node);
+                        (!is_long_down(node) || may_refresh(kRefreshPause));
   if (!may_pass || command_of(id).is_fixed) return answer(id, Reply::failed(why));
+  is_stale_ = true;
   park(id, std::move(formatted), why);
 }
 
@@ -359,11 +400,20 @@ void Router::flush() {
 // ---- Receiving ----
 
 void Router::receive(Deadline until) {
+  if (taken_) {
+    resume(*std::exchange(taken_, std::nullopt));
+    send_some();
+  }
+  if (is_answered()) until = Clock::now();
   if (!parked_.empty()) until = std::min(until, retry_at_);
   const auto ready = poller_.wait(until);
   if (options_.interrupt != nullptr) options_.interrupt->check();
   for (const auto& event : ready) {
-    if (event.id == kTimer) continue;
+    if (event.id == kTimer) {
+      std::uint64_t times = 0;
+      [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
+      continue;
+    }
     Node& node = *nodes_[event.id];
     if (event.writable && node.link) send_to(node);
     if (event.readable && node.link) receive_from(node);
@@ -391,39 +441,40 @@ void Router::on_reply(Node& node, Reply reply) {
   if (node.in_flight.empty()) {
     throw Error(Failure::kProtocol, node.name + " sent an unexpected reply");
   }
-  const auto [id, purpose] = node.in_flight.front();
+  const auto command = node.in_flight.front();
   node.in_flight.pop_front();
+  ++node.answered;
   node.last_reply = Clock::now();
-  if (purpose == Purpose::kOwn) return;
-  if (purpose == Purpose::kLoad && !reply.is_error()) remember_script(node, reply);
-  if (purpose == Purpose::kCommand && reply.is_error() && !command_of(id).is_fixed &&
-      follow(id, node, reply)) {
+  if (command.purpose == Purpose::kOwn) return;
+  if (command.purpose == Purpose::kLoad && !reply.is_error()) remember_script(node, reply);
+  if (command.purpose == Purpose::kCommand && reply.is_error() &&
+      !command_of(command.id).is_fixed && follow(command, node, reply)) {
     return;
   }
-  answer(id, std::move(reply));
+  answer(command.id, std::move(reply));
 }
 
 /// Sends a command again that this reply refused. Returns false if the reply is the answer.
-bool Router::follow(Id id, Node& node, Reply& reply) {
+bool Router::follow(const InFlight& command, Node& node, Reply& reply) {
   const bool is_sentinel = options_.url.scheme == Scheme::kSentinel;
   const std::string formatted(node.link->last_answered());
   if (is_sentinel && error_code(reply.text()) == "READONLY") {
     is_stale_ = true;  // a replica refuses every write, so nothing was executed
-    park(id, formatted, to_error(reply));
+    park(command.id, formatted, to_error(reply));
     return true;
   }
-  if (starts_with_code(reply, "NOSCRIPT")) return load_again(id, node, formatted);
+  if (starts_with_code(reply, "NOSCRIPT")) return load_again(command, node, formatted);
   // Once a script has begun, it may have written.
   if (is_sentinel || script_line(reply.text())) return false;
   if (starts_with_code(reply, "MOVED")) {
-    on_moved(id, node, std::move(reply), formatted);
+    on_moved(command.id, node, std::move(reply), formatted);
   } else if (starts_with_code(reply, "ASK")) {
-    on_ask(id, node, std::move(reply), formatted);
+    on_ask(command.id, node, std::move(reply), formatted);
   } else if (starts_with_code(reply, "TRYAGAIN")) {
-    park(id, formatted, to_error(reply));
+    park(command.id, formatted, to_error(reply));
   } else if (starts_with_code(reply, "CLUSTERDOWN")) {
     is_stale_ = true;
-    park(id, formatted, to_error(reply));
+    park(command.id, formatted, to_error(reply));
   } else {
     return false;
   }
@@ -451,37 +502,30 @@ void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted
   if (++command_of(id).referrals > kMostReferrals || !connect(importer)) {
     return park(id, formatted, to_error(reply));
   }
-  constexpr std::string_view kAsking = "ASKING";
-  const Arguments words(&kAsking, 1);
-  importer.link->append(std::string(kAsking), std::span(&words, 1));
-  queued(importer, id, Purpose::kOwn);
-  place(id, importer, formatted);
+  place(id, importer, formatted, true);
 }
 
 void Router::remember_script(Node& node, const Reply& reply) {
   const auto words = words_of_formatted(node.link->last_answered());
   if (words.size() == 3) options_.scripts.emplace(reply.text(), words[2]);
-  node.scripts.emplace(reply.text());
+  node.scripts.insert_or_assign(std::string(reply.text()), node.answered - 1);
 }
 
 /// Loads a script that this server has lost or never had. Returns false if it is not known.
-bool Router::load_again(Id id, Node& node, std::string_view formatted) {
+bool Router::load_again(const InFlight& refused, Node& node, std::string_view formatted) {
   const auto words = words_of_formatted(formatted);
   if (words.size() < 2) return false;
   const auto script = options_.scripts.find(words[1]);
   if (script == options_.scripts.end()) return false;
-  auto& command = command_of(id);
-  if (++command.referrals > kMostReferrals) return false;
-  // The first of a pipeline loads it for those after it.
-  const bool is_on_its_way = command.referrals == 1 && node.scripts.contains(words[1]);
-  if (!is_on_its_way) {
-    const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->second};
-    const Arguments all(load);
-    node.link->append(command_name(all), std::span(&all, 1));
-    queued(node, id, Purpose::kOwn);
-    node.scripts.emplace(words[1]);
+  if (++command_of(refused.id).referrals > kMostReferrals) return false;
+  // The first of a pipeline loads it for those that were sent before that.
+  const auto load = node.scripts.find(words[1]);
+  if (load == node.scripts.end() || load->second < node.answered) {
+    node.scripts.insert_or_assign(std::string(words[1]), node.answered + node.in_flight.size());
+    const std::array<std::string_view, 3> all{"SCRIPT", "LOAD", script->second};
+    append_own(node, refused.id, all);
   }
-  place(id, node, formatted);
+  place(refused.id, node, formatted, refused.is_asking);
   return true;
 }
 
@@ -491,8 +535,12 @@ void Router::answer(Id id, Reply reply) {
   --command.replies_to_come;
 }
 
+bool Router::is_answered() const noexcept {
+  return !commands_.empty() && commands_.front().replies_to_come == 0;
+}
+
 std::optional<Reply> Router::take() {
-  if (commands_.empty() || commands_.front().replies_to_come > 0) return std::nullopt;
+  if (!is_answered()) return std::nullopt;
   auto reply = std::move(commands_.front().reply);
   commands_.pop_front();
   ++first_;
@@ -506,13 +554,15 @@ std::optional<Reply> Router::try_read() {
 }
 
 Reply Router::read() {
-  const Deadline until = timeout_from_now();
+  Deadline until = timeout_from_now();
   for (;;) {
     send_some();
     if (auto reply = take()) return std::move(*reply);
     if (commands_.empty()) throw Error(Failure::kUsage, "no reply is outstanding");
-    if (Clock::now() >= until) give_up(first_);
     receive(until);
+    if (is_answered() || Clock::now() < until) continue;
+    time_out(options_.timeout);
+    until = timeout_from_now();
   }
 }
 
@@ -528,6 +578,7 @@ void Router::disconnect(Node& node) {
   poller_.remove(node.link->fd());
   node.link.reset();
   node.writes_watched = false;
+  node.answered = 0;
   node.scripts.clear();
 }
 
@@ -539,27 +590,15 @@ void Router::lose(Node& node, const Error& error) {
   const auto lost = std::exchange(node.in_flight, {});
   const auto sent = lost.size() - unsent.size();
   for (std::size_t i = 0; i < lost.size(); ++i) {
-    const auto [id, purpose] = lost[i];
-    if (purpose == Purpose::kOwn) continue;
-    if (i < sent || command_of(id).is_fixed) {
+    const auto id = lost[i].id;
+    if (lost[i].purpose == Purpose::kOwn) continue;
+    if (i < sent) {
       answer(id, Reply::failed(error));
+    } else if (command_of(id).is_fixed) {
+      answer(id, Reply::failed(not_sent(error)));
     } else {
       park(id, std::move(unsent[i - sent]), not_sent(error));
     }
-  }
-}
-
-/// Answers a command that has waited for too long.
-void Router::give_up(Id id) {
-  const auto parked = std::ranges::find(parked_, id, &Parked::id);
-  if (parked != parked_.end()) {
-    answer(id, Reply::failed(parked->why));
-    parked_.erase(parked);
-    return;
-  }
-  for (const auto& node : nodes_) {
-    const auto waits = [&](const InFlight& command) { return command.id == id; };
-    if (node->link && std::ranges::any_of(node->in_flight, waits)) time_out(*node);
   }
 }
 
@@ -577,9 +616,6 @@ void Router::time_out(microseconds timeout) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = *nodes_[i];
     if (node.link && !node.in_flight.empty() && node.last_reply <= late) time_out(node);
-  }
-  for (const auto& parked : std::exchange(parked_, {})) {
-    answer(parked.id, Reply::failed(parked.why));
   }
 }
 
@@ -610,8 +646,6 @@ void Router::park(Id id, std::string formatted, const Error& why) {
 }
 
 void Router::retry_parked() {
-  std::uint64_t times = 0;
-  [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
   auto parked = std::exchange(parked_, {});
   std::ranges::sort(parked, {}, &Parked::id);
   if (is_stale_) refresh(kUrgentRefreshPause);

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,7 +52,8 @@ class Router {
   /// Asks for the masters. Throws Error if no server can tell.
   explicit Router(Options options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
-  /// that it has not answered yet, and the reply that said so, if one did: MOVED.
+  /// that it has not answered yet, and the reply that said so, if one did: MOVED, which the next
+  /// read() or try_read() follows.
   Router(Options options, Link link, std::optional<Reply> moved);
   ~Router();
   Router(const Router&) = delete;
@@ -77,7 +77,7 @@ class Router {
   [[nodiscard]] Reply read();
   [[nodiscard]] std::optional<Reply> try_read();
   void set_timeout(std::chrono::microseconds timeout) noexcept;
-  /// Answers, with an error, what has been waiting for this long.
+  /// Answers, with errors, for the servers that have been silent for this long.
   void time_out(std::chrono::microseconds timeout);
   [[nodiscard]] std::size_t outstanding() const noexcept { return commands_.size(); }
   [[nodiscard]] bool has_unsent() const noexcept;
@@ -105,6 +105,7 @@ class Router {
   struct InFlight {
     Id id = 0;
     Purpose purpose = Purpose::kCommand;
+    bool is_asking = false;  ///< sent after ASKING
   };
 
   struct Node {
@@ -114,11 +115,13 @@ class Router {
     std::shared_ptr<const Endpoint> endpoint;
     std::optional<Link> link;
     std::deque<InFlight> in_flight;
+    std::uint64_t answered = 0;      ///< the number of replies on this link
     Clock::time_point last_reply{};  ///< or when the oldest command in flight was queued
     bool writes_watched = false;     ///< the poller watches for room to send
     bool is_master = false;
-    std::set<std::string, std::less<>> scripts;  ///< loaded on this link, or about to be
-    std::optional<Error> why_down;               ///< if the last attempt to connect failed
+    /// Those loaded on this link, or about to be, and the number of commands before that.
+    std::map<std::string, std::uint64_t, std::less<>> scripts;
+    std::optional<Error> why_down;  ///< if the last attempt to connect failed
     Clock::time_point down_since{}, next_attempt{};
   };
 
@@ -129,9 +132,16 @@ class Router {
     Error why;  ///< the answer if time runs out
   };
 
+  /// A reply that a link was taken over with, and the command that it refused.
+  struct Taken {
+    Reply moved;
+    std::string command;
+  };
+
   static constexpr std::uint16_t kUnknown = 0xffff;
 
   void start_timer();
+  void resume(Taken taken);
 
   [[nodiscard]] Command& command_of(Id id) {
     return commands_[static_cast<std::size_t>(id - first_)];
@@ -139,16 +149,21 @@ class Router {
   [[nodiscard]] Node& node_at(const HostPort& address);
   [[nodiscard]] Node& node_for(int slot);
   [[nodiscard]] Node& any_master();
+  [[nodiscard]] bool may_refresh(std::chrono::milliseconds at_least_after) const;
   void refresh(std::chrono::milliseconds at_least_after);
+  [[nodiscard]] std::vector<HostPort> whom_to_ask() const;
+  void excuse(Clock::time_point since);
   [[nodiscard]] Deadline timeout_from_now() const;
 
   [[nodiscard]] Id add_command(int slot, bool is_fixed = false);
-  void queued(Node& node, Id id, Purpose purpose = Purpose::kCommand);
+  void queued(Node& node, const InFlight& command);
+  void append_own(Node& node, Id id, Arguments command);
   [[nodiscard]] bool connect(Node& node);
+  void open_link(Node& node, Clock::time_point now);
   [[nodiscard]] bool is_long_down(const Node& node) const;
   void require_master(Node& node);
   void append_to_all(std::string name, std::span<const Arguments> parts);
-  void place(Id id, Node& node, std::string_view formatted);
+  void place(Id id, Node& node, std::string_view formatted, bool is_asking = false);
   void refuse(Id id, Node& node, std::string formatted);
   bool send_to(Node& node);
   void watch_writes(Node& node);
@@ -156,17 +171,17 @@ class Router {
   void receive(Deadline until);
   void receive_from(Node& node);
   void on_reply(Node& node, Reply reply);
-  [[nodiscard]] bool follow(Id id, Node& node, Reply& reply);
+  [[nodiscard]] bool follow(const InFlight& command, Node& node, Reply& reply);
   void on_moved(Id id, Node& node, Reply reply, const std::string& formatted);
   void on_ask(Id id, Node& node, Reply reply, const std::string& formatted);
   void remember_script(Node& node, const Reply& reply);
-  [[nodiscard]] bool load_again(Id id, Node& node, std::string_view formatted);
+  [[nodiscard]] bool load_again(const InFlight& refused, Node& node, std::string_view formatted);
   void answer(Id id, Reply reply);
+  [[nodiscard]] bool is_answered() const noexcept;
   [[nodiscard]] std::optional<Reply> take();
 
   void disconnect(Node& node);
   void lose(Node& node, const Error& error);
-  void give_up(Id id);
   void time_out(Node& node);
   void park(Id id, std::string formatted, const Error& why);
   void retry_parked();
@@ -176,7 +191,8 @@ class Router {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
   std::deque<Command> commands_;
-  Id first_ = 0;          ///< the id of commands_.front()
+  Id first_ = 0;  ///< the id of commands_.front()
+  std::optional<Taken> taken_;
   Node* last_ = nullptr;  ///< got the last command
   std::vector<Parked> parked_;
   Clock::time_point retry_at_{};

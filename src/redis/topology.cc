@@ -78,9 +78,13 @@ std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPo
                 fmt::format("redis-cli -h {} -p {} SENTINEL MASTERS lists their names",
                             sentinel.host, sentinel.port));
   }
-  HostPort master{.host = std::string(reply[0].text())};
+  HostPort master{.host = std::string(reply[0].text()), .port = 0};
   const auto port = reply[1].text();
   std::from_chars(port.data(), port.data() + port.size(), master.port);
+  if (!is_port(master.port)) {
+    throw Error(Failure::kProtocol, fmt::format("Sentinel {}: the master's port is '{}'",
+                                                display(sentinel), escape(port, 80)));
+  }
   return {{.first = 0, .last = kSlots - 1, .master = std::move(master)}};
 }
 
@@ -90,22 +94,25 @@ std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
   // [[first, last, [host, port, ...], replicas...], ...]
   std::vector<SlotRange> ranges;
   for (std::size_t i = 0; i < reply.size(); ++i) {
-    const auto row = reply[i];
-    if (row.size() < 3) continue;
-    SlotRange range{.first = static_cast<int>(row[0].integer()),
-                    .last = static_cast<int>(row[1].integer()),
-                    .master = {.host = std::string(row[2][0].text()),
-                               .port = static_cast<int>(row[2][1].integer())}};
-    // A node that does not know its own address leaves it out, or replies "?".
-    if (range.master.host.empty() || range.master.host == "?") range.master.host = asked.host;
-    if (range.first < 0 || range.last >= kSlots || range.first > range.last) {
+    const auto row = reply[i], master = row[2];
+    const auto first = row[0].integer(), last = row[1].integer(), port = master[1].integer();
+    const bool are_numbers =
+        row[0].type() == ReplyType::kInteger && row[1].type() == ReplyType::kInteger;
+    if (!are_numbers || first < 0 || last >= kSlots || first > last || !is_port(port)) {
       throw Error(Failure::kProtocol,
-                  fmt::format("{}: the answer to CLUSTER SLOTS has slots {} to {}", display(asked),
-                              range.first, range.last));
+                  fmt::format("{}: the answer to CLUSTER SLOTS has slots {} to {} at port {}",
+                              display(asked), first, last, port));
     }
-    ranges.push_back(std::move(range));
+    // A node that does not know its own address leaves it out, or replies "?".
+    std::string host(master[0].text());
+    if (host.empty() || host == "?") host = asked.host;
+    ranges.push_back({.first = static_cast<int>(first),
+                      .last = static_cast<int>(last),
+                      .master = {.host = std::move(host), .port = static_cast<int>(port)}});
   }
-  return ranges;
+  if (!ranges.empty()) return ranges;
+  throw Error(Failure::kNotNow, fmt::format("{}: no node of the Cluster has slots", display(asked)),
+              {}, "redis-cli --cluster create joins nodes to a Cluster and gives them slots");
 }
 
 std::vector<HostPort> hosts_of(const Url& url) {

@@ -123,7 +123,7 @@ int parse_port(std::string_view text) {
         "bad port in the URL: not a number",
         "the port is 1 to 65535; write an IPv6 address in brackets, and a password before an @");
   }
-  if (!port || *port < 1 || *port > 65535) {
+  if (!port || !is_port(*port)) {
     bad_url(fmt::format("bad port in the URL: '{}'", escape(text, 32)), "the port is 1 to 65535");
   }
   return *port;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,10 @@ struct HostPort {
   int port = 6379;
   bool operator==(const HostPort&) const = default;
 };
+
+[[nodiscard]] constexpr bool is_port(std::int64_t number) noexcept {
+  return number >= 1 && number <= 65535;
+}
 
 /// How to use TLS.
 struct Tls {

@@ -1,0 +1,197 @@
+# Every command on a real Cluster, by the URL of the Cluster and by that of one node.
+
+load ../support/common
+load ../support/cluster
+
+setup_file() { start_cluster 3; }
+
+setup() {
+  local node
+  for node in 0 1 2; do node_cli "$node" FLUSHALL >/dev/null; done
+  one_node=redis://127.0.0.1:${cluster_ports[1]}
+}
+
+# on_both FUNCTION: calls it with each form of URL, and without keys.
+on_both() {
+  local url
+  for url in "redis+cluster://$cluster" "$one_node"; do
+    setup
+    RLCTL_URL=$url "$@"
+  done
+}
+
+# Keys of all three nodes.
+some_keys() { printf 'key:%s\n' {1..60}; }
+
+@test "check counts each key at the node that has it, and peeks there" {
+  counts_keys() {
+    local key
+    for key in $(some_keys | head -n 12); do
+      run -0 rlctl check "$key" --limit 2/60s
+      assert_output --partial 'remaining=1'
+      run -0 rlctl check "$key" --limit 2/60s --peek
+      assert_output --partial 'remaining=1'
+    done
+    run -0 rlctl check key:1 --limit 2/60s
+    run -1 rlctl check key:1 --limit 2/60s
+    assert_equal "$(ccli EXISTS key:1)" 1
+  }
+  on_both counts_keys
+}
+
+@test "check --batch answers in the order of the lines" {
+  answers_in_order() {
+    run -0 rlctl check --batch --limit 3/60s <<<"$(some_keys)"
+    assert_equal "$(cut -d' ' -f1,2,4 <<<"$output")" "$(some_keys | sed 's/.*/allowed key=& remaining=2/')"
+    run -0 rlctl check --batch --limit 3/60s --peek <<<"$(some_keys)"
+    assert_equal "$(cut -d' ' -f1,2,4 <<<"$output")" "$(some_keys | sed 's/.*/allowed key=& remaining=2/')"
+  }
+  on_both answers_in_order
+}
+
+@test "scripts that were flushed are loaded again" {
+  run -0 rlctl check --batch --limit 9/60s <<<"$(some_keys)"
+  local node
+  for node in 0 1 2; do node_cli "$node" SCRIPT FLUSH; done
+  run -0 rlctl check --batch --limit 9/60s <<<"$(some_keys)"
+  assert_equal "$(grep -c '^allowed .* remaining=7 ' <<<"$output")" 60
+}
+
+@test "several limits of one key share a slot, also of keys with odd braces" {
+  shares_slots() {
+    local odd='a}b
+x{}y
+{tag}z
+{{q}}
+p{
+{}
+}'
+    run -2 rlctl check --batch --limit 2/1s --limit 5/1h <<<"$(some_keys)"$'\n'"$odd"
+    echo "$output" >&2
+    assert_equal "$(grep -c '^allowed ' <<<"$output")" $((60 + 6))
+    assert_equal "$(grep -c '^error .*no.x20hash.x20tag' <<<"$output")" 1
+    refute_output --partial CROSSSLOT
+    refute_output --partial 'different slots'
+    run -0 rlctl check --batch --limit 2/1s --limit 5/1h --peek <<<"$(some_keys)"
+    assert_equal "$(grep -c '^allowed ' <<<"$output")" 60
+  }
+  on_both shares_slots
+}
+
+@test "reset removes single keys, and those that match of all masters" {
+  resets() {
+    rlctl check --batch --limit 3/60s -q <<<"$(some_keys; echo other)"
+    run -0 rlctl reset key:1 key:2 key:3 other
+    assert_equal "$(ccli EXISTS key:1)$(ccli EXISTS key:2)$(ccli EXISTS other)" 000
+    run -0 rlctl reset --match 'key:*' --dry-run
+    assert_output --partial 57
+    run -0 rlctl reset --match 'key:*' --yes --json
+    assert_output --partial 57
+    local node left=0
+    for node in 0 1 2; do left=$((left + $(node_cli "$node" DBSIZE))); done
+    assert_equal "$left" 0
+  }
+  on_both resets
+}
+
+@test "quota and inspect look at keys of several nodes" {
+  looks() {
+    rlctl check --batch --limit 4/60s -q <<<"$(some_keys)"
+    run rlctl quota key:1 key:2 key:3 key:4 --limit 4/60s -w 20%
+    assert_equal "$status" 1
+    assert_equal "$(grep -o '1 of 4\|25%' <<<"$output" | sort -u | wc -l)" 2
+    local key
+    for key in key:1 key:2 key:3 key:4; do
+      run -0 rlctl inspect "$key" --limit 4/60s
+      assert_output --partial '1 of 4'
+    done
+  }
+  on_both looks
+}
+
+@test "check --wait waits for its turn" {
+  waits() {
+    local i
+    for i in 1 2 3; do
+      run -0 rlctl check key:1 --limit 1/100ms --wait
+      run -0 rlctl check key:2 --limit 1/100ms --wait
+    done
+  }
+  on_both waits
+}
+
+@test "run takes a lease and gives it back" {
+  runs() {
+    local key
+    for key in key:1 key:2 key:3; do
+      run -0 rlctl run "$key" --concurrency 1 -- echo "ran $key"
+      assert_output --partial "ran $key"
+      run -0 rlctl run "$key" --concurrency 1 --limit 9/1h -- echo again
+      assert_output --partial again
+    done
+  }
+  on_both runs
+}
+
+@test "burst spreads its keys over the nodes" {
+  bursts() {
+    run -0 rlctl burst steady --clock real --limit 5/60s --keys 30 --rate 2000/s --requests 200 --json
+    local node with_keys=0
+    for node in 0 1 2; do
+      if (($(node_cli "$node" INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\).*/\1/p') > 0)); then
+        with_keys=$((with_keys + 1))
+      fi
+    done
+    assert_equal "$with_keys" 3
+  }
+  on_both bursts
+}
+
+@test "a script whose keys are in different slots is refused before anything is sent" {
+  local script=$BATS_TEST_TMPDIR/two.lua
+  echo "redis.call('INCR', KEYS[1]) redis.call('INCR', KEYS[2]) return 1" >"$script"
+  run -2 rlctl burst steady --clock real --script "$script" --keys 'a:{key}' --keys 'b:{key}' \
+    --rate 100/s --requests 9 --limit 5/60s --allowed-when nonzero
+  assert_output --partial 'slot'
+  local node
+  for node in 0 1 2; do assert_equal "$(node_cli "$node" DBSIZE)" 0; done
+}
+
+@test "debug replays the script of a key on the node that has it" {
+  debugs() {
+    local key
+    for key in key:1 key:2 key:3 key:4; do
+      rlctl check "$key" --limit 5/60s -q
+      run -0 rlctl debug sliding-window-log "$key" --limit 5/60s --trace
+      assert_output --partial "redis> LLEN $key      1"
+      assert_equal "$(ccli LLEN "$key")" 1
+    done
+  }
+  on_both debugs
+}
+
+@test "a database other than 0 is refused with the reason" {
+  run -5 rlctl -u "redis+cluster://$cluster/1" check k --limit 5/60s
+  assert_output --partial 'SELECT'
+  assert_output --partial 'only database 0'
+}
+
+@test "the Cluster's URL of a server that is none says so" {
+  start_server --port 0
+  local port
+  on_free_port start_server
+  run -2 rlctl -u "redis+cluster://127.0.0.1:$port" check k --limit 5/60s
+  assert_output --partial 'is not a node of a Cluster'
+  assert_output --partial "write redis://127.0.0.1:$port"
+}
+
+@test "no node that answers is status 3" {
+  run -3 rlctl -u redis+cluster://127.0.0.1:1,127.0.0.1:2 check k --limit 5/60s
+  assert_output --partial '127.0.0.1:'
+}
+
+@test "one node of the URL is enough" {
+  run -0 rlctl -u "redis+cluster://127.0.0.1:1,127.0.0.1:${cluster_ports[2]}" check --batch --limit 2/60s \
+    <<<"$(some_keys)"
+  assert_equal "$(grep -c '^allowed ' <<<"$output")" 60
+}
