@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
+#include "redis/endpoint.h"
 #include "redis/error.h"
 #include "redis/reply.h"
 #include "redis/slots.h"
@@ -22,9 +24,16 @@ Reply ask(Link& link, std::initializer_list<std::string_view> words) {
   return link.read();
 }
 
+/// The link's errors refer to the server, so that they come with advice.
+Link open(const TopologyRequest& request, const Url& url, std::chrono::microseconds timeout) {
+  return Link::open(url, timeout, request.interrupt,
+                    std::make_shared<const Endpoint>(Endpoint{
+                        .url = url, .timeout = timeout, .interrupt = request.interrupt}));
+}
+
 std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& node,
                                 std::chrono::microseconds timeout) {
-  auto link = Link::open(url_of(request.url, node), timeout, request.interrupt, nullptr);
+  auto link = open(request, url_of(request.url, node), timeout);
   const auto reply = ask(link, {"CLUSTER", "SLOTS"});
   if (!reply.is_error()) return parse_slots(reply, node);
   const auto error = to_error(reply);
@@ -46,7 +55,7 @@ Link open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
     url.user.clear();
     url.password.clear();
   }
-  return Link::open(url, timeout, request.interrupt, nullptr);
+  return open(request, url, timeout);
 }
 
 std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPort& sentinel,
@@ -160,7 +169,8 @@ std::vector<SlotRange> find_masters(const TopologyRequest& request) {
   throw Error(failed->failure(),
               fmt::format("no {} of {} can be asked; the last one: {}",
                           is_sentinel ? "Sentinel" : "node", display(request.url), failed->what()),
-              failed->code(), failed->hint());
+              failed->code(), failed->hint())
+      .from(failed->server(), failed->command());
 }
 
 }  // namespace rlctl::redis
