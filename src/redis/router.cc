@@ -607,6 +607,10 @@ void Router::time_out(Node& node) {
     node.link->time_out(options_.timeout);
   } catch (const Error& error) {
     lose(node, error);
+    // It may go on accepting connections, and what is sent to it would be in doubt, too.
+    node.why_down = error;
+    node.down_since = Clock::now() - options_.timeout;
+    node.next_attempt = Clock::now() + kReconnectPause;
   }
 }
 

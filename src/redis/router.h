@@ -121,7 +121,7 @@ class Router {
     bool is_master = false;
     /// Those loaded on this link, or about to be, and the number of commands before that.
     std::map<std::string, std::uint64_t, std::less<>> scripts;
-    std::optional<Error> why_down;  ///< if the last attempt to connect failed
+    std::optional<Error> why_down;  ///< if the last attempt to connect failed, or it hung
     Clock::time_point down_since{}, next_attempt{};
   };
 

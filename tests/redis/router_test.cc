@@ -409,6 +409,25 @@ TEST_CASE("a node that hangs times out alone, and what it answers too late is no
   CHECK(cluster.low.count("GET") == 3);
 }
 
+TEST_CASE("a node that hangs gets at most one pipeline a second to be in doubt about") {
+  FakeCluster cluster;
+  cluster.serve(cluster.low, "low", always("GET", {""}));
+  auto connection = Connection::open(cluster.url(), kShort);
+  const auto start = rlctl::Clock::now();
+  int in_doubt = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto reply = connection.call({"GET", "bar"});
+    REQUIRE(reply.is_error());
+    if (to_error(reply).hint() == kMayHaveRun) {
+      ++in_doubt;
+    } else {
+      CHECK(contains(message_of(to_error(reply)), "was not sent"));
+    }
+  }
+  CHECK(in_doubt <= 1 + (rlctl::Clock::now() - start) / 1s);
+  CHECK(cluster.low.count("GET") == in_doubt);
+}
+
 TEST_CASE("time_out() answers for the nodes that are late, not for others") {
   FakeCluster cluster;
   cluster.serve(cluster.low, "low", always("GET", {""}));
