@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -40,33 +39,6 @@ constexpr std::size_t kTimer = std::size_t{1} << 32;
 bool starts_with_code(ReplyView reply, std::string_view code) {
   const auto text = reply.text();
   return text.starts_with(code) && text.substr(code.size()).starts_with(' ');
-}
-
-struct Referral {
-  int slot = 0;
-  HostPort server;
-};
-
-/// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381". A missing host is that of the server
-/// that replied.
-std::optional<Referral> parse_referral(std::string_view text, const HostPort& from) {
-  Referral referral{.server = {.host = from.host}};
-  const auto slot_at = text.find(' ') + 1, host_at = text.find(' ', slot_at) + 1;
-  const auto colon = text.rfind(':');
-  if (slot_at == 0 || host_at == 0 || colon == text.npos || colon < host_at) return std::nullopt;
-  const auto parse = [&](std::string_view number, int& value) {
-    const auto* end = number.data() + number.size();
-    const auto parsed = std::from_chars(number.data(), end, value);
-    return parsed.ec == std::errc() && parsed.ptr == end;
-  };
-  const auto host = text.substr(host_at, colon - host_at);
-  if (!parse(text.substr(slot_at, host_at - 1 - slot_at), referral.slot) ||
-      !parse(text.substr(colon + 1), referral.server.port) || referral.slot < 0 ||
-      referral.slot >= kSlots || !is_port(referral.server.port)) {
-    return std::nullopt;
-  }
-  if (!host.empty() && host != "?") referral.server.host = host;
-  return referral;
 }
 
 /// The error of a command that could not be sent.

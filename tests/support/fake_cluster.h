@@ -3,6 +3,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,5 +55,37 @@ class FakeNode {
   std::list<std::thread> talks_;
   std::thread acceptor_;
 };
+
+/// The words of a command.
+using Words = std::vector<std::string>;
+
+/// Two masters: `low` has the lower half of the slots, with "bar" (5061), `high` the upper, with
+/// "foo" (12182). Each replies with its name and the last word of the command, except where the
+/// Special that it serves has an answer.
+class FakeCluster {
+ public:
+  using Special = std::function<std::optional<FakeNode::Answer>(const Words&)>;
+
+  FakeCluster();
+  void serve(FakeNode& node, const std::string& name, Special special = nullptr);
+  /// The reply to CLUSTER SLOTS.
+  [[nodiscard]] std::string slots() const;
+  [[nodiscard]] rlctl::redis::Url url() const;
+  /// Of the node alone, as if it were no Cluster's.
+  [[nodiscard]] static rlctl::redis::Url plain(const FakeNode& node);
+
+  FakeNode low, high;
+};
+
+// Parts of replies.
+[[nodiscard]] std::string bulk(const std::string& text);
+[[nodiscard]] std::string number(long long value);
+[[nodiscard]] std::string slots_row(int first, int last, const rlctl::redis::HostPort& master);
+[[nodiscard]] FakeNode::Answer moved(int slot, const std::string& to);
+
+/// Answers so many of these commands like this.
+[[nodiscard]] FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer);
+/// Answers all of them.
+[[nodiscard]] FakeCluster::Special always(std::string command, FakeNode::Answer answer);
 
 }  // namespace support

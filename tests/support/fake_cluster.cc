@@ -1,9 +1,10 @@
-#include "support/fake_node.h"
+#include "support/fake_cluster.h"
 
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -86,6 +87,68 @@ bool FakeNode::answer(int client, const std::vector<std::string>& words) {
   const auto [bytes, hangs_up] = script_(words);
   Peer(client).write(bytes);
   return !hangs_up;
+}
+
+// ---- FakeCluster ----
+
+FakeCluster::FakeCluster() {
+  serve(low, "low");
+  serve(high, "high");
+}
+
+void FakeCluster::serve(FakeNode& node, const std::string& name, Special special) {
+  node.set_script([this, name, special](const Words& words) -> FakeNode::Answer {
+    if (special) {
+      if (auto answer = special(words)) return *answer;
+    }
+    if (words.front() == "CLUSTER") return {slots()};
+    return {"+" + name + " " + words.back() + "\r\n"};
+  });
+}
+
+std::string FakeCluster::slots() const {
+  return "*2\r\n" + slots_row(0, 8191, low.address()) + slots_row(8192, 16383, high.address());
+}
+
+rlctl::redis::Url FakeCluster::url() const {
+  return {.scheme = rlctl::redis::Scheme::kCluster,
+          .port = low.address().port,
+          .more_hosts = {high.address()}};
+}
+
+rlctl::redis::Url FakeCluster::plain(const FakeNode& node) {
+  return {.port = node.address().port};
+}
+
+std::string bulk(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+std::string number(long long value) {
+  return ":" + std::to_string(value) + "\r\n";
+}
+
+std::string slots_row(int first, int last, const rlctl::redis::HostPort& master) {
+  return "*3\r\n" + number(first) + number(last) + "*3\r\n" + bulk(master.host) +
+         number(master.port) + bulk("id");
+}
+
+FakeNode::Answer moved(int slot, const std::string& to) {
+  return {"-MOVED " + std::to_string(slot) + " " + to + "\r\n"};
+}
+
+FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer) {
+  auto left = std::make_shared<int>(times);
+  return [left, command = std::move(command),
+          answer = std::move(answer)](const Words& words) -> std::optional<FakeNode::Answer> {
+    if (words.front() != command || *left == 0) return std::nullopt;
+    --*left;
+    return answer;
+  };
+}
+
+FakeCluster::Special always(std::string command, FakeNode::Answer answer) {
+  return first(-1, std::move(command), std::move(answer));
 }
 
 }  // namespace support
