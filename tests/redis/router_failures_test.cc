@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 using rlctl::redis::Connection;
 using rlctl::redis::Failure;
 using rlctl::redis::HostPort;
-using rlctl::redis::kMayHaveRun;
 using rlctl::redis::Reply;
 using rlctl::redis::to_error;
 using rlctl::redis::Url;
@@ -31,6 +30,7 @@ using support::error_of;
 using support::FakeCluster;
 using support::FakeNode;
 using support::first;
+using support::is_in_doubt;
 using support::message_of;
 using support::moved;
 using support::number;
@@ -62,7 +62,7 @@ TEST_CASE("a connection that breaks answers only what was sent on it") {
     REQUIRE(lost.is_error());
     const auto error = to_error(lost);
     CHECK(error.failure() == Failure::kUnreachable);
-    CHECK(error.hint() == kMayHaveRun);
+    CHECK(is_in_doubt(error));
     CHECK(text(connection.read()) == "high foo");
   }
   CHECK(text(connection.call({"GET", "bar"})) == "low bar");
@@ -80,7 +80,7 @@ TEST_CASE("what was not sent whole is sent on another connection") {
   for (int i = 0; i < kCommands; ++i) {
     const auto reply = connection.read();
     if (reply.is_error()) {
-      CHECK(to_error(reply).hint() == kMayHaveRun);
+      CHECK(is_in_doubt(to_error(reply)));
       CHECK(done == 0);
       ++lost;
     } else {
@@ -105,7 +105,7 @@ TEST_CASE("a node that hangs times out alone, and what it answers too late is no
     const auto late = connection.read();
     REQUIRE(late.is_error());
     CHECK(to_error(late).failure() == Failure::kTimeout);
-    CHECK(to_error(late).hint() == kMayHaveRun);
+    CHECK(is_in_doubt(to_error(late)));
     CHECK(text(connection.read()) == "high foo");
   }
   CHECK(cluster.low.count("GET") == 3);
@@ -120,7 +120,7 @@ TEST_CASE("a node that hangs gets at most one pipeline a second to be in doubt a
   for (int i = 0; i < 1000; ++i) {
     const auto reply = connection.call({"GET", "bar"});
     REQUIRE(reply.is_error());
-    if (to_error(reply).hint() == kMayHaveRun) {
+    if (is_in_doubt(to_error(reply))) {
       ++in_doubt;
     } else {
       CHECK(contains(message_of(to_error(reply)), "was not sent"));
@@ -260,12 +260,12 @@ TEST_CASE("a first MOVED that breaks off at any byte never leads to a wrong or a
     if (size < whole.size()) {
       const auto error = error_of([&] { (void)connection.read(); });
       CHECK(error.failure() == Failure::kUnreachable);
-      CHECK(error.hint() == kMayHaveRun);
+      CHECK(is_in_doubt(error));
       CHECK(error_of([&] { (void)connection.read(); }).failure() == Failure::kUnreachable);
     } else {
       CHECK(text(connection.read()) == "high foo");
       const auto lost = connection.read();  // it was sent to the node that hung up
-      CHECK(to_error(lost).hint() == kMayHaveRun);
+      CHECK(is_in_doubt(to_error(lost)));
     }
   }
   CHECK(cluster.high.count("GET") == 1);
