@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -42,40 +41,12 @@ bool starts_with_code(ReplyView reply, std::string_view code) {
   return text.starts_with(code) && text.substr(code.size()).starts_with(' ');
 }
 
-struct Referral {
-  int slot = 0;
-  HostPort server;
-};
-
-/// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381". A missing host is that of the server
-/// that replied.
-std::optional<Referral> parse_referral(std::string_view text, const HostPort& from) {
-  Referral referral{.server = {.host = from.host}};
-  const auto slot_at = text.find(' ') + 1, host_at = text.find(' ', slot_at) + 1;
-  const auto colon = text.rfind(':');
-  if (slot_at == 0 || host_at == 0 || colon == text.npos || colon < host_at) return std::nullopt;
-  const auto parse = [&](std::string_view number, int& value) {
-    const auto* end = number.data() + number.size();
-    const auto parsed = std::from_chars(number.data(), end, value);
-    return parsed.ec == std::errc() && parsed.ptr == end;
-  };
-  const auto host = text.substr(host_at, colon - host_at);
-  if (!parse(text.substr(slot_at, host_at - 1 - slot_at), referral.slot) ||
-      !parse(text.substr(colon + 1), referral.server.port) || referral.slot < 0 ||
-      referral.slot >= kSlots || !is_port(referral.server.port)) {
-    return std::nullopt;
-  }
-  if (!host.empty() && host != "?") referral.server.host = host;
-  return referral;
-}
-
 /// The error of a command that could not be sent.
 Error not_sent(const Error& why) {
   const bool is_network =
       why.failure() == Failure::kUnreachable || why.failure() == Failure::kTimeout;
   if (!is_network) return why;
-  return Error(Failure::kNotSent, fmt::format("{}; the command was not sent", why.what()), {},
-               "try again once the server is back, or another has taken over")
+  return Error(Failure::kNotSent, fmt::format("{}; the command was not sent", why.what()))
       .from(why.server(), why.command());
 }
 
@@ -340,6 +311,7 @@ void Router::append_to_all(std::string name, std::span<const Arguments> parts) {
 /// Sends a command again, or for the first time.
 void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking) {
   if (!connect(node)) return refuse(id, node, std::string(formatted));
+  has_followed_ = true;
   constexpr std::string_view kAsking = "ASKING";
   if (is_asking) append_own(node, id, {&kAsking, 1});
   node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
@@ -350,8 +322,8 @@ void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking
 /// been replaced: a few commands wait until that was asked.
 void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
-  const bool is_passing = why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow;
-  const bool may_pass = is_passing && (!is_long_down(node) || may_refresh(kRefreshPause));
+  const bool may_pass = (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
+                        (!is_long_down(node) || may_refresh(kRefreshPause));
   if (!may_pass || command_of(id).is_fixed) return answer(id, Reply::failed(why));
   is_stale_ = true;
   park(id, std::move(formatted), why);
@@ -419,7 +391,10 @@ void Router::receive(Deadline until) {
     if (event.readable && node.link) receive_from(node);
   }
   if (!parked_.empty() && Clock::now() >= retry_at_) retry_parked();
-  send_some();  // what was refused
+  if (has_followed_) {
+    has_followed_ = false;
+    send_some();  // the caller knows nothing of these commands
+  }
 }
 
 void Router::receive_from(Node& node) {
@@ -604,6 +579,10 @@ void Router::time_out(Node& node) {
     node.link->time_out(options_.timeout);
   } catch (const Error& error) {
     lose(node, error);
+    // It may go on accepting connections, and what is sent to it would be in doubt, too.
+    node.why_down = error;
+    node.down_since = Clock::now() - options_.timeout;
+    node.next_attempt = Clock::now() + kReconnectPause;
   }
 }
 

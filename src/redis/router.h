@@ -121,7 +121,7 @@ class Router {
     bool is_master = false;
     /// Those loaded on this link, or about to be, and the number of commands before that.
     std::map<std::string, std::uint64_t, std::less<>> scripts;
-    std::optional<Error> why_down;  ///< if the last attempt to connect failed
+    std::optional<Error> why_down;  ///< if the last attempt to connect failed, or it hung
     Clock::time_point down_since{}, next_attempt{};
   };
 
@@ -196,9 +196,10 @@ class Router {
   Node* last_ = nullptr;  ///< got the last command
   std::vector<Parked> parked_;
   Clock::time_point retry_at_{};
-  FileDescriptor timer_;    ///< readable from retry_at_ on, for callers that poll fd()
-  bool knows_all_ = false;  ///< all masters, as they were once
-  bool is_stale_ = false;   ///< something shows that they have changed
+  FileDescriptor timer_;       ///< readable from retry_at_ on, for callers that poll fd()
+  bool knows_all_ = false;     ///< all masters, as they were once
+  bool has_followed_ = false;  ///< commands were placed that the caller does not send
+  bool is_stale_ = false;      ///< something shows that they have changed
   std::optional<Error> why_unknown_;
   Clock::time_point last_refresh_{};
 };

@@ -116,7 +116,7 @@ Arguments keys_of(Arguments command) {
 }
 
 int common_slot(Arguments keys) {
-  constexpr std::size_t kMostShown = 80;  // bytes of a key
+  constexpr std::size_t kMostKeyBytes = 80;  // bytes of a key
   if (keys.empty()) return -1;
   const int slot = slot_of(keys.front());
   for (const auto key : keys.subspan(1)) {
@@ -124,7 +124,7 @@ int common_slot(Arguments keys) {
     throw Error(Failure::kUsage,
                 fmt::format("'{}' and '{}' are in different slots of the Cluster, so that no "
                             "command can use both",
-                            escape(keys.front(), kMostShown), escape(key, kMostShown)),
+                            escape(keys.front(), kMostKeyBytes), escape(key, kMostKeyBytes)),
                 {}, "keys share a slot if they have the same part in braces: {user}:a, {user}:b");
   }
   return slot;

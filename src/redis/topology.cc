@@ -27,8 +27,8 @@ Reply ask(Link& link, std::initializer_list<std::string_view> words) {
 /// The link's errors refer to the server, so that they come with advice.
 Link open(const TopologyRequest& request, const Url& url, std::chrono::microseconds timeout) {
   return Link::open(url, timeout, request.interrupt,
-                    std::make_shared<const Endpoint>(Endpoint{
-                        .url = url, .timeout = timeout, .interrupt = request.interrupt}));
+                    std::make_shared<const Endpoint>(
+                        Endpoint{.url = url, .timeout = timeout, .interrupt = request.interrupt}));
 }
 
 std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& node,
@@ -122,6 +122,26 @@ std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
   if (!ranges.empty()) return ranges;
   throw Error(Failure::kNotNow, fmt::format("{}: no node of the Cluster has slots", display(asked)),
               {}, "redis-cli --cluster create joins nodes to a Cluster and gives them slots");
+}
+
+std::optional<Referral> parse_referral(std::string_view text, const HostPort& from) {
+  Referral referral{.server = {.host = from.host}};
+  const auto slot_at = text.find(' ') + 1, host_at = text.find(' ', slot_at) + 1;
+  const auto colon = text.rfind(':');
+  if (slot_at == 0 || host_at == 0 || colon == text.npos || colon < host_at) return std::nullopt;
+  const auto parse = [&](std::string_view number, int& value) {
+    const auto* end = number.data() + number.size();
+    const auto parsed = std::from_chars(number.data(), end, value);
+    return parsed.ec == std::errc() && parsed.ptr == end;
+  };
+  const auto host = text.substr(host_at, colon - host_at);
+  if (!parse(text.substr(slot_at, host_at - 1 - slot_at), referral.slot) ||
+      !parse(text.substr(colon + 1), referral.server.port) || referral.slot < 0 ||
+      referral.slot >= kSlots || !is_port(referral.server.port)) {
+    return std::nullopt;
+  }
+  if (!host.empty() && host != "?") referral.server.host = host;
+  return referral;
 }
 
 std::vector<HostPort> hosts_of(const Url& url) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/wait.h"
@@ -23,6 +25,16 @@ struct SlotRange {
 /// Parses the reply to CLUSTER SLOTS of the server `asked`, whose host replaces one that is
 /// missing. Throws Error(kProtocol).
 [[nodiscard]] std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked);
+
+/// Where a node sends a command.
+struct Referral {
+  int slot = 0;
+  HostPort server;
+};
+
+/// Parses "MOVED 3999 127.0.0.1:6381", "ASK 3999 ::1:6381" of the server `from`, whose host
+/// replaces one that is missing. None if it is neither.
+[[nodiscard]] std::optional<Referral> parse_referral(std::string_view text, const HostPort& from);
 
 /// How to ask for the masters of a Cluster, or for the one that Sentinels watch over.
 struct TopologyRequest {

@@ -111,8 +111,7 @@ p{
 
 @test "check --wait waits for its turn" {
   waits() {
-    local i
-    for i in 1 2 3; do
+    for _ in 1 2 3; do
       run -0 rlctl check key:1 --limit 1/100ms --wait
       run -0 rlctl check key:2 --limit 1/100ms --wait
     done

@@ -29,7 +29,10 @@ feed() { head -n $((lines * $1 / 100)) <&"$from_input" >&"$to_batch"; }
 end_batch() {
   cat <&"$from_input" >&"$to_batch"
   exec {to_batch}>&- {from_input}<&-
+  # For the test.
+  # shellcheck disable=SC2034
   status=0
+  # shellcheck disable=SC2034
   wait "$batch" || status=$?
 }
 

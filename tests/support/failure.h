@@ -24,6 +24,11 @@ template <typename Call>
   return error.what();
 }
 
+/// Whether it says that the command may have been executed.
+[[nodiscard]] inline bool is_in_doubt(const rlctl::redis::Error& error) {
+  return error.hint().ends_with(rlctl::redis::kMayHaveRun);
+}
+
 [[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -1,0 +1,91 @@
+# Batches on a Cluster whose nodes fail. rlctl waits for a slow server longer than a test
+# takes, except where a test gives it another time-out.
+
+load ../support/common
+load ../support/cluster
+load ../support/batch_fire
+
+# Rows of keys that belong to this master now.
+keep_keys_of() {
+  cut -d' ' -f1 "$counts" | sed 's/.*/EXISTS &/' | redis-cli -s "${cluster_sockets[$1]}" | grep . |
+    paste -d' ' <(cut -d' ' -f1 "$counts") - | awk 'NF == 2' | cut -d' ' -f1 | join - "$counts"
+}
+
+exact='allowed == least && denied == asked - least && units == allowed && doubt + unsent == 0'
+
+# What the old master allowed and had not sent to its replica yet is unknown to the new one, so that more than
+# the limit may be allowed in total, but each of them allows no more than that, and counts no line twice.
+@test "a master that is killed leaves only lines in flight in doubt; those of other nodes are exact" {
+  cluster_node_timeout=1000 start_cluster 3 1
+  start_batch
+  feed 30
+  feed 30 &
+  local feeder=$!
+  kill_node 1
+  wait_for_failover
+  wait "$feeder"
+  end_batch
+  check_answers
+  add_units "${cluster_sockets[0]}" "${cluster_sockets[2]}" "${cluster_sockets[4]}"
+  cp "$counts" "$counts.all"
+  every 'unsent == 0 && allowed + denied + doubt == asked'
+  keep_keys_of 4 >"$counts.4"
+  mv "$counts.4" "$counts"
+  every 'allowed <= 2 * limit && units <= limit && units <= allowed + doubt'
+  every 'denied == 0 || allowed + doubt >= limit'
+  comm -23 "$counts.all" "$counts" >"$counts.others"
+  mv "$counts.others" "$counts"
+  (($(wc -l <"$counts") > 200))
+  every "$exact"
+}
+
+@test "with a short time-out, lines for a dead master are not sent, and its replica's are" {
+  # So long that no replica takes over before it is told to.
+  cluster_node_timeout=200000 start_cluster 3 1
+  start_batch --timeout 2s
+  feed 10
+  kill_node 1
+  wait_until eval "feed 1; grep -q 'not.x20sent' '$answers'"
+  node_cli 4 CLUSTER FAILOVER TAKEOVER
+  wait_for_failover
+  wait_until eval "feed 1; tail -n 400 '$answers' | grep -c '^error' | grep -qx 0"
+  end_batch
+  check_answers
+  add_units "${cluster_sockets[0]}" "${cluster_sockets[2]}" "${cluster_sockets[4]}"
+  every 'allowed <= 2 * limit && units <= limit && units <= allowed + doubt'
+}
+
+@test "a master that hangs for a while delays its lines, and loses and repeats nothing" {
+  start_cluster 3
+  start_batch
+  feed 30
+  kill -STOP "${cluster_pids[1]}"
+  feed 30 &
+  local feeder=$!
+  wait_until sleeps "$batch"
+  kill -CONT "${cluster_pids[1]}"
+  wait "$feeder"
+  end_batch
+  assert_equal "$status" 1
+  check_answers
+  add_units "${cluster_sockets[@]}"
+  every "$exact"
+}
+
+@test "a master that hangs for longer than the time-out counts no line twice" {
+  start_cluster 3
+  start_batch --timeout 2s
+  feed 30
+  kill -STOP "${cluster_pids[1]}"
+  feed 10 &
+  local feeder=$!
+  wait_until grep -q 'may.x20have.x20been.x20counted' "$answers"
+  kill -CONT "${cluster_pids[1]}"
+  wait "$feeder"
+  end_batch
+  assert_equal "$status" 3
+  check_answers
+  add_units "${cluster_sockets[@]}"
+  # No line of a living node is in doubt unless the machine hangs, too.
+  every 'units >= allowed && units <= allowed + doubt && units <= limit'
+}

@@ -1,0 +1,73 @@
+# Batches on a Cluster whose slots move. rlctl waits for a slow server longer than a test takes.
+
+load ../support/common
+load ../support/cluster
+load ../support/batch_fire
+
+exact='allowed == least && denied == asked - least && units == allowed && doubt + unsent == 0'
+
+@test "slots that move to and fro lose and repeat nothing" {
+  start_cluster 3
+  start_batch
+  local round slot to feeder
+  for round in {0..8}; do
+    feed 10 &
+    feeder=$!
+    for key in $((round * 3)) 200; do
+      slot=$(slot_of "key:$key")
+      to=$((($(node_of_slot "$slot") + 1) % 3))
+      begin_move "$slot" "$to"
+      move_keys "$slot" "$to"
+      end_move "$slot" "$to"
+    done
+    wait "$feeder"
+  done
+  end_batch
+  assert_equal "$status" 1
+  check_answers
+  add_units "${cluster_sockets[@]}"
+  every "$exact"
+}
+
+@test "keys of several limits that move one by one lose and repeat nothing" {
+  start_cluster 3
+  start_batch --limit $((limit + 50))/2000h
+  local round key slot to feeder
+  for round in {0..5}; do
+    key="{key:$((round * 7))}"
+    slot=$(slot_of "$key")
+    to=$((($(node_of_slot "$slot") + 1) % 3))
+    feed 10 &
+    feeder=$!
+    begin_move "$slot" "$to"
+    # Now TRYAGAIN: a command may have neither key, or both, but not one.
+    move_keys "$slot" "$to" "$key:3600000s"
+    move_keys "$slot" "$to"
+    end_move "$slot" "$to"
+    wait "$feeder"
+  done
+  end_batch
+  assert_equal "$status" 1
+  check_answers
+  units_key='{&}:3600000s' add_units "${cluster_sockets[@]}"
+  every "$exact"
+}
+
+@test "a replica that takes over on request loses and repeats nothing" {
+  start_cluster 3 1
+  start_batch
+  local node feeder
+  for node in 3 4 5; do
+    feed 15 &
+    feeder=$!
+    node_cli "$node" CLUSTER FAILOVER
+    wait_until eval "[[ \$(node_cli $node ROLE | head -n 1) == master ]]"
+    wait "$feeder"
+    wait_for_failover
+  done
+  end_batch
+  assert_equal "$status" 1
+  check_answers
+  add_units "${cluster_sockets[@]:3}"
+  every "$exact"
+}

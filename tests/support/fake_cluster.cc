@@ -1,0 +1,154 @@
+#include "support/fake_cluster.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "redis/reply.h"
+#include "support/scripted_server.h"
+
+namespace support {
+
+FakeNode::FakeNode() {
+  url_.port = 0;
+  listener_ = listen_at(url_, 64);
+  acceptor_ = std::thread([this] { accept_clients(); });
+}
+
+FakeNode::~FakeNode() {
+  ::shutdown(listener_.get(), SHUT_RDWR);
+  acceptor_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& client : clients_) ::shutdown(client.get(), SHUT_RDWR);
+  }
+  for (auto& talk : talks_) talk.join();
+}
+
+void FakeNode::set_script(Script script) {
+  const std::lock_guard lock(mutex_);
+  script_ = std::move(script);
+}
+
+std::vector<std::string> FakeNode::seen() {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+int FakeNode::count(const std::string& beginning) {
+  const auto all = seen();
+  return static_cast<int>(std::ranges::count_if(
+      all, [&](const std::string& command) { return command.starts_with(beginning); }));
+}
+
+int FakeNode::clients() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(clients_.size());
+}
+
+void FakeNode::accept_clients() {
+  for (;;) {
+    rlctl::FileDescriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client) return;
+    const std::lock_guard lock(mutex_);
+    const int socket = clients_.emplace_back(std::move(client)).get();
+    talks_.emplace_back([this, socket] { talk_to(socket); });
+  }
+}
+
+// The socket stays open until the end, so that its number is not given to another client.
+void FakeNode::talk_to(int client) {
+  rlctl::redis::ReplyReader reader;
+  std::array<char, 4096> piece;
+  for (;;) {
+    const auto count = ::recv(client, piece.data(), piece.size(), 0);
+    if (count <= 0) return;
+    std::string_view bytes(piece.data(), static_cast<std::size_t>(count));
+    while (const auto command = reader.next(bytes)) {
+      std::vector<std::string> words;
+      for (std::size_t i = 0; i < command->size(); ++i) words.emplace_back((*command)[i].text());
+      if (!answer(client, words)) {
+        ::shutdown(client, SHUT_RDWR);
+        return;
+      }
+    }
+  }
+}
+
+bool FakeNode::answer(int client, const std::vector<std::string>& words) {
+  const std::lock_guard lock(mutex_);
+  const auto join = [](std::string all, const std::string& word) { return all + ' ' + word; };
+  seen_.push_back(std::accumulate(words.begin() + 1, words.end(), words.front(), join));
+  if (!script_) return true;
+  const auto [bytes, hangs_up] = script_(words);
+  Peer(client).write(bytes);
+  return !hangs_up;
+}
+
+// ---- FakeCluster ----
+
+FakeCluster::FakeCluster() {
+  serve(low, "low");
+  serve(high, "high");
+}
+
+void FakeCluster::serve(FakeNode& node, const std::string& name, Special special) {
+  node.set_script([this, name, special](const Words& words) -> FakeNode::Answer {
+    if (special) {
+      if (auto answer = special(words)) return *answer;
+    }
+    if (words.front() == "CLUSTER") return {slots()};
+    return {"+" + name + " " + words.back() + "\r\n"};
+  });
+}
+
+std::string FakeCluster::slots() const {
+  return "*2\r\n" + slots_row(0, 8191, low.address()) + slots_row(8192, 16383, high.address());
+}
+
+rlctl::redis::Url FakeCluster::url() const {
+  return {.scheme = rlctl::redis::Scheme::kCluster,
+          .port = low.address().port,
+          .more_hosts = {high.address()}};
+}
+
+rlctl::redis::Url FakeCluster::plain(const FakeNode& node) {
+  return {.port = node.address().port};
+}
+
+std::string bulk(const std::string& text) {
+  return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+}
+
+std::string number(long long value) {
+  return ":" + std::to_string(value) + "\r\n";
+}
+
+std::string slots_row(int first, int last, const rlctl::redis::HostPort& master) {
+  return "*3\r\n" + number(first) + number(last) + "*3\r\n" + bulk(master.host) +
+         number(master.port) + bulk("id");
+}
+
+FakeNode::Answer moved(int slot, const std::string& to) {
+  return {"-MOVED " + std::to_string(slot) + " " + to + "\r\n"};
+}
+
+FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer) {
+  auto left = std::make_shared<int>(times);
+  return [left, command = std::move(command),
+          answer = std::move(answer)](const Words& words) -> std::optional<FakeNode::Answer> {
+    if (words.front() != command || *left == 0) return std::nullopt;
+    --*left;
+    return answer;
+  };
+}
+
+FakeCluster::Special always(std::string command, FakeNode::Answer answer) {
+  return first(-1, std::move(command), std::move(answer));
+}
+
+}  // namespace support

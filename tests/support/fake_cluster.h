@@ -1,0 +1,91 @@
+#pragma once
+
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "redis/url.h"
+
+namespace support {
+
+/// A server on a port of 127.0.0.1 whose answers a test chooses, for any number of clients: what a
+/// real node of a Cluster cannot be made to reply.
+class FakeNode {
+ public:
+  struct Answer {
+    std::string bytes;      ///< may be empty: none
+    bool hangs_up = false;  ///< then
+  };
+  /// Gets the words of one command; calls do not overlap.
+  using Script = std::function<Answer(const std::vector<std::string>& words)>;
+
+  FakeNode();
+  /// Hangs up on its clients.
+  ~FakeNode();
+  FakeNode(const FakeNode&) = delete;
+  FakeNode& operator=(const FakeNode&) = delete;
+
+  /// Takes effect with the next command. There is none at first, and no answers.
+  void set_script(Script script);
+  [[nodiscard]] rlctl::redis::HostPort address() const { return {url_.host, url_.port}; }
+  /// "127.0.0.1:port"
+  [[nodiscard]] std::string name() const { return rlctl::redis::display(address()); }
+  /// How many commands began with these words, on all connections.
+  [[nodiscard]] int count(const std::string& beginning);
+  /// The commands, words joined by blanks.
+  [[nodiscard]] std::vector<std::string> seen();
+  [[nodiscard]] int clients();
+
+ private:
+  void accept_clients();
+  void talk_to(int client);
+  [[nodiscard]] bool answer(int client, const std::vector<std::string>& words);
+
+  rlctl::redis::Url url_;
+  rlctl::FileDescriptor listener_;
+  std::mutex mutex_;  ///< of what follows
+  Script script_;
+  std::vector<std::string> seen_;
+  std::list<rlctl::FileDescriptor> clients_;
+  std::list<std::thread> talks_;
+  std::thread acceptor_;
+};
+
+/// The words of a command.
+using Words = std::vector<std::string>;
+
+/// Two masters: `low` has the lower half of the slots, with "bar" (5061), `high` the upper, with
+/// "foo" (12182). Each replies with its name and the last word of the command, except where the
+/// Special that it serves has an answer.
+class FakeCluster {
+ public:
+  using Special = std::function<std::optional<FakeNode::Answer>(const Words&)>;
+
+  FakeCluster();
+  void serve(FakeNode& node, const std::string& name, Special special = nullptr);
+  /// The reply to CLUSTER SLOTS.
+  [[nodiscard]] std::string slots() const;
+  [[nodiscard]] rlctl::redis::Url url() const;
+  /// Of the node alone, as if it were no Cluster's.
+  [[nodiscard]] static rlctl::redis::Url plain(const FakeNode& node);
+
+  FakeNode low, high;
+};
+
+// Parts of replies.
+[[nodiscard]] std::string bulk(const std::string& text);
+[[nodiscard]] std::string number(long long value);
+[[nodiscard]] std::string slots_row(int first, int last, const rlctl::redis::HostPort& master);
+[[nodiscard]] FakeNode::Answer moved(int slot, const std::string& to);
+
+/// Answers so many of these commands like this.
+[[nodiscard]] FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer);
+/// Answers all of them.
+[[nodiscard]] FakeCluster::Special always(std::string command, FakeNode::Answer answer);
+
+}  // namespace support
