@@ -24,6 +24,7 @@ using rlctl::redis::Connection;
 using rlctl::redis::to_error;
 using rlctl::redis::Url;
 using support::is_in_doubt;
+using support::message_of;
 using support::TestCluster;
 
 namespace {
@@ -56,7 +57,7 @@ Counts add_one(Connection& connection, int commands) {
     } else if (is_in_doubt(to_error(reply))) {
       ++counts.in_doubt[key(i)];
     } else {
-      CHECK(std::string(to_error(reply).what()).find("not sent") != std::string::npos);
+      CHECK(message_of(to_error(reply)).ends_with("the command was not sent"));
       ++counts.not_sent[key(i)];
     }
   }
