@@ -25,6 +25,10 @@
 
 namespace rlctl::redis {
 
+/// Whether a node of a Cluster refused a command without executing it, since another has the keys,
+/// or none at the moment: MOVED, ASK, TRYAGAIN, CLUSTERDOWN.
+[[nodiscard]] bool refuses_in_cluster(ReplyView reply);
+
 /// Sends each command to the server that has its keys, and returns the replies in the order of the
 /// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
 /// commands in one pipeline.
@@ -52,9 +56,9 @@ class Router {
   /// Asks for the masters. Throws Error if no server can tell.
   explicit Router(Options options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
-  /// that it has not answered yet, and the reply that said so, if one did: MOVED, which the next
-  /// read() or try_read() follows.
-  Router(Options options, Link link, std::optional<Reply> moved);
+  /// that it has not answered yet, and the reply that said so, if one did (refuses_in_cluster()),
+  /// which the next read() or try_read() follows.
+  Router(Options options, Link link, std::optional<Reply> refusal);
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
@@ -134,7 +138,7 @@ class Router {
 
   /// A reply that a link was taken over with, and the command that it refused.
   struct Taken {
-    Reply moved;
+    Reply refusal;
     std::string command;
   };
 
@@ -171,7 +175,8 @@ class Router {
   void receive(Deadline until);
   void receive_from(Node& node);
   void on_reply(Node& node, Reply reply);
-  [[nodiscard]] bool follow(const InFlight& command, Node& node, Reply& reply);
+  [[nodiscard]] bool follow(const InFlight& command, Node& node, Reply& reply,
+                            const std::string& formatted);
   void on_moved(Id id, Node& node, Reply reply, const std::string& formatted);
   void on_ask(Id id, Node& node, Reply reply, const std::string& formatted);
   void remember_script(Node& node, const Reply& reply);
