@@ -6,6 +6,7 @@
 
 #include "redis/error.h"
 #include "redis/router.h"
+#include "redis/topology.h"
 
 namespace rlctl::redis {
 
@@ -13,7 +14,7 @@ namespace rlctl::redis {
 struct Connection::State {
   std::optional<Link> link;
   std::unique_ptr<Router> router;
-  bool follows = false;        ///< becomes a router when the server replies MOVED
+  bool follows = false;        ///< becomes a router when the server turns out to be a Cluster's
   bool knows_servers = false;  ///< servers() has asked
   Router::Options options = {};
 
@@ -22,9 +23,8 @@ struct Connection::State {
     link->append(std::move(name), parts);
   }
 
-  [[nodiscard]] bool is_moved(const Reply& reply) const {
-    return follows && reply.is_error() && reply.text().starts_with("MOVED ") &&
-           !script_line(reply.text());
+  [[nodiscard]] bool is_of_cluster(const Reply& reply) const {
+    return follows && is_cluster_refusal(reply);
   }
 
   /// Other nodes may need the scripts that were loaded into this one.
@@ -37,8 +37,8 @@ struct Connection::State {
     }
   }
 
-  void become_router(std::optional<Reply> moved) {
-    router = std::make_unique<Router>(options, std::move(*link), std::move(moved));
+  void become_router(std::optional<Reply> refusal) {
+    router = std::make_unique<Router>(options, std::move(*link), std::move(refusal));
     link.reset();
   }
 };
@@ -121,7 +121,7 @@ Reply Connection::read() {
   if (!state_->router) {
     auto reply = state_->link->read();
     state_->remember_script(reply);
-    if (!state_->is_moved(reply)) return reply;
+    if (!state_->is_of_cluster(reply)) return reply;
     state_->become_router(std::move(reply));
   }
   return state_->router->read();
@@ -131,7 +131,7 @@ std::optional<Reply> Connection::try_read() {
   if (!state_->router) {
     auto reply = state_->link->try_read();
     if (reply) state_->remember_script(*reply);
-    if (!reply || !state_->is_moved(*reply)) return reply;
+    if (!reply || !state_->is_of_cluster(*reply)) return reply;
     state_->become_router(std::move(reply));
   }
   return state_->router->try_read();

@@ -62,7 +62,7 @@ Router::Router(Options options) : options_(std::move(options)), poller_(options_
                             .interrupt = options_.interrupt}));
 }
 
-Router::Router(Options options, Link link, std::optional<Reply> moved)
+Router::Router(Options options, Link link, std::optional<Reply> refusal)
     : options_(std::move(options)), poller_(options_.interrupt) {
   owners_.fill(kUnknown);
   start_timer();
@@ -72,9 +72,9 @@ Router::Router(Options options, Link link, std::optional<Reply> moved)
   const Endpoint as_named{
       .url = options_.url, .timeout = options_.timeout, .interrupt = options_.interrupt};
   node.endpoint = options_.server ? options_.server : std::make_shared<const Endpoint>(as_named);
-  if (moved) {
+  if (refusal) {
     static_cast<void>(add_command(-1));
-    taken_ = {.moved = std::move(*moved), .command = std::string(link.last_answered())};
+    taken_ = {.refusal = std::move(*refusal), .command = std::string(link.last_answered())};
   }
   for (auto left = link.outstanding(); left > 0; --left) queued(node, {.id = add_command(-1)});
   poller_.add(link.fd(), node.index);
@@ -85,7 +85,9 @@ Router::Router(Options options, Link link, std::optional<Reply> moved)
 
 void Router::resume(Taken taken) {
   Node& node = *nodes_.front();
-  on_moved(first_, node, std::move(taken.moved), taken.command);
+  if (!follow({.id = first_}, node, taken.refusal, taken.command)) {
+    answer(first_, std::move(taken.refusal));
+  }
   if (node.link) receive_from(node);  // what has arrived already would wake no poll()
 }
 
@@ -420,35 +422,31 @@ void Router::on_reply(Node& node, Reply reply) {
   if (command.purpose == Purpose::kOwn) return;
   if (command.purpose == Purpose::kLoad && !reply.is_error()) remember_script(node, reply);
   if (command.purpose == Purpose::kCommand && reply.is_error() &&
-      !command_of(command.id).is_fixed && follow(command, node, reply)) {
+      !command_of(command.id).is_fixed &&
+      follow(command, node, reply, std::string(node.link->last_answered()))) {
     return;
   }
   answer(command.id, std::move(reply));
 }
 
 /// Sends a command again that this reply refused. Returns false if the reply is the answer.
-bool Router::follow(const InFlight& command, Node& node, Reply& reply) {
+bool Router::follow(const InFlight& command, Node& node, Reply& reply,
+                    const std::string& formatted) {
   const bool is_sentinel = options_.url.scheme == Scheme::kSentinel;
-  const std::string formatted(node.link->last_answered());
   if (is_sentinel && error_code(reply.text()) == "READONLY") {
     is_stale_ = true;  // a replica refuses every write, so nothing was executed
     park(command.id, formatted, to_error(reply));
     return true;
   }
   if (starts_with_code(reply, "NOSCRIPT")) return load_again(command, node, formatted);
-  // Once a script has begun, it may have written.
-  if (is_sentinel || script_line(reply.text())) return false;
+  if (is_sentinel || !is_cluster_refusal(reply)) return false;
   if (starts_with_code(reply, "MOVED")) {
     on_moved(command.id, node, std::move(reply), formatted);
   } else if (starts_with_code(reply, "ASK")) {
     on_ask(command.id, node, std::move(reply), formatted);
-  } else if (starts_with_code(reply, "TRYAGAIN")) {
-    park(command.id, formatted, to_error(reply));
-  } else if (starts_with_code(reply, "CLUSTERDOWN")) {
-    is_stale_ = true;
-    park(command.id, formatted, to_error(reply));
   } else {
-    return false;
+    is_stale_ = is_stale_ || starts_with_code(reply, "CLUSTERDOWN");
+    park(command.id, formatted, to_error(reply));
   }
   return true;
 }

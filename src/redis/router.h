@@ -52,9 +52,9 @@ class Router {
   /// Asks for the masters. Throws Error if no server can tell.
   explicit Router(Options options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
-  /// that it has not answered yet, and the reply that said so, if one did: MOVED, which the next
-  /// read() or try_read() follows.
-  Router(Options options, Link link, std::optional<Reply> moved);
+  /// that it has not answered yet, and the reply that showed it, if one did, such as MOVED: the
+  /// next read() or try_read() follows it.
+  Router(Options options, Link link, std::optional<Reply> refusal);
   ~Router();
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
@@ -134,7 +134,7 @@ class Router {
 
   /// A reply that a link was taken over with, and the command that it refused.
   struct Taken {
-    Reply moved;
+    Reply refusal;
     std::string command;
   };
 
@@ -171,7 +171,8 @@ class Router {
   void receive(Deadline until);
   void receive_from(Node& node);
   void on_reply(Node& node, Reply reply);
-  [[nodiscard]] bool follow(const InFlight& command, Node& node, Reply& reply);
+  [[nodiscard]] bool follow(const InFlight& command, Node& node, Reply& reply,
+                            const std::string& formatted);
   void on_moved(Id id, Node& node, Reply reply, const std::string& formatted);
   void on_ask(Id id, Node& node, Reply reply, const std::string& formatted);
   void remember_script(Node& node, const Reply& reply);

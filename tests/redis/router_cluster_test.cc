@@ -57,7 +57,9 @@ Counts add_one(Connection& connection, int commands) {
     } else if (is_in_doubt(to_error(reply))) {
       ++counts.in_doubt[key(i)];
     } else {
-      CHECK(message_of(to_error(reply)).ends_with("the command was not sent"));
+      const auto message = message_of(to_error(reply));
+      CAPTURE(message);
+      CHECK(message.ends_with("the command was not sent"));
       ++counts.not_sent[key(i)];
     }
   }
