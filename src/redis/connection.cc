@@ -6,6 +6,7 @@
 
 #include "redis/error.h"
 #include "redis/router.h"
+#include "redis/topology.h"
 
 namespace rlctl::redis {
 
@@ -13,13 +14,17 @@ namespace rlctl::redis {
 struct Connection::State {
   std::optional<Link> link;
   std::unique_ptr<Router> router;
-  bool follows = false;        ///< becomes a router when a Cluster's node refuses a command
+  bool follows = false;        ///< becomes a router when the server turns out to be a Cluster's
   bool knows_servers = false;  ///< servers() has asked
   Router::Options options = {};
 
   void append(std::string name, std::span<const Arguments> parts, Arguments keys) {
     if (router) return router->append(std::move(name), parts, keys);
     link->append(std::move(name), parts);
+  }
+
+  [[nodiscard]] bool is_of_cluster(const Reply& reply) const {
+    return follows && is_cluster_refusal(reply);
   }
 
   /// Other nodes may need the scripts that were loaded into this one.
@@ -116,7 +121,7 @@ Reply Connection::read() {
   if (!state_->router) {
     auto reply = state_->link->read();
     state_->remember_script(reply);
-    if (!state_->follows || !refuses_in_cluster(reply)) return reply;
+    if (!state_->is_of_cluster(reply)) return reply;
     state_->become_router(std::move(reply));
   }
   return state_->router->read();
@@ -126,7 +131,7 @@ std::optional<Reply> Connection::try_read() {
   if (!state_->router) {
     auto reply = state_->link->try_read();
     if (reply) state_->remember_script(*reply);
-    if (!reply || !state_->follows || !refuses_in_cluster(*reply)) return reply;
+    if (!reply || !state_->is_of_cluster(*reply)) return reply;
     state_->become_router(std::move(reply));
   }
   return state_->router->try_read();

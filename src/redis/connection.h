@@ -24,8 +24,8 @@ namespace rlctl::redis {
 ///
 /// The server may be a Cluster, or the master that Sentinels watch over: then each command goes to
 /// the server that has its keys, and the replies come in the order of the commands all the same. A
-/// plain URL becomes a Cluster's when a node first replies MOVED, ASK or the like. See router.h for
-/// what is sent again, and when.
+/// plain URL becomes a Cluster's when a node first refers or refuses a command as such. See
+/// router.h for what is sent again, and when.
 ///
 /// RESP2. Not thread-safe. After an exception other than for the arguments the connection is of no
 /// more use: unanswered commands may have been executed, and are never sent again. A server of

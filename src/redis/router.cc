@@ -52,14 +52,6 @@ Error not_sent(const Error& why) {
 
 }  // namespace
 
-bool refuses_in_cluster(ReplyView reply) {
-  if (!reply.is_error()) return false;
-  const auto is = [&](std::string_view code) { return starts_with_code(reply, code); };
-  const bool refuses = is("MOVED") || is("ASK") || is("TRYAGAIN") || is("CLUSTERDOWN");
-  // Once a script has begun, it may have written.
-  return refuses && !script_line(reply.text());
-}
-
 Router::Router(Options options) : options_(std::move(options)), poller_(options_.interrupt) {
   owners_.fill(kUnknown);
   start_timer();
@@ -447,13 +439,13 @@ bool Router::follow(const InFlight& command, Node& node, Reply& reply,
     return true;
   }
   if (starts_with_code(reply, "NOSCRIPT")) return load_again(command, node, formatted);
-  if (is_sentinel || !refuses_in_cluster(reply)) return false;
+  if (is_sentinel || !is_cluster_refusal(reply)) return false;
   if (starts_with_code(reply, "MOVED")) {
     on_moved(command.id, node, std::move(reply), formatted);
   } else if (starts_with_code(reply, "ASK")) {
     on_ask(command.id, node, std::move(reply), formatted);
   } else {
-    is_stale_ |= starts_with_code(reply, "CLUSTERDOWN");
+    is_stale_ = is_stale_ || starts_with_code(reply, "CLUSTERDOWN");
     park(command.id, formatted, to_error(reply));
   }
   return true;

@@ -25,10 +25,6 @@
 
 namespace rlctl::redis {
 
-/// Whether a node of a Cluster refused a command without executing it, since another has the keys,
-/// or none at the moment: MOVED, ASK, TRYAGAIN, CLUSTERDOWN.
-[[nodiscard]] bool refuses_in_cluster(ReplyView reply);
-
 /// Sends each command to the server that has its keys, and returns the replies in the order of the
 /// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
 /// commands in one pipeline.
@@ -56,8 +52,8 @@ class Router {
   /// Asks for the masters. Throws Error if no server can tell.
   explicit Router(Options options);
   /// Takes over the link to a server that turned out to be a node of a Cluster, with the commands
-  /// that it has not answered yet, and the reply that said so, if one did (refuses_in_cluster()),
-  /// which the next read() or try_read() follows.
+  /// that it has not answered yet, and the reply that showed it, if one did, such as MOVED: the
+  /// next read() or try_read() follows it.
   Router(Options options, Link link, std::optional<Reply> refusal);
   ~Router();
   Router(const Router&) = delete;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <optional>
@@ -98,6 +99,14 @@ std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPo
 }
 
 }  // namespace
+
+bool is_cluster_refusal(ReplyView reply) {
+  constexpr std::array<std::string_view, 4> kCodes{"MOVED ", "ASK ", "TRYAGAIN ", "CLUSTERDOWN "};
+  const auto text = reply.text();
+  // Once a script has begun, it may have written.
+  return reply.is_error() && !script_line(text) &&
+         std::ranges::any_of(kCodes, [&](auto code) { return text.starts_with(code); });
+}
 
 std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
   // [[first, last, [host, port, ...], replicas...], ...]

@@ -36,6 +36,10 @@ struct Referral {
 /// replaces one that is missing. None if it is neither.
 [[nodiscard]] std::optional<Referral> parse_referral(std::string_view text, const HostPort& from);
 
+/// Whether this error is one by which a node of a Cluster, and no other server, refuses a command
+/// without executing it: MOVED, ASK, TRYAGAIN, CLUSTERDOWN.
+[[nodiscard]] bool is_cluster_refusal(ReplyView reply);
+
 /// How to ask for the masters of a Cluster, or for the one that Sentinels watch over.
 struct TopologyRequest {
   const Url& url;                        ///< kSentinel: Sentinels; else nodes of a Cluster

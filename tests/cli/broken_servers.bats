@@ -140,8 +140,6 @@ REPLIES
 LOADING 3
 BUSY 3
 MASTERDOWN 3
-CLUSTERDOWN 3
-TRYAGAIN 3
 ASK 3
 NOAUTH 4
 WRONGPASS 4
@@ -157,6 +155,17 @@ CROSSSLOT 5
 EXECABORT 5
 SOMETHINGNEW 5
 TABLE
+}
+
+@test "what a node of a Cluster refuses for a while is reported after the time-out" {
+  local code
+  for code in CLUSTERDOWN TRYAGAIN; do
+    start_fake_server "-$code some words\r\n"
+    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s --json --timeout 2s
+    run -0 jq -er .error.code <<<"$stderr"
+    assert_output "$code"
+    stop_servers
+  done
 }
 
 @test "a socket file without a server is reported" {

@@ -165,7 +165,7 @@ TEST_CASE("if the script may not be loaded, the error of SCRIPT LOAD is reported
 
 TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refused that") {
   const auto& gcra = algorithm("gcra");
-  const Request request{.keys = {"k"}, .limits = {{5, 60s, {}}}};
+  const Request request{.keys = {"k"}, .limits = {{5, 60s, {}}}, .now = {}};
   const auto call = " " + std::string(gcra.sha1) + " 1 k 5 60000000 '' 0";
   std::string sent;
   auto yes = canned({kYes}, sent);
