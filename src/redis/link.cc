@@ -211,8 +211,12 @@ struct Link::State {
   // Returns false if nothing was available.
   bool receive_available() {
     const auto count = transport->read_available(input.room(kChunk), kChunk);
-    input.commit(count);
+    received(count);
     return count > 0;
+  }
+  void received(std::size_t count) {
+    input.commit(count);
+    if (count > 0) last_received = Clock::now();
   }
 
   // The next reply that has arrived.
@@ -252,7 +256,7 @@ struct Link::State {
       if (auto reply = take()) return std::move(*reply);
       if (is_late) throw Error(Failure::kTimeout, "no answer in time");
       if (!broken) {
-        input.commit(transport->read(input.room(kChunk), kChunk, until));
+        received(transport->read(input.room(kChunk), kChunk, until));
       } else if (!receive_available()) {
         throw Error(*broken);
       }
@@ -340,6 +344,7 @@ struct Link::State {
   ReplyReader reader;
   Outbox outbox;
   Buffer input;  // received, not yet given to the reader
+  Clock::time_point last_received{};
   bool is_logging_in = false;
   bool has_replied = false;
   bool sent_unanswered = false;  // bytes were sent that no reply accounts for yet
@@ -404,6 +409,10 @@ void Link::append(std::string name, std::span<const Arguments> parts) {
 
 void Link::append_formatted(std::string name, std::string_view command) {
   state_->outbox.append(std::move(name), [&](std::string& to) { to += command; });
+}
+
+Clock::time_point Link::last_received() const noexcept {
+  return state_->last_received;
 }
 
 std::string_view Link::last_answered() const noexcept {

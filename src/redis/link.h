@@ -55,6 +55,8 @@ class Link {
   [[nodiscard]] bool has_unsent() const noexcept;
   [[nodiscard]] int fd() const noexcept;
 
+  /// When the last bytes were received.
+  [[nodiscard]] Clock::time_point last_received() const noexcept;
   /// The command that the last reply answers. Valid until the next append().
   [[nodiscard]] std::string_view last_answered() const noexcept;
   /// The unanswered commands whose last byte was never sent, in order: no server has executed them.

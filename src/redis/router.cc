@@ -217,6 +217,7 @@ Router::Id Router::add_command(int slot, bool is_fixed) {
 void Router::queued(Node& node, const InFlight& command) {
   if (node.in_flight.empty()) node.last_reply = Clock::now();
   node.in_flight.push_back(command);
+  if (command.purpose != Purpose::kOwn) command_of(command.id).node = &node;
 }
 
 /// Queues a command whose reply nobody takes, for the one that comes next.
@@ -399,11 +400,20 @@ void Router::receive(Deadline until) {
   }
 }
 
-void Router::receive_from(Node& node) {
+/// Receives what the caller awaits. Replies that are received in the order of the commands need not
+/// be kept.
+void Router::receive_first() {
+  if (taken_ || commands_.empty()) return;
+  Node* node = commands_.front().node;
+  if (node != nullptr && node->link) receive_from(*node, true);
+}
+
+void Router::receive_from(Node& node, bool until_answered) {
   try {
-    while (node.link) {
+    while (node.link && !(until_answered && is_answered())) {
       auto reply = node.link->try_read();
       if (!reply) break;
+      node.last_reply = node.link->last_received();
       on_reply(node, std::move(*reply));
     }
   } catch (const Error& error) {
@@ -418,7 +428,6 @@ void Router::on_reply(Node& node, Reply reply) {
   const auto command = node.in_flight.front();
   node.in_flight.pop_front();
   ++node.answered;
-  node.last_reply = Clock::now();
   if (command.purpose == Purpose::kOwn) return;
   if (command.purpose == Purpose::kLoad && !reply.is_error()) remember_script(node, reply);
   if (command.purpose == Purpose::kCommand && reply.is_error() &&
@@ -518,8 +527,8 @@ std::optional<Reply> Router::take() {
 }
 
 std::optional<Reply> Router::try_read() {
-  if (auto reply = take()) return reply;
-  receive(Clock::now());
+  if (!is_answered()) receive_first();
+  if (!is_answered()) receive(Clock::now());
   return take();
 }
 
@@ -527,6 +536,7 @@ Reply Router::read() {
   Deadline until = timeout_from_now();
   for (;;) {
     send_some();
+    if (!is_answered()) receive_first();
     if (auto reply = take()) return std::move(*reply);
     if (commands_.empty()) throw Error(Failure::kUsage, "no reply is outstanding");
     receive(until);

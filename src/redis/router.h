@@ -86,6 +86,8 @@ class Router {
  private:
   using Id = std::uint64_t;
 
+  struct Node;
+
   /// A command whose reply the caller has not taken.
   struct Command {
     int slot = -1;                   ///< -1: it has no key
@@ -93,6 +95,7 @@ class Router {
     int replies_to_come = 1;         ///< more if all masters get it
     int referrals = 0;               ///< by MOVED, ASK and NOSCRIPT, in a row
     Deadline give_up = kNoDeadline;  ///< set when it is first parked
+    Node* node = nullptr;            ///< that it was sent to last
     std::optional<Reply> reply = {};
   };
 
@@ -116,7 +119,7 @@ class Router {
     std::optional<Link> link;
     std::deque<InFlight> in_flight;
     std::uint64_t answered = 0;      ///< the number of replies on this link
-    Clock::time_point last_reply{};  ///< or when the oldest command in flight was queued
+    Clock::time_point last_reply{};  ///< when it came, or when the oldest command was queued
     bool writes_watched = false;     ///< the poller watches for room to send
     bool is_master = false;
     /// Those loaded on this link, or about to be, and the number of commands before that.
@@ -169,7 +172,8 @@ class Router {
   void watch_writes(Node& node);
 
   void receive(Deadline until);
-  void receive_from(Node& node);
+  void receive_first();
+  void receive_from(Node& node, bool until_answered = false);
   void on_reply(Node& node, Reply reply);
   [[nodiscard]] bool follow(const InFlight& command, Node& node, Reply& reply,
                             const std::string& formatted);
