@@ -411,6 +411,10 @@ void Link::append_formatted(std::string name, std::string_view command) {
   state_->outbox.append(std::move(name), [&](std::string& to) { to += command; });
 }
 
+bool Link::has_input() const noexcept {
+  return !state_->input.empty() || state_->reader.unparsed() > 0;
+}
+
 Clock::time_point Link::last_received() const noexcept {
   return state_->last_received;
 }

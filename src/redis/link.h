@@ -55,6 +55,8 @@ class Link {
   [[nodiscard]] bool has_unsent() const noexcept;
   [[nodiscard]] int fd() const noexcept;
 
+  /// Whether bytes were received that no reply accounts for yet.
+  [[nodiscard]] bool has_input() const noexcept;
   /// When the last bytes were received.
   [[nodiscard]] Clock::time_point last_received() const noexcept;
   /// The command that the last reply answers. Valid until the next append().

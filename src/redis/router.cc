@@ -33,6 +33,8 @@ constexpr seconds kRefreshPause{1};
 constexpr milliseconds kUrgentRefreshPause{100};
 /// After so many referrals of one command in a row, it waits for the Cluster to agree.
 constexpr int kMostReferrals = 5;
+/// After so long without commands, servers may have hung up unnoticed.
+constexpr milliseconds kIdle{1};
 /// The timer's id in the poller; those of the servers are small.
 constexpr std::size_t kTimer = std::size_t{1} << 32;
 
@@ -272,6 +274,7 @@ void Router::require_master(Node& node) {
 
 void Router::append(std::string name, std::span<const Arguments> parts, Arguments keys) {
   const int slot = common_slot(keys);
+  look_around();
   if (name == "SCRIPT LOAD") return append_to_all(std::move(name), parts);
   Node& node = node_for(slot);
   const auto id = add_command(slot);
@@ -374,6 +377,13 @@ void Router::flush() {
 
 // ---- Receiving ----
 
+/// Notices that a server has hung up, before a command is sent to it in vain.
+void Router::look_around() {
+  if (!commands_.empty()) return;
+  const auto now = Clock::now();
+  if (now - idle_since_ >= kIdle) receive(now);
+}
+
 void Router::receive(Deadline until) {
   if (taken_) {
     resume(*std::exchange(taken_, std::nullopt));
@@ -410,7 +420,11 @@ void Router::receive_first() {
 
 void Router::receive_from(Node& node, bool until_answered) {
   try {
-    while (node.link && !(until_answered && is_answered())) {
+    // More replies than commands must be noticed before the next command is sent.
+    const auto is_enough = [&] {
+      return until_answered && is_answered() && !(node.in_flight.empty() && node.link->has_input());
+    };
+    while (node.link && !is_enough()) {
       auto reply = node.link->try_read();
       if (!reply) break;
       node.last_reply = node.link->last_received();
@@ -523,6 +537,7 @@ std::optional<Reply> Router::take() {
   auto reply = std::move(commands_.front().reply);
   commands_.pop_front();
   ++first_;
+  if (commands_.empty()) idle_since_ = Clock::now();
   return reply;
 }
 

@@ -171,6 +171,7 @@ class Router {
   bool send_to(Node& node);
   void watch_writes(Node& node);
 
+  void look_around();
   void receive(Deadline until);
   void receive_first();
   void receive_from(Node& node, bool until_answered = false);
@@ -198,7 +199,8 @@ class Router {
   std::deque<Command> commands_;
   Id first_ = 0;  ///< the id of commands_.front()
   std::optional<Taken> taken_;
-  Node* last_ = nullptr;  ///< got the last command
+  Node* last_ = nullptr;            ///< got the last command
+  Clock::time_point idle_since_{};  ///< if there are no commands
   std::vector<Parked> parked_;
   Clock::time_point retry_at_{};
   FileDescriptor timer_;       ///< readable from retry_at_ on, for callers that poll fd()
