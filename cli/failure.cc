@@ -112,6 +112,7 @@ struct AdviceRow {
 constexpr std::string_view kTooManyClients = "too many clients";
 constexpr std::string_view kUnwantedPassword = "unwanted password";
 constexpr std::string_view kNoDatabase = "no database";
+constexpr std::string_view kUnknownCommand = "unknown command";
 
 constexpr AdviceRow kAdvice[] = {
     {"LOADING", "the server is still loading its data; try again in a moment"},
@@ -126,7 +127,8 @@ constexpr AdviceRow kAdvice[] = {
     {kUnwantedPassword, {}, unwanted_password_hint},
     {"NOPERM", {}, permission_hint},
     {"DENIED", "without a password, the server accepts only clients on its own machine"},
-    {kNoDatabase, "see redis-cli CONFIG GET databases; a cluster has only database 0"},
+    {kNoDatabase, "see redis-cli CONFIG GET databases; most clusters have only database 0"},
+    {kUnknownCommand, "if it is a Sentinel, write --url redis+sentinel://HOST:PORT/MASTER"},
     {"READONLY", {}, replica_hint},
     {"OOM", "the server has reached its maxmemory; raise it, or remove keys"},
     {"MISCONF", "the server cannot save its data and accepts no writes; its log gives the reason"},
@@ -149,6 +151,7 @@ std::string_view telling_code(const redis::Error& error) {
 std::string_view advice_code(const redis::Error& error) {
   if (const auto code = telling_code(error); !code.empty()) return code;
   if (error.failure() == redis::Failure::kNotNow) return kTooManyClients;
+  if (std::string_view(error.what()).starts_with(kUnknownCommand)) return kUnknownCommand;
   if (error.command() == "AUTH") return kUnwantedPassword;
   return error.command() == "SELECT" ? kNoDatabase : "";
 }

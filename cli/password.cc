@@ -42,6 +42,11 @@ void require_private_file(const PasswordFile& file, const FileDescriptor& opened
         fmt::format("the password file {} is not a regular file or a pipe", file.path));
   }
   const auto who = access_of_others(status, file.is_credential);
+  const bool is_own = status.st_uid == 0 || status.st_uid == ::geteuid();
+  if (who.empty() && !is_own) {
+    throw InputError(fmt::format("{} holds a password, but belongs to another user", file.path),
+                     "chown it to the user who runs this");
+  }
   if (who.empty()) return;
   throw InputError(fmt::format("{} holds a password, and {} (mode {:04o})", file.path, who,
                                status.st_mode & 07777U),

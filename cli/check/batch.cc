@@ -50,6 +50,8 @@ class Batch {
   }
 
   ExitStatus run();
+  /// After Ctrl-C: puts out the answers that came, and reports what may have been counted.
+  void end_interrupted();
   /// Reports what remains to be said at the end, also after a signal: failures, and totals.
   void end_reports();
 
@@ -100,6 +102,7 @@ class Batch {
   limiter::Request request_;    ///< reused for every line
   std::int64_t unwritten_ = 0;  ///< counted requests whose answers may still be in the buffer
   FailureRun failures_;         ///< of the last lines
+  std::size_t answered_since_failure_ = 0;
   Tally tally_;
   Spellings spellings_;
   ExitStatus worst_ = ExitStatus::kDone;
@@ -308,7 +311,10 @@ std::optional<Problem> Batch::load_script() {
   } catch (const redis::Error& error) {
     const auto problem = describe(error);
     // An error reply leaves the connection usable.
-    const bool is_lost = error.code().empty() || error.failure() == redis::Failure::kUnreachable;
+    const bool is_reply =
+        error.failure() == redis::Failure::kNotSent || error.failure() == redis::Failure::kNotNow;
+    const bool is_lost =
+        (error.code().empty() && !is_reply) || error.failure() == redis::Failure::kUnreachable;
     if (is_lost) link_.drop(problem);
     return problem;
   }
@@ -418,7 +424,10 @@ ExitStatus Batch::emit(Pending& pending) {
     result.decision = {.allowed = *plan_.on_error.allows};
     result.on_error = &pending.problem;
   } else {
-    if (!failures_.empty()) end_failures();
+    // Where one server of several fails, lines that others answer come between.
+    const bool is_spread = failures_.status() == ExitStatus::kUnreachable &&
+                           ++answered_since_failure_ <= PendingLines::kMost;
+    if (!failures_.empty() && !is_spread) end_failures();
     tally_.add(result);
   }
   if (!plan_.quiet) format_.append(invocation_.out.buffer(), result);
@@ -435,6 +444,7 @@ void Batch::complain(const Pending& pending) {
   if (!invocation_.json) {
     if (!failures_.is_alike(problem)) end_failures();
     constexpr std::size_t kMostReported = 3;
+    answered_since_failure_ = 0;
     if (!failures_.add(pending.line, problem, kMostReported)) return;
   }
   if (problem.status == ExitStatus::kUsage) problem.hint.clear();
@@ -515,12 +525,41 @@ void Batch::fill_input() {
   }
 }
 
-/// Reports what was counted by a batch that ended early.
-void report_early(Batch& batch, const Invocation& invocation) {
+void Batch::end_interrupted() {
+  if (link_.is_open() && link_.connection().give_up()) {
+    while (link_.outstanding() > 0) {
+      const auto reply = link_.connection().try_read();
+      if (!reply) break;
+      on_reply(*reply);
+    }
+  }
+  std::int64_t in_doubt = 0;
+  for (; !pending_.empty(); pending_.pop()) {
+    Pending& pending = pending_[0];
+    const bool is_unanswered =
+        pending.state == Pending::State::kAsked ||
+        (pending.state == Pending::State::kFailed && is_in_doubt(pending.problem));
+    if (pending.state == Pending::State::kAnswered) {
+      emit(pending);
+    } else if (is_unanswered && pending.cost != 0 && !plan_.peek) {
+      ++in_doubt;
+    }
+  }
+  end_reports();
+  if (in_doubt > 0) report(counted(in_doubt, "request") + " in flight may have been counted");
+}
+
+/// Runs the end of a batch, which must not hide why it ended.
+template <typename End>
+void end_early(const Invocation& invocation, End end) {
   try {
-    batch.end_reports();
+    end();
   } catch (const OutputError& error) {
     warn(error.what(), invocation.command);
+  } catch (const redis::Error&) {
+    // The server is of no more use.
+  } catch (const Interrupted&) {
+    // It is known.
   }
 }
 
@@ -531,11 +570,11 @@ ExitStatus run_batch(const CheckPlan& plan, const std::string& file, Invocation&
   try {
     return batch.run();
   } catch (const Interrupted&) {  // Ctrl-C: answered lines were counted; this cannot block
-    report_early(batch, invocation);
+    end_early(invocation, [&] { batch.end_interrupted(); });
     invocation.out.flush();
     throw;
   } catch (const std::exception&) {  // the answers cannot be written, for example
-    report_early(batch, invocation);
+    end_early(invocation, [&] { batch.end_reports(); });
     throw;
   }
 }

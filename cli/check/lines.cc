@@ -48,6 +48,7 @@ bool FailureRun::add(std::size_t line, const Problem& problem, std::size_t most_
     ++reported_;
     pattern_ = without_values(problem.message);
     message_ = problem.message;
+    status_ = problem.status;
     return true;
   }
   if (others_++ == 0) first_ = line;

@@ -38,11 +38,14 @@ class FailureRun {
   /// Adds a failure that is alike; returns whether to report it.
   [[nodiscard]] bool add(std::size_t line, const Problem& problem, std::size_t most_reported);
   [[nodiscard]] bool empty() const noexcept { return reported_ == 0; }
+  /// Of the last one that was reported.
+  [[nodiscard]] ExitStatus status() const noexcept { return status_; }
   /// "the same error on 199997 more lines (4 to 200000)"; empty if all were reported.
   [[nodiscard]] std::string others() const;
 
  private:
   std::string pattern_, message_;  ///< of the last one that was reported
+  ExitStatus status_ = ExitStatus::kDone;
   std::size_t reported_ = 0;
   std::size_t others_ = 0, first_ = 0, last_ = 0;
 };

@@ -248,6 +248,8 @@ redis::Connection DebugPlace::connect() {
   if (!server_) {
     auto connection = connector_->open_uninterrupted();
     const auto& keys = plan_.debuggee.keys;
+    // The node of a plain URL need not be the one that has the key.
+    if (!keys.empty()) static_cast<void>(connection.servers());
     connection.stay(keys.empty() ? std::string_view() : keys.front());
     return connection;
   }

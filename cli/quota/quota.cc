@@ -210,7 +210,10 @@ Judgement judge(Inspection inspection, const KeyTarget& target, const QuotaPlan&
 Problem describe_read(const std::exception& error) {
   auto problem = without_doubt(describe(error));  // looks change nothing
   if (problem.code == "NOPERM" && !refuses_key(problem.message)) {
-    problem.hint = "rlctl-quota(1) lists the rules that the user needs";
+    // A plugin's line cannot contain the bar of "+script|load".
+    const bool fits = problem.hint.find('|') == std::string::npos;
+    problem.hint = fits ? problem.hint + "; " : "";
+    problem.hint += "rlctl-quota(1) lists the rules that the user needs";
   }
   return problem;
 }

@@ -200,7 +200,7 @@ void ResetSession::search(const std::function<void()>& work) {
     progress.clear();
     Problem problem = without_doubt(describe(error));
     if (error.code() == "NOPERM") {
-      problem.hint = "pass --limit or --policy to avoid the search";
+      problem.hint += ", or pass --limit or --policy to avoid the search";
     }
     throw ProblemError(problem);
   }

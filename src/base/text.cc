@@ -252,6 +252,8 @@ void mask_passwords(char* text, std::size_t size) {
   const auto begin = end_of_scheme(view);
   const auto last_at = view.rfind('@');
   if (begin == view.npos || last_at == view.npos || last_at <= begin) return;
+  const auto info = view.substr(begin, last_at - begin);
+  if (info.ends_with(":***") && info.find_first_of("@/ ") == info.npos) return;  // it is masked
   std::memset(text + begin, '*', last_at - begin);
 }
 

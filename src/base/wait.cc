@@ -115,7 +115,9 @@ void Poller::set_writing(int fd, std::size_t id, bool wanted) {
 }
 
 void Poller::remove(int fd) {
-  control(EPOLL_CTL_DEL, fd, 0, 0);
+  epoll_event event{};
+  const int failed = ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, &event);
+  if (failed != 0 && errno != EBADF && errno != ENOENT) fail("cannot wait for a connection");
 }
 
 std::span<const Poller::Ready> Poller::look(int timeout_ms) {

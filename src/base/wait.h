@@ -55,6 +55,7 @@ class Poller {
   void add(int fd, std::size_t id);
   /// Sets whether to watch `fd` for writing as well.
   void set_writing(int fd, std::size_t id, bool wanted);
+  /// Closing a descriptor removes it, too.
   void remove(int fd);
   /// Readable while one of them is ready; for poll().
   [[nodiscard]] int fd() const noexcept { return epoll_.get(); }

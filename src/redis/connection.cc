@@ -87,10 +87,20 @@ void Connection::append_evalsha(std::string_view sha1, Arguments keys, Arguments
   state_->append("EVALSHA", parts, keys);
 }
 
+/// Whether CLUSTER SLOTS was refused to the user, by a node of a Cluster.
+bool Connection::may_not_know_servers(const Reply& slots) {
+  if (!slots.is_error() || to_error(slots).failure() != Failure::kRefused) return false;
+  const auto hello = call({"HELLO", "2"});  // any user may send it
+  for (std::size_t i = 0; i + 1 < hello.size(); i += 2) {
+    if (hello[i].text() == "mode") return hello[i + 1].text() == "cluster";
+  }
+  return false;
+}
+
 std::vector<std::string> Connection::servers() {
   if (!state_->router && state_->follows && !std::exchange(state_->knows_servers, true)) {
     const auto reply = call({"CLUSTER", "SLOTS"});
-    // A user who may not ask gets an error, as from a server that is not of a Cluster.
+    if (may_not_know_servers(reply)) throw to_error(reply);
     if (!state_->router && reply.size() > 1) {
       const auto& url = state_->options.url;
       state_->become_router(std::nullopt);
@@ -144,6 +154,11 @@ void Connection::set_timeout(std::chrono::microseconds timeout) noexcept {
 
 void Connection::time_out(std::chrono::microseconds timeout) {
   state_->router ? state_->router->time_out(timeout) : state_->link->time_out(timeout);
+}
+
+bool Connection::give_up() {
+  if (state_->router) state_->router->give_up();
+  return state_->router != nullptr;
 }
 
 Reply Connection::call(Arguments arguments) {

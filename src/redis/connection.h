@@ -99,6 +99,10 @@ class Connection {
   /// servers, answers what waits for those that are late, so that try_read() returns errors.
   void time_out(std::chrono::microseconds timeout);
 
+  /// For the end after an Interrupted: with several servers, answers what is outstanding with
+  /// errors, so that try_read() returns the replies that came; returns false if there is only one.
+  [[nodiscard]] bool give_up();
+
   /// The number of appended commands whose replies have not been taken.
   [[nodiscard]] std::size_t outstanding() const noexcept;
   /// Whether bytes are waiting to be sent.
@@ -110,6 +114,7 @@ class Connection {
  private:
   struct State;
   explicit Connection(std::unique_ptr<State> state);
+  [[nodiscard]] bool may_not_know_servers(const Reply& slots);
 
   std::unique_ptr<State> state_;
 };

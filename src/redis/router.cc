@@ -137,11 +137,22 @@ Router::Node& Router::node_for(int slot) {
 std::vector<std::string> Router::masters() {
   if (!knows_all_ || is_stale_) refresh(milliseconds{0});
   if (!knows_all_) throw Error(*why_unknown_);
+  await_masters();
   std::vector<std::string> names;
   for (const auto& node : nodes_) {
     if (node->is_master) names.push_back(node->name);
   }
   return names;
+}
+
+/// Waits until each master can be reached, or another has taken its place.
+void Router::await_masters() {
+  const auto is_missing = [&](const auto& node) { return node->is_master && !connect(*node); };
+  for (const Deadline until = timeout_from_now(); Clock::now() < until;) {
+    if (std::ranges::none_of(nodes_, is_missing)) return;
+    wait_for(-1, 0, options_.interrupt, std::min(until, Clock::now() + kRetryPause));
+    refresh(kUrgentRefreshPause);
+  }
 }
 
 void Router::set_masters(std::span<const SlotRange> ranges) {
@@ -245,10 +256,16 @@ void Router::open_link(Node& node, Clock::time_point now) {
     node.link->set_timeout(options_.timeout);
     poller_.add(node.link->fd(), node.index);
     node.why_down.reset();
-  } catch (const Error& error) {
+  } catch (const Interrupted&) {
+    node.link.reset();
+    throw;
+  } catch (const std::exception& exception) {
     node.link.reset();
     if (!node.why_down) node.down_since = now;
-    node.why_down = error.from(node.endpoint, error.command());
+    // Besides the server's errors: too many open files, or a certificate that cannot be read.
+    const auto* error = dynamic_cast<const Error*>(&exception);
+    node.why_down = error != nullptr ? error->from(node.endpoint, error->command())
+                                     : Error(Failure::kUsage, exception.what());
     const auto failed = Clock::now();
     const Clock::duration long_pause =
         std::max<Clock::duration>(kReconnectPause, kPausePerAttempt * (failed - now));
@@ -330,7 +347,10 @@ void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
   const bool may_pass = (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
                         (!is_long_down(node) || may_refresh(kRefreshPause));
-  if (!may_pass || command_of(id).is_fixed) return answer(id, Reply::failed(why));
+  if (!may_pass || command_of(id).is_fixed) {
+    answer(id, Reply::failed(why));
+    return set_timer(std::chrono::nanoseconds{1});  // nothing else may wake the caller
+  }
   is_stale_ = true;
   park(id, std::move(formatted), why);
 }
@@ -371,7 +391,7 @@ void Router::flush() {
   const Deadline until = timeout_from_now();
   while (!send_some()) {
     if (Clock::now() >= until) return time_out(options_.timeout);
-    receive(until);
+    receive(until, false);
   }
 }
 
@@ -384,12 +404,12 @@ void Router::look_around() {
   if (now - idle_since_ >= kIdle) receive(now);
 }
 
-void Router::receive(Deadline until) {
+void Router::receive(Deadline until, bool for_answer) {
   if (taken_) {
     resume(*std::exchange(taken_, std::nullopt));
     send_some();
   }
-  if (is_answered()) until = Clock::now();
+  if (for_answer && is_answered()) until = Clock::now();
   if (!parked_.empty()) until = std::min(until, retry_at_);
   const auto ready = poller_.wait(until);
   if (options_.interrupt != nullptr) options_.interrupt->check();
@@ -397,6 +417,7 @@ void Router::receive(Deadline until) {
     if (event.id == kTimer) {
       std::uint64_t times = 0;
       [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
+      if (!parked_.empty()) set_timer(kRetryPause);
       continue;
     }
     Node& node = *nodes_[event.id];
@@ -532,6 +553,14 @@ bool Router::is_answered() const noexcept {
   return !commands_.empty() && commands_.front().replies_to_come == 0;
 }
 
+/// Whether there is nothing to receive but what the server of the first command sends.
+bool Router::is_alone() const noexcept {
+  if (commands_.empty() || taken_ || has_followed_ || !parked_.empty()) return false;
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    return node->link.has_value() == (node.get() == commands_.front().node);
+  });
+}
+
 std::optional<Reply> Router::take() {
   if (!is_answered()) return std::nullopt;
   auto reply = std::move(commands_.front().reply);
@@ -543,7 +572,7 @@ std::optional<Reply> Router::take() {
 
 std::optional<Reply> Router::try_read() {
   if (!is_answered()) receive_first();
-  if (!is_answered()) receive(Clock::now());
+  if (!is_answered() && !is_alone()) receive(Clock::now());
   return take();
 }
 
@@ -597,6 +626,29 @@ void Router::lose(Node& node, const Error& error) {
   }
 }
 
+/// Takes what has arrived, also what was received with other replies and is not looked at yet.
+void Router::receive_all() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i]->link) receive_from(*nodes_[i]);
+  }
+}
+
+void Router::give_up() {
+  const Error interrupted(Failure::kUnreachable, "interrupted", {}, kMayHaveRun);
+  try {
+    receive_all();
+  } catch (const Interrupted&) {
+    // What had arrived before is taken.
+  }
+  for (const auto& node : nodes_) {
+    if (node->link) lose(*node, interrupted);
+  }
+  for (const auto& parked : std::exchange(parked_, {})) {
+    answer(parked.id, Reply::failed(parked.why));
+  }
+  if (taken_) answer(first_, std::move(std::exchange(taken_, std::nullopt)->refusal));
+}
+
 void Router::time_out(Node& node) {
   try {
     node.link->time_out(options_.timeout);
@@ -611,6 +663,7 @@ void Router::time_out(Node& node) {
 
 void Router::time_out(microseconds timeout) {
   options_.timeout = timeout;
+  receive_all();
   const auto late = Clock::now() - timeout;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     Node& node = *nodes_[i];
@@ -636,15 +689,19 @@ void Router::park(Id id, std::string formatted, const Error& why) {
   if (command.give_up == kNoDeadline) command.give_up = timeout_from_now();
   if (parked_.empty()) {
     retry_at_ = Clock::now() + kRetryPause;
-    const itimerspec time{
-        .it_interval = {},
-        .it_value = {.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kRetryPause).count()}};
-    ::timerfd_settime(timer_.get(), 0, &time, nullptr);
+    set_timer(kRetryPause);
   }
   parked_.push_back({.id = id, .command = std::move(formatted), .why = why});
 }
 
+/// Zero: never. A timer that has expired counts anew.
+void Router::set_timer(std::chrono::nanoseconds time) {
+  const itimerspec spec{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = time.count()}};
+  ::timerfd_settime(timer_.get(), 0, &spec, nullptr);
+}
+
 void Router::retry_parked() {
+  set_timer(std::chrono::nanoseconds{0});
   auto parked = std::exchange(parked_, {});
   std::ranges::sort(parked, {}, &Parked::id);
   if (is_stale_) refresh(kUrgentRefreshPause);

@@ -79,6 +79,8 @@ class Router {
   void set_timeout(std::chrono::microseconds timeout) noexcept;
   /// Answers, with errors, for the servers that have been silent for this long.
   void time_out(std::chrono::microseconds timeout);
+  /// Answers everything that is outstanding with errors, without waiting.
+  void give_up();
   [[nodiscard]] std::size_t outstanding() const noexcept { return commands_.size(); }
   [[nodiscard]] bool has_unsent() const noexcept;
   [[nodiscard]] int fd() const noexcept { return poller_.fd(); }
@@ -144,6 +146,8 @@ class Router {
   static constexpr std::uint16_t kUnknown = 0xffff;
 
   void start_timer();
+  void set_timer(std::chrono::nanoseconds time);
+  void await_masters();
   void resume(Taken taken);
 
   [[nodiscard]] Command& command_of(Id id) {
@@ -172,7 +176,8 @@ class Router {
   void watch_writes(Node& node);
 
   void look_around();
-  void receive(Deadline until);
+  void receive(Deadline until, bool for_answer = true);
+  void receive_all();
   void receive_first();
   void receive_from(Node& node, bool until_answered = false);
   void on_reply(Node& node, Reply reply);
@@ -184,6 +189,7 @@ class Router {
   [[nodiscard]] bool load_again(const InFlight& refused, Node& node, std::string_view formatted);
   void answer(Id id, Reply reply);
   [[nodiscard]] bool is_answered() const noexcept;
+  [[nodiscard]] bool is_alone() const noexcept;
   [[nodiscard]] std::optional<Reply> take();
 
   void disconnect(Node& node);

@@ -254,7 +254,10 @@ std::size_t TlsTransport::read_record(char* buffer, std::size_t size) {
   ssl_.ERR_clear_error();
   const int count =
       ssl_.SSL_read(session_.get(), buffer, static_cast<int>(std::min(size, kRecordSize)));
-  if (count > 0) return static_cast<std::size_t>(count);
+  if (count > 0) {
+    peer_.answered = true;
+    return static_cast<std::size_t>(count);
+  }
   require_repeatable(count);
   return 0;
 }

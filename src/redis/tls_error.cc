@@ -169,6 +169,11 @@ Error certificate_required(const TlsPeer& peer) {
 }
 
 Error alerted(const TlsPeer& peer, int alert, const char* text) {
+  // What was sent before may have been executed.
+  if (peer.answered) {
+    return {Failure::kUnreachable,
+            fmt::format("the connection to {} broke: {}", peer.server, text)};
+  }
   const auto* const row = std::ranges::find(kRefusals, alert, &AlertRow::alert);
   const bool is_refusal = row != kRefusals.end() && peer.wants_certificate;
   if (alert == SSL_AD_CERTIFICATE_REQUIRED || (is_refusal && peer.tls.cert.empty())) {

@@ -18,6 +18,7 @@ struct TlsPeer {
   bool wants_certificate = false;       ///< it asked for the client's certificate
   std::optional<Error> untrusted = {};  ///< why its certificate was refused
   bool connected = false;               ///< the handshake is done
+  bool answered = false;                ///< the server has sent data since
 
   static constexpr std::size_t kFirstBytes = 40;
 };

@@ -39,13 +39,22 @@ std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& 
   if (!reply.is_error()) return parse_slots(reply, node);
   const auto error = to_error(reply);
   if (error.code() != "ERR") {
-    throw Error(error.failure(), fmt::format("{}: {}", display(node), error.what()), error.code(),
-                error.failure() == Failure::kRefused ? "ACL SETUSER NAME +cluster|slots" : "");
+    throw Error(error.failure(), fmt::format("{}: {}", display(node), error.what()), error.code())
+        .from(error.server(), "CLUSTER SLOTS");
   }
+  const bool may_be_sentinel = std::string_view(error.what()).starts_with("unknown command");
   throw Error(
       Failure::kUsage,
       fmt::format("{} is not a node of a Cluster: {}", display(node), error.what()), {},
-      "write " + display(Url{.host = node.host, .port = node.port, .tls = request.url.tls}));
+      may_be_sentinel
+          ? "if it is a Sentinel, write redis+sentinel://" + display(node) + "/MASTER"
+          : "write " + display(Url{.host = node.host, .port = node.port, .tls = request.url.tls}));
+}
+
+/// A share of a time-out, for messages.
+std::chrono::microseconds whole_ms(std::chrono::microseconds share) {
+  const auto whole = std::chrono::floor<std::chrono::milliseconds>(share);
+  return whole.count() > 0 ? whole : share;
 }
 
 Link open_sentinel(const TopologyRequest& request, const HostPort& sentinel,
@@ -178,7 +187,7 @@ std::vector<SlotRange> find_masters(const TopologyRequest& request) {
   for (const auto& candidate : request.candidates) {
     const auto used = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started);
     // One that hangs must leave time for those after it.
-    const auto timeout = (request.timeout - used) / left--;
+    const auto timeout = whole_ms((request.timeout - used) / left--);
     if (timeout.count() <= 0) break;
     try {
       return is_sentinel ? ask_sentinel(request, candidate, timeout)

@@ -13,6 +13,7 @@ namespace rlctl::traffic {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenProgress{100};
+constexpr std::chrono::milliseconds kBetweenTimeOuts{10};
 /// Longer than any run, and short enough to add to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
@@ -265,6 +266,7 @@ class Exchange {
   /// `now`: when the caller last looked for answers. The first request in the queue is the one sent
   /// first, on any connection.
   void time_out_silent(Instant now) {
+    if (now < next_time_out_) return;
     if (stopped_at_ && now - *stopped_at_ > timeout_) {
       for (Client& client : clients_) {
         if (!client.waiting.empty()) time_out(client);
@@ -273,7 +275,12 @@ class Exchange {
     for (; !requests_.empty(); hand_on()) {
       Client& client = clients_[requests_.front().client];
       if (now - std::max(requests_.front().sent, client.heard) <= timeout_) return;
+      const auto awaited = awaited_;
       time_out(client);
+      if (awaited_ != awaited) continue;
+      // One server of several that is not late itself: its answer is on the way.
+      next_time_out_ = now + kBetweenTimeOuts;
+      return;
     }
   }
 
@@ -323,7 +330,7 @@ class Exchange {
       at = std::min(at, std::max(first.sent, clients_[first.client].heard) + timeout_);
     }
     if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
-    return at;
+    return std::max(at, next_time_out_);
   }
 
   const RealRun& run_;
@@ -342,6 +349,7 @@ class Exchange {
   std::int64_t awaited_ = 0;  ///< answers
   Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
   Instant next_progress_;
+  Instant next_time_out_ = {};  ///< no time-out is handled before
 
   std::optional<Instant> stopped_at_;
   std::optional<redis::Error> error_;
@@ -372,7 +380,8 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   const auto now = RealClock::now();
   for (const auto number : unread) receive(number, on_answers);
   for (const auto& [number, readable, writable] : ready) {
-    if (writable) send(number);
+    // A connection to several servers is readable, too, if it has room again.
+    if (writable || clients_[number].awaits_room) send(number);
     if (readable) receive(number, on_answers);
   }
   hand_on();

@@ -193,3 +193,26 @@ p{
     <<<"$(some_keys)"
   assert_equal "$(grep -c '^allowed ' <<<"$output")" 60
 }
+
+@test "debug --attach runs on the node that has the key" {
+  attaches() {
+    local key
+    for key in key:{1..6}; do
+      run -0 rlctl check "$key" --limit 5/60s --algorithm gcra
+      run -0 rlctl debug gcra "$key" --limit 5/60s --attach --trace
+    done
+  }
+  on_both attaches
+}
+
+@test "a password that is missing is asked for, whatever the URL" {
+  local node hints
+  for node in 0 1 2; do node_cli "$node" CONFIG SET requirepass secret >/dev/null; done
+  hints=$(for url in "redis+cluster://$cluster" "$one_node"; do
+    RLCTL_URL=$url expect_status 4 rlctl check k --limit 5/60s
+    RLCTL_URL=$url rlctl check k --limit 5/60s 2>&1 | grep hint || true
+  done)
+  for node in 0 1 2; do node_cli "$node" --no-auth-warning -a secret CONFIG SET requirepass '' >/dev/null; done
+  assert_equal "$(uniq <<<"$hints" | wc -l)" 1
+  assert_regex "$hints" "no password was given for user 'default'"
+}

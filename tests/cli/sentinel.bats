@@ -37,6 +37,10 @@ load ../support/cluster
   assert_output --partial 'SENTINEL MASTERS'
   run -2 rlctl -u "redis+sentinel://127.0.0.1:${data_ports[0]}/mymaster" check k --limit 2/60s
   assert_output --partial 'is not a Sentinel'
+  run -5 rlctl -u "redis://127.0.0.1:${sentinel_ports[0]}" check k --limit 2/60s
+  assert_output --partial 'if it is a Sentinel, write --url redis+sentinel://'
+  run -2 rlctl -u "redis+cluster://127.0.0.1:${sentinel_ports[0]}" check k --limit 2/60s
+  assert_output --partial "if it is a Sentinel, write redis+sentinel://127.0.0.1:${sentinel_ports[0]}/MASTER"
 }
 
 @test "the master's password and database are used for it, not for the Sentinels" {

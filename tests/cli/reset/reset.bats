@@ -182,7 +182,7 @@ removed key={api}:3600s algorithm=sliding-window-log'
   cli ACL SETUSER default -scan
   run -4 --separate-stderr rlctl reset api
   assert_regex "${stderr_lines[0]}" "^rlctl: reset: unix://$socket: NOPERM "
-  assert_equal "${stderr_lines[1]}" '  hint: pass --limit or --policy to avoid the search'
+  assert_equal "${stderr_lines[1]}" '  hint: grant it: ACL SETUSER default +scan, or pass --limit or --policy to avoid the search'
   run -0 rlctl reset --limit 5/60s --limit 10/h api
 }
 
