@@ -195,7 +195,8 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.group("Connection");
   options
       .value("-u,--url", "URL", target.url,
-             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], unix:///PATH, or private: for an empty "
+             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, unix:///PATH, "
+             "redis+cluster://HOST,..., redis+sentinel://HOST,.../MASTER, or private: for an empty "
              "server that ends with this run (default: $RLCTL_URL, else the configuration's, else "
              "redis://127.0.0.1:6379)")
       .repeats(kServer);
@@ -209,7 +210,7 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.value("--user", "NAME", target.user, "ACL user").repeats(kServer);
   options
       .flag("--askpass", target.askpass,
-            "ask for the password on the terminal (default: $REDISCLI_AUTH)")
+            "ask for the password on the terminal (default: see PASSWORDS in rlctl(1))")
       .repeats(kServer);
   options
       .value("--password-file", "FILE", target.password_file,

@@ -38,7 +38,7 @@ namespace {
 
 constexpr auto kLong = 60s;
 /// For a test that waits for the time-out.
-constexpr auto kShort = 700ms;
+constexpr auto kShort = 2s;
 
 std::string text(const Reply& reply) {
   return std::string(reply.text());
