@@ -94,7 +94,6 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 
 @test "a reset that searches for its keys waits until a replica has taken over" {
   cluster_node_timeout=1000 start_cluster 3 1
-  export RLCTL_URL=redis+cluster://$cluster
   local key
   for key in key:{1..12}; do run -0 rlctl check "$key" --limit 9/1h; done
   kill_node 1
@@ -104,7 +103,6 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 
 @test "after a signal the answers of the nodes that answer are there, and the others are counted" {
   start_cluster 3
-  export RLCTL_URL=redis+cluster://$cluster
   # The scripts are loaded, and the slots known.
   run -0 rlctl check --batch --limit 9/1h -q < <(printf 'warm:%s\n' {1..60})
   kill -STOP "${cluster_pids[1]}"
