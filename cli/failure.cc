@@ -1,7 +1,6 @@
 #include "cli/failure.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/server_info.h"
+#include "redis/topology.h"
 #include "redis/url.h"
 
 namespace rlctl::cli {
@@ -90,15 +90,13 @@ std::string replica_hint(const redis::Error& error) {
              : "the server is a replica; name its master with --url";
 }
 
-/// "MOVED 866 127.0.0.1:7001"; without a host, it is the server's own; IPv6 has no brackets.
 std::string other_node_hint(const redis::Error& error) {
-  const std::string message = error.what();
-  const auto space = message.rfind(' '), colon = message.rfind(':');
-  redis::Url node{.host = error.server()->url.host, .tls = error.server()->url.tls};
-  std::string hint = "the key belongs to another node of the cluster";
-  if (space == message.npos || colon == message.npos || colon < space) return hint;
-  if (colon > space + 1) node.host = message.substr(space + 1, colon - space - 1);
-  node.port = std::atoi(message.c_str() + colon + 1);
+  const auto& url = error.server()->url;
+  const std::string hint = "the key belongs to another node of the cluster";
+  const auto referral = redis::parse_referral(error.what(), {.host = url.host, .port = url.port});
+  if (!referral) return hint;
+  const redis::Url node{
+      .host = referral->server.host, .port = referral->server.port, .tls = url.tls};
   return hint + "; name it instead: --url " + redis::display(node);
 }
 
