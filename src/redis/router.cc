@@ -417,6 +417,7 @@ void Router::receive(Deadline until, bool for_answer) {
     if (event.id == kTimer) {
       std::uint64_t times = 0;
       [[maybe_unused]] const auto read = ::read(timer_.get(), &times, sizeof(times));
+      is_timer_set_ = false;
       if (!parked_.empty()) set_timer(kRetryPause);
       continue;
     }
@@ -555,7 +556,7 @@ bool Router::is_answered() const noexcept {
 
 /// Whether there is nothing to receive but what the server of the first command sends.
 bool Router::is_alone() const noexcept {
-  if (commands_.empty() || taken_ || has_followed_ || !parked_.empty()) return false;
+  if (commands_.empty() || taken_ || has_followed_ || is_timer_set_) return false;
   return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
     return node->link.has_value() == (node.get() == commands_.front().node);
   });
@@ -698,6 +699,7 @@ void Router::park(Id id, std::string formatted, const Error& why) {
 void Router::set_timer(std::chrono::nanoseconds time) {
   const itimerspec spec{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = time.count()}};
   ::timerfd_settime(timer_.get(), 0, &spec, nullptr);
+  is_timer_set_ = time.count() > 0;
 }
 
 void Router::retry_parked() {

@@ -210,6 +210,7 @@ class Router {
   std::vector<Parked> parked_;
   Clock::time_point retry_at_{};
   FileDescriptor timer_;       ///< readable from retry_at_ on, for callers that poll fd()
+  bool is_timer_set_ = false;  ///< or has expired, and was not read; while commands are parked
   bool knows_all_ = false;     ///< all masters, as they were once
   bool has_followed_ = false;  ///< commands were placed that the caller does not send
   bool is_stale_ = false;      ///< something shows that they have changed
