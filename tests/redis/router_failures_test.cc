@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 using rlctl::redis::Connection;
 using rlctl::redis::Failure;
 using rlctl::redis::HostPort;
-using rlctl::redis::Reply;
 using rlctl::redis::to_error;
 using rlctl::redis::Url;
 using support::always;
@@ -31,23 +30,14 @@ using support::FakeCluster;
 using support::FakeNode;
 using support::first;
 using support::is_in_doubt;
+using support::kLong;
+using support::kShort;
 using support::message_of;
 using support::moved;
 using support::number;
 using support::slots_row;
+using support::text;
 using support::Words;
-
-namespace {
-
-constexpr auto kLong = 60s;
-/// For a test that waits for the time-out.
-constexpr auto kShort = 2s;
-
-std::string text(const Reply& reply) {
-  return std::string(reply.text());
-}
-
-}  // namespace
 
 TEST_CASE("a connection that breaks answers only what was sent on it") {
   FakeCluster cluster;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -9,9 +10,18 @@
 #include <vector>
 
 #include "base/file.h"
+#include "redis/reply.h"
 #include "redis/url.h"
 
 namespace support {
+
+inline constexpr std::chrono::seconds kLong{60};
+/// For a test that waits for the time-out.
+inline constexpr std::chrono::seconds kShort{2};
+
+[[nodiscard]] inline std::string text(const rlctl::redis::Reply& reply) {
+  return std::string(reply.text());
+}
 
 /// A server on a port of 127.0.0.1 whose answers a test chooses, for any number of clients: what a
 /// real node of a Cluster cannot be made to reply.
