@@ -18,9 +18,9 @@ struct Connection::State {
   bool knows_servers = false;  ///< servers() has asked
   Router::Options options = {};
 
-  void append(std::string name, std::span<const Arguments> parts, Arguments keys) {
-    if (router) return router->append(std::move(name), parts, keys);
-    link->append(std::move(name), parts);
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) {
+    if (router) return router->append(name, parts, keys);
+    link->append(name, parts);
   }
 
   [[nodiscard]] bool is_of_cluster(const Reply& reply) const {

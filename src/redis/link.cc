@@ -1,6 +1,7 @@
 #include "redis/link.h"
 
 #include "base/error.h"
+#include "base/numbered_queue.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <deque>
 #include <new>
 #include <utility>
 #include <vector>
@@ -71,7 +71,7 @@ class Outbox {
   void sent(std::size_t count) noexcept { sent_ += count; }
   /// `write` appends the command's bytes to a string.
   template <typename Write>
-  void append(std::string name, Write write) {
+  void append(std::string_view name, Write write) {
     // The bytes of answered commands go when they are the greater part.
     const auto unneeded = std::min(begin_, sent_);
     if (unneeded > bytes_.size() / 2) {
@@ -81,14 +81,14 @@ class Outbox {
     }
     const auto before = bytes_.size();
     write(bytes_);
-    entries_.push_back({std::move(name), bytes_.size() - before});
+    entries_.push({std::string(name), bytes_.size() - before});
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   /// The oldest command is answered. Returns its name; its bytes stay until the next append().
   std::string answered() {
     auto entry = std::move(entries_.front());
-    entries_.pop_front();
+    entries_.pop();
     last_ = {begin_, entry.size};
     begin_ += entry.size;
     return std::move(entry.name);
@@ -100,9 +100,10 @@ class Outbox {
   [[nodiscard]] std::vector<std::string> not_sent_whole() const {
     std::vector<std::string> commands;
     std::size_t at = begin_;
-    for (const auto& entry : entries_) {
-      if (at + entry.size > sent_) commands.push_back(bytes_.substr(at, entry.size));
-      at += entry.size;
+    for (auto left = entries_.size(), number = entries_.first(); left > 0; --left, ++number) {
+      const auto size = entries_[number].size;
+      if (at + size > sent_) commands.push_back(bytes_.substr(at, size));
+      at += size;
     }
     return commands;
   }
@@ -116,7 +117,7 @@ class Outbox {
   std::size_t begin_ = 0;  // of the oldest command without a reply
   std::size_t sent_ = 0;
   std::pair<std::size_t, std::size_t> last_{};  // where, and how long
-  std::deque<Entry> entries_;
+  NumberedQueue<Entry> entries_;
 };
 
 Deadline deadline_after(std::chrono::microseconds timeout) {
@@ -168,8 +169,8 @@ struct Link::State {
       : transport(std::move(transport_in)), timeout(timeout_in) {}
 
   /// One command, from its parts.
-  void append(std::string name, std::span<const Arguments> parts) {
-    outbox.append(std::move(name), [&](std::string& to) { append_formatted_command(to, parts); });
+  void append(std::string_view name, std::span<const Arguments> parts) {
+    outbox.append(name, [&](std::string& to) { append_formatted_command(to, parts); });
   }
 
   void append(std::initializer_list<std::string_view> words) {
@@ -403,12 +404,12 @@ std::vector<std::string_view> words_of_formatted(std::string_view command) {
   return words;
 }
 
-void Link::append(std::string name, std::span<const Arguments> parts) {
-  state_->append(std::move(name), parts);
+void Link::append(std::string_view name, std::span<const Arguments> parts) {
+  state_->append(name, parts);
 }
 
-void Link::append_formatted(std::string name, std::string_view command) {
-  state_->outbox.append(std::move(name), [&](std::string& to) { to += command; });
+void Link::append_formatted(std::string_view name, std::string_view command) {
+  state_->outbox.append(name, [&](std::string& to) { to += command; });
 }
 
 bool Link::has_input() const noexcept {

@@ -42,9 +42,9 @@ class Link {
                                  std::shared_ptr<const Endpoint> server);
 
   /// Queues a command, given in parts.
-  void append(std::string name, std::span<const Arguments> parts);
+  void append(std::string_view name, std::span<const Arguments> parts);
   /// Queues what format_command() or last_answered() returned.
-  void append_formatted(std::string name, std::string_view command);
+  void append_formatted(std::string_view name, std::string_view command);
   bool send_some();
   void flush();
   [[nodiscard]] Reply read();

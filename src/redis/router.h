@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/numbered_queue.h"
 #include "base/wait.h"
 #include "redis/endpoint.h"
 #include "redis/error.h"
@@ -60,7 +60,7 @@ class Router {
   Router& operator=(const Router&) = delete;
 
   /// Queues a command, given in parts, with its keys. Throws Error(kUsage) if their slots differ.
-  void append(std::string name, std::span<const Arguments> parts, Arguments keys);
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys);
   /// Queues a command for the server with this name, one of masters().
   void append_to(const std::string& server, Arguments command);
   /// Sets where the slots are.
@@ -119,7 +119,7 @@ class Router {
     std::string name;
     std::shared_ptr<const Endpoint> endpoint;
     std::optional<Link> link;
-    std::deque<InFlight> in_flight;
+    NumberedQueue<InFlight> in_flight;
     std::uint64_t answered = 0;      ///< the number of replies on this link
     Clock::time_point last_reply{};  ///< when it came, or when the oldest command was queued
     bool writes_watched = false;     ///< the poller watches for room to send
@@ -150,9 +150,7 @@ class Router {
   void await_masters();
   void resume(Taken taken);
 
-  [[nodiscard]] Command& command_of(Id id) {
-    return commands_[static_cast<std::size_t>(id - first_)];
-  }
+  [[nodiscard]] Command& command_of(Id id) { return commands_[id]; }
   [[nodiscard]] Node& node_at(const HostPort& address);
   [[nodiscard]] Node& node_for(int slot);
   [[nodiscard]] Node& any_master();
@@ -169,7 +167,7 @@ class Router {
   void open_link(Node& node, Clock::time_point now);
   [[nodiscard]] bool is_long_down(const Node& node) const;
   void require_master(Node& node);
-  void append_to_all(std::string name, std::span<const Arguments> parts);
+  void append_to_all(std::string_view name, std::span<const Arguments> parts);
   void place(Id id, Node& node, std::string_view formatted, bool is_asking = false);
   void refuse(Id id, Node& node, std::string formatted);
   bool send_to(Node& node);
@@ -178,6 +176,7 @@ class Router {
   void look_around();
   void receive(Deadline until, bool for_answer = true);
   void receive_all();
+  [[nodiscard]] std::optional<Reply> receive_plain();
   void receive_first();
   void receive_from(Node& node, bool until_answered = false);
   void on_reply(Node& node, Reply reply);
@@ -202,8 +201,7 @@ class Router {
   Poller poller_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::array<std::uint16_t, kSlots> owners_{};  ///< indices in nodes_, or kUnknown
-  std::deque<Command> commands_;
-  Id first_ = 0;  ///< the id of commands_.front()
+  NumberedQueue<Command> commands_;             ///< by their ids
   std::optional<Taken> taken_;
   Node* last_ = nullptr;            ///< got the last command
   Clock::time_point idle_since_{};  ///< if there are no commands

@@ -14,27 +14,36 @@
 namespace rlctl::redis {
 namespace {
 
-constexpr std::array<std::uint16_t, 256> make_crc_table() {
+/// The CRC of a byte that this many zero bytes follow.
+using CrcTables = std::array<std::array<std::uint16_t, 256>, 4>;
+
+constexpr CrcTables make_crc_tables() {
   constexpr unsigned kPolynomial = 0x1021;
-  std::array<std::uint16_t, 256> table{};
-  for (unsigned byte = 0; byte < table.size(); ++byte) {
+  CrcTables tables{};
+  for (unsigned byte = 0; byte < 256; ++byte) {
     unsigned crc = byte << 8U;
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = (crc & 0x8000U) != 0 ? (crc << 1U) ^ kPolynomial : crc << 1U;
+    for (auto& table : tables) {
+      for (int bit = 0; bit < 8; ++bit) {
+        crc = (crc & 0x8000U) != 0 ? (crc << 1U) ^ kPolynomial : crc << 1U;
+      }
+      table[byte] = static_cast<std::uint16_t>(crc);
     }
-    table[byte] = static_cast<std::uint16_t>(crc);
   }
-  return table;
+  return tables;
 }
 
-constexpr auto kCrcTable = make_crc_table();
+constexpr CrcTables kCrc = make_crc_tables();
 
+/// Four bytes at a time: byte by byte, it was a sixth of what a Cluster costs the client.
 unsigned crc16(std::string_view bytes) noexcept {
   unsigned crc = 0;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    crc = ((crc << 8U) & 0xffffU) ^ kCrcTable[(crc >> 8U) ^ byte];
+  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
+  const auto* end = at + bytes.size();
+  for (; end - at >= 4; at += 4) {
+    crc = static_cast<unsigned>(kCrc[3][(crc >> 8U) ^ at[0]] ^ kCrc[2][(crc & 0xffU) ^ at[1]] ^
+                                kCrc[1][at[2]] ^ kCrc[0][at[3]]);
   }
+  for (; at != end; ++at) crc = ((crc << 8U) & 0xffffU) ^ kCrc[0][(crc >> 8U) ^ *at];
   return crc;
 }
 
@@ -119,6 +128,7 @@ int common_slot(Arguments keys) {
   constexpr std::size_t kMostKeyBytes = 80;  // bytes of a key
   if (keys.empty()) return -1;
   const int slot = slot_of(keys.front());
+  if (keys.size() == 1) return slot;
   for (const auto key : keys.subspan(1)) {
     if (slot_of(key) == slot) continue;
     throw Error(Failure::kUsage,

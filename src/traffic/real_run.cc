@@ -4,9 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/numbered_queue.h"
 #include "limiter/decision.h"
 #include "redis/error.h"
-#include "traffic/numbered_queue.h"
 #include "traffic/server_stats.h"
 
 namespace rlctl::traffic {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace rlctl::traffic {
+namespace rlctl {
 
 /// A queue whose entries are numbered from 0 in the order of push(), and accessible by number until
 /// they are popped. It allocates only to hold more entries than ever before.
@@ -22,9 +22,15 @@ class NumberedQueue {
 
   [[nodiscard]] bool empty() const noexcept { return begin_ == end_; }
   [[nodiscard]] std::size_t size() const noexcept { return end_ - begin_; }
+  /// The number of front().
+  [[nodiscard]] std::uint64_t first() const noexcept { return begin_; }
+  [[nodiscard]] T& front() noexcept { return entries_[place(begin_)]; }
   [[nodiscard]] const T& front() const noexcept { return entries_[place(begin_)]; }
   /// An entry that has not been popped.
   [[nodiscard]] T& operator[](std::uint64_t number) noexcept { return entries_[place(number)]; }
+  [[nodiscard]] const T& operator[](std::uint64_t number) const noexcept {
+    return entries_[place(number)];
+  }
 
  private:
   /// The number of places is 0 or a power of two.
@@ -44,4 +50,4 @@ class NumberedQueue {
   std::uint64_t begin_ = 0, end_ = 0;
 };
 
-}  // namespace rlctl::traffic
+}  // namespace rlctl

@@ -1,12 +1,12 @@
-#include "traffic/numbered_queue.h"
+#include "base/numbered_queue.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
-namespace traffic_numbered_queue_test {
+namespace base_numbered_queue_test {
 
-using rlctl::traffic::NumberedQueue;
+using rlctl::NumberedQueue;
 
 TEST_CASE("an entry keeps its number while others are added and removed") {
   NumberedQueue<std::string> queue;
@@ -35,4 +35,4 @@ TEST_CASE("an empty queue continues its numbers") {
   CHECK(queue[1] == 8);
 }
 
-}  // namespace traffic_numbered_queue_test
+}  // namespace base_numbered_queue_test
