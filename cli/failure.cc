@@ -57,13 +57,6 @@ std::string unwanted_password_hint(const redis::Error& error) {
          " has no password on this server; name another with --user, or give no password";
 }
 
-/// The ACL rule for a command: "+evalsha", "+script|load".
-std::string rule_for(std::string_view command) {
-  std::string rule = "+" + lower_case(command);
-  std::replace(rule.begin(), rule.end(), ' ', '|');
-  return rule;
-}
-
 /// The server's sentence names the command only in some versions, and for a script's commands; what
 /// was sent is known.
 std::string permission_hint(const redis::Error& error) {
@@ -229,6 +222,12 @@ Problem describe(const std::exception& error) {
   Problem problem = describe_unmasked(error);
   problem.message = masked_message(problem);
   return problem;
+}
+
+std::string rule_for(std::string_view command) {
+  std::string rule = "+" + lower_case(command);
+  std::replace(rule.begin(), rule.end(), ' ', '|');
+  return rule;
 }
 
 bool refuses_key(std::string_view message) {

@@ -50,6 +50,9 @@ class ProblemError : public std::runtime_error {
 /// replica, this asks the server once where its master is.
 [[nodiscard]] Problem describe(const std::exception& error);
 
+/// The ACL rule for a command: "+evalsha", "+script|load".
+[[nodiscard]] std::string rule_for(std::string_view command);
+
 /// Whether a server's message says that the user may not access a key, not that a command is
 /// refused.
 [[nodiscard]] bool refuses_key(std::string_view message);

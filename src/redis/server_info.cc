@@ -33,18 +33,6 @@ constexpr std::string_view kRedis = "redis";
 constexpr std::array<std::string_view, 5> kSuccessors{"valkey", "redict", "keydb", "dragonfly",
                                                       "garnet"};
 
-/// The value of a line "name:value" in INFO; empty if there is none.
-std::string_view field(std::string_view info, std::string_view name) {
-  while (!info.empty()) {
-    const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
-    info.remove_prefix(std::min(line.size() + 1, info.size()));
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
-      return line.substr(name.size() + 1);
-    }
-  }
-  return {};
-}
-
 std::optional<ServerVersion> parse_hello(ReplyView reply) {
   ServerVersion version;
   for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
@@ -104,6 +92,17 @@ std::string read_line(int fd, Deadline deadline, const Interrupt* interrupt) {
 
 }  // namespace
 
+std::string_view info_field(std::string_view info, std::string_view name) {
+  while (!info.empty()) {
+    const auto line = info.substr(0, std::min(info.find_first_of("\r\n"), info.size()));
+    info.remove_prefix(std::min(line.size() + 1, info.size()));
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return line.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
 int ServerVersion::major_number() const noexcept {
   int value = -1;
   std::from_chars(number.data(), number.data() + number.size(), value);
@@ -121,15 +120,15 @@ std::string display(const ServerVersion& version) {
 
 std::optional<ServerVersion> parse_info(std::string_view info) {
   for (const auto family : kSuccessors) {
-    const auto number = field(info, fmt::format("{}_version", family));
+    const auto number = info_field(info, fmt::format("{}_version", family));
     if (!number.empty()) {
       return ServerVersion{.family = std::string(family), .number = std::string(number)};
     }
   }
-  const auto number = field(info, "redis_version");
+  const auto number = info_field(info, "redis_version");
   if (number.empty()) return std::nullopt;
   // KeyDB has no version field of its own.
-  const auto program = field(info, "executable");
+  const auto program = info_field(info, "executable");
   const bool is_keydb = program.substr(program.rfind('/') + 1).starts_with("keydb");
   return ServerVersion{.family = is_keydb ? "keydb" : std::string(kRedis),
                        .number = std::string(number)};
@@ -168,8 +167,8 @@ std::optional<Url> master_in(ReplyView role, ReplyView info) {
     url.port = static_cast<int>(role[2].integer());
     return url;
   }
-  url.host = field(info.text(), "master_host");
-  const auto port = field(info.text(), "master_port");
+  url.host = info_field(info.text(), "master_host");
+  const auto port = info_field(info.text(), "master_port");
   std::from_chars(port.data(), port.data() + port.size(), url.port);
   return url.host.empty() ? std::nullopt : std::optional(url);
 }

@@ -25,6 +25,9 @@ struct ServerVersion {
 /// "Redis 7.0.15"
 [[nodiscard]] std::string display(const ServerVersion& version);
 
+/// The value of a line "name:value" in a reply to INFO; empty if there is none.
+[[nodiscard]] std::string_view info_field(std::string_view info, std::string_view name);
+
 /// Parses INFO server. Redis' successors report a compatible Redis version as well as their own.
 /// None if there is no version in it.
 [[nodiscard]] std::optional<ServerVersion> parse_info(std::string_view info);

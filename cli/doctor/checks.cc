@@ -1,0 +1,387 @@
+#include "cli/doctor/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <vector>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/doctor/access.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+using std::chrono::microseconds;
+
+// ---- What the checks have in common ----
+
+/// Several servers: what those say that are worst off.
+std::optional<Finding> merge(const std::vector<std::pair<std::string, Finding>>& findings) {
+  if (findings.empty()) return std::nullopt;
+  Finding result;
+  for (const auto& [name, finding] : findings) {
+    if (finding.health <= result.health) continue;
+    result.health = finding.health;
+    result.mend = finding.mend;
+  }
+  std::vector<std::string> details;
+  for (const auto& [name, finding] : findings) {
+    const bool counts = finding.health == result.health;
+    const auto same = [&](const auto& other) { return other.second.detail == finding.detail; };
+    if (counts && std::ranges::all_of(findings, same)) {
+      result.detail = finding.detail;
+      return result;
+    }
+    if (counts) details.push_back(name + ": " + finding.detail);
+  }
+  result.detail = fmt::format("{}", fmt::join(details, "; "));
+  return result;
+}
+
+/// A check of each server.
+template <std::optional<Finding> (*check)(const ServerFacts&)>
+std::optional<Finding> on_each(const Examination& examination) {
+  const auto& servers = examination.servers;
+  if (servers.size() == 1) return check(servers.front());
+  std::vector<std::pair<std::string, Finding>> findings;
+  for (const auto& server : servers) {
+    if (auto finding = check(server)) findings.emplace_back(server.name, *std::move(finding));
+  }
+  return merge(findings);
+}
+
+Finding not_known(const redis::Reply& refusal) {
+  const auto error = redis::to_error(refusal);
+  if (error.failure() == redis::Failure::kRefused) {
+    return {Health::kWarning, fmt::format("not known: the user may not call {}", error.command()),
+            describe(error).hint};
+  }
+  return {Health::kWarning, fmt::format("not known: {}: {}", error.command(), error.what()),
+          "look at the server itself"};
+}
+
+/// Whether the check, which reads INFO, does not apply.
+bool is_skipped(const ServerFacts& server) {
+  return server.is_sentinel() || server.is_busy();
+}
+
+constexpr std::int64_t kNearlyPercent = 90;
+
+bool is_nearly(std::int64_t used, std::int64_t most) {
+  return most > 0 && 100 * used >= kNearlyPercent * most;
+}
+
+// ---- connection ----
+
+bool leaves_machine(const redis::Url& url) {
+  if (!redis::has_tcp(url)) return false;
+  return url.host != "localhost" && url.host != "::1" && !url.host.starts_with("127.");
+}
+
+std::string transport_text(const redis::Url& url) {
+  if (!redis::has_tcp(url)) return "unix socket";
+  if (!url.tls) return "TCP without TLS";
+  return url.tls->insecure ? "TLS, server not verified" : "TLS, server verified";
+}
+
+std::optional<Finding> check_connection(const Examination& examination) {
+  // A check waits for one round trip.
+  constexpr int kLeastPerTimeout = 10;
+  const auto& url = examination.url;
+  std::vector<std::string> wrong, mends;
+  if (examination.round_trip > examination.timeout / kLeastPerTimeout) {
+    wrong.push_back(fmt::format("that is more than a tenth of the timeout, {}",
+                                format_duration(examination.timeout)));
+    mends.emplace_back("use a server nearby, or raise --timeout: each check takes a round trip");
+  }
+  if (url.tls && url.tls->insecure) {
+    wrong.emplace_back("anybody on the way can read the password and answer");
+    mends.emplace_back("leave out --insecure, and name the authority with --cacert");
+  }
+  if (!url.tls && leaves_machine(url) && !url.password.empty()) {
+    wrong.emplace_back("the password can be read on the way");
+    mends.emplace_back("use TLS: rediss:// or --tls");
+  }
+  auto detail = fmt::format("{}: {}, round trip {}", redis::display(url), transport_text(url),
+                            latency_text(examination.round_trip));
+  if (wrong.empty()) return Finding{.detail = detail};
+  return Finding{Health::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
+                 fmt::format("{}", fmt::join(mends, "; "))};
+}
+
+// ---- server, role ----
+
+std::optional<Finding> check_server(const ServerFacts& server) {
+  constexpr int kOldest = 6;
+  if (server.is_busy()) return std::nullopt;
+  if (!server.version) {
+    return server.info.is_error() ? not_known(server.info)
+                                  : Finding{Health::kWarning, "not known: INFO has no version",
+                                            "rlctl is tested with Redis and Valkey"};
+  }
+  const auto name = redis::display(*server.version);
+  if (server.version->major_number() >= kOldest) return Finding{.detail = name};
+  return Finding{Health::kWarning, name + " is older than 6.0, the oldest that rlctl supports",
+                 "update the server"};
+}
+
+/// "mymaster" in "master0:name=mymaster,status=ok,..."; empty if the Sentinel watches none.
+std::string_view sentinel_master(const ServerFacts& server) {
+  constexpr std::string_view kName = "name=";
+  const auto line = server.fact("master0");
+  if (!line.starts_with(kName)) return {};
+  return line.substr(kName.size(), line.find(',') - kName.size());
+}
+
+Finding sentinel_finding(const ServerFacts& server, const redis::Url& url) {
+  const auto master = sentinel_master(server);
+  return {Health::kFailure, "this is a Sentinel, which has no keys",
+          fmt::format("name the master through it: --url redis+sentinel://{}/{}",
+                      redis::has_tcp(url) ? redis::display(redis::HostPort{url.host, url.port})
+                                          : "HOST:PORT",
+                      master.empty() ? "MASTER" : master)};
+}
+
+Finding replica_finding(const ServerFacts& server, const redis::Url& url) {
+  const auto host = server.fact("master_host");
+  const redis::Url master{.host = std::string(host),
+                          .port = static_cast<int>(server.number("master_port").value_or(0)),
+                          .tls = url.tls};
+  const bool is_lost = server.fact("master_link_status") == "down";
+  const auto name = host.empty() ? std::string("its master") : redis::display(master);
+  return {Health::kWarning,
+          fmt::format("a replica of {}{}: it refuses check and reset with READONLY", name,
+                      is_lost ? ", to which it has lost the connection" : ""),
+          "name the master: --url " + (host.empty() ? std::string("URL") : name)};
+}
+
+std::optional<Finding> check_role(const Examination& examination) {
+  const auto& server = examination.servers.front();
+  const auto& url = examination.url;
+  if (server.is_busy()) return std::nullopt;
+  if (server.is_sentinel()) return sentinel_finding(server, url);
+  const auto role = server.role();
+  if (role.empty()) return not_known(server.info);
+  if (server.is_of_cluster()) {
+    return Finding{.detail = counted(std::ssize(examination.servers), "master") + " of a Cluster"};
+  }
+  if (role != "master") return replica_finding(server, url);
+  const auto replicas = server.number("connected_slaves");
+  if (!replicas) return Finding{.detail = "master"};
+  return Finding{.detail = "master with " + counted(*replicas, "replica")};
+}
+
+// ---- load ----
+
+std::optional<Finding> check_load(const ServerFacts& server) {
+  if (server.is_busy()) {
+    const auto error = redis::to_error(server.info);
+    return Finding{Health::kFailure, error.what(), describe(error).hint};
+  }
+  if (server.is_sentinel()) return std::nullopt;
+  if (server.info.is_error()) return not_known(server.info);
+  const auto clients = server.number("connected_clients").value_or(0);
+  const auto setting = ServerFacts::setting(server.max_clients);
+  const auto most =
+      setting ? parse_whole(*setting, "maxclients") : server.number("maxclients").value_or(0);
+  if (most == 0) return Finding{.detail = counted(clients, "client")};
+  const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), most);
+  if (!is_nearly(clients, most)) return Finding{.detail = detail};
+  return Finding{Health::kWarning, detail + ": the server will soon refuse connections",
+                 "raise the server's maxclients, or find out who keeps connections open: "
+                 "redis-cli CLIENT LIST"};
+}
+
+// ---- clock ----
+
+std::optional<Finding> check_clock(const ServerFacts& server) {
+  constexpr microseconds kMost = std::chrono::milliseconds(100);
+  if (is_skipped(server)) return std::nullopt;
+  if (server.clock.time.is_error()) return not_known(server.clock.time);
+  const microseconds distance{std::abs(server.clock.ahead.count())};
+  const auto margin = latency_text(server.clock.margin);
+  if (distance <= server.clock.margin) {
+    return Finding{.detail = fmt::format("agrees with this machine's, to {}", margin)};
+  }
+  const auto detail = fmt::format("{} {} this machine's, to {}", latency_text(distance),
+                                  server.clock.ahead.count() > 0 ? "ahead of" : "behind", margin);
+  if (distance - server.clock.margin <= kMost) return Finding{.detail = detail};
+  return Finding{Health::kWarning,
+                 detail + ": this matters to callers that pass their own time, as with --now",
+                 "synchronize both clocks (NTP), or let the server's clock decide, the default"};
+}
+
+// ---- memory ----
+
+std::optional<Finding> check_memory(const ServerFacts& server) {
+  if (is_skipped(server)) return std::nullopt;
+  if (server.info.is_error()) return not_known(server.info);
+  const auto most = server.number("maxmemory").value_or(0);
+  const auto policy = server.fact("maxmemory_policy");
+  const auto human = server.fact("used_memory_human");
+  if (most == 0) return Finding{.detail = fmt::format("{} used, no maxmemory", human)};
+  const auto detail = fmt::format("{} of {} used, maxmemory-policy {}", human,
+                                  server.fact("maxmemory_human"), policy);
+  if (policy != "noeviction") {
+    return Finding{Health::kWarning,
+                   detail + ": the server may evict limiters, which then allow their full limit",
+                   "set maxmemory-policy noeviction, on a server of its own for limiters"};
+  }
+  const auto used = server.number("used_memory").value_or(0) -
+                    server.number("mem_not_counted_for_evict").value_or(0);
+  constexpr std::string_view kMend = "raise maxmemory, or remove keys";
+  if (used > most) {
+    return Finding{Health::kFailure, detail + ": check is refused with OOM", std::string(kMend)};
+  }
+  if (!is_nearly(used, most)) return Finding{.detail = detail};
+  return Finding{Health::kWarning, detail + ": check will soon be refused with OOM",
+                 std::string(kMend)};
+}
+
+// ---- persistence ----
+
+Finding loading_finding(const ServerFacts& server) {
+  const auto percent = server.fact("loading_loaded_perc");
+  return {
+      Health::kFailure,
+      fmt::format("the server is still loading its data{}{}: check is refused with LOADING",
+                  percent.empty() ? "" : ", ", percent.empty() ? "" : fmt::format("{}%", percent)),
+      "try again in a moment"};
+}
+
+/// The last snapshot failed.
+Finding snapshot_finding(const ServerFacts& server) {
+  constexpr std::string_view kMend =
+      "the server's log has the reason; usually its disk is full or its dir is not writable";
+  constexpr std::string_view kFailed = "the last snapshot (BGSAVE) failed";
+  const auto stops = ServerFacts::setting(server.stop_writes);
+  const auto save = ServerFacts::setting(server.save);
+  if (stops && save && *stops == "yes" && !save->empty()) {
+    return {Health::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed),
+            std::string(kMend)};
+  }
+  if (!stops) {
+    const auto unknown = not_known(server.stop_writes);
+    return {Health::kWarning,
+            fmt::format("{}; whether writes are refused is {}", kFailed, unknown.detail),
+            unknown.mend};
+  }
+  return {Health::kWarning, fmt::format("{}: a restart forgets newer limiters", kFailed),
+          std::string(kMend)};
+}
+
+std::optional<Finding> check_persistence(const ServerFacts& server) {
+  if (is_skipped(server)) return std::nullopt;
+  if (server.info.is_error()) return not_known(server.info);
+  if (server.fact("loading") == "1") return loading_finding(server);
+  const bool has_aof = server.fact("aof_enabled") == "1";
+  if (has_aof && server.fact("aof_last_write_status") == "err") {
+    return Finding{Health::kFailure,
+                   "the server cannot write its AOF: check is refused with MISCONF",
+                   "the server's log has the reason; usually its disk is full"};
+  }
+  if (server.fact("rdb_last_bgsave_status") == "err") return snapshot_finding(server);
+  if (has_aof) return Finding{.detail = "AOF: a restart forgets at most the last moments"};
+  const auto save = ServerFacts::setting(server.save);
+  if (!save) return Finding{.detail = "no AOF: a restart may forget limiters"};
+  return Finding{.detail = save->empty()
+                               ? "none: after a restart, every limiter allows its full limit"
+                               : "snapshots: a restart forgets what came after the last one"};
+}
+
+// ---- replication ----
+
+std::optional<Finding> check_replication(const ServerFacts& server) {
+  if (is_skipped(server)) return std::nullopt;
+  if (server.info.is_error()) return not_known(server.info);
+  if (server.fact("role") != "master") return std::nullopt;
+  // Only there if the server requires replicas.
+  const auto good = server.number("min_slaves_good_slaves");
+  if (!good) return Finding{.detail = "writes require no replicas"};
+  const auto setting = ServerFacts::setting(server.min_replicas);
+  if (!setting && *good > 0) return not_known(server.min_replicas);
+  const auto wanted = setting ? parse_whole(*setting, "min-replicas-to-write") : 1;
+  const auto detail = fmt::format("writes require {}{}, {} connected and in time",
+                                  setting ? "" : "at least ", counted(wanted, "replica"), *good);
+  if (*good >= wanted) return Finding{.detail = detail};
+  return Finding{Health::kFailure, detail + ": check is refused with NOREPLICAS",
+                 "connect the replicas, or lower min-replicas-to-write"};
+}
+
+// ---- cluster ----
+
+/// The Cluster, as one of its nodes sees it.
+std::optional<Finding> check_view(const ServerFacts& server) {
+  constexpr std::int64_t kSlots = 16384;
+  constexpr std::string_view kMend = "see redis-cli --cluster check HOST:PORT";
+  if (server.cluster.is_error()) return not_known(server.cluster);
+  const auto number = [&](std::string_view name) {
+    return bounded_value(redis::info_field(server.cluster.text(), name), kSlots);
+  };
+  const auto assigned = number("cluster_slots_assigned");
+  if (assigned < kSlots) {
+    return Finding{Health::kFailure,
+                   fmt::format("{} of {} slots belong to no node: keys there are refused",
+                               kSlots - assigned, kSlots),
+                   "assign them: redis-cli --cluster fix HOST:PORT"};
+  }
+  const auto state = redis::info_field(server.cluster.text(), "cluster_state");
+  const auto failing = number("cluster_slots_fail");
+  if (state != "ok" || failing > 0) {
+    return Finding{Health::kFailure,
+                   fmt::format("the state of the Cluster is '{}'; the nodes of {} are down", state,
+                               counted(failing, "slot")),
+                   std::string(kMend)};
+  }
+  if (const auto doubtful = number("cluster_slots_pfail"); doubtful > 0) {
+    return Finding{
+        Health::kWarning,
+        fmt::format("the nodes of {} do not answer the others", counted(doubtful, "slot")),
+        std::string(kMend)};
+  }
+  return Finding{.detail = "every slot has a master; several keys of one call need a common {tag}"};
+}
+
+std::optional<Finding> check_cluster(const Examination& examination) {
+  const auto& first = examination.servers.front();
+  if (is_skipped(first)) return std::nullopt;
+  if (first.mode().empty()) return not_known(first.info);
+  if (!first.is_of_cluster()) return Finding{.detail = "not a Cluster"};
+  if (examination.no_slots) {
+    auto finding = not_known(*examination.no_slots);
+    finding.health = Health::kFailure;
+    return finding;
+  }
+  if (!examination.failed.empty()) {
+    const auto& problem = examination.failed.front();
+    const auto more = examination.failed.size() - 1;
+    return Finding{Health::kFailure,
+                   problem.message + (more == 0 ? "" : fmt::format("; and {} more", more)),
+                   problem.hint.empty() ? "start it, or let a replica take over" : problem.hint};
+  }
+  return on_each<check_view>(examination);
+}
+
+constexpr std::array kChecks{CheckRow{"connection", check_connection},
+                             CheckRow{"server", on_each<check_server>},
+                             CheckRow{"role", check_role},
+                             CheckRow{"load", on_each<check_load>},
+                             CheckRow{"scripts", on_each<check_scripts>},
+                             CheckRow{"acl", on_each<check_acl>},
+                             CheckRow{"clock", on_each<check_clock>},
+                             CheckRow{"memory", on_each<check_memory>},
+                             CheckRow{"persistence", on_each<check_persistence>},
+                             CheckRow{"replication", on_each<check_replication>},
+                             CheckRow{"cluster", check_cluster}};
+
+}  // namespace
+
+std::span<const CheckRow> check_rows() {
+  return kChecks;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/doctor/checks.h"
+#include "cli/doctor/facts.h"
+#include "cli/term/output.h"
+#include "cli/term/terminal.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// The exit status if the server gave no answer.
+constexpr auto kUnknown = static_cast<ExitStatus>(3);
+
+struct HealthRow {
+  std::string_view name;
+  Tone tone;
+};
+/// In the order of the enumerators.
+constexpr std::array<HealthRow, 3> kHealthRows{
+    {{"ok", Tone::kGood}, {"warning", Tone::kWarning}, {"failure", Tone::kBad}}};
+
+const HealthRow& row_of(Health health) {
+  return kHealthRows[static_cast<std::size_t>(health)];
+}
+
+/// Prints findings as they come, and counts them.
+class DoctorReport {
+ public:
+  DoctorReport(Output& out, bool json) : out_(out), json_(json), look_(look_of(out.fd())) {}
+
+  void add(std::string_view check, const Finding& finding) {
+    ++counts_[static_cast<std::size_t>(finding.health)];
+    json_ ? add_json(check, finding) : add_text(check, finding);
+  }
+  /// The last line.
+  void end();
+  [[nodiscard]] Health worst() const {
+    if (counts_[2] > 0) return Health::kFailure;
+    return counts_[1] > 0 ? Health::kWarning : Health::kOk;
+  }
+
+ private:
+  void add_text(std::string_view check, const Finding& finding);
+  void add_json(std::string_view check, const Finding& finding);
+
+  Output& out_;
+  bool json_;
+  Look look_;
+  std::array<std::int64_t, 3> counts_{};
+};
+
+void DoctorReport::add_text(std::string_view check, const Finding& finding) {
+  constexpr std::size_t kHealthColumns = 9, kCheckColumns = 13;
+  auto& out = out_.buffer();
+  const auto& [name, tone] = row_of(finding.health);
+  out += toned(name, tone, look_.colour);
+  pad(out, name.size(), kHealthColumns);
+  out += check;
+  pad(out, check.size(), kCheckColumns);
+  escape_message(out, finding.detail);
+  out += '\n';
+  if (finding.mend.empty()) return;
+  pad(out, 0, kHealthColumns + kCheckColumns);
+  escape_message(out, finding.mend);
+  out += '\n';
+}
+
+void DoctorReport::add_json(std::string_view check, const Finding& finding) {
+  auto& out = out_.buffer();
+  JsonWriter(out)
+      .begin_object()
+      .field("check", check)
+      .field("status", row_of(finding.health).name)
+      .field("detail", finding.detail)
+      .field("mend", finding.mend.empty() ? std::nullopt : std::optional(finding.mend))
+      .end_object();
+  out += '\n';
+}
+
+void DoctorReport::end() {
+  if (json_) return;
+  const auto [ok, warnings, failures] = counts_;
+  std::string text;
+  if (warnings > 0) text = counted(warnings, "warning");
+  if (failures > 0) text += (text.empty() ? "" : ", ") + counted(failures, "failure");
+  out_.buffer() += (text.empty() ? "no warnings, no failures" : text) + "\n";
+}
+
+/// The server cannot be asked: the only line.
+ExitStatus report_no_answer(DoctorReport& report, const std::exception& error) {
+  const auto problem = without_doubt(describe(error));
+  if (problem.status != ExitStatus::kUnreachable && problem.status != ExitStatus::kRefused) throw;
+  report.add(check_rows().front().name, {Health::kFailure, problem.message, problem.hint});
+  report.end();
+  const bool answered = problem.status == ExitStatus::kRefused;
+  return answered ? static_cast<ExitStatus>(Health::kFailure) : kUnknown;
+}
+
+ExitStatus run_doctor(Invocation& invocation) {
+  if (!invocation.operands.empty()) {
+    throw UsageError("unexpected argument " + in_quotes(invocation.operands[0]),
+                     "doctor checks the server; inspect shows a KEY");
+  }
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  DoctorReport report(invocation.out, invocation.json);
+  try {
+    const auto examination = examine(connector, invocation.interrupt);
+    for (const auto& row : check_rows()) {
+      if (const auto finding = row.check(examination)) report.add(row.name, *finding);
+    }
+  } catch (const ProblemError& error) {
+    return report_no_answer(report, error);
+  } catch (const redis::Error& error) {
+    return report_no_answer(report, error);
+  }
+  report.end();
+  return static_cast<ExitStatus>(report.worst());
+}
+
+ExitStatus report_doctor_failure(const Problem& problem, bool json) {
+  write_stderr(render(problem, doctor_command.name, json));
+  return kUnknown;
+}
+
+Action add_doctor(Options&) {
+  return run_doctor;
+}
+
+}  // namespace
+
+const Command doctor_command{
+    .name = "doctor",
+    .summary = "tell whether a server can be used for limiters",
+    .synopsis = "[connection] doctor",
+    .about =
+        "Checks the server: one line for each check, with what to do about a warning or\n"
+        "a failure. Only reads, and loads one script, which reads nothing.",
+    .epilogue = R"(
+Exit status:
+  0  every check is ok
+  1  there is a warning
+  2  there is a failure
+  3  the server cannot be asked, or wrong usage
+
+Examples:
+  rlctl doctor
+  rlctl doctor --url rediss://limits.example.com --json
+)",
+    .add = add_doctor,
+    .report = report_doctor_failure};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,158 @@
+#include "cli/doctor/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "base/time.h"
+#include "base/wait.h"
+#include "redis/endpoint.h"
+#include "redis/error.h"
+#include "redis/topology.h"
+
+namespace rlctl::cli {
+namespace {
+
+using redis::Connection;
+using redis::Reply;
+using std::chrono::microseconds;
+
+/// Throws if the server answers nothing without a password.
+microseconds measure_round_trip(Connection& connection) {
+  std::array<microseconds, 5> times{};
+  for (auto& time : times) {
+    const auto before = Clock::now();
+    const auto reply = connection.call({"PING"});
+    time = std::chrono::duration_cast<microseconds>(Clock::now() - before);
+    if (reply.is_error() && redis::error_code(reply.text()) == "NOAUTH") throw to_error(reply);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+std::string_view hello_field(redis::ReplyView hello, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < hello.size(); i += 2) {
+    if (hello[i].text() == name) return hello[i + 1].text();
+  }
+  return {};
+}
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+ClockAnswer ask_clock(Connection& connection) {
+  const auto before = system_time();
+  ClockAnswer answer{.time = connection.call({"TIME"})};
+  const auto& time = answer.time;
+  answer.margin = (system_time() - before) / 2;
+  if (time.size() != 2) return answer;
+  const microseconds server =
+      std::chrono::seconds{number_in(time[0].text())} + microseconds{number_in(time[1].text())};
+  answer.ahead = server - before - answer.margin;
+  return answer;
+}
+
+std::optional<redis::ServerVersion> ask_version(Connection& connection, const Reply& info) {
+  if (!info.is_error()) return redis::parse_info(info.text());
+  if (redis::to_error(info).failure() == redis::Failure::kNotNow) return std::nullopt;
+  return redis::version_of(connection);
+}
+
+ServerFacts ask_server(Connection& connection, std::string name, const std::string& user) {
+  const auto round_trip = measure_round_trip(connection);
+  auto info = connection.call({"INFO"});
+  auto version = ask_version(connection, info);
+  return {.name = std::move(name),
+          .round_trip = round_trip,
+          .info = std::move(info),
+          .hello = connection.call({"HELLO", "2"}),
+          .version = std::move(version),
+          .clock = ask_clock(connection),
+          .save = connection.call({"CONFIG", "GET", "save"}),
+          .stop_writes = connection.call({"CONFIG", "GET", "stop-writes-on-bgsave-error"}),
+          .min_replicas = connection.call({"CONFIG", "GET", "min-replicas-to-write"}),
+          .max_clients = connection.call({"CONFIG", "GET", "maxclients"}),
+          .cluster = connection.call({"CLUSTER", "INFO"}),
+          .permissions = ask_permissions(connection, user)};
+}
+
+/// Asks the masters of the Cluster of which the first server is a node.
+void ask_masters(Examination& examination, const Reply& slots, const Interrupt& interrupt) {
+  const auto& url = examination.url;
+  std::vector<redis::HostPort> masters;
+  for (const auto& range : redis::parse_slots(slots, {.host = url.host, .port = url.port})) {
+    if (std::ranges::find(masters, range.master) == masters.end()) masters.push_back(range.master);
+  }
+  std::vector<ServerFacts> answers;
+  for (const auto& master : masters) {
+    const auto server =
+        std::make_shared<const redis::Endpoint>(redis::Endpoint{.url = redis::url_of(url, master),
+                                                                .timeout = examination.timeout,
+                                                                .interrupt = &interrupt});
+    try {
+      auto connection = Connection::open(server->url, examination.timeout, &interrupt, server);
+      connection.stay();
+      answers.push_back(ask_server(connection, redis::display(master), url.user));
+    } catch (const redis::Error& error) {
+      const bool has_origin = error.server() != nullptr;
+      examination.failed.push_back(
+          without_doubt(describe(has_origin ? error : error.from(server, error.command()))));
+    }
+  }
+  if (!answers.empty()) examination.servers = std::move(answers);
+}
+
+}  // namespace
+
+std::string_view ServerFacts::fact(std::string_view line) const {
+  return info.is_error() ? std::string_view() : redis::info_field(info.text(), line);
+}
+
+std::string_view ServerFacts::mode() const {
+  const auto mode = hello_field(hello, "mode");
+  return mode.empty() ? fact("redis_mode") : mode;  // Valkey's INFO calls it server_mode
+}
+
+std::string_view ServerFacts::role() const {
+  const auto role = fact("role");
+  return role.empty() ? hello_field(hello, "role") : role;
+}
+
+std::optional<std::int64_t> ServerFacts::number(std::string_view line) const {
+  const auto text = fact(line);
+  std::int64_t value = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  return result.ec == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::string_view> ServerFacts::setting(const Reply& reply) {
+  return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
+}
+
+bool ServerFacts::is_busy() const {
+  return info.is_error() && redis::error_code(info.text()) == "BUSY";
+}
+
+Examination examine(Connector& connector, const Interrupt& interrupt) {
+  auto connection = connector.open();
+  connection.stay();
+  Examination examination{.url = connector.url(), .timeout = connector.timeout()};
+  examination.servers.push_back(ask_server(connection, {}, connector.url().user));
+  const auto& first = examination.servers.front();
+  examination.round_trip = first.round_trip;
+  if (!first.is_of_cluster()) return examination;
+  auto slots = connection.call({"CLUSTER", "SLOTS"});
+  if (slots.is_error()) {
+    examination.no_slots = std::move(slots);
+  } else {
+    ask_masters(examination, slots, interrupt);
+  }
+  return examination;
+}
+
+}  // namespace rlctl::cli

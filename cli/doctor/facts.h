@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/connection.h"
+#include "cli/doctor/permissions.h"
+#include "cli/failure.h"
+#include "redis/reply.h"
+#include "redis/server_info.h"
+#include "redis/url.h"
+
+namespace rlctl::cli {
+
+/// The reply to TIME.
+struct ClockAnswer {
+  redis::Reply time;
+  /// How far the server's clock is ahead of this machine's, give or take `margin`.
+  std::chrono::microseconds ahead{}, margin{};
+};
+
+/// What one server answered. Replies may be errors; those that the user may not get are.
+struct ServerFacts {
+  std::string name;  ///< "127.0.0.1:7000" of the master of a Cluster; empty if there is one server
+  std::chrono::microseconds round_trip{};  ///< the median of some PINGs
+  redis::Reply info;
+  redis::Reply hello;
+  std::optional<redis::ServerVersion> version;
+  ClockAnswer clock;
+  redis::Reply save, stop_writes, min_replicas, max_clients;  ///< of CONFIG GET
+  redis::Reply cluster;                                       ///< CLUSTER INFO
+  PermissionAnswers permissions;
+
+  /// A line of INFO; empty if it is not known.
+  [[nodiscard]] std::string_view fact(std::string_view line) const;
+  /// The same as a number; none if it is not known.
+  [[nodiscard]] std::optional<std::int64_t> number(std::string_view line) const;
+  /// The value of a reply to CONFIG GET; none if it was refused.
+  [[nodiscard]] static std::optional<std::string_view> setting(const redis::Reply& reply);
+  /// "standalone", "cluster" or "sentinel"; empty if that is not known.
+  [[nodiscard]] std::string_view mode() const;
+  /// "master", or "slave" or "replica"; empty if that is not known.
+  [[nodiscard]] std::string_view role() const;
+  [[nodiscard]] bool is_sentinel() const { return mode() == "sentinel"; }
+  [[nodiscard]] bool is_of_cluster() const { return mode() == "cluster"; }
+  /// Whether a script has been running for so long that the server refuses everything.
+  [[nodiscard]] bool is_busy() const;
+};
+
+/// What the servers that the URL leads to answered.
+struct Examination {
+  redis::Url url;
+  std::chrono::microseconds timeout{};
+  std::chrono::microseconds round_trip{};     ///< of the first server that was asked
+  std::vector<ServerFacts> servers = {};      ///< the masters of a Cluster, or the one server
+  std::vector<Problem> failed = {};           ///< of masters that could not be asked
+  std::optional<redis::Reply> no_slots = {};  ///< if CLUSTER SLOTS was refused
+};
+
+/// Asks all of them. Only reads, except that it loads the script of permissions.h. Throws
+/// ProblemError, redis::Error, if the first one cannot be asked, and Interrupted.
+[[nodiscard]] Examination examine(Connector& connector, const Interrupt& interrupt);
+
+}  // namespace rlctl::cli
