@@ -23,8 +23,8 @@ constexpr std::size_t kChunk = Transport::kRecordSize;
 constexpr int kChunksAtOnce = 64;
 
 // The commands whose first argument is a command in its own right, for messages.
-constexpr std::array<std::string_view, 5> kContainers{"SCRIPT", "CONFIG", "OBJECT", "MEMORY",
-                                                      "CLIENT"};
+constexpr std::array<std::string_view, 6> kContainers{"SCRIPT", "CONFIG", "OBJECT",
+                                                      "MEMORY", "CLIENT", "CLUSTER"};
 
 // How a server begins its answer if it expects TLS: an alert.
 constexpr std::string_view kTlsAlert = "\x15\x03";

@@ -1,0 +1,126 @@
+# Which rules `rlctl doctor` finds missing: those that the manual lists.
+
+load ../../support/common
+
+setup_file() { start_server; }
+
+needs_telling_server() {
+  if (($(cli INFO server | grep -oP '^redis_version:\K[0-9]+') < 7)); then skip 'only servers from 7.0 on can tell'; fi
+}
+
+# What the check acl says, in one line with what to do, to the user limiter with these rules.
+says() {
+  cli ACL SETUSER limiter reset on '>pw' '~login:*' "$@" >/dev/null
+  REDISCLI_AUTH=pw run rlctl doctor --user limiter --json
+  jq -r 'select(.check == "acl") | [.status, .detail, .mend // ""] | join(" ")' <<<"$output"
+}
+
+# rules_of PAGE: the rules in the first block of the section ACCESS RULES of a page.
+rules_of() {
+  awk '/^# /{ on = /^# ACCESS RULES/ } /^```/ && on { if (block++) exit; next } on && block' \
+    "$project/man/rlctl$1.scd" | grep -oE '\+\S+'
+}
+
+# without RULE RULE…: the others.
+without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
+
+@test "a user with the rules of rlctl(1) may check, and lacks each rule that is taken away" {
+  needs_telling_server
+  local rule rules rest
+  mapfile -t rules < <(rules_of .1)
+  run says "${rules[@]}"
+  assert_output --partial "ok user 'limiter' may call what check needs, with sliding-window-log; lacks"
+  for rule in "${rules[@]}"; do
+    mapfile -t rest < <(without "$rule" "${rules[@]}")
+    run says "${rest[@]}"
+    assert_output --regexp "^failure user 'limiter' lacks \\${rule//|/\\|} for check with sliding-window-log(;| )"
+    assert_output --regexp " grant it: ACL SETUSER limiter \\${rule//|/\\|}$"
+  done
+}
+
+@test "the rules of other algorithms, inspect and reset are known too" {
+  needs_telling_server
+  local page command rule rules
+  run says +evalsha '+script|load' +time +get +set +setrange +del +pttl +pexpire
+  assert_output --partial 'with fixed-window, sliding-window-counter, token-bucket, gcra, leaky-bucket; lacks'
+  run says +@all
+  assert_output "ok user 'limiter' may call what check needs, with every algorithm "
+  for command in inspect reset; do
+    mapfile -t rules < <(rules_of "-$command.1")
+    # What the command can do without.
+    for rule in $(without +memory "${rules[@]}" | grep -vxF +scan); do
+      run says +@all "-${rule#+}"
+      assert_output --regexp "lacks [^;]*\\${rule//|/\\|}( [^;]*)? for $command"
+    done
+    run says "${rules[@]}" +evalsha '+script|load'
+    refute_output --partial "for $command"
+  done
+}
+
+@test "a server that cannot tell is asked for the user's rules, and else it is not known" {
+  start_server
+  cli INFO server | grep -q '^redis_version:6' || skip 'servers from 7.0 on can tell'
+  run rlctl doctor
+  assert_line --regexp "^ok +acl +user 'default' may call what check needs"
+  run says '+@all' -acl
+  assert_output --partial 'warning'
+  assert_output --partial 'not known'
+}
+
+@test "INFO or CONFIG refused: what they would tell is not known, and the rule is named" {
+  local rules
+  mapfile -t rules < <(rules_of .1)
+  run says "${rules[@]}"
+  REDISCLI_AUTH=pw run -1 rlctl doctor --user limiter
+  assert_line --regexp '^warning +memory +not known: the user may not call INFO$'
+  assert_line --partial 'grant it: ACL SETUSER limiter +info'
+  run says "${rules[@]}" +info
+  REDISCLI_AUTH=pw run rlctl doctor --user limiter
+  assert_line --regexp '^ok +memory'
+}
+
+# examine RULE…: what a user with these rules, and without access to any key, is told.
+examine() {
+  cli ACL SETUSER limiter reset on '>pw' "$@" >/dev/null
+  REDISCLI_AUTH=pw run rlctl doctor --user limiter
+}
+
+@test "with the rules of its page everything is known; without any of them it is not" {
+  cli CONFIG SET save '3600 1' >/dev/null
+  local all rule rules rest
+  mapfile -t rules < <(rules_of -doctor.1)
+  examine "${rules[@]}"
+  all=$(grep -vE '^[a-z]+ +(acl|connection|clock|memory) ' <<<"$output")
+  assert_equal "$(grep -c ^ok <<<"$all")" 7
+  for rule in "${rules[@]}"; do
+    mapfile -t rest < <(without "$rule" "${rules[@]}")
+    examine "${rest[@]}"
+    [[ $rule == +time ]] && assert_line --partial 'ACL SETUSER limiter +time' && continue
+    assert_not_equal "$(grep -vE '^[a-z]+ +(acl|connection|clock|memory) ' <<<"$output")" "$all"
+  done
+}
+
+@test "without EVALSHA or SCRIPT LOAD, scripts cannot run" {
+  local command
+  for command in evalsha 'script|load'; do
+    run says +@all "-${command%|*}"
+    assert_output --partial "failure user 'limiter' lacks +$command"
+    REDISCLI_AUTH=pw run -2 rlctl doctor --user limiter
+    assert_line --regexp '^failure +scripts .*NOPERM'
+  done
+}
+
+@test "asking writes nothing, whatever the user may do" {
+  cli FLUSHALL >/dev/null
+  cli CONFIG RESETSTAT >/dev/null
+  local rules
+  # The last one may write keys that it may not read; only servers from 7.0 on have that.
+  for rules in '+@all' '+@all ~*' '-@all +@write +evalsha +script ~*' '+@all %W~*'; do
+    # shellcheck disable=SC2086 # one word for each rule
+    cli ACL SETUSER limiter reset on '>pw' $rules >/dev/null 2>&1 || continue
+    REDISCLI_AUTH=pw run rlctl doctor --user limiter
+    assert_line --regexp ' connection '
+  done
+  assert_equal "$(cli DBSIZE)" 0
+  assert_equal "$(cli INFO commandstats | grep -E '^cmdstat_(set|rpush|setrange|zadd|del|unlink|pexpire|ltrim):calls=[1-9]')" ''
+}
