@@ -78,6 +78,15 @@ std::optional<Finding> missing_commands(const Permissions& permissions) {
 
 // ---- acl ----
 
+/// Whether a script could be asked, or was refused to this user; else `scripts` says why not.
+bool asks_scripts(const ServerFacts& server) {
+  const auto& answers = server.permissions;
+  const auto runs = [](const redis::Reply& reply) {
+    return !reply.is_error() || redis::to_error(reply).failure() == redis::Failure::kRefused;
+  };
+  return runs(answers.load) && (!answers.call || runs(*answers.call));
+}
+
 std::string grant(const std::string& user, const std::string& rules) {
   return fmt::format("grant {}: ACL SETUSER {} {}", rules.find(' ') == rules.npos ? "it" : "them",
                      user, rules);
@@ -113,7 +122,7 @@ std::optional<Finding> check_scripts(const ServerFacts& server) {
 }
 
 std::optional<Finding> check_acl(const ServerFacts& server) {
-  if (server.is_sentinel() || server.is_busy()) return std::nullopt;
+  if (server.is_sentinel() || server.is_busy() || !asks_scripts(server)) return std::nullopt;
   const auto permissions = permissions_in(server.permissions);
   const auto uses = uses_of_check();
   std::vector<std::string> allowed;

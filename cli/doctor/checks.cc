@@ -106,7 +106,7 @@ std::optional<Finding> check_connection(const Examination& examination) {
     wrong.emplace_back("the password can be read on the way");
     mends.emplace_back("use TLS: rediss:// or --tls");
   }
-  auto detail = fmt::format("{}: {}, round trip {}", redis::display(url), transport_text(url),
+  auto detail = fmt::format("{}, {}, round trip {}", redis::display(url), transport_text(url),
                             latency_text(examination.round_trip));
   if (wrong.empty()) return Finding{.detail = detail};
   return Finding{Health::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
@@ -185,9 +185,8 @@ std::optional<Finding> check_load(const ServerFacts& server) {
   if (server.is_sentinel()) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   const auto clients = server.number("connected_clients").value_or(0);
-  const auto setting = ServerFacts::setting(server.max_clients);
-  const auto most =
-      setting ? parse_whole(*setting, "maxclients") : server.number("maxclients").value_or(0);
+  const auto setting = setting_in(server.max_clients);
+  const auto most = (setting ? number_in(*setting) : server.number("maxclients")).value_or(0);
   if (most == 0) return Finding{.detail = counted(clients, "client")};
   const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), most);
   if (!is_nearly(clients, most)) return Finding{.detail = detail};
@@ -258,8 +257,8 @@ Finding snapshot_finding(const ServerFacts& server) {
   constexpr std::string_view kMend =
       "the server's log has the reason; usually its disk is full or its dir is not writable";
   constexpr std::string_view kFailed = "the last snapshot (BGSAVE) failed";
-  const auto stops = ServerFacts::setting(server.stop_writes);
-  const auto save = ServerFacts::setting(server.save);
+  const auto stops = setting_in(server.stop_writes);
+  const auto save = setting_in(server.save);
   if (stops && save && *stops == "yes" && !save->empty()) {
     return {Health::kFailure, fmt::format("{}: check is refused with MISCONF", kFailed),
             std::string(kMend)};
@@ -286,7 +285,7 @@ std::optional<Finding> check_persistence(const ServerFacts& server) {
   }
   if (server.fact("rdb_last_bgsave_status") == "err") return snapshot_finding(server);
   if (has_aof) return Finding{.detail = "AOF: a restart forgets at most the last moments"};
-  const auto save = ServerFacts::setting(server.save);
+  const auto save = setting_in(server.save);
   if (!save) return Finding{.detail = "no AOF: a restart may forget limiters"};
   return Finding{.detail = save->empty()
                                ? "none: after a restart, every limiter allows its full limit"
@@ -302,14 +301,20 @@ std::optional<Finding> check_replication(const ServerFacts& server) {
   // Only there if the server requires replicas.
   const auto good = server.number("min_slaves_good_slaves");
   if (!good) return Finding{.detail = "writes require no replicas"};
-  const auto setting = ServerFacts::setting(server.min_replicas);
+  const auto setting = setting_in(server.min_replicas);
   if (!setting && *good > 0) return not_known(server.min_replicas);
-  const auto wanted = setting ? parse_whole(*setting, "min-replicas-to-write") : 1;
+  const auto wanted = setting ? number_in(*setting).value_or(0) : 1;
   const auto detail = fmt::format("writes require {}{}, {} connected and in time",
                                   setting ? "" : "at least ", counted(wanted, "replica"), *good);
   if (*good >= wanted) return Finding{.detail = detail};
+  constexpr std::string_view kMend = "connect the replicas, or lower min-replicas-to-write";
+  constexpr int kFirstForScripts = 7;
+  if (server.version && server.version->major_number() < kFirstForScripts) {
+    return Finding{Health::kWarning, detail + "; before 7.0, scripts write all the same",
+                   std::string(kMend)};
+  }
   return Finding{Health::kFailure, detail + ": check is refused with NOREPLICAS",
-                 "connect the replicas, or lower min-replicas-to-write"};
+                 std::string(kMend)};
 }
 
 // ---- cluster ----
@@ -320,7 +325,7 @@ std::optional<Finding> check_view(const ServerFacts& server) {
   constexpr std::string_view kMend = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
   const auto number = [&](std::string_view name) {
-    return bounded_value(redis::info_field(server.cluster.text(), name), kSlots);
+    return number_in(redis::info_field(server.cluster.text(), name)).value_or(0);
   };
   const auto assigned = number("cluster_slots_assigned");
   if (assigned < kSlots) {

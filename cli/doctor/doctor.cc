@@ -96,14 +96,14 @@ void DoctorReport::end() {
   out_.buffer() += (text.empty() ? "no warnings, no failures" : text) + "\n";
 }
 
-/// The server cannot be asked: the only line.
+/// The server cannot be asked: the only check. Throws the exception if the server is not to blame.
 ExitStatus report_no_answer(DoctorReport& report, const std::exception& error) {
   const auto problem = without_doubt(describe(error));
-  if (problem.status != ExitStatus::kUnreachable && problem.status != ExitStatus::kRefused) throw;
+  if (problem.status == ExitStatus::kUsage) throw;
   report.add(check_rows().front().name, {Health::kFailure, problem.message, problem.hint});
   report.end();
-  const bool answered = problem.status == ExitStatus::kRefused;
-  return answered ? static_cast<ExitStatus>(Health::kFailure) : kUnknown;
+  return problem.status == ExitStatus::kUnreachable ? kUnknown
+                                                    : static_cast<ExitStatus>(Health::kFailure);
 }
 
 ExitStatus run_doctor(Invocation& invocation) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/time.h"
@@ -39,20 +40,14 @@ std::string_view hello_field(redis::ReplyView hello, std::string_view name) {
   return {};
 }
 
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 ClockAnswer ask_clock(Connection& connection) {
   const auto before = system_time();
   ClockAnswer answer{.time = connection.call({"TIME"})};
   const auto& time = answer.time;
   answer.margin = (system_time() - before) / 2;
   if (time.size() != 2) return answer;
-  const microseconds server =
-      std::chrono::seconds{number_in(time[0].text())} + microseconds{number_in(time[1].text())};
+  const microseconds server = std::chrono::seconds{number_in(time[0].text()).value_or(0)} +
+                              microseconds{number_in(time[1].text()).value_or(0)};
   answer.ahead = server - before - answer.margin;
   return answer;
 }
@@ -65,20 +60,26 @@ std::optional<redis::ServerVersion> ask_version(Connection& connection, const Re
 
 ServerFacts ask_server(Connection& connection, std::string name, const std::string& user) {
   const auto round_trip = measure_round_trip(connection);
-  auto info = connection.call({"INFO"});
-  auto version = ask_version(connection, info);
-  return {.name = std::move(name),
-          .round_trip = round_trip,
-          .info = std::move(info),
-          .hello = connection.call({"HELLO", "2"}),
-          .version = std::move(version),
-          .clock = ask_clock(connection),
-          .save = connection.call({"CONFIG", "GET", "save"}),
-          .stop_writes = connection.call({"CONFIG", "GET", "stop-writes-on-bgsave-error"}),
-          .min_replicas = connection.call({"CONFIG", "GET", "min-replicas-to-write"}),
-          .max_clients = connection.call({"CONFIG", "GET", "maxclients"}),
-          .cluster = connection.call({"CLUSTER", "INFO"}),
-          .permissions = ask_permissions(connection, user)};
+  connection.append({"INFO"});
+  connection.append({"HELLO", "2"});
+  connection.append({"CONFIG", "GET", "save"});
+  connection.append({"CONFIG", "GET", "stop-writes-on-bgsave-error"});
+  connection.append({"CONFIG", "GET", "min-replicas-to-write"});
+  connection.append({"CONFIG", "GET", "maxclients"});
+  connection.append({"CLUSTER", "INFO"});
+  ServerFacts facts{.name = std::move(name),
+                    .round_trip = round_trip,
+                    .info = connection.read(),
+                    .hello = connection.read(),
+                    .save = connection.read(),
+                    .stop_writes = connection.read(),
+                    .min_replicas = connection.read(),
+                    .max_clients = connection.read(),
+                    .cluster = connection.read(),
+                    .clock = ask_clock(connection),
+                    .permissions = ask_permissions(connection, user)};
+  facts.version = ask_version(connection, facts.info);
+  return facts;
 }
 
 /// Asks the masters of the Cluster of which the first server is a node.
@@ -109,6 +110,16 @@ void ask_masters(Examination& examination, const Reply& slots, const Interrupt& 
 
 }  // namespace
 
+std::optional<std::string_view> setting_in(const Reply& reply) {
+  return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
+}
+
+std::optional<std::int64_t> number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  return result.ec == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
 std::string_view ServerFacts::fact(std::string_view line) const {
   return info.is_error() ? std::string_view() : redis::info_field(info.text(), line);
 }
@@ -124,14 +135,7 @@ std::string_view ServerFacts::role() const {
 }
 
 std::optional<std::int64_t> ServerFacts::number(std::string_view line) const {
-  const auto text = fact(line);
-  std::int64_t value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return result.ec == std::errc{} ? std::optional(value) : std::nullopt;
-}
-
-std::optional<std::string_view> ServerFacts::setting(const Reply& reply) {
-  return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
+  return number_in(fact(line));
 }
 
 bool ServerFacts::is_busy() const {

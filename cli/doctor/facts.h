@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,11 @@
 
 namespace rlctl::cli {
 
+/// The value in a reply to CONFIG GET; none if it was refused.
+[[nodiscard]] std::optional<std::string_view> setting_in(const redis::Reply& reply);
+/// The number at the start of a text; none if there is no number.
+[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view text);
+
 /// The reply to TIME.
 struct ClockAnswer {
   redis::Reply time;
@@ -26,20 +32,17 @@ struct ClockAnswer {
 struct ServerFacts {
   std::string name;  ///< "127.0.0.1:7000" of the master of a Cluster; empty if there is one server
   std::chrono::microseconds round_trip{};  ///< the median of some PINGs
-  redis::Reply info;
-  redis::Reply hello;
-  std::optional<redis::ServerVersion> version;
-  ClockAnswer clock;
+  redis::Reply info, hello;
   redis::Reply save, stop_writes, min_replicas, max_clients;  ///< of CONFIG GET
   redis::Reply cluster;                                       ///< CLUSTER INFO
+  ClockAnswer clock;
   PermissionAnswers permissions;
+  std::optional<redis::ServerVersion> version = {};
 
   /// A line of INFO; empty if it is not known.
   [[nodiscard]] std::string_view fact(std::string_view line) const;
   /// The same as a number; none if it is not known.
   [[nodiscard]] std::optional<std::int64_t> number(std::string_view line) const;
-  /// The value of a reply to CONFIG GET; none if it was refused.
-  [[nodiscard]] static std::optional<std::string_view> setting(const redis::Reply& reply);
   /// "standalone", "cluster" or "sentinel"; empty if that is not known.
   [[nodiscard]] std::string_view mode() const;
   /// "master", or "slave" or "replica"; empty if that is not known.

@@ -5,7 +5,7 @@ load ../../support/common
 setup_file() { start_server; }
 
 needs_telling_server() {
-  if (($(cli INFO server | grep -oP '^redis_version:\K[0-9]+') < 7)); then skip 'only servers from 7.0 on can tell'; fi
+  if cli INFO server | grep -q '^redis_version:6'; then skip 'only servers from 7.0 on can tell'; fi
 }
 
 # What the check acl says, in one line with what to do, to the user limiter with these rules.
