@@ -144,7 +144,7 @@ const Command doctor_command{
     .synopsis = "[connection] doctor",
     .about =
         "Checks the server: one line for each check, with what to do about a warning or\n"
-        "a failure. Only reads, and loads one script, which reads nothing.",
+        "a failure. Writes no key; loads one small script.",
     .epilogue = R"(
 Exit status:
   0  every check is ok
