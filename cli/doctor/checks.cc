@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -19,24 +20,18 @@ using std::chrono::microseconds;
 
 // ---- What the checks have in common ----
 
-/// Several servers: what those say that are worst off.
+/// What is said of several servers: the findings about those that are worst off, with their names,
+/// unless all are the same.
 std::optional<Finding> merge(const std::vector<std::pair<std::string, Finding>>& findings) {
   if (findings.empty()) return std::nullopt;
-  Finding result;
-  for (const auto& [name, finding] : findings) {
-    if (finding.health <= result.health) continue;
-    result.health = finding.health;
-    result.mend = finding.mend;
-  }
+  auto result = std::ranges::max_element(findings, {}, [](const auto& row) {
+                  return row.second.health;
+                })->second;
+  const auto is_same = [&](const auto& row) { return row.second.detail == result.detail; };
+  if (std::ranges::all_of(findings, is_same)) return result;
   std::vector<std::string> details;
   for (const auto& [name, finding] : findings) {
-    const bool counts = finding.health == result.health;
-    const auto same = [&](const auto& other) { return other.second.detail == finding.detail; };
-    if (counts && std::ranges::all_of(findings, same)) {
-      result.detail = finding.detail;
-      return result;
-    }
-    if (counts) details.push_back(name + ": " + finding.detail);
+    if (finding.health == result.health) details.push_back(name + ": " + finding.detail);
   }
   result.detail = fmt::format("{}", fmt::join(details, "; "));
   return result;
