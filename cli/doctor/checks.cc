@@ -352,9 +352,11 @@ std::optional<Finding> check_cluster(const Examination& examination) {
   if (first.mode().empty()) return not_known(first.info);
   if (!first.is_of_cluster()) return Finding{.detail = "not a Cluster"};
   if (examination.no_slots) {
-    auto finding = not_known(*examination.no_slots);
-    finding.health = Health::kFailure;
-    return finding;
+    const auto error = redis::to_error(*examination.no_slots);
+    return Finding{
+        Health::kFailure,
+        fmt::format("rlctl cannot find the masters: {}: {}", error.command(), error.what()),
+        describe(error).hint};
   }
   if (!examination.failed.empty()) {
     const auto& problem = examination.failed.front();

@@ -40,7 +40,7 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
 
 @test "the rules of other algorithms, inspect and reset are known too" {
   needs_telling_server
-  local page command rule rules
+  local command rule rules
   run says +evalsha '+script|load' +time +get +set +setrange +del +pttl +pexpire
   assert_output --partial 'with fixed-window, sliding-window-counter, token-bucket, gcra, leaky-bucket; lacks'
   run says +@all

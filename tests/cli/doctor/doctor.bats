@@ -223,9 +223,9 @@ checks='connection server role load scripts acl clock memory persistence replica
 
 @test "a Sentinel is a failure that names the URL to use" {
   start_sentinels
-  local port=${sentinel_ports[0]}
-  run -2 rlctl doctor --url "redis://127.0.0.1:$port"
-  only_finds failure role 'this is a Sentinel' "--url redis+sentinel://127.0.0.1:$port/mymaster"
+  local sentinel=127.0.0.1:${sentinel_ports[0]}
+  run -2 rlctl doctor --url "redis://$sentinel"
+  only_finds failure role 'this is a Sentinel' "--url redis+sentinel://$sentinel/mymaster"
   run -0 rlctl doctor
   finds ok role 'master with 1 replica'
 }
