@@ -17,6 +17,7 @@
 #include "cli/targets.h"
 #include "cli/term/bars.h"
 #include "cli/term/progress.h"
+#include "cli/watch.h"
 #include "limiter/key_family.h"
 #include "limiter/policies.h"
 

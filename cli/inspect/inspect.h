@@ -1,7 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,22 +28,5 @@ void append_inspection_text(std::string& out, const Found& found, const Look& lo
 /// Appends one JSON object and a line end. Unknown values are null; "inferred" lists the fields
 /// that follow from an inferred window.
 void append_inspection_json(std::string& out, const limiter::Inspection& inspection);
-
-/// The settings of --watch.
-struct Watch {
-  std::chrono::microseconds interval{1'000'000};
-  /// Redraw the screen of a terminal that may_draw(); else append one text after another.
-  bool redraws = false;
-};
-
-/// Parses the value of --watch[=TIME]. Throws UsageError below 100 ms.
-[[nodiscard]] std::chrono::microseconds parse_watch(const OptionalValue& option);
-
-/// Shows what `read` returns, at once and then every interval, until a signal or an error ends it.
-/// After the first text, reports a failure to get an answer (exit status 3), on the screen or once
-/// on stderr, and calls `read` again. Throws what `read` and Output::flush() throw, and
-/// Interrupted.
-[[noreturn]] void watch(const Watch& how, Invocation& invocation,
-                        const std::function<std::string()>& read);
 
 }  // namespace rlctl::cli

@@ -26,14 +26,6 @@ redis::Reply read_or_changed(redis::Connection& connection) {
   throw redis::to_error(reply);
 }
 
-/// ZCOUNT's upper bound for the scores before an instant.
-std::string before(microseconds instant, std::int64_t us_per_score) {
-  const auto whole = std::to_string(instant.count() / us_per_score);
-  if (us_per_score == 1) return "(" + whole;
-  const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);
-  return "(" + whole + "." + digits;
-}
-
 }  // namespace
 
 Entries::Entries(redis::Connection& connection, const StateForm& form, std::string key,
@@ -141,7 +133,7 @@ void Entries::count_by_score(std::span<Bounds> bounds) {
   const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
   for (const auto& bound : bounds) {
     if (!open(bound)) continue;
-    connection_.append({"ZCOUNT", key_, "0", before(bound.instant, form_.us_per_score)});
+    connection_.append({"ZCOUNT", key_, "0", score_before(bound.instant, form_.us_per_score)});
   }
   for (auto& bound : bounds) {
     if (open(bound)) bound.low = bound.high = read_or_changed(connection_).integer();

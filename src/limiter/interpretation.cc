@@ -40,6 +40,13 @@ microseconds entry_time(std::string_view score, std::int64_t us_per_score) {
   return microseconds{std::llround(time)};
 }
 
+std::string score_before(microseconds instant, std::int64_t us_per_score) {
+  const auto whole = std::to_string(instant.count() / us_per_score);
+  if (us_per_score == 1) return "(" + whole;
+  const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);
+  return "(" + whole + "." + digits;
+}
+
 std::optional<std::int64_t> Inspection::capacity() const {
   if (!exists()) return remaining;
   if (!burst || !is_limiter()) return limit;

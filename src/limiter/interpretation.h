@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "limiter/inspection.h"
@@ -71,5 +72,7 @@ class Interpreter {
 [[nodiscard]] microseconds entry_time(std::string_view text);
 /// The same for the score of a sorted set's entry; `us_per_score` is the form's.
 [[nodiscard]] microseconds entry_time(std::string_view score, std::int64_t us_per_score);
+/// ZCOUNT's upper bound for the scores before an instant.
+[[nodiscard]] std::string score_before(microseconds instant, std::int64_t us_per_score);
 
 }  // namespace rlctl::limiter

@@ -1,3 +1,5 @@
+#include "cli/watch.h"
+
 #include <algorithm>
 #include <exception>
 #include <functional>
@@ -9,7 +11,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
-#include "cli/inspect/inspect.h"
 #include "cli/limits.h"
 #include "cli/term/screen.h"
 #include "cli/term/terminal.h"

@@ -1,0 +1,276 @@
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/limits.h"
+#include "cli/list/listing.h"
+#include "cli/list/report.h"
+#include "cli/list/watch.h"
+#include "cli/term/progress.h"
+#include "cli/watch.h"
+#include "limiter/state.h"
+
+namespace rlctl::cli {
+namespace {
+
+struct ListOptions {
+  std::optional<std::string> above, top, sort, algorithm, policy, limit;
+  OptionalValue watch;
+  bool no_ttl = false, shapes = false, totals = false;
+};
+
+struct SortName {
+  std::string_view name;
+  SortKey key;
+};
+
+constexpr std::array kSortNames{SortName{"used", SortKey::kUsed},
+                                SortName{"ratio", SortKey::kRatio}, SortName{"ttl", SortKey::kTtl},
+                                SortName{"bytes", SortKey::kBytes}, SortName{"key", SortKey::kKey}};
+
+void add_list_options(Options& options, ListOptions& target) {
+  options.group("Options");
+  options.value("--above", "SHARE", target.above,
+                "only keys with more than this share of their limit used: 80%");
+  options.value("--top", "NUMBER", target.top,
+                "only the first so many, in the order of --sort; by ratio without it");
+  options.value("--sort", "KEY", target.sort,
+                "sort by used, ratio, ttl, bytes (largest first) or key");
+  options.flag("--no-ttl", target.no_ttl, "only keys that never expire");
+  options.value("--algorithm", "NAME", target.algorithm, "only keys of this algorithm");
+  options.value("--policy", "NAME", target.policy, "only keys of this policy");
+  options.value("--limit", "LIMIT", target.limit,
+                "the limit of keys that store none and belong to no policy, such as logs: 5/60s");
+  options.flag("--all", target.shapes,
+               "also keys that only look like a limiter's: numbers, sorted sets of times");
+  options.flag("--totals", target.totals, "print sums by algorithm and policy, but no keys")
+      .excludes("--top", "totals are of all keys")
+      .excludes("--sort", "totals are not sorted");
+  options
+      .optional_value("--watch", "TIME", target.watch,
+                      "show the first ones again every TIME (default: 1s) until Ctrl-C")
+      .mistakable(is_time)
+      .excludes("--totals", "the screen shows keys");
+}
+
+/// "80%", "80" or "0.5%" as a share.
+double parse_share(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.ends_with('%')) digits.remove_suffix(1);
+  double percent = -1;
+  const auto* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, percent, std::chars_format::fixed);
+  constexpr double kMost = 1e6;
+  if (digits.empty() || parsed.ptr != end || !(percent >= 0 && percent <= kMost)) {
+    throw UsageError("--above must be a percentage such as 80%, not " + in_quotes(text));
+  }
+  return percent / 100;
+}
+
+SortKey parse_sort(const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, key] : kSortNames) {
+    if (name == text) return key;
+    names.push_back(name);
+  }
+  throw UsageError("--sort must be " + one_of(names) + ", not " + in_quotes(text) +
+                   did_you_mean(text, names));
+}
+
+limiter::Limit parse_one_limit(const std::string& text) {
+  return parse_limits({&text, 1}, std::nullopt).front();
+}
+
+/// The name of an algorithm that a key may be of.
+std::string parse_algorithm_name(const std::string& text) {
+  std::vector<std::string_view> names;
+  for (const auto& form : limiter::state_forms()) {
+    if (form.is_foreign()) continue;
+    if (form.name == text) return text;
+    names.push_back(form.name);
+  }
+  throw UsageError("--algorithm must be " + one_of(names) + ", not " + in_quotes(text) +
+                   did_you_mean(text, names));
+}
+
+constexpr std::int64_t kMostRows = 1'000'000;
+
+ListPlan make_plan(const ListOptions& options, Invocation& invocation) {
+  ListPlan plan{.only_without_ttl = options.no_ttl,
+                .has_shapes = options.shapes,
+                .only_totals = options.totals};
+  const auto& operands = invocation.operands;
+  if (operands.size() > 1) {
+    throw UsageError("unexpected argument " + in_quotes(operands[1]),
+                     "quote the pattern: a shell replaces * with file names");
+  }
+  if (!operands.empty()) plan.pattern = operands.front();
+  if (plan.pattern.empty()) throw UsageError("the pattern is empty", "is the variable set?");
+  if (options.above) plan.above = parse_share(*options.above);
+  if (options.top) plan.top = parse_between(*options.top, "--top", 1, kMostRows);
+  if (options.sort) plan.sort = parse_sort(*options.sort);
+  if (plan.top && !plan.sort) plan.sort = SortKey::kRatio;
+  if (options.algorithm) plan.algorithm = parse_algorithm_name(*options.algorithm);
+  if (options.policy) plan.policy = invocation.configuration.policy(*options.policy).name;
+  if (options.limit) plan.limit = parse_one_limit(*options.limit);
+  return plan;
+}
+
+/// One listing of a database.
+class ListRun {
+ public:
+  ListRun(const ListPlan& plan, Invocation& invocation)
+      : plan_(plan),
+        invocation_(invocation),
+        listing_(plan, invocation.configuration),
+        rows_(plan.sort.value_or(SortKey::kKey), plan.top),
+        look_(look_of_list(invocation.out.fd())) {}
+
+  [[nodiscard]] ExitStatus run() {
+    Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
+    auto connection = connector.open();
+    listing_.scan(connection, [&](std::vector<ListRow> rows, double share) {
+      take(std::move(rows));
+      progress_.update(share, "the database");
+      invocation_.interrupt.check();
+    });
+    progress_.clear();
+    if (plan_.sort) write(rows_.take());
+    finish();
+    invocation_.out.flush();
+    require_readable();
+    return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+  }
+
+ private:
+  void take(std::vector<ListRow> rows);
+  void write(const std::vector<ListRow>& rows);
+  void finish();
+  void require_readable() const;
+  [[nodiscard]] std::string unlisted_text() const;
+
+  const ListPlan& plan_;
+  Invocation& invocation_;
+  Listing listing_;
+  RowCollection rows_;
+  ListTotals totals_;
+  Look look_;
+  Progress progress_{is_terminal(STDERR_FILENO)};
+  std::int64_t listed_ = 0;
+};
+
+void ListRun::take(std::vector<ListRow> rows) {
+  if (!plan_.top) {
+    for (const auto& row : rows) totals_.add(row);
+  }
+  if (plan_.only_totals) {
+    listed_ += static_cast<std::int64_t>(rows.size());
+  } else if (plan_.sort) {
+    rows_.add(std::move(rows));
+  } else {
+    write(rows);
+  }
+}
+
+void ListRun::write(const std::vector<ListRow>& rows) {
+  if (rows.empty()) return;
+  progress_.clear();
+  auto& out = invocation_.out.buffer();
+  if (listed_ == 0 && !invocation_.json) append_list_titles(out, look_);
+  listed_ += static_cast<std::int64_t>(rows.size());
+  constexpr std::size_t kManyBytes = std::size_t{1} << 16;
+  for (const auto& row : rows) {
+    if (invocation_.json) {
+      append_list_json(out, row);
+    } else {
+      append_list_row(out, row, look_);
+    }
+    if (out.size() > kManyBytes) invocation_.out.flush();
+  }
+  if (!plan_.sort) invocation_.out.flush();
+}
+
+/// "not listed: 12 keys that only look like a limiter's (--all lists them), 340 others"
+std::string ListRun::unlisted_text() const {
+  const auto& [others, shapes, refused, why] = listing_.unlisted();
+  std::string text;
+  const auto add = [&text](std::int64_t count, std::string_view what) {
+    if (count == 0) return;
+    text += text.empty() ? "not listed: " : ", ";
+    text += counted(count, "key");
+    text += what;
+  };
+  add(shapes, " that may be a limiter's (--all lists them)");
+  add(refused, " that this user may not read");
+  add(others, " of other programs");
+  return text;
+}
+
+void ListRun::finish() {
+  auto& out = invocation_.out.buffer();
+  if (plan_.only_totals && invocation_.json) return totals_.append_json(out);
+  if (invocation_.json) return;
+  if (!plan_.top && totals_.keys() > 0) {
+    if (!plan_.only_totals) out += '\n';
+    totals_.append_text(out, look_);
+  }
+  const auto unlisted = unlisted_text();
+  if (!unlisted.empty()) {
+    invocation_.out.flush();
+    write_stderr(unlisted + "\n");
+  }
+}
+
+/// Throws if the user may read none of the keys.
+void ListRun::require_readable() const {
+  const auto& unlisted = listing_.unlisted();
+  const auto is_none = listed_ + unlisted.others + unlisted.shapes == 0;
+  if (unlisted.why && is_none) throw *unlisted.why;
+}
+
+ExitStatus run_list(const ListOptions& options, Invocation& invocation) {
+  const auto plan = make_plan(options, invocation);
+  if (!options.watch.given) return ListRun(plan, invocation).run();
+  const Watch how{.interval = parse_watch(options.watch),
+                  .redraws = !invocation.json && may_draw(invocation.out.fd())};
+  watch_list(plan, how, invocation);
+}
+
+}  // namespace
+
+const Command list_command{
+    .name = "list",
+    .summary = "list the limiters in a database: who is limited, and why",
+    .synopsis = "[connection] list [options] [--] [PATTERN]",
+    .about =
+        "Lists every key that a limiter keeps, of this program and of other libraries, that\n"
+        "matches the pattern: * ? [ab]. Only reads, with SCAN, so that other clients are\n"
+        "served meanwhile. All masters of a Cluster are searched.",
+    .epilogue = R"(
+Exit status:
+  0  limiters were listed
+  1  there are none
+  2  wrong usage or input, or output that cannot be written
+  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
+  4  the server refuses this user (NOAUTH, NOPERM)
+  5  the server failed
+
+Examples:
+  rlctl list --above 80%
+  rlctl list 'login:*' --top 20 --sort used
+  rlctl list --no-ttl --json | jq -r .key
+  rlctl list --watch
+)",
+    .add = add_command<ListOptions, add_list_options, run_list>,
+    .notes = [] { return list_algorithms(""); }};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,199 @@
+#include "cli/list/listing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <unordered_set>
+#include <utility>
+
+#include "limiter/key_family.h"
+#include "limiter/policies.h"
+#include "redis/scan.h"
+
+namespace rlctl::cli {
+
+std::optional<double> ListRow::ratio() const {
+  if (!used) return std::nullopt;
+  if (*used == 0) return 0;
+  if (!capacity || *capacity == 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*capacity);
+}
+
+bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
+  // The larger first, of equals the key that comes first.
+  const auto rank = [sort](const ListRow& row) -> double {
+    constexpr double kUnknown = -1;
+    switch (sort) {
+      case SortKey::kUsed:
+        return row.used ? static_cast<double>(*row.used) : kUnknown;
+      case SortKey::kRatio:
+        return row.ratio().value_or(kUnknown);
+      case SortKey::kTtl:
+        return row.ttl ? static_cast<double>(row.ttl->count()) : HUGE_VAL;
+      case SortKey::kBytes:
+        return row.bytes ? static_cast<double>(*row.bytes) : kUnknown;
+      case SortKey::kKey:
+        break;
+    }
+    return 0;
+  };
+  const auto of_a = rank(a), of_b = rank(b);
+  return of_a != of_b ? of_a > of_b : a.key < b.key;
+}
+
+// ---- The keys that were seen ----
+
+bool SeenKeys::add(std::string_view key) {
+  if (2 * (count_ + 1) > places_.size()) grow();
+  const std::uint64_t hash = std::max<std::uint64_t>(std::hash<std::string_view>{}(key), 1);
+  auto& place = place_of(hash);
+  if (place == hash) return false;
+  place = hash;
+  ++count_;
+  return true;
+}
+
+/// Where the hash is, or belongs.
+std::uint64_t& SeenKeys::place_of(std::uint64_t hash) {
+  const auto mask = places_.size() - 1;
+  auto at = hash & mask;
+  while (places_[at] != 0 && places_[at] != hash) at = (at + 1) & mask;
+  return places_[at];
+}
+
+void SeenKeys::grow() {
+  constexpr std::size_t kFirst = 1024;
+  const auto before =
+      std::exchange(places_, std::vector<std::uint64_t>(std::max(kFirst, 2 * places_.size())));
+  for (const auto hash : before) {
+    if (hash != 0) place_of(hash) = hash;
+  }
+}
+
+// ---- Reading ----
+
+namespace {
+
+std::string_view library_of(const limiter::StateForm& form) {
+  return form.is_foreign() ? "" : "rlctl";
+}
+std::string_view algorithm_of(const limiter::StateForm& form) {
+  return form.is_foreign() ? "" : form.name;
+}
+
+}  // namespace
+
+Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
+    : plan_(plan), configuration_(configuration.policies()) {}
+
+limiter::UsageRequest Listing::request_for(std::string key) {
+  limiter::UsageRequest request{.key = std::move(key)};
+  request.request.usual_limit = plan_.limit;
+  request.request.window_in_name = limiter::window_in_name(request.key);
+  if (configuration_.policies.empty()) return request;
+  const auto match = limiter::match_policy(configuration_, request.key);
+  if (!match) return request;
+  const auto& limits = match->policy->limits;
+  if (match->limit) request.request.usual_limit = limits[*match->limit];
+  return request;
+}
+
+/// None if it is no limiter's, or is not to be listed.
+std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
+  const auto& inspection = surveyed.inspection;
+  if (surveyed.refused) {
+    ++unlisted_.refused;
+    if (!unlisted_.why) unlisted_.why = surveyed.refused;
+    return std::nullopt;
+  }
+  if (!inspection.exists()) return std::nullopt;
+  if (!inspection.is_limiter()) {
+    ++unlisted_.others;
+    return std::nullopt;
+  }
+  const auto& form = *inspection.state.form;
+  if (library_of(form).empty() && !plan_.has_shapes) {
+    ++unlisted_.shapes;
+    return std::nullopt;
+  }
+  ListRow row{.key = inspection.key,
+              .library = library_of(form),
+              .algorithm = algorithm_of(form),
+              .policy = {},
+              .used = inspection.used,
+              .limit = inspection.limit,
+              .capacity = inspection.capacity(),
+              .remaining = inspection.remaining,
+              .bytes = inspection.bytes,
+              .window = inspection.window,
+              .next_free = inspection.next_free,
+              .reset_after = inspection.reset_after,
+              .ttl = inspection.ttl};
+  if (!configuration_.policies.empty()) {
+    const auto* policy = limiter::policy_for(configuration_, row.key);
+    if (policy != nullptr) row.policy = policy->name;
+  }
+  return wants(row) ? std::optional(std::move(row)) : std::nullopt;
+}
+
+bool Listing::wants(const ListRow& row) const {
+  if (plan_.only_without_ttl && row.ttl) return false;
+  if (!plan_.algorithm.empty() && row.algorithm != plan_.algorithm) return false;
+  if (!plan_.policy.empty() && row.policy != plan_.policy) return false;
+  return !plan_.above || row.ratio().value_or(-1) > *plan_.above;
+}
+
+std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
+  std::vector<limiter::UsageRequest> requests;
+  requests.reserve(keys.size());
+  for (auto& key : keys) requests.push_back(request_for(std::move(key)));
+  std::vector<ListRow> rows;
+  for (const auto& surveyed : limiter::survey(connection, requests)) {
+    if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+void Listing::scan(redis::Connection& connection,
+                   const std::function<void(std::vector<ListRow>, double)>& on_rows) {
+  unlisted_ = {};
+  SeenKeys seen;
+  redis::Scan scan(connection, plan_.pattern);
+  while (!scan.done()) {
+    auto keys = scan.next();
+    // A key that moves to the top twice is noticed there, so that memory stays bounded.
+    if (!plan_.top) std::erase_if(keys, [&](const auto& key) { return !seen.add(key); });
+    on_rows(read(connection, std::move(keys)), scan.share());
+  }
+}
+
+// ---- Rows in order ----
+
+void RowCollection::add(std::vector<ListRow> rows) {
+  rows_.insert(rows_.end(), std::move_iterator(rows.begin()), std::move_iterator(rows.end()));
+  // Cutting a little more seldom costs less.
+  if (most_ && rows_.size() > 2 * static_cast<std::size_t>(*most_) + 1000) cut();
+}
+
+void RowCollection::cut() {
+  std::ranges::sort(rows_,
+                    [&](const ListRow& a, const ListRow& b) { return comes_before(a, b, sort_); });
+  // SCAN may return a key several times, with other figures if it was written meanwhile.
+  std::unordered_set<std::string_view> seen;
+  std::vector<ListRow> kept;
+  kept.reserve(rows_.size());  // the views stay valid
+  for (auto& row : rows_) {
+    if (most_ && kept.size() == static_cast<std::size_t>(*most_)) break;
+    if (seen.contains(row.key)) continue;
+    kept.push_back(std::move(row));
+    seen.insert(kept.back().key);
+  }
+  rows_ = std::move(kept);
+}
+
+std::vector<ListRow> RowCollection::take() {
+  cut();
+  return std::exchange(rows_, {});
+}
+
+}  // namespace rlctl::cli

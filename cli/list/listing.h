@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/configuration.h"
+#include "limiter/limit.h"
+#include "limiter/survey.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+
+using std::chrono::microseconds;
+
+/// By what rows are sorted: keys from the first to the last, the others from the largest to the
+/// smallest, a row without that value last, and a key that never expires before all others.
+enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
+
+/// The options of `rlctl list`.
+struct ListPlan {
+  std::string pattern = "*";
+  std::optional<double> above = {};      ///< only rows whose ratio is greater
+  std::optional<std::int64_t> top = {};  ///< only the first so many
+  std::optional<SortKey> sort = {};      ///< none: as they are found
+  bool only_without_ttl = false;
+  std::string algorithm = {};  ///< only of this one; empty: of all
+  std::string policy = {};     ///< only of this one; empty: of all
+  bool has_shapes = false;     ///< also what only looks like a limiter's state
+  bool only_totals = false;
+  std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
+};
+
+/// A limiter's key. Unknown values are empty; the words live as long as the program, and the policy
+/// as long as the configuration.
+struct ListRow {
+  std::string key;
+  std::string_view library, algorithm, policy;
+  std::optional<std::int64_t> used, limit, capacity, remaining, bytes;
+  std::optional<microseconds> window, next_free, reset_after;
+  std::optional<microseconds> ttl;  ///< none: it never expires
+
+  /// The share of what is allowed at once that is used, 1 if it is full.
+  [[nodiscard]] std::optional<double> ratio() const;
+};
+
+/// Whether `a` is listed before `b`.
+[[nodiscard]] bool comes_before(const ListRow& a, const ListRow& b, SortKey sort);
+
+/// How many keys were not listed, and why.
+struct Unlisted {
+  std::int64_t others = 0;               ///< no limiter's
+  std::int64_t shapes = 0;               ///< only look like one's
+  std::int64_t refused = 0;              ///< this user may not read them
+  std::optional<redis::Error> why = {};  ///< the first of the last
+};
+
+/// A set of keys, of which it keeps only hashes: 16 bytes or less a key. Of a hundred million keys,
+/// one is taken for another with a probability of 1 in 3,000.
+class SeenKeys {
+ public:
+  /// Returns false if the key is in the set already.
+  bool add(std::string_view key);
+
+ private:
+  void grow();
+  [[nodiscard]] std::uint64_t& place_of(std::uint64_t hash);
+
+  std::vector<std::uint64_t> places_;  ///< 0: empty; their number is a power of two
+  std::size_t count_ = 0;
+};
+
+/// Reads the limiters of a database, page by page.
+class Listing {
+ public:
+  /// The configuration tells the policies' limits.
+  Listing(const ListPlan& plan, ConfigurationSource& configuration);
+
+  /// Calls `on_rows` with the rows of each page that the plan asks for, and with the share of the
+  /// database that was scanned. Each key comes once, unless the plan asks for the top only.
+  void scan(redis::Connection& connection,
+            const std::function<void(std::vector<ListRow>, double)>& on_rows);
+  /// The rows of these keys, of those that exist.
+  [[nodiscard]] std::vector<ListRow> read(redis::Connection& connection,
+                                          std::vector<std::string> keys);
+
+  [[nodiscard]] const Unlisted& unlisted() const noexcept { return unlisted_; }
+
+ private:
+  [[nodiscard]] limiter::UsageRequest request_for(std::string key);
+  [[nodiscard]] std::optional<ListRow> row_of(const limiter::Surveyed& surveyed);
+  [[nodiscard]] bool wants(const ListRow& row) const;
+
+  const ListPlan& plan_;
+  const limiter::Configuration& configuration_;
+  Unlisted unlisted_;
+};
+
+/// Collects rows: the first ones in the plan's order, or all.
+class RowCollection {
+ public:
+  /// Keeps the first `most` rows in that order; none: all.
+  RowCollection(SortKey sort, std::optional<std::int64_t> most) : sort_(sort), most_(most) {}
+  void add(std::vector<ListRow> rows);
+  /// In order, and nothing stays.
+  [[nodiscard]] std::vector<ListRow> take();
+
+ private:
+  void cut();
+
+  SortKey sort_;
+  std::optional<std::int64_t> most_;
+  std::vector<ListRow> rows_;
+};
+
+}  // namespace rlctl::cli

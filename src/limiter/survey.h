@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "limiter/inspection.h"
+#include "limiter/usage.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+
+namespace rlctl::limiter {
+
+/// What a survey found at a key.
+struct Surveyed {
+  /// The figures of inspect(), without entries and bars. If the key was deleted, or changed its
+  /// type while it was read, it does not exist.
+  Inspection inspection = {};
+  /// The server refuses this key to the user. The inspection then has only the key's name.
+  std::optional<redis::Error> refused = {};
+};
+
+/// Reads many keys, such as those that a Scan found, in a few round trips for all of them, with
+/// commands that only read; also as a user who may call no script, and from a replica. Of a key
+/// that is written meanwhile, the figures may be of different moments, unlike those of inspect().
+/// The keys may be in any slots. Throws redis::Error, also if the server refuses a command.
+[[nodiscard]] std::vector<Surveyed> survey(redis::Connection& connection,
+                                           std::span<const UsageRequest> keys);
+
+}  // namespace rlctl::limiter
