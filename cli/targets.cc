@@ -1,8 +1,14 @@
 #include "cli/targets.h"
 
+#include <fmt/format.h>
+#include <poll.h>
+
 #include <set>
 #include <utility>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "limiter/key_family.h"
 #include "limiter/policies.h"
 
@@ -27,6 +33,27 @@ std::vector<KeyTarget> policy_targets(const std::string& key, const limiter::Pol
 
 }  // namespace
 
+std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+                                           const Interrupt& interrupt) {
+  if (operands.size() != 1 || operands.front() != "-") return operands;
+  std::vector<std::string> lines;
+  LineReader input("-");
+  while (!input.ended()) {
+    while (const auto line = input.next()) {
+      if (line->too_long) {
+        throw UsageError(fmt::format("standard input, line {}: longer than {} bytes", line->number,
+                                     LineReader::kMaxLine));
+      }
+      if (!line->text.empty()) lines.emplace_back(line->text);
+    }
+    if (input.end_of_file()) continue;
+    wait_for(input.fd(), POLLIN, &interrupt, kNoDeadline);
+    input.fill();
+  }
+  if (lines.empty()) throw UsageError("standard input has no KEY");
+  return lines;
+}
+
 std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
                                        std::span<const std::string> operands, std::string example) {
   auto keys = asked_keys(limiter ? &*limiter : nullptr, operands);
@@ -34,6 +61,14 @@ std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
   std::set<std::string> seen;
   std::erase_if(keys, [&](const auto& key) { return !seen.insert(key).second; });
   return keys;
+}
+
+void require_pattern(const std::string& pattern, std::span<const std::string> operands) {
+  if (!operands.empty()) {
+    throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
+                     "quote the pattern: a shell replaces * with file names");
+  }
+  if (pattern.empty()) throw UsageError("--match: the pattern is empty", "is the variable set?");
 }
 
 std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<Limiter>& limiter,
@@ -53,6 +88,17 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
   }
   if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
   return targets;
+}
+
+KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration) {
+  KeyTarget target{.key = key};
+  if (configuration.policies.empty()) return target;
+  const auto match = limiter::match_policy(configuration, key);
+  if (!match) return target;
+  target.policy = match->policy->name;
+  target.algorithm = match->policy->algorithm;
+  if (match->limit) target.limit = match->policy->limits[*match->limit];
+  return target;
 }
 
 limiter::InspectionRequest request_for(const KeyTarget& target) {

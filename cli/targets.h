@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wait.h"
 #include "cli/configuration.h"
 #include "cli/limits.h"
 #include "limiter/algorithm.h"
@@ -15,11 +16,19 @@ namespace rlctl::cli {
 
 // For commands that look at keys: which keys in Redis belong to a KEY, and what is known of them.
 
+/// The operands; if the only one is "-", the lines of standard input, without empty ones. Throws
+/// UsageError, InputError and Interrupted.
+[[nodiscard]] std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+                                                         const Interrupt& interrupt);
+
 /// The keys for the operands, as asked_keys() gives them, without duplicates, in order. Throws
 /// UsageError with the hint `example` if there is none.
 [[nodiscard]] std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
                                                      std::span<const std::string> operands,
                                                      std::string example);
+
+/// For --match: throws UsageError if the pattern is empty or there are operands beside it.
+void require_pattern(const std::string& pattern, std::span<const std::string> operands);
 
 /// A key in Redis, and what is known about it beforehand.
 struct KeyTarget {
@@ -41,6 +50,11 @@ struct KeyTarget {
 [[nodiscard]] std::vector<KeyTarget> find_targets(const std::string& key,
                                                   const std::optional<Limiter>& limiter,
                                                   ConfigurationSource& configuration);
+
+/// The target for a key that was found in Redis, such as by a scan: itself, with the limit of the
+/// policy that stores it there, if there is one.
+[[nodiscard]] KeyTarget found_target(const std::string& key,
+                                     const limiter::Configuration& configuration);
 
 /// How to read it.
 [[nodiscard]] limiter::InspectionRequest request_for(const KeyTarget& target);

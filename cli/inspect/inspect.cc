@@ -20,13 +20,15 @@
 #include "cli/watch.h"
 #include "limiter/key_family.h"
 #include "limiter/policies.h"
+#include "limiter/state.h"
+#include "redis/scan.h"
 
 namespace rlctl::cli {
 namespace {
 
 struct InspectOptions {
   LimitOptions limit;
-  std::optional<std::string> entries, now;
+  std::optional<std::string> entries, now, match;
   OptionalValue watch;
   bool key_base64 = false;
 };
@@ -35,6 +37,13 @@ constexpr std::int64_t kMostEntries = 1'000'000'000;
 
 void add_inspect_options(Options& options, InspectOptions& target) {
   options.group("Options");
+  options
+      .value("--match", "PATTERN", target.match,
+             "show every limiter whose key matches this Redis pattern: * ? [ab]")
+      .once("run inspect once for each pattern")
+      .excludes("--policy", "the policy of a key follows from its name")
+      .excludes("--watch", "rlctl list --watch shows many keys")
+      .excludes("--key-base64", "a pattern is not a KEY");
   add_limit_options(options, target.limit, false);
   options.value("--entries", "NUMBER", target.entries,
                 "list this many of the newest entries, or all (default: 20)");
@@ -117,6 +126,8 @@ class Inspector {
 
   /// `key` must be one of the keys.
   [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
+  /// The same for a key of --match, which exists: only itself.
+  [[nodiscard]] Findings inspect_found(redis::Connection& connection, const std::string& key);
 
  private:
   [[nodiscard]] Found look(redis::Connection& connection, const KeyTarget& target);
@@ -231,6 +242,20 @@ Findings Inspector::inspect(redis::Connection& connection, const std::string& ke
   return findings;
 }
 
+Findings Inspector::inspect_found(redis::Connection& connection, const std::string& key) {
+  KeyTarget target{.key = key};
+  if (plan_.limiter) {
+    target.limit = plan_.limiter->limits.front();
+    target.limit_is_asked = true;
+  } else {
+    target = found_target(key, configuration_.policies());
+  }
+  Findings findings;
+  findings.keys.push_back(look(connection, target));
+  warn_of_algorithm(findings.keys.front().inspection, findings);
+  return findings;
+}
+
 /// kDone if limiter state was found, kDenied if no key exists, kRejected if a key holds other data.
 ExitStatus status_of(const Findings& findings) {
   bool found = false;
@@ -258,12 +283,16 @@ class Inspecting {
   /// Appends the output for all keys once, including keys read before an error. Reports an error
   /// that concerns one key and reads the others; with --watch, throws it.
   void read(std::string& out);
+  /// The same for all limiters whose keys match the pattern.
+  void read_matching(const std::string& pattern, std::string& out);
   /// The worst status of all keys in the last read().
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
 
  private:
   void fit_to(const Look& look);
-  void read_key(const std::string& key);
+  void read_key(const std::string& key, bool is_found);
+  void read_keys(bool are_found, const Look& look, std::string& out);
+  [[nodiscard]] std::vector<std::string> limiters_of(const std::string& pattern);
   void drop_connection();
   void tell(const std::string& key, const std::exception& error);
   [[nodiscard]] std::string text(const Findings& findings, const Look& look,
@@ -309,10 +338,11 @@ void Inspecting::tell(const std::string& key, const std::exception& error) {
   write_stderr(render(problem, invocation_.command, invocation_.json));
 }
 
-void Inspecting::read_key(const std::string& key) {
+void Inspecting::read_key(const std::string& key, bool is_found) {
   try {
     if (!connection_) connection_.emplace(connector_.open());
-    findings_.push_back(inspector_.inspect(*connection_, key));
+    findings_.push_back(is_found ? inspector_.inspect_found(*connection_, key)
+                                 : inspector_.inspect(*connection_, key));
     status_ = std::max(status_, status_of(findings_.back()));
   } catch (const redis::Error& error) {
     if (plan_.watch || !is_of_one_key(error)) throw;
@@ -325,18 +355,8 @@ void Inspecting::read(std::string& out) {
   fit_to(look);
   status_ = ExitStatus::kDone;
   findings_.clear();
-  const auto begin = out.size();
   try {
-    for (const auto& key : keys_) {
-      const auto before = findings_.size();
-      read_key(key);
-      progress_.clear();
-      if (redraws_ || findings_.size() == before) continue;
-      if (out.size() > begin && !invocation_.json) out += '\n';
-      out += text(findings_.back(), look, std::nullopt);
-      warn(findings_.back());
-      findings_.clear();
-    }
+    read_keys(false, look, out);
   } catch (const redis::Error& error) {
     drop_connection();
     throw ProblemError(without_doubt(describe(error)));  // looks change nothing
@@ -345,6 +365,51 @@ void Inspecting::read(std::string& out) {
     throw;
   }
   if (redraws_) append_screen(out, look);
+}
+
+void Inspecting::read_keys(bool are_found, const Look& look, std::string& out) {
+  const auto begin = out.size();
+  for (const auto& key : keys_) {
+    const auto before = findings_.size();
+    read_key(key, are_found);
+    progress_.clear();
+    if (redraws_ || findings_.size() == before) continue;
+    if (out.size() > begin && !invocation_.json) out += '\n';
+    out += text(findings_.back(), look, std::nullopt);
+    warn(findings_.back());
+    findings_.clear();
+  }
+}
+
+void Inspecting::read_matching(const std::string& pattern, std::string& out) {
+  const Look look = look_of(invocation_.out.fd());
+  fit_to(look);
+  try {
+    connection_.emplace(connector_.open());
+    keys_ = limiters_of(pattern);
+    read_keys(true, look, out);
+  } catch (const redis::Error& error) {
+    drop_connection();
+    throw ProblemError(without_doubt(describe(error)));
+  }
+  if (keys_.empty()) status_ = ExitStatus::kDenied;
+}
+
+/// Sorted, without duplicates.
+std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
+  std::set<std::string> limiters;
+  redis::Scan scan(*connection_, pattern);
+  while (!scan.done()) {
+    const auto keys = scan.next();
+    const auto contents = limiter::read_contents(*connection_, keys);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (limiter::decode(contents[i]).is_ours()) limiters.insert(keys[i]);
+    }
+    progress_.update(scan.share(), "the database");
+    invocation_.interrupt.check();
+  }
+  progress_.clear();
+  return {limiters.begin(), limiters.end()};
 }
 
 /// The text with at most `entries` entries of each key.
@@ -399,8 +464,36 @@ void Inspecting::warn(const Findings& findings) {
   }
 }
 
+/// Writes what `read` appends to the output, also if it throws.
+ExitStatus write_all(Inspecting& inspecting, Invocation& invocation,
+                     const std::function<void(std::string&)>& read) {
+  try {
+    read(invocation.out.buffer());
+  } catch (...) {
+    invocation.out.flush();
+    throw;
+  }
+  invocation.out.flush();
+  return inspecting.status();
+}
+
+ExitStatus inspect_matching(const InspectPlan& plan, const std::string& pattern,
+                            Invocation& invocation) {
+  require_pattern(pattern, invocation.operands);
+  if (plan.limiter && plan.limiter->limits.size() > 1) {
+    throw UsageError("--match takes one --limit: each key that matches has one");
+  }
+  Inspecting inspecting(plan, {}, invocation);
+  return write_all(inspecting, invocation,
+                   [&](std::string& out) { inspecting.read_matching(pattern, out); });
+}
+
 ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
-  invocation.operands = decode_operands(std::move(invocation.operands), options.key_base64);
+  if (options.match) {
+    return inspect_matching(make_plan(options, invocation), *options.match, invocation);
+  }
+  auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
+  invocation.operands = decode_operands(std::move(operands), options.key_base64);
   const InspectPlan plan = make_plan(options, invocation);
   const auto keys = distinct_keys(plan.limiter, invocation.operands, "rlctl inspect login:alice");
   Inspecting inspecting(plan, keys, invocation);
@@ -411,14 +504,7 @@ ExitStatus run_inspect(const InspectOptions& options, Invocation& invocation) {
       return text;
     });
   }
-  try {
-    inspecting.read(invocation.out.buffer());
-  } catch (...) {
-    invocation.out.flush();
-    throw;
-  }
-  invocation.out.flush();
-  return inspecting.status();
+  return write_all(inspecting, invocation, [&](std::string& out) { inspecting.read(out); });
 }
 
 }  // namespace
@@ -428,11 +514,12 @@ const Command inspect_command{
     .summary = "show what a limiter stores for a key, without changing it",
     .synopsis =
         "[connection] inspect [options] [--] KEY...\n"
-        "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]",
+        "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]\n"
+        "[connection] inspect [options] --match PATTERN",
     .about =
         "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
         "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
-        "works on a replica.",
+        "works on a replica. If the only KEY is -, the keys are the lines of standard input.",
     .epilogue = R"(
 Exit status:
   0  found
@@ -446,6 +533,8 @@ Exit status:
 Examples:
   rlctl inspect login:alice
   rlctl inspect --limit 5/60s --watch login:alice
+  rlctl inspect --match 'login:*'
+  rlctl list --above 80% --json | jq -r .key | rlctl inspect -
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
     .add = add_command<InspectOptions, add_inspect_options, run_inspect>,

@@ -6,9 +6,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "limiter/key_family.h"
+#include "cli/targets.h"
 #include "limiter/policies.h"
-#include "redis/scan.h"
 
 namespace rlctl::cli {
 
@@ -41,35 +40,6 @@ bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
   return of_a != of_b ? of_a > of_b : a.key < b.key;
 }
 
-// ---- The keys that were seen ----
-
-bool SeenKeys::add(std::string_view key) {
-  if (2 * (count_ + 1) > places_.size()) grow();
-  const std::uint64_t hash = std::max<std::uint64_t>(std::hash<std::string_view>{}(key), 1);
-  auto& place = place_of(hash);
-  if (place == hash) return false;
-  place = hash;
-  ++count_;
-  return true;
-}
-
-/// Where the hash is, or belongs.
-std::uint64_t& SeenKeys::place_of(std::uint64_t hash) {
-  const auto mask = places_.size() - 1;
-  auto at = hash & mask;
-  while (places_[at] != 0 && places_[at] != hash) at = (at + 1) & mask;
-  return places_[at];
-}
-
-void SeenKeys::grow() {
-  constexpr std::size_t kFirst = 1024;
-  const auto before =
-      std::exchange(places_, std::vector<std::uint64_t>(std::max(kFirst, 2 * places_.size())));
-  for (const auto hash : before) {
-    if (hash != 0) place_of(hash) = hash;
-  }
-}
-
 // ---- Reading ----
 
 namespace {
@@ -86,16 +56,10 @@ std::string_view algorithm_of(const limiter::StateForm& form) {
 Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
     : plan_(plan), configuration_(configuration.policies()) {}
 
-limiter::UsageRequest Listing::request_for(std::string key) {
-  limiter::UsageRequest request{.key = std::move(key)};
-  request.request.usual_limit = plan_.limit;
-  request.request.window_in_name = limiter::window_in_name(request.key);
-  if (configuration_.policies.empty()) return request;
-  const auto match = limiter::match_policy(configuration_, request.key);
-  if (!match) return request;
-  const auto& limits = match->policy->limits;
-  if (match->limit) request.request.usual_limit = limits[*match->limit];
-  return request;
+limiter::InspectionRequest Listing::request_for(const std::string& key) const {
+  auto target = found_target(key, configuration_);
+  if (!target.limit) target.limit = plan_.limit;
+  return cli::request_for(target);
 }
 
 /// None if it is no limiter's, or is not to be listed.
@@ -143,28 +107,34 @@ bool Listing::wants(const ListRow& row) const {
   return !plan_.above || row.ratio().value_or(-1) > *plan_.above;
 }
 
-std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
-  std::vector<limiter::UsageRequest> requests;
-  requests.reserve(keys.size());
-  for (auto& key : keys) requests.push_back(request_for(std::move(key)));
+std::vector<ListRow> Listing::rows_of(std::span<const limiter::Surveyed> page) {
   std::vector<ListRow> rows;
-  for (const auto& surveyed : limiter::survey(connection, requests)) {
+  for (const auto& surveyed : page) {
     if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
   }
   return rows;
 }
 
+std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
+  std::vector<limiter::UsageRequest> requests;
+  requests.reserve(keys.size());
+  for (auto& key : keys) {
+    auto request = request_for(key);
+    requests.push_back({.key = std::move(key), .request = std::move(request)});
+  }
+  return rows_of(limiter::survey(connection, requests));
+}
+
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<ListRow>, double)>& on_rows) {
   unlisted_ = {};
-  SeenKeys seen;
-  redis::Scan scan(connection, plan_.pattern);
-  while (!scan.done()) {
-    auto keys = scan.next();
-    // A key that moves to the top twice is noticed there, so that memory stays bounded.
-    if (!plan_.top) std::erase_if(keys, [&](const auto& key) { return !seen.add(key); });
-    on_rows(read(connection, std::move(keys)), scan.share());
-  }
+  // A key that comes twice to the top is noticed there, so that memory stays bounded.
+  limiter::survey_all(connection,
+                      {.pattern = plan_.pattern,
+                       .once = !plan_.top,
+                       .ask = [this](const std::string& key) { return request_for(key); },
+                       .on_page = [&](std::span<const limiter::Surveyed> page,
+                                      double share) { on_rows(rows_of(page), share); }});
 }
 
 // ---- Rows in order ----

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,21 +61,6 @@ struct Unlisted {
   std::optional<redis::Error> why = {};  ///< the first of the last
 };
 
-/// A set of keys, of which it keeps only hashes: 16 bytes or less a key. Of a hundred million keys,
-/// one is taken for another with a probability of 1 in 3,000.
-class SeenKeys {
- public:
-  /// Returns false if the key is in the set already.
-  bool add(std::string_view key);
-
- private:
-  void grow();
-  [[nodiscard]] std::uint64_t& place_of(std::uint64_t hash);
-
-  std::vector<std::uint64_t> places_;  ///< 0: empty; their number is a power of two
-  std::size_t count_ = 0;
-};
-
 /// Reads the limiters of a database, page by page.
 class Listing {
  public:
@@ -92,7 +78,8 @@ class Listing {
   [[nodiscard]] const Unlisted& unlisted() const noexcept { return unlisted_; }
 
  private:
-  [[nodiscard]] limiter::UsageRequest request_for(std::string key);
+  [[nodiscard]] limiter::InspectionRequest request_for(const std::string& key) const;
+  [[nodiscard]] std::vector<ListRow> rows_of(std::span<const limiter::Surveyed> page);
   [[nodiscard]] std::optional<ListRow> row_of(const limiter::Surveyed& surveyed);
   [[nodiscard]] bool wants(const ListRow& row) const;
 

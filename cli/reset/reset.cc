@@ -11,6 +11,7 @@
 #include "cli/limits.h"
 #include "cli/reset/holder.h"
 #include "cli/reset/report.h"
+#include "cli/targets.h"
 #include "cli/term/prompt.h"
 #include "limiter/key_family.h"
 #include "redis/scan.h"
@@ -341,14 +342,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   ResetPlan plan = options.plan;
   if (options.match) {
-    const auto& operands = invocation.operands;
-    if (!operands.empty()) {
-      throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
-                       "quote the pattern: a shell replaces * with file names");
-    }
-    if (options.match->empty()) {
-      throw UsageError("--match: the pattern is empty", "is the variable set?");
-    }
+    require_pattern(*options.match, invocation.operands);
     plan.match = *options.match;
     return reset_matching(plan, invocation);
   }

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "limiter/interpretation.h"
+#include "redis/scan.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -273,6 +274,51 @@ std::vector<Surveyed> Surveying::run() {
 
 std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
   return Surveying(connection, keys).run();
+}
+
+// ---- The keys that were seen ----
+
+bool SeenKeys::add(std::string_view key) {
+  if (2 * (count_ + 1) > places_.size()) grow();
+  const std::uint64_t hash = std::max<std::uint64_t>(std::hash<std::string_view>{}(key), 1);
+  auto& place = place_of(hash);
+  if (place == hash) return false;
+  place = hash;
+  ++count_;
+  return true;
+}
+
+/// Where the hash is, or belongs.
+std::uint64_t& SeenKeys::place_of(std::uint64_t hash) {
+  const auto mask = places_.size() - 1;
+  auto at = hash & mask;
+  while (places_[at] != 0 && places_[at] != hash) at = (at + 1) & mask;
+  return places_[at];
+}
+
+void SeenKeys::grow() {
+  constexpr std::size_t kFirst = 1024;
+  const auto before =
+      std::exchange(places_, std::vector<std::uint64_t>(std::max(kFirst, 2 * places_.size())));
+  for (const auto hash : before) {
+    if (hash != 0) place_of(hash) = hash;
+  }
+}
+
+// ---- All keys ----
+
+void survey_all(redis::Connection& connection, const SurveyScan& scan) {
+  SeenKeys seen;
+  redis::Scan keys(connection, scan.pattern);
+  while (!keys.done()) {
+    std::vector<UsageRequest> page;
+    for (auto& key : keys.next()) {
+      if (scan.once && !seen.add(key)) continue;
+      auto request = scan.ask(key);
+      page.push_back({.key = std::move(key), .request = std::move(request)});
+    }
+    scan.on_page(survey(connection, page), keys.share());
+  }
 }
 
 }  // namespace rlctl::limiter

@@ -1,7 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "limiter/inspection.h"
@@ -26,5 +31,31 @@ struct Surveyed {
 /// The keys may be in any slots. Throws redis::Error, also if the server refuses a command.
 [[nodiscard]] std::vector<Surveyed> survey(redis::Connection& connection,
                                            std::span<const UsageRequest> keys);
+
+/// A set of keys, of which it keeps only hashes: 16 bytes or less a key. Of a hundred million keys,
+/// one is taken for another with a probability of 1 in 3,000.
+class SeenKeys {
+ public:
+  /// Returns false if the key is in the set already.
+  bool add(std::string_view key);
+
+ private:
+  void grow();
+  [[nodiscard]] std::uint64_t& place_of(std::uint64_t hash);
+
+  std::vector<std::uint64_t> places_;  ///< 0: empty; their number is a power of two
+  std::size_t count_ = 0;
+};
+
+/// Surveys all keys that match a pattern, page by page: each once, or, unless `once` is true, as
+/// often as SCAN returns it. `ask` tells what is known of a key; `on_page` is called with each
+/// page, and with the share of the database that was scanned. Throws redis::Error.
+struct SurveyScan {
+  std::string pattern = "*";
+  bool once = true;
+  std::function<InspectionRequest(const std::string& key)> ask;
+  std::function<void(std::span<const Surveyed> page, double share)> on_page;
+};
+void survey_all(redis::Connection& connection, const SurveyScan& scan);
 
 }  // namespace rlctl::limiter
