@@ -216,3 +216,16 @@ p{
   assert_equal "$(uniq <<<"$hints" | wc -l)" 1
   assert_regex "$hints" "no password was given for user 'default'"
 }
+
+@test "list finds the keys of all masters, each once" {
+  lists_all() {
+    some_keys | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
+    run -0 rlctl list --json --sort key
+    assert_equal "$(jq -r .key <<<"$output")" "$(some_keys | sort)"
+    run -0 rlctl list 'key:1?' --top 3 --json
+    assert_equal "${#lines[@]}" 3
+    run -0 rlctl inspect --match 'key:1?' --json
+    assert_equal "${#lines[@]}" 10
+  }
+  on_both lists_all
+}

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "limiter/survey.h"
 #include "limiter/usage.h"
 #include "support/contract.h"
 #include "support/limiters.h"
@@ -65,10 +66,37 @@ std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, cons
   return limit.limit - ask_copy(server, algorithm, key, limit, 0, now).remaining;
 }
 
-/// Calls inspect() and checks that read_usage() reports the same figures.
-Inspection inspect_both_ways(TestServer& server, const std::string& key,
-                             const InspectionRequest& request) {
+/// Checks that a survey finds the same; `now` must be given for figures that depend on it.
+void check_survey(TestServer& server, const Inspection& seen, const InspectionRequest& request) {
+  const UsageRequest asked{.key = seen.key, .request = request};
+  const auto surveyed = survey(server.connection(), {&asked, 1});
+  CHECK_FALSE(surveyed.at(0).refused);
+  const auto& found = surveyed[0].inspection;
+  CHECK(found.exists() == seen.exists());
+  CHECK(found.content == seen.content);
+  CHECK(found.state.form == seen.state.form);
+  if (!seen.exists()) return;
+  CHECK(found.bytes == seen.bytes);
+  CHECK(found.limit == seen.limit);
+  CHECK(found.burst == seen.burst);
+  CHECK(found.stored == seen.stored);
+  if (!request.now) return;
+  CHECK(found.window == seen.window);
+  CHECK(found.window_is_inferred == seen.window_is_inferred);
+  CHECK(found.used == seen.used);
+  CHECK(found.used_exact == seen.used_exact);
+  CHECK(found.remaining == seen.remaining);
+  CHECK(found.expired == seen.expired);
+  // A TTL runs down between the two.
+  if (seen.next_free != seen.ttl) CHECK(found.next_free == seen.next_free);
+  if (seen.reset_after != seen.ttl) CHECK(found.reset_after == seen.reset_after);
+}
+
+/// Calls inspect() and checks that read_usage() and survey() report the same figures.
+Inspection inspect_each_way(TestServer& server, const std::string& key,
+                            const InspectionRequest& request) {
   auto seen = inspect(server.connection(), key, request);
+  check_survey(server, seen, request);
   const UsageGroup group{{.key = key, .request = request}};
   const auto usages = read_usage(server.connection(), {&group, 1});
   REQUIRE_FALSE(usages.at(0).error);
@@ -100,7 +128,7 @@ void check_equals_script(TestServer& server, const Algorithm& algorithm, const s
   const auto pttl = server.pttl(key);
   auto asked = limit;
   asked.burst = effective_burst(algorithm, limit);  // else the stored one may apply
-  const auto seen = inspect_both_ways(
+  const auto seen = inspect_each_way(
       server, key, {.limit = asked, .algorithm = &algorithm, .now = now, .bars = 20});
   CHECK(server.dump(key) == dump);
   const auto pttl_after = server.pttl(key);
@@ -177,7 +205,7 @@ TEST_CASE("a key's own limit is used if none is given") {
                       .window = 60s,
                       .burst = algorithm.has_burst ? std::optional<std::int64_t>(9) : std::nullopt};
     script.ask("k", limit, 3, kNow);
-    const auto seen = inspect_both_ways(server, "k", {.now = kNow + 1s});
+    const auto seen = inspect_each_way(server, "k", {.now = kNow + 1s});
     REQUIRE(seen.is_limiter());
     const auto look = ask_copy(server, algorithm, "k", limit, 0, kNow + 1s);
     if (seen.state.form->keeping == Keeping::kText) {
@@ -228,10 +256,10 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
       static_cast<void>(call(server, "k", request));
       now += random.percent(30) ? 0 : random.log_uniform(1, 300'000);
       const auto dump = server.dump("k");
-      const auto seen = inspect_both_ways(server, "k",
-                                          {.limit = Limit{.limit = request.limit},
-                                           .algorithm = &concurrency,
-                                           .now = microseconds{now}});
+      const auto seen = inspect_each_way(server, "k",
+                                         {.limit = Limit{.limit = request.limit},
+                                          .algorithm = &concurrency,
+                                          .now = microseconds{now}});
       CHECK(server.dump("k") == dump);
       copy(server, "k", "copy");
       request.now = now;
@@ -291,18 +319,18 @@ TEST_CASE("the newest instants are listed with the number of entries at each") {
     ScriptLimiter script(server, algorithm(name));
     const Limit limit{.limit = 100'000, .window = 60s};
     for (int i = 0; i < 30; ++i) script.ask("k", limit, i + 1, kNow + microseconds{i});
-    const auto seen = inspect_both_ways(server, "k", {.limit = limit, .now = kNow + 1s});
+    const auto seen = inspect_each_way(server, "k", {.limit = limit, .now = kNow + 1s});
     REQUIRE(seen.entries.size() == 20);
     CHECK(seen.entries.front() == InspectedEntry{.at = kNow + 10us, .count = 11});
     CHECK(seen.entries.back() == InspectedEntry{.at = kNow + 29us, .count = 30});
     CHECK(seen.stored == 30 * 31 / 2);
-    const auto one = inspect_both_ways(server, "k", {.limit = limit, .now = kNow, .entries = 1});
+    const auto one = inspect_each_way(server, "k", {.limit = limit, .now = kNow, .entries = 1});
     REQUIRE(one.entries.size() == 1);
     CHECK(one.entries[0].count == 30);
-    const auto none = inspect_both_ways(server, "k", {.limit = limit, .now = kNow, .entries = 0});
+    const auto none = inspect_each_way(server, "k", {.limit = limit, .now = kNow, .entries = 0});
     CHECK(none.entries.empty());
     const auto all =
-        inspect_both_ways(server, "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
+        inspect_each_way(server, "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
     CHECK(all.entries.size() == 30);
   }
 }
@@ -331,7 +359,7 @@ TEST_CASE("windows of many pages have the same figures as a model") {
       const Limit asked{.limit = random.log_uniform(1, 60'000),
                         .window = microseconds{random.uniform(1, 2 * span)}};
       const auto at = times.back() + microseconds{random.uniform(-span, span)};
-      const auto seen = inspect_both_ways(server, "k", {.limit = asked, .now = at, .bars = 50});
+      const auto seen = inspect_each_way(server, "k", {.limit = asked, .now = at, .bars = 50});
       const auto look = model->look(asked, 1, at);
       CHECK(seen.remaining == look.remaining);
       CHECK(seen.reset_after == look.reset_after);
@@ -379,7 +407,7 @@ TEST_CASE("the window of a log is inferred from its TTL") {
       server.call({"FLUSHALL"});
       ScriptLimiter script(server, algorithm(name));
       script.ask(Request{{"k"}, {{.limit = 5, .window = window}}, 2, std::nullopt});
-      const auto seen = inspect_both_ways(server, "k", {});
+      const auto seen = inspect_each_way(server, "k", {});
       CHECK(seen.window == window);
       CHECK(seen.window_is_inferred);
       CHECK(seen.used == 2);
@@ -387,12 +415,12 @@ TEST_CASE("the window of a log is inferred from its TTL") {
       CHECK_FALSE(seen.remaining);
     }
     server.call({"PERSIST", "k"});
-    const auto kept = inspect_both_ways(server, "k", {});
+    const auto kept = inspect_each_way(server, "k", {});
     CHECK_FALSE(kept.window);
     CHECK_FALSE(kept.used);
     CHECK_FALSE(kept.ttl);
     CHECK(kept.entries.size() == 1);
-    const auto named = inspect_both_ways(server, "k", {.window_in_name = 60s});
+    const auto named = inspect_each_way(server, "k", {.window_in_name = 60s});
     CHECK(named.window == 60s);
     CHECK(named.window_is_inferred);
   }
@@ -405,7 +433,7 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   server.call({"PEXPIRE", "z", "60000"});
   const Limit limit{.limit = 2, .window = 60s};
   const auto now = microseconds{(kNow.count() / 1000 + 3000) * 1000};
-  const auto zset = inspect_both_ways(server, "z", {.limit = limit, .now = now, .bars = 10});
+  const auto zset = inspect_each_way(server, "z", {.limit = limit, .now = now, .bars = 10});
   REQUIRE(zset.is_limiter());
   CHECK(zset.state.form->name == "foreign-zset");
   CHECK_FALSE(zset.state.certain);
@@ -417,21 +445,21 @@ TEST_CASE("the state of other limiters is reported as far as it is known") {
   CHECK(zset.entries[1].at == microseconds{(kNow.count() / 1000 + 5) * 1000});
   // The first one leaves the window after exactly 60 s.
   const auto first = microseconds{kNow.count() / 1000 * 1000};
-  CHECK(inspect_both_ways(server, "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
-  CHECK(inspect_both_ways(server, "z", {.limit = limit, .now = first + 60s}).used == 2);
+  CHECK(inspect_each_way(server, "z", {.limit = limit, .now = first + 60s - 1us}).used == 3);
+  CHECK(inspect_each_way(server, "z", {.limit = limit, .now = first + 60s}).used == 2);
 
   server.call({"SET", "c", "4", "PX", "30000"});
-  const auto counter = inspect_both_ways(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
+  const auto counter = inspect_each_way(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
   REQUIRE(counter.is_limiter());
   CHECK(counter.state.form->name == "foreign-counter");
   CHECK(counter.used == 4);
   CHECK(counter.remaining == 0);
   CHECK(counter.next_free == counter.ttl);
   CHECK(counter.reset_after == counter.ttl);
-  CHECK(inspect_both_ways(server, "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
-  CHECK_FALSE(inspect_both_ways(server, "c", {}).remaining);
+  CHECK(inspect_each_way(server, "c", {.limit = Limit{.limit = 5}}).next_free == 0us);
+  CHECK_FALSE(inspect_each_way(server, "c", {}).remaining);
   server.call({"PERSIST", "c"});
-  const auto stuck = inspect_both_ways(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
+  const auto stuck = inspect_each_way(server, "c", {.limit = Limit{.limit = 4, .window = 60s}});
   CHECK(stuck.next_free == kNever);
   CHECK_FALSE(stuck.reset_after);
 }
@@ -446,13 +474,13 @@ TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
   server.call({"ZADD", "z", "1", "m"});
   for (const std::string key : {"h", "s", "x", "t", "l", "z"}) {
     CAPTURE(key);
-    const auto seen = inspect_both_ways(server, key, {});
+    const auto seen = inspect_each_way(server, key, {});
     CHECK(seen.exists());
     CHECK_FALSE(seen.is_limiter());
     CHECK(seen.bytes.value() > 0);
     CHECK_FALSE(seen.used);
   }
-  const auto nothing = inspect_both_ways(server, "nothing", {});
+  const auto nothing = inspect_each_way(server, "nothing", {});
   CHECK_FALSE(nothing.exists());
   CHECK_FALSE(nothing.is_limiter());
 }
@@ -461,7 +489,7 @@ TEST_CASE("a very long TTL is reported as such, not as a negative number") {
   TestServer server;
   server.call({"SET", "k", "5"});
   server.call({"PEXPIRE", "k", "9000000000000000"});
-  const auto seen = inspect_both_ways(server, "k", {.limit = Limit{.limit = 5, .window = 60s}});
+  const auto seen = inspect_each_way(server, "k", {.limit = Limit{.limit = 5, .window = 60s}});
   CHECK(seen.ttl.value() > std::chrono::years{280});
   CHECK(seen.reset_after.value() > std::chrono::years{280});
 }
@@ -470,7 +498,7 @@ TEST_CASE("a number of units that does not fit is reported as the largest number
   TestServer server;
   server.call({"SET", "k", packed("leaky ", 1.8e15, 0, 5, 6e7, 5)});
   const Limit limit{.limit = 1'000'000'000, .window = 1us, .burst = 1};
-  CHECK(inspect_both_ways(server, "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
+  CHECK(inspect_each_way(server, "k", {.limit = limit, .now = kNow}).used == INT64_MAX);
 }
 
 TEST_CASE("a member among leases that is not a lease is shown as it is") {
@@ -506,7 +534,7 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   ScriptLimiter(server, algorithm("gcra")).ask("g", own, 1, kNow);
   ScriptLimiter(server, algorithm("sliding-window-log")).ask("l", own, 1, kNow);
   const auto look = [&](const std::string& key) {
-    return inspect_both_ways(server, key, {.usual_limit = usual, .now = kNow});
+    return inspect_each_way(server, key, {.usual_limit = usual, .now = kNow});
   };
   CHECK(look("g").limit == 7);
   CHECK(look("g").remaining == 6);
@@ -517,7 +545,7 @@ TEST_CASE("the default limit applies to state that does not include its own") {
   CHECK(look("nothing").remaining == 3);
   // A given limit takes precedence over both.
   const Limit asked{.limit = 9, .window = 60s};
-  CHECK(inspect_both_ways(server, "g", {.limit = asked, .usual_limit = usual, .now = kNow}).limit ==
+  CHECK(inspect_each_way(server, "g", {.limit = asked, .usual_limit = usual, .now = kNow}).limit ==
         9);
 }
 

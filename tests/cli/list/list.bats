@@ -1,0 +1,194 @@
+load ../../support/common
+
+# What `rlctl list` finds, and in which order it prints it.
+
+setup_file() { start_server; }
+setup() { cli FLUSHALL >/dev/null; }
+
+algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
+  token-bucket)
+
+# use KEY UNITS [ALGORITHM]: takes units of 10 a day.
+use() {
+  local algorithm=${3:-gcra}
+  rlctl check -q "$1" --limit 10/1d --algorithm "$algorithm" --cost "$2"
+}
+# keys [OPTION…]: the listed keys, on one line.
+keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
+
+@test "keys of all algorithms are listed with the figures of inspect" {
+  local name listed inspected
+  for name in "${algorithms[@]}"; do use "$name" 3 "$name"; done
+  [[ $(keys | tr ' ' '\n' | sort | paste -sd ' ') == "${algorithms[*]}" ]]
+  for name in "${algorithms[@]}"; do
+    listed=$(rlctl list "$name" --json | jq -c '[.library, .algorithm, .used, .limit, .window_us, .remaining, .bytes]')
+    inspected=$(rlctl inspect "$name" --json | jq -c '["rlctl", .algorithm, .used, .limit, .window_us, .remaining, .bytes]')
+    assert_equal "$listed" "$inspected"
+  done
+}
+
+@test "text has a line for each key, then sums by algorithm; what is no limiter's is counted on stderr" {
+  use a 9
+  use b 10 fixed-window
+  cli SET session:1 x >/dev/null
+  cli SET hits 12 >/dev/null
+  run --separate-stderr rlctl list --sort key
+  assert_success
+  assert_line --index 0 --regexp '^ *used +of +full +next free +empty in +ttl +bytes +algorithm +key$'
+  assert_line --index 1 --regexp '^ *9 +10/1d +90% +now .* gcra +a$'
+  assert_line --index 2 --regexp '^ *10 +10/1d +100% .* fixed-window +b$'
+  assert_line --index 3 --regexp '^ +keys +full +no ttl +bytes$'
+  assert_line --regexp '^fixed-window +1 +1 +0 '
+  assert_line --regexp '^all +2 +1 +0 '
+  assert_equal "$stderr" "not listed: 1 key that may be a limiter's (--all lists them), 1 key of other programs"
+}
+
+@test "an empty database has nothing to list: status 1" {
+  run --separate-stderr rlctl list
+  assert_failure 1
+  assert_output ''
+  assert_equal "$stderr" ''
+}
+
+@test "a pattern, --above, --algorithm and --no-ttl choose keys" {
+  use login:ann 8
+  use login:bob 9
+  use api:acme 10 fixed-window
+  cli PERSIST login:ann >/dev/null
+  assert_equal "$(keys 'login:*' --sort key)" 'login:ann login:bob'
+  assert_equal "$(keys --above 80% --sort key)" 'api:acme login:bob'
+  assert_equal "$(keys --above 79.9 --sort key)" 'api:acme login:ann login:bob'
+  assert_equal "$(keys --algorithm fixed-window)" api:acme
+  assert_equal "$(keys --no-ttl)" login:ann
+  run rlctl list --above 100%
+  assert_failure 1
+}
+
+@test "--sort and --top order keys: the largest first, but names from the first to the last" {
+  use a 5
+  use b 7
+  rlctl check -q c --limit 100/1d --cost 9 --algorithm gcra
+  use d 1 fixed-window
+  cli PERSIST d >/dev/null
+  assert_equal "$(keys --sort key)" 'a b c d'
+  assert_equal "$(keys --sort used)" 'c b a d'
+  assert_equal "$(keys --sort ratio)" 'b a d c'
+  assert_equal "$(keys --sort ttl --top 2)" 'd b'
+  assert_equal "$(keys --top 2)" 'b a'
+  assert_equal "$(keys --top 100)" 'b a d c'
+}
+
+@test "a log's limit comes from its policy, else from --limit" {
+  use login:ann 4 sliding-window-log
+  use other 4 sliding-window-log
+  assert_equal "$(rlctl list --json --sort key | jq -c '[.key, .limit, .ratio, .policy]' | paste -sd ' ')" \
+    '["login:ann",null,null,null] ["other",null,null,null]'
+  cat >"$BATS_TEST_TMPDIR/config.toml" <<'TOML'
+[policy.login]
+key = "login:%s"
+algorithm = "sliding-window-log"
+limit = "8/1d"
+TOML
+  run rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --limit 5/1d --json --sort key
+  assert_success
+  assert_equal "$(jq -c '[.key, .limit, .ratio, .policy]' <<<"$output" | paste -sd ' ')" \
+    '["login:ann",8,0.5,"login"] ["other",5,0.8,null]'
+  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --policy login --json | jq -r .key)" login:ann
+  run rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --totals
+  assert_line --regexp '^policy login +1 +0 +0 '
+}
+
+@test "--totals prints sums and no keys" {
+  use a 1
+  use b 10
+  use c 1 fixed-window
+  run rlctl list --totals
+  assert_success
+  assert_equal "${#lines[@]}" 4
+  assert_equal "$(rlctl list --totals --json | jq -c '[.algorithm, .keys, .full, .no_ttl]' | paste -sd ' ')" \
+    '["fixed-window",1,0,0] ["gcra",2,1,0]'
+}
+
+@test "keys that only look like a limiter's are listed with --all" {
+  cli SET hits 12 >/dev/null
+  run --separate-stderr rlctl list
+  assert_failure 1
+  assert_equal "$(rlctl list --all --json | jq -c '[.key, .library, .used]')" '["hits",null,12]'
+}
+
+@test "keys with control bytes are escaped, and a key that is not UTF-8 has its base64" {
+  use $'a\e[31m\n' 1
+  use $'\xff' 1
+  run rlctl list --sort key
+  assert_success
+  assert_line --partial 'a\x1b[31m\n'
+  assert_equal "$(rlctl list --json | jq -r 'select(.key_base64) | .key_base64')" /w==
+}
+
+@test "wrong values are refused" {
+  local word
+  for word in x 80%% -1 '' nan; do
+    run --separate-stderr rlctl list --above="$word"
+    assert_failure 2
+    assert_equal "${stderr_lines[0]}" "rlctl: list: --above must be a percentage such as 80%, not '$word'"
+  done
+  run --separate-stderr rlctl list --sort usd
+  assert_failure 2
+  assert_equal "${stderr_lines[0]}" "rlctl: list: --sort must be used, ratio, ttl, bytes or key, not 'usd'; did you mean 'used'?"
+  run --separate-stderr rlctl list --algorithm gcrb
+  assert_failure 2
+  run --separate-stderr rlctl list --top 0
+  assert_failure 2
+  run --separate-stderr rlctl list a b
+  assert_failure 2
+  assert_equal "${stderr_lines[1]}" '  hint: quote the pattern: a shell replaces * with file names'
+  run --separate-stderr rlctl list ''
+  assert_failure 2
+  run --separate-stderr rlctl list --policy nobody
+  assert_failure 2
+}
+
+@test "list calls no command that writes, no KEYS and no script" {
+  use a 3
+  use b 3 sliding-window-log
+  use c 3 sliding-window-zset
+  cli CONFIG RESETSTAT >/dev/null
+  rlctl list --limit 10/1d >/dev/null
+  run cli INFO commandstats
+  refute_output --regexp 'cmdstat_(keys|eval|evalsha|evalsha_ro|set|del|unlink|expire|pexpire)'
+  assert_output --partial cmdstat_scan
+}
+
+@test "a user who may only read some keys lists those; one who may read none is refused" {
+  use login:ann 3
+  use api:acme 3
+  cli ACL SETUSER viewer on '>secret' '~login:*' +@read +@connection +time +scan >/dev/null
+  cli ACL SETUSER blind on '>secret' '~other:*' +@read +@connection +time +scan >/dev/null
+  REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list --json
+  assert_success
+  assert_equal "$(jq -r .key <<<"$output")" login:ann
+  REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list
+  assert_equal "$stderr" 'not listed: 1 key that this user may not read'
+  REDISCLI_AUTH=secret run --separate-stderr rlctl --user blind list
+  assert_failure 4
+  cli ACL DELUSER viewer blind >/dev/null
+}
+
+@test "inspect - reads the keys that list found" {
+  use a 10
+  use b 1
+  assert_equal "$(rlctl list --above 80% --json | jq -r .key | rlctl inspect --json - | jq -c '[.key, .used]')" '["a",10]'
+}
+
+@test "inspect --match shows each limiter that matches, and nothing else" {
+  use login:ann 1
+  use login:bob 2
+  cli SET login:x 'no limiter' >/dev/null
+  use other 3
+  assert_equal "$(rlctl inspect --match 'login:*' --json | jq -c '[.key, .used]' | paste -sd ' ')" \
+    '["login:ann",1] ["login:bob",2]'
+  run --separate-stderr rlctl inspect --match 'nobody:*'
+  assert_failure 1
+  run --separate-stderr rlctl inspect --match 'login:*' login:ann
+  assert_failure 2
+}
