@@ -519,7 +519,7 @@ const Command inspect_command{
     .about =
         "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
         "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
-        "works on a replica. If the only KEY is -, the keys are the lines of standard input.",
+        "works on a replica. If the only KEY is -, standard input has one a line.",
     .epilogue = R"(
 Exit status:
   0  found

@@ -252,9 +252,9 @@ const Command list_command{
     .summary = "list the limiters in a database: who is limited, and why",
     .synopsis = "[connection] list [options] [--] [PATTERN]",
     .about =
-        "Lists every key that a limiter keeps, of this program and of other libraries, that\n"
-        "matches the pattern: * ? [ab]. Only reads, with SCAN, so that other clients are\n"
-        "served meanwhile. All masters of a Cluster are searched.",
+        "Lists every key that a limiter keeps, of this program and of other libraries,\n"
+        "that matches the pattern: * ? [ab]. Only reads, with SCAN, so that other clients\n"
+        "are served meanwhile. All masters of a Cluster are searched.",
     .epilogue = R"(
 Exit status:
   0  limiters were listed

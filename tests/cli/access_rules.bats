@@ -146,6 +146,22 @@ inspects() {
   needs_each inspects $(block -inspect.1)
 }
 
+lists() {
+  local now
+  fill
+  now=$(date +%s)
+  cli RPUSH login:pruned "$((now - 70))000000" "${now}000000" >/dev/null
+  cli PEXPIRE login:pruned 75000 >/dev/null
+  cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:nightly 3 600000000 acquire other >/dev/null
+  limiter list 'login:*' --limit 1/60s --json
+}
+
+@test "list needs each rule of its page" {
+  local optional='+memory'
+  # shellcheck disable=SC2046
+  needs_each lists $(block -list.1)
+}
+
 asks_quota() {
   fill
   limiter quota login:gcra login:sliding-window-log login:sliding-window-zset --limit 5/60s || return
