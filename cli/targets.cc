@@ -15,6 +15,8 @@
 namespace rlctl::cli {
 namespace {
 
+constexpr std::string_view kQuoteIt = "quote the pattern: a shell replaces * with file names";
+
 std::vector<KeyTarget> policy_targets(const std::string& key, const limiter::PolicyMatch& match) {
   const auto& [policy, asked, index] = match;
   const auto target = [&policy = *policy](const std::string& name, std::size_t limit) {
@@ -66,7 +68,7 @@ std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
 void require_pattern(const std::string& pattern, std::span<const std::string> operands) {
   if (!operands.empty()) {
     throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
-                     "quote the pattern: a shell replaces * with file names");
+                     std::string(kQuoteIt));
   }
   if (pattern.empty()) throw UsageError("--match: the pattern is empty", "is the variable set?");
 }
@@ -88,6 +90,15 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
   }
   if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
   return targets;
+}
+
+std::string only_pattern(std::span<const std::string> operands) {
+  if (operands.empty()) return "*";
+  if (operands.size() > 1) {
+    throw UsageError("unexpected argument " + in_quotes(operands[1]), std::string(kQuoteIt));
+  }
+  if (operands[0].empty()) throw UsageError("the pattern is empty", "is the variable set?");
+  return operands[0];
 }
 
 KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration) {

@@ -30,6 +30,10 @@ namespace rlctl::cli {
 /// For --match: throws UsageError if the pattern is empty or there are operands beside it.
 void require_pattern(const std::string& pattern, std::span<const std::string> operands);
 
+/// The operand of a command that searches keys; "*" if there is none. Throws UsageError if there
+/// are several or it is empty.
+[[nodiscard]] std::string only_pattern(std::span<const std::string> operands);
+
 /// A key in Redis, and what is known about it beforehand.
 struct KeyTarget {
   std::string key;

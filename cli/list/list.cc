@@ -15,6 +15,7 @@
 #include "cli/list/listing.h"
 #include "cli/list/report.h"
 #include "cli/list/watch.h"
+#include "cli/targets.h"
 #include "cli/term/progress.h"
 #include "cli/watch.h"
 #include "limiter/state.h"
@@ -105,16 +106,10 @@ std::string parse_algorithm_name(const std::string& text) {
 constexpr std::int64_t kMostRows = 1'000'000;
 
 ListPlan make_plan(const ListOptions& options, Invocation& invocation) {
-  ListPlan plan{.only_without_ttl = options.no_ttl,
+  ListPlan plan{.pattern = only_pattern(invocation.operands),
+                .only_without_ttl = options.no_ttl,
                 .has_shapes = options.shapes,
                 .only_totals = options.totals};
-  const auto& operands = invocation.operands;
-  if (operands.size() > 1) {
-    throw UsageError("unexpected argument " + in_quotes(operands[1]),
-                     "quote the pattern: a shell replaces * with file names");
-  }
-  if (!operands.empty()) plan.pattern = operands.front();
-  if (plan.pattern.empty()) throw UsageError("the pattern is empty", "is the variable set?");
   if (options.above) plan.above = parse_share(*options.above);
   if (options.top) plan.top = parse_between(*options.top, "--top", 1, kMostRows);
   if (options.sort) plan.sort = parse_sort(*options.sort);

@@ -76,7 +76,7 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
     return std::nullopt;
   }
   const auto& form = *inspection.state.form;
-  if (library_of(form).empty() && !plan_.has_shapes) {
+  if (!limiter::is_recognized(inspection) && !plan_.has_shapes) {
     ++unlisted_.shapes;
     return std::nullopt;
   }

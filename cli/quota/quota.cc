@@ -359,7 +359,7 @@ ExitStatus run_quota(const QuotaOptions& options, Invocation& invocation) {
     append_plugin_report(out, judgements, plan.thresholds, options.quiet);
   }
   invocation.out.flush();
-  return static_cast<ExitStatus>(state);
+  return to_status(state);
 }
 
 /// A plugin prints its failures to standard output, where its caller reads them. Nothing else goes
@@ -368,7 +368,7 @@ ExitStatus report_quota_failure(const Problem& problem, bool json) {
   std::string out;
   json ? append_json_failure(out, problem) : append_plugin_failure(out, problem);
   if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, quota_command.name, json));
-  return static_cast<ExitStatus>(PluginState::kUnknown);
+  return to_status(PluginState::kUnknown);
 }
 
 }  // namespace

@@ -11,13 +11,11 @@
 #include "base/file.h"
 #include "base/prometheus.h"
 #include "cli/failure.h"
+#include "cli/plugin_state.h"
 #include "cli/quota/range.h"
 #include "limiter/inspection.h"
 
 namespace rlctl::cli {
-
-/// The states of the Monitoring Plugins guidelines; the values are the exit statuses.
-enum class PluginState { kOk = 0, kWarning = 1, kCritical = 2, kUnknown = 3 };
 
 /// When to alert.
 struct Thresholds {

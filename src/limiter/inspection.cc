@@ -329,6 +329,7 @@ void Reading::read_frame() {
 }
 
 void Reading::fill_log(Entries& entries) {
+  result_.newest = entries.newest();
   const auto infer = [&]() -> std::optional<microseconds> {
     if (!result_.ttl) return std::nullopt;
     return infer_window(*result_.state.form, {entries.oldest(), entries.newest()},

@@ -148,6 +148,7 @@ struct Inspection {
   std::optional<std::int64_t> bytes;  ///< none: the server does not report it
   /// The number of stored entries of a log or set, and how many of them no longer count.
   std::int64_t stored = 0, expired = 0;
+  std::optional<microseconds> newest;   ///< the time of a log's newest entry
   std::vector<InspectedEntry> entries;  ///< oldest first; only the newest if there are more
   /// The number of entries in each part of the window that ends now, oldest first; empty if unknown
   /// or not requested.

@@ -175,6 +175,7 @@ void Surveying::begin(CountedKey& each, std::int64_t members) {
     each.first_live = result.now + microseconds{1};
     return;
   }
+  result.newest = newest;
   const auto oldest = time_in(each, each.is_list() ? first.member : first.score);
   if (!oldest) return;
   const auto infer = [&]() -> std::optional<microseconds> {
@@ -271,6 +272,15 @@ std::vector<Surveyed> Surveying::run() {
 }
 
 }  // namespace
+
+bool is_recognized(const Inspection& inspection) {
+  if (!inspection.state.is_ours()) return false;
+  if (inspection.state.certain) return true;
+  // One that has lost its TTL is certain but for that.
+  auto content = inspection.content;
+  content.expires = true;
+  return decode(content).certain;
+}
 
 std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
   return Surveying(connection, keys).run();

@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/plugin_state.h"
+#include "cli/targets.h"
+#include "cli/term/progress.h"
+#include "cli/term/terminal.h"
+#include "limiter/audit.h"
+#include "limiter/survey.h"
+
+namespace rlctl::cli {
+namespace {
+
+using limiter::Finding;
+
+struct AuditOptions {
+  std::optional<std::string> top;
+};
+
+constexpr std::int64_t kUsualTop = 20;
+constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+
+void add_audit_options(Options& options, AuditOptions& target) {
+  options.group("Options");
+  options.value(
+      "--top", "NUMBER", target.top,
+      "show at most so many keys for each finding, or all (default: 20; all with --json)");
+}
+
+std::int64_t parse_top(const std::optional<std::string>& text, bool json) {
+  if (!text) return json ? kAll : kUsualTop;
+  constexpr std::int64_t kMost = 1'000'000'000;
+  return *text == "all" ? kAll : parse_between(*text, "--top", 1, kMost);
+}
+
+std::string_view severity_of(const Finding& finding) {
+  return finding.is_critical ? "critical" : "warning";
+}
+
+/// The findings, the worst kinds first. Of each kind it keeps as many as are shown.
+class AuditReport {
+ public:
+  AuditReport(std::int64_t top, Invocation& invocation) : top_(top), invocation_(invocation) {}
+
+  void add(Finding finding);
+  void write();
+  [[nodiscard]] PluginState state() const;
+  /// "1 critical finding, 2 warnings"
+  [[nodiscard]] std::string counts() const;
+
+ private:
+  struct Kind {
+    std::int64_t count = 0;
+    std::vector<Finding> shown;
+  };
+  [[nodiscard]] std::int64_t count_of(bool critical) const;
+  void write_text(const Finding& finding, const Look& look);
+  void write_json(const Finding& finding);
+
+  std::int64_t top_;
+  Invocation& invocation_;
+  std::map<std::pair<bool, limiter::FindingKind>, Kind> kinds_;  ///< false: critical
+};
+
+void AuditReport::add(Finding finding) {
+  auto& kind = kinds_[{!finding.is_critical, finding.kind}];
+  if (kind.count++ < top_) kind.shown.push_back(std::move(finding));
+}
+
+void AuditReport::write() {
+  const Look look = look_of(invocation_.out.fd());
+  constexpr std::size_t kManyBytes = std::size_t{1} << 16;
+  for (auto& [id, kind] : kinds_) {
+    std::ranges::sort(kind.shown, {}, &Finding::key);
+    for (const auto& finding : kind.shown) {
+      invocation_.json ? write_json(finding) : write_text(finding, look);
+      if (invocation_.out.buffer().size() > kManyBytes) invocation_.out.flush();
+    }
+    const auto more = kind.count - static_cast<std::int64_t>(kind.shown.size());
+    if (more > 0 && !invocation_.json) {
+      invocation_.out.write(
+          fmt::format("and {} more with {}; --top all shows them\n", more, name_of(id.second)));
+    }
+  }
+  invocation_.out.flush();
+}
+
+void AuditReport::write_text(const Finding& finding, const Look& look) {
+  constexpr std::size_t kSeverity = 10, kName = 10;
+  std::string line =
+      toned(severity_of(finding), finding.is_critical ? Tone::kBad : Tone::kWarning, look.colour);
+  pad(line, severity_of(finding).size(), kSeverity);
+  const auto name = name_of(finding.kind);
+  line += name;
+  pad(line, name.size(), kName + 1);
+  line += finding.key.empty() ? "the server" : escaped_text(finding.key);
+  std::string indent;
+  pad(indent, 0, kSeverity);
+  invocation_.out.write(line + "\n" + indent + escaped_message(finding.detail) + "\n" + indent +
+                        toned(escaped_message(finding.mend), Tone::kDim, look.colour) + "\n");
+}
+
+void AuditReport::write_json(const Finding& finding) {
+  auto& out = invocation_.out.buffer();
+  JsonWriter json(out);
+  json.begin_object()
+      .field("finding", name_of(finding.kind))
+      .field("severity", severity_of(finding));
+  if (finding.key.empty()) {
+    json.name("key").null();
+  } else {
+    json.bytes_field("key", finding.key);
+  }
+  json.field("detail", finding.detail).field("mend", finding.mend).end_object();
+  out += '\n';
+}
+
+std::int64_t AuditReport::count_of(bool critical) const {
+  std::int64_t count = 0;
+  for (const auto& [id, kind] : kinds_) count += id.first != critical ? kind.count : 0;
+  return count;
+}
+
+PluginState AuditReport::state() const {
+  if (count_of(true) > 0) return PluginState::kCritical;
+  return count_of(false) > 0 ? PluginState::kWarning : PluginState::kOk;
+}
+
+std::string AuditReport::counts() const {
+  if (kinds_.empty()) return "no findings";
+  std::string text;
+  const auto add = [&text](std::int64_t count, std::string_view what) {
+    if (count > 0) text.append(text.empty() ? "" : ", ").append(counted(count, what));
+  };
+  add(count_of(true), "critical finding");
+  add(count_of(false), "warning");
+  return text;
+}
+
+/// What the audit has looked at.
+struct Audited {
+  std::int64_t limiters = 0, refused = 0;
+  std::optional<redis::Error> why_refused = {};
+};
+
+void audit_page(std::span<const limiter::Surveyed> page, bool has_slots, Audited& audited,
+                AuditReport& report) {
+  for (const auto& [inspection, refused] : page) {
+    if (refused) {
+      ++audited.refused;
+      if (!audited.why_refused) audited.why_refused = refused;
+    }
+    if (!limiter::is_recognized(inspection)) continue;
+    ++audited.limiters;
+    for (auto& finding : limiter::audit(inspection, has_slots)) report.add(std::move(finding));
+  }
+}
+
+Audited audit_keys(const std::string& pattern, AuditReport& report, Invocation& invocation) {
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  auto connection = connector.open();
+  for (auto& finding : limiter::audit_servers(connection)) report.add(std::move(finding));
+  const auto& configuration = invocation.configuration.policies();
+  Progress progress(is_terminal(STDERR_FILENO));
+  Audited audited;
+  limiter::survey_all(
+      connection,
+      {.pattern = pattern,
+       .ask = [&](const std::string& key) { return request_for(found_target(key, configuration)); },
+       .on_page =
+           [&](std::span<const limiter::Surveyed> page, double share) {
+             audit_page(page, connection.has_slots(), audited, report);
+             progress.update(share, "the database");
+             invocation.interrupt.check();
+           }});
+  return audited;
+}
+
+ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
+  const auto pattern = only_pattern(invocation.operands);
+  AuditReport report(parse_top(options.top, invocation.json), invocation);
+  const auto audited = audit_keys(pattern, report, invocation);
+  if (audited.limiters == 0 && audited.why_refused) throw *audited.why_refused;
+  report.write();
+  if (audited.refused > 0) {
+    warn(fmt::format("warning: this user may not read {}", counted(audited.refused, "key")),
+         invocation.command);
+  }
+  if (!invocation.json) {
+    invocation.out.write(
+        fmt::format("{} in {}\n", report.counts(), counted(audited.limiters, "limiter key")));
+  }
+  invocation.out.flush();
+  return to_status(report.state());
+}
+
+ExitStatus report_audit_failure(const Problem& problem, bool json) {
+  write_stderr(render(problem, audit_command.name, json));
+  return to_status(PluginState::kUnknown);
+}
+
+}  // namespace
+
+const Command audit_command{
+    .name = "audit",
+    .summary = "find limiters that lock users out, open early, or waste memory",
+    .synopsis = "[connection] audit [options] [--] [PATTERN]",
+    .about =
+        "Searches all limiter keys that match the pattern (* ? [ab]) for what hurts in\n"
+        "production: keys that never expire, or too early, times of a wrong clock, large\n"
+        "sorted sets, an eviction policy. Each finding comes with what mends it. Only\n"
+        "reads, with SCAN.",
+    .epilogue = R"(
+Exit status:
+  0  OK: no findings
+  1  WARNING: memory is wasted, or something is at risk
+  2  CRITICAL: somebody is locked out, or let in
+  3  UNKNOWN: the server cannot be asked, or wrong usage
+
+Examples:
+  rlctl audit
+  rlctl audit 'rate:*' --top all
+  rlctl audit --json | jq -r 'select(.severity == "critical") | .mend'
+)",
+    .add = add_command<AuditOptions, add_audit_options, run_audit>,
+    .report = report_audit_failure};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,214 @@
+#include "limiter/audit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/shell.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "limiter/survey.h"
+#include "redis/server_info.h"
+
+namespace rlctl::limiter {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// In the order of the enumerators.
+constexpr std::array<std::string_view, 8> kNames{"no_ttl",   "ttl_short", "ttl_long",  "future",
+                                                 "negative", "zset_log",  "two_slots", "eviction"};
+
+/// TTLs are in milliseconds, and libraries set them in seconds.
+constexpr std::chrono::seconds kTtlRounding{1};
+/// A TTL that is so many times the window...
+constexpr int kTooManyWindows = 1000;
+/// ... and longer than this, which the scripts add for a caller's clock, and as much again.
+constexpr std::chrono::hours kLongTtl{2};
+/// Clocks of machines that are kept right differ by less.
+constexpr std::chrono::seconds kClockError{10};
+/// More entries are kept in a skip list with a hash table (zset-max-listpack-entries).
+constexpr std::int64_t kManyEntries = 128;
+
+/// `rlctl reset KEY`, which only removes what it recognizes as its own.
+std::string reset_command(const Inspection& key) {
+  std::vector<std::string> words{"rlctl", "reset"};
+  if (!key.state.is_ours() || !key.state.certain) words.emplace_back("--force");
+  words.emplace_back("--");
+  words.push_back(key.key);
+  return command_line(words);
+}
+
+std::string expire_command(const Inspection& key, microseconds ttl) {
+  const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
+  return command_line({"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
+}
+
+/// Whether nothing but the TTL ends the window that it counts in.
+bool ends_by_ttl(const Inspection& key) {
+  const auto& state = key.state;
+  return state.form->is_foreign() && state.form->keeping == Keeping::kText &&
+         state.counts.size() == 1 && state.counts.front().at.count() == 0;
+}
+
+bool is_full(const Inspection& key) {
+  const auto capacity = key.capacity();
+  return key.used && capacity && *key.used >= *capacity;
+}
+
+std::string used_text(const Inspection& key) {
+  const auto capacity = key.capacity();
+  const auto used = key.used.value_or(0);
+  return capacity ? fmt::format("{} of {}", used, *capacity) : counted(used, "unit");
+}
+
+std::optional<Finding> no_ttl(const Inspection& key) {
+  if (key.ttl) return std::nullopt;
+  Finding finding{.kind = FindingKind::kNoTtl};
+  if (ends_by_ttl(key)) {
+    finding.is_critical = true;
+    finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
+                                 used_text(key), is_full(key) ? ", denied for ever" : " for ever");
+    finding.mend = reset_command(key);
+    return finding;
+  }
+  finding.detail = "no TTL: it stays in memory when nothing of it counts any more";
+  const auto needed =
+      std::max(key.reset_after.value_or(microseconds{0}), key.window.value_or(microseconds{0}));
+  finding.mend = needed > microseconds{0} && needed != kNever ? expire_command(key, needed)
+                                                              : reset_command(key);
+  return finding;
+}
+
+std::optional<Finding> ttl_short(const Inspection& key) {
+  // An inferred window follows from the TTL.
+  if (!key.ttl || !key.reset_after || *key.reset_after == kNever || key.window_is_inferred) {
+    return std::nullopt;
+  }
+  if (ends_by_ttl(key) || *key.ttl + kTtlRounding >= *key.reset_after) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kTtlShort,
+      .is_critical = true,
+      .detail = fmt::format("expires in {}, but what is used counts for {}: the limit is "
+                            "forgotten early",
+                            wait_text(*key.ttl), wait_text(*key.reset_after)),
+      .mend = expire_command(key, *key.reset_after)};
+}
+
+std::optional<Finding> ttl_long(const Inspection& key) {
+  if (!key.ttl || !key.window || key.window_is_inferred) return std::nullopt;
+  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= *key.window) return std::nullopt;
+  if (ends_by_ttl(key)) {
+    return Finding{
+        .kind = FindingKind::kTtlLong,
+        .is_critical = is_full(key),
+        .detail = fmt::format("its window of {} ends only in {}: {} used",
+                              format_duration(*key.window), wait_text(*key.ttl), used_text(key)),
+        .mend = reset_command(key)};
+  }
+  return Finding{.kind = FindingKind::kTtlLong,
+                 .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
+                                       wait_text(*key.ttl), format_duration(*key.window)),
+                 .mend = expire_command(key, std::max(*key.reset_after, *key.window))};
+}
+
+/// The latest time that the key stores, and how far ahead of the clock it may be.
+struct LatestTime {
+  microseconds at{0}, most_ahead{0};
+};
+
+std::optional<LatestTime> latest_time(const Inspection& key) {
+  const auto& state = key.state;
+  const auto& form = *state.form;
+  if (form.keeping == Keeping::kLeases || key.stored > 0) {
+    // Leases lapse in the future. Of a log, the newest entry.
+    if (form.keeping == Keeping::kLeases || !key.newest) return std::nullopt;
+    return LatestTime{.at = *key.newest};
+  }
+  if (state.time) {
+    // A theoretical arrival time is ahead by what is used, at most by the burst.
+    const auto& limit = state.limit;
+    const auto capacity = key.capacity();
+    const bool is_arrival = form.name == "gcra" || form.name == "leaky-bucket";
+    if (!is_arrival) return LatestTime{.at = *state.time};
+    if (!limit || !capacity) return std::nullopt;
+    return LatestTime{.at = *state.time,
+                      .most_ahead = limit->window / limit->limit * (*capacity + 1)};
+  }
+  if (state.counts.empty() || state.counts.back().at.count() == 0) return std::nullopt;
+  return LatestTime{.at = state.counts.back().at};
+}
+
+std::optional<Finding> future(const Inspection& key) {
+  const auto latest = latest_time(key);
+  if (!latest) return std::nullopt;
+  const auto ahead = latest->at - key.server_now - latest->most_ahead;
+  if (ahead <= kClockError) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kFuture,
+      .is_critical = true,
+      .detail = fmt::format("holds the time {}, {} ahead of the server: a clock was wrong, "
+                            "and requests are denied for longer than the limit says",
+                            instant_text(latest->at), wait_text(ahead)),
+      .mend = reset_command(key)};
+}
+
+std::optional<Finding> zset_log(const Inspection& key) {
+  if (key.state.form->keeping != Keeping::kScores || key.stored <= kManyEntries) {
+    return std::nullopt;
+  }
+  const auto bytes = key.bytes ? fmt::format(" in {} bytes", *key.bytes) : std::string();
+  return Finding{.kind = FindingKind::kZsetLog,
+                 .detail = fmt::format("{} entries of a sorted set{}: a list takes a twelfth",
+                                       key.stored, bytes),
+                 .mend = "count with sliding-window-log, which keeps the same in a list"};
+}
+
+}  // namespace
+
+std::string_view name_of(FindingKind kind) {
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Finding> audit(const Inspection& inspection, bool) {
+  std::vector<Finding> findings;
+  if (!is_recognized(inspection)) return findings;
+  for (const auto check : {no_ttl, ttl_short, ttl_long, future, zset_log}) {
+    if (auto finding = check(inspection)) {
+      finding->key = inspection.key;
+      findings.push_back(*std::move(finding));
+    }
+  }
+  return findings;
+}
+
+std::vector<Finding> audit_servers(redis::Connection& connection) {
+  const auto servers = connection.servers();
+  constexpr std::array<std::string_view, 1> kInfo{"INFO"};
+  for (const auto& server : servers) connection.append_to(server, kInfo);
+  std::vector<Finding> findings;
+  for (const auto& server : servers) {
+    const auto info = connection.read();
+    if (info.is_error()) continue;
+    const auto fact = [&](std::string_view name) { return redis::info_field(info.text(), name); };
+    const auto policy = fact("maxmemory_policy");
+    if (fact("maxmemory") == "0" || policy.empty() || policy == "noeviction") continue;
+    const auto evicted = fact("evicted_keys");
+    const bool has_evicted = !evicted.empty() && evicted != "0";
+    findings.push_back({.kind = FindingKind::kEviction,
+                        .is_critical = has_evicted,
+                        .detail = fmt::format(
+                            "{}{}maxmemory-policy {} may delete limiters to make room, which then "
+                            "allow their full limit{}",
+                            server, server.empty() ? "" : ": ", policy,
+                            has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
+                        .mend = "redis-cli CONFIG SET maxmemory-policy noeviction"});
+  }
+  return findings;
+}
+
+}  // namespace rlctl::limiter

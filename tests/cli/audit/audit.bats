@@ -1,0 +1,162 @@
+load ../../support/common
+
+# Incidents of production, planted: what `rlctl audit` says of each, and that what it tells to type mends it.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL >/dev/null
+  cli CONFIG SET maxmemory 0 maxmemory-policy noeviction >/dev/null 2>&1 ||
+    { cli CONFIG SET maxmemory 0 && cli CONFIG SET maxmemory-policy noeviction; } >/dev/null
+}
+
+algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
+  token-bucket)
+
+# found [OPTION…]: each finding as FINDING SEVERITY KEY.
+found() { rlctl audit --json "$@" | jq -r '[.finding, .severity, .key] | join(" ")'; }
+# mend KEY: runs what the finding about the key says, with the clients of this server.
+mend() {
+  local line
+  line=$(rlctl audit --json | jq -r --arg key "$1" 'select(.key == $key) | .mend')
+  line=${line/#redis-cli/redis-cli -s "$socket"}
+  [[ $line == rlctl* || $line == redis-cli* ]] || fail "no command: $line"
+  eval "$line" >/dev/null
+}
+
+@test "a healthy server has no findings: status 0" {
+  local name
+  for name in "${algorithms[@]}"; do
+    rlctl check -q "$name" --limit 5/60s --algorithm "$name"
+    rlctl check -q "{$name}" --limit 5/60s --limit 9/1h --algorithm "$name"
+    rlctl check -q "$name:caller" --limit 5/1s --algorithm "$name" --now "$(date +%s)000000"
+  done
+  cli EVAL "$(<"$project/lua/concurrency.lua")" 1 job 3 600000000 acquire me >/dev/null
+  cli SET hits 12 >/dev/null
+  cli RPUSH queue 1 2 3 >/dev/null
+  run rlctl audit
+  assert_success
+  assert_output 'no findings in 29 limiter keys'
+  assert_equal "$(rlctl audit --json)" ''
+}
+
+@test "a key of each algorithm that lost its TTL is found, and the command mends it" {
+  local name
+  for name in "${algorithms[@]}"; do
+    rlctl check -q "$name" --limit 5/60s --algorithm "$name"
+    cli PERSIST "$name" >/dev/null
+  done
+  run found
+  assert_equal "$(sort <<<"$output")" "$(printf 'no_ttl warning %s\n' "${algorithms[@]}" | sort)"
+  run rlctl audit
+  assert_failure 1
+  assert_line 'warning   no_ttl     gcra'
+  assert_line '7 warnings in 7 limiter keys'
+  for name in "${algorithms[@]}"; do mend "$name"; done
+  run rlctl audit
+  assert_success
+}
+
+@test "a key that expires while it counts is critical: status 2" {
+  local name
+  for name in fixed-window gcra leaky-bucket sliding-window-counter token-bucket; do
+    rlctl check -q "$name" --limit 5/1h --cost 5 --algorithm "$name"
+    cli PEXPIRE "$name" 60000 >/dev/null
+  done
+  run found
+  assert_equal "${#lines[@]}" 5
+  assert_line 'ttl_short critical gcra'
+  run rlctl audit
+  assert_failure 2
+  for name in fixed-window gcra leaky-bucket sliding-window-counter token-bucket; do mend "$name"; done
+  assert_equal "$(found)" ''
+}
+
+@test "a TTL of a thousand windows wastes memory" {
+  rlctl check -q a --limit 5/60s --algorithm fixed-window
+  cli EXPIRE a 8640000 >/dev/null
+  assert_equal "$(found)" 'ttl_long warning a'
+  mend a
+  assert_equal "$(found)" ''
+}
+
+@test "times that are hours ahead of the server's clock are critical" {
+  local name later
+  later=$(($(date +%s) + 86400))000000
+  for name in "${algorithms[@]}"; do
+    rlctl check -q "$name" --limit 5/60s --algorithm "$name" --now "$later"
+  done
+  run found
+  assert_equal "$(grep future <<<"$output" | sort)" "$(printf 'future critical %s\n' "${algorithms[@]}" | sort)"
+  for name in "${algorithms[@]}"; do mend "$name"; done
+  assert_equal "$(found)" ''
+}
+
+@test "a large sorted set is told to be a list" {
+  yes big | head -n 129 | rlctl check --batch -q --limit 1000/1h --algorithm sliding-window-zset >/dev/null
+  yes small | head -n 128 | rlctl check --batch -q --limit 1000/1h --algorithm sliding-window-zset >/dev/null
+  assert_equal "$(found)" 'zset_log warning big'
+}
+
+@test "a policy that may evict limiters is found, and critical once it has evicted keys" {
+  cli CONFIG SET maxmemory 1gb >/dev/null
+  assert_equal "$(found)" ''
+  cli CONFIG SET maxmemory-policy volatile-lru >/dev/null
+  assert_equal "$(rlctl audit --json | jq -c '[.finding, .severity, .key]')" '["eviction","warning",null]'
+  cli SET filler "$(head -c 100000 /dev/zero | tr '\0' x)" EX 1000 >/dev/null
+  cli CONFIG SET maxmemory 1mb >/dev/null # less than an empty server takes
+  run -0 cli INFO stats
+  refute_line --regexp '^evicted_keys:0'
+  assert_equal "$(rlctl audit --json | jq -c '[.finding, .severity, .key]')" '["eviction","critical",null]'
+}
+
+@test "of many findings of a kind, as many are shown as --top says, and all are counted" {
+  local i
+  for i in {1..30}; do echo "k$i"; done | rlctl check --batch -q --limit 5/60s --algorithm gcra >/dev/null
+  for i in {1..30}; do echo "PERSIST k$i"; done | cli >/dev/null
+  run rlctl audit
+  assert_line 'and 10 more with no_ttl; --top all shows them'
+  assert_line '30 warnings in 30 limiter keys'
+  assert_equal "$(rlctl audit --top 3 | grep -c '^warning')" 3
+  assert_equal "$(rlctl audit --top all | grep -c '^warning')" 30
+  assert_equal "$(found | wc -l)" 30
+}
+
+@test "a pattern chooses keys" {
+  rlctl check -q a:1 --limit 5/60s --algorithm gcra
+  rlctl check -q b:1 --limit 5/60s --algorithm gcra
+  cli PERSIST a:1 >/dev/null
+  cli PERSIST b:1 >/dev/null
+  assert_equal "$(found 'b:*')" 'no_ttl warning b:1'
+}
+
+@test "keys with any bytes are escaped, and their commands can be pasted" {
+  local key=$'it\'s\n\e[31m $x'
+  rlctl check -q "$key" --limit 5/60s --algorithm gcra
+  cli PERSIST "$key" >/dev/null
+  run rlctl audit
+  assert_line 'warning   no_ttl     it'"'"'s\n\x1b[31m\x20$x'
+  mend "$key"
+  assert_equal "$(found)" ''
+}
+
+@test "audit writes nothing, and calls no script and no KEYS" {
+  rlctl check -q a --limit 5/60s
+  cli CONFIG RESETSTAT >/dev/null
+  rlctl audit >/dev/null
+  run cli INFO commandstats
+  refute_output --regexp 'cmdstat_(keys|eval|evalsha|evalsha_ro|set|del|unlink|expire|pexpire)'
+}
+
+@test "without a server, for a wrong option and for a user who may not, the status is 3: UNKNOWN" {
+  run --separate-stderr rlctl -u "unix:$BATS_TEST_TMPDIR/none" audit
+  assert_failure 3
+  run --separate-stderr rlctl audit --top 0
+  assert_failure 3
+  run --separate-stderr rlctl audit a b
+  assert_failure 3
+  rlctl check -q a --limit 5/60s
+  cli ACL SETUSER blind on '>secret' '~b' +@read +scan +time +@connection >/dev/null
+  REDISCLI_AUTH=secret run --separate-stderr rlctl --user blind audit
+  assert_failure 3
+  cli ACL DELUSER blind >/dev/null
+}
