@@ -56,7 +56,7 @@ configure() {
 }
 
 @test "a hint at another server names it with TLS" {
-  start_tls_server server --replicaof '127.0.0.1 1'
+  start_tls_server server --replicaof 127.0.0.1 1
   run -5 --separate-stderr rlctl "${ca[@]}" check k --limit 9/60s
   assert_equal "${stderr_lines[1]}" \
     '  hint: the server is a replica; name its master instead: --url rediss://127.0.0.1:1'
