@@ -36,6 +36,7 @@ assert_shows_the_burst() {
   assert_line '  removed key=login:ann algorithm=sliding-window-log'
   assert_equal "$(grep -c '^  denied key=login:ann' <<<"$output")" 2
   assert_shows_the_burst
+  assert_line --regexp '^ +1 +5/60s +20% .* login:ann$'
   assert_equal "$(left_behind)" ''
 }
 

@@ -1,0 +1,83 @@
+load ../../support/common
+
+# `rlctl list --watch`: on a terminal and in a pipe.
+
+setup() {
+  start_server
+  printf 'k%s\n' {1..30} | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
+}
+
+watch_in_terminal() {
+  TERM=xterm at_terminal "wait_until grep -q 'Ctrl-C ends' \"\$screen\"; $1" "stty cols 100 rows 20; $2"
+}
+
+# has LINES TEXT: the file $out has so many lines with this text.
+has() { (($(grep -cF -- "$2" "$out") >= $1)); }
+
+# in_pipe KEYS [OPTION…]: watches in a pipe, writing to $out, until the shell command KEYS has run.
+in_pipe() {
+  local pid
+  out=$BATS_TEST_TMPDIR/out
+  rlctl list --watch=100ms "${@:2}" >"$out" 3>&- &
+  pid=$!
+  eval "$1"
+  kill "$pid"
+  wait "$pid" || true
+}
+
+@test "on a terminal the fullest keys are redrawn as they change, as many as fit" {
+  needs_terminal
+  run -130 watch_in_terminal \
+    'rlctl check -q k7 --limit 5/1h --cost 4 --algorithm gcra; wait_until grep -q "100%.*k7" "$screen"; printf "\003"' \
+    'rlctl list --watch=100ms'
+  run -0 sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
+  assert_output --partial '30 limiters, 0 full; '
+  assert_output --partial 'script calls a second; the database was scanned '
+  assert_output --partial 'moved most between the last two scans'
+  assert_line --regexp '^ +4  k7$'
+  # The last text, which stays: 20 lines without what is not rows.
+  assert_equal "$(sed -n $'/\e\\[?1049l/,$p' "$BATS_TEST_TMPDIR/screen" | grep -c '5/1h')" 9
+}
+
+@test "in a pipe one text follows the other, and --top says how many keys" {
+  in_pipe 'wait_until has 3 limiters' --top 4 --sort key
+  run -0 head -n 6 "$out"
+  assert_line --index 0 --regexp '^30 limiters, 0 full; .*the database was scanned 0 s ago$'
+  assert_line --index 2 --regexp ' k1$'
+  assert_line --index 5 --regexp ' k12$'
+}
+
+@test "with --json the keys are printed again and again" {
+  in_pipe 'wait_until has 6 key' --top 2 --json --sort key
+  assert_equal "$(head -n 4 "$out" | jq -r .key | paste -sd ' ')" 'k1 k10 k1 k10'
+}
+
+@test "a filter applies to what is watched" {
+  rlctl check -q full --limit 5/1h --cost 5 --algorithm gcra
+  in_pipe 'wait_until has 1 full' --above 90%
+  run -0 head -n 3 "$out"
+  assert_line --index 0 --regexp '^1 limiter, 1 full; '
+  assert_line --index 2 --regexp ' full$'
+}
+
+@test "a server that is gone is reported once" {
+  in_pipe 'wait_until has 1 limiters; stop_servers; sleep 0.5' 2>"$BATS_TEST_TMPDIR/err"
+  assert_equal "$(grep -c '^rlctl: cannot connect' "$BATS_TEST_TMPDIR/err")" 1
+}
+
+@test "between scans only what is shown is read" {
+  seq -f 'many:%.0f' 20000 | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
+  cli CONFIG RESETSTAT >/dev/null
+  in_pipe 'wait_until has 5 limiters'
+  # Five looks at all keys would take more than a hundred thousand GETRANGE.
+  (($(calls getrange) < 60000)) || fail "$(calls getrange) keys were read"
+}
+
+@test "--watch is refused with --totals, and a time below 100 ms too" {
+  run --separate-stderr rlctl list --watch --totals
+  assert_failure 2
+  run --separate-stderr rlctl list --watch=10ms
+  assert_failure 2
+  run --separate-stderr rlctl list --watch 5s
+  assert_failure 2
+}
