@@ -334,6 +334,8 @@ void Router::append_to_all(std::string_view name, std::span<const Arguments> par
 void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking) {
   if (!connect(node)) return refuse(id, node, std::string(formatted));
   has_followed_ = true;
+  const bool is_newest = id + 1 == commands_.first() + commands_.size();
+  if (is_newest && !is_asking) last_ = &node;
   constexpr std::string_view kAsking = "ASKING";
   if (is_asking) append_own(node, id, {&kAsking, 1});
   node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);

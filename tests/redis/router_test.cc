@@ -88,6 +88,17 @@ TEST_CASE("MOVED is followed, and later commands go to the new owner at once") {
   CHECK(cluster.low.count("GET") == 1);
 }
 
+TEST_CASE("commands without a key follow the one before them to the new owner") {
+  // Such as MULTI and EXEC after WATCH, which would guard nothing elsewhere.
+  FakeCluster cluster;
+  cluster.serve(cluster.low, "low", always("GET", moved(5061, cluster.high.name())));
+  auto connection = Connection::open(cluster.url(), kLong);
+  CHECK(text(connection.call({"GET", "bar"})) == "high bar");
+  static_cast<void>(connection.call({"PING"}));
+  CHECK(cluster.low.count("PING") == 0);
+  CHECK(cluster.high.count("PING") == 1);
+}
+
 TEST_CASE("MOVED without a host names another port of the same host") {
   FakeCluster cluster;
   const auto port = std::to_string(cluster.high.address().port);
