@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -185,6 +187,17 @@ void set_password(ConnectionSettings& settings, const ConnectionOptions& options
 constexpr std::string_view kTwoServers = "they name two servers";
 
 }  // namespace
+
+std::vector<std::string> server_words(const Options& options, const ConnectionOptions& given) {
+  if (!given.url) return options.repeated(Repeats::kWithServer, {});
+  // Without its password, a URL cannot have the user.
+  auto url = redis::parse_url(*given.url);
+  const auto user = given.user.value_or(std::exchange(url.user, {}));
+  url.user.clear();
+  std::map<std::string_view, std::vector<std::string>> values{{"--url", {redis::display(url)}}};
+  if (!user.empty()) values["--user"] = {user};
+  return options.repeated(Repeats::kWithServer, values);
+}
 
 bool names_server(const ConnectionOptions& options) {
   return options.url || options.host || options.port || options.socket;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/wait.h"
 #include "cli/configuration.h"
@@ -27,6 +28,9 @@ struct ConnectionOptions {
 };
 
 void add_connection_options(Options& options, ConnectionOptions& target);
+/// The given options that name the server, for another command line: without a password.
+[[nodiscard]] std::vector<std::string> server_words(const Options& options,
+                                                    const ConnectionOptions& given);
 /// Whether the command line gives --url, --host, --port or --socket.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
 

@@ -309,22 +309,27 @@ void Options::require_consistent(std::span<const std::string> operands) {
 // ---- What is made of the rows ----
 
 std::vector<std::string> Options::repeated(
-    const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const {
+    Repeats when, const std::map<std::string_view, std::vector<std::string>>& resolved) const {
   std::vector<std::string> words;
-  for (const auto when : {Repeats::kAlways, Repeats::kWithServer}) {
-    if (when == Repeats::kWithServer && !with_server) break;
-    for (const auto& row : rows_) {
-      if (row.when_ != when) continue;
-      if (row.is_flag()) {
-        if (row.given_ > 0) words.emplace_back(row.name());
-        continue;
-      }
-      const auto found = resolved.find(row.name());
-      for (const auto& value : found == resolved.end() ? row.values_ : found->second) {
-        append_words(words, row.name(), value);
-      }
+  for (const auto& row : rows_) {
+    if (row.when_ != when) continue;
+    if (row.is_flag()) {
+      if (row.given_ > 0) words.emplace_back(row.name());
+      continue;
+    }
+    const auto found = resolved.find(row.name());
+    for (const auto& value : found == resolved.end() ? row.values_ : found->second) {
+      append_words(words, row.name(), value);
     }
   }
+  return words;
+}
+
+std::vector<std::string> Options::repeated(
+    const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const {
+  auto words = repeated(Repeats::kAlways, resolved);
+  if (!with_server) return words;
+  for (auto& word : repeated(Repeats::kWithServer, resolved)) words.push_back(std::move(word));
   return words;
 }
 

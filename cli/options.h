@@ -129,6 +129,9 @@ class Options {
   /// server come last, and only if `with_server` is true.
   [[nodiscard]] std::vector<std::string> repeated(
       const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const;
+  /// Only the options with this mark.
+  [[nodiscard]] std::vector<std::string> repeated(
+      Repeats when, const std::map<std::string_view, std::vector<std::string>>& resolved) const;
 
   /// The options as --help lists them, at most 80 columns wide. If `brief`, as -h lists them:
   /// without groups, and each help text cut at the first "; ", " (" or ". ".

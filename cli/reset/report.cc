@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/term/terminal.h"
 #include "redis/error.h"
+#include "redis/server_info.h"
 
 namespace rlctl::cli {
 namespace {
@@ -77,40 +79,14 @@ void ResetReport::add(const ResetOutcome& outcome) {
   }
   const bool expected = change || outcome.reason == LeftReason::kChanged;
   if (plan_.quiet || (plan_.match && !plan_.verbose && !expected)) return;
-  invocation_.json ? append_json(outcome) : append_text(outcome);
-}
-
-void ResetReport::append_text(const ResetOutcome& outcome) {
-  std::string& out = invocation_.out.buffer();
-  out.append(text_of(outcome.result)).append(" key=");
-  escape_text(out, outcome.key);
-  const auto append = [&out](std::string_view name, std::string_view value) {
-    if (!value.empty()) out.append(" ").append(name).append("=").append(value);
-  };
-  if (outcome.result == ResetResult::kLeft || algorithm_of(outcome).empty()) {
-    append("type", type_of(outcome));
-  }
-  append("algorithm", algorithm_of(outcome));
-  if (outcome.reason) append("reason", text_of(*outcome.reason));
-  out += '\n';
-}
-
-void ResetReport::append_json(const ResetOutcome& outcome) {
-  const auto known = [](std::string_view text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-  };
-  std::string result(text_of(outcome.result));
-  std::replace(result.begin(), result.end(), '-', '_');
-  std::string& out = invocation_.out.buffer();
-  JsonWriter(out)
-      .begin_object()
-      .bytes_field("key", outcome.key)
-      .field("result", result)
-      .field("type", known(type_of(outcome)))
-      .field("algorithm", known(algorithm_of(outcome)))
-      .field("reason", outcome.reason ? std::optional(text_of(*outcome.reason)) : std::nullopt)
-      .end_object();
-  out += '\n';
+  append_line(invocation_.out.buffer(),
+              {.key = outcome.key,
+               .result = text_of(outcome.result),
+               .type = type_of(outcome),
+               .algorithm = algorithm_of(outcome),
+               .reason = outcome.reason ? text_of(*outcome.reason) : "",
+               .shows_type = outcome.result == ResetResult::kLeft},
+              invocation_.json);
 }
 
 std::string ResetReport::summary() const {
@@ -131,6 +107,34 @@ std::string ResetReport::summary() const {
     text += fmt::format("; left {} that now hold something else", changed_);
   }
   return text;
+}
+
+void append_line(std::string& out, const ResetLine& line, bool json) {
+  const auto known = [](std::string_view text) {
+    return text.empty() ? std::nullopt : std::optional(text);
+  };
+  const auto append = [&out](std::string_view name, std::string_view value) {
+    if (!value.empty()) out.append(" ").append(name).append("=").append(value);
+  };
+  if (json) {
+    std::string result(line.result);
+    std::replace(result.begin(), result.end(), '-', '_');
+    JsonWriter(out)
+        .begin_object()
+        .bytes_field("key", line.key)
+        .field("result", result)
+        .field("type", known(line.type))
+        .field("algorithm", known(line.algorithm))
+        .field("reason", known(line.reason))
+        .end_object();
+  } else {
+    out.append(line.result).append(" key=");
+    escape_text(out, line.key);
+    if (line.shows_type || line.algorithm.empty()) append("type", line.type);
+    append("algorithm", line.algorithm);
+    append("reason", line.reason);
+  }
+  out += '\n';
 }
 
 std::string_view kind_of(const ResetOutcome& outcome) {
@@ -165,15 +169,21 @@ ResetSession::ResetSession(const ResetPlan& plan_in, Invocation& invocation_in)
       progress(!plan.quiet && is_terminal(STDERR_FILENO)),
       report(plan, invocation) {
   if (!plan.quiet) invocation.out.require_open();
+  if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
 }
 
 void ResetSession::run(redis::Connection& connection, bool dry_run,
                        const limiter::Resetter::Report& on_outcome,
                        const std::function<void(limiter::Resetter&)>& work) {
-  limiter::Resetter resetter(
-      connection, {.force = plan.force, .dry_run = dry_run, .on_looked = [this] { flush(); }},
-      on_outcome);
+  auto* save_to = dry_run || !save_file ? nullptr : &*save_file;
+  limiter::Resetter resetter(connection,
+                             {.force = plan.force,
+                              .dry_run = dry_run,
+                              .on_looked = [this] { flush(); },
+                              .save_to = save_to},
+                             on_outcome);
   try {
+    if (save_to != nullptr) save_to->begin(redis::version_of(connection));
     work(resetter);
     flush();
   } catch (const OutputClosed&) {
@@ -184,11 +194,13 @@ void ResetSession::run(redis::Connection& connection, bool dry_run,
     progress.clear();
     if (problem != bare) write_stderr(render(problem, invocation.command, invocation.json));
     flush();
+    explain_undo();
     throw;
   } catch (const std::exception& error) {
     const Problem problem = explain(describe(error), resetter.in_doubt());
     progress.clear();
     flush();
+    explain_undo();
     throw ProblemError(problem);
   }
 }
@@ -217,6 +229,17 @@ void ResetSession::summarize() {
   progress.clear();
   if (!is_for_people()) return;
   write_stderr(report.summary() + "\n");
+}
+
+void ResetSession::explain_undo() {
+  if (!save_file || save_file->keys() == 0 || !is_for_people()) return;
+  std::vector<std::string> words{"rlctl"};
+  for (auto& word : server_words(invocation.options, invocation.connection)) {
+    words.push_back(std::move(word));
+  }
+  words.insert(words.end(), {"reset", "--restore", save_file->path()});
+  write_stderr("saved in " + shell_quoted(save_file->path()) + "; to undo: " + command_line(words) +
+               "\n");
 }
 
 Problem ResetSession::explain(Problem problem, std::span<const std::string> in_doubt) const {

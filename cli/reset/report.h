@@ -12,6 +12,7 @@
 #include "cli/limits.h"
 #include "cli/term/progress.h"
 #include "limiter/reset.h"
+#include "limiter/save_file.h"
 #include "redis/connection.h"
 
 namespace rlctl::cli {
@@ -33,6 +34,7 @@ class KindCounts {
 struct ResetPlan {
   std::optional<std::string> match = {};  ///< none: the operands are keys
   std::optional<Limiter> limiter = {};    ///< the limiter of the keys, if known
+  std::optional<std::string> save = {};   ///< the file that keeps what is removed
   bool dry_run = false;
   bool yes = false;
   bool force = false;
@@ -58,9 +60,6 @@ class ResetReport {
   [[nodiscard]] std::string summary() const;
 
  private:
-  void append_text(const limiter::ResetOutcome& outcome);
-  void append_json(const limiter::ResetOutcome& outcome);
-
   const ResetPlan& plan_;
   Invocation& invocation_;
   KindCounts removed_;  ///< in a dry run: would be removed
@@ -71,6 +70,14 @@ class ResetReport {
 
 /// The kind of a key: its algorithm's name, else its type.
 [[nodiscard]] std::string_view kind_of(const limiter::ResetOutcome& outcome);
+
+/// Appends the line of a key, as text or JSON. Empty words are not known; `result` and `reason` are
+/// written as in text. As text, shows the type only if `shows_type`.
+struct ResetLine {
+  std::string_view key, result, type, algorithm, reason;
+  bool shows_type = false;
+};
+void append_line(std::string& out, const ResetLine& line, bool json);
 
 /// Formats "1 key" or "412 keys".
 [[nodiscard]] std::string count_of_keys(std::size_t count);
@@ -95,12 +102,15 @@ struct ResetSession {
   void flush();
   /// Writes the summary to stderr, except with --json or --quiet.
   void summarize();
+  /// Writes to stderr how to undo what was done, except with --json or --quiet.
+  void explain_undo();
 
   const ResetPlan& plan;
   Invocation& invocation;
   Connector connector;
   Progress progress;
   ResetReport report;
+  std::optional<limiter::SaveFile> save_file;  ///< none in a dry run
 
  private:
   [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;

@@ -11,6 +11,7 @@
 #include "cli/limits.h"
 #include "cli/reset/holder.h"
 #include "cli/reset/report.h"
+#include "cli/reset/restore.h"
 #include "cli/targets.h"
 #include "cli/term/prompt.h"
 #include "limiter/key_family.h"
@@ -153,6 +154,7 @@ ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
       [&](limiter::Resetter& resetter) { resetter.reset(keys.redis_keys()); });
+  session.explain_undo();
   return keys.finish();
 }
 
@@ -272,6 +274,7 @@ void hint_at_pattern(const std::string& pattern) {
 
 ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
   session.summarize();
+  session.explain_undo();
   if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
   if (session.report.changed() > 0) return ExitStatus::kRejected;
   return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
@@ -303,10 +306,26 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
 
 struct ResetOptions {
   LimitOptions limit;
-  std::optional<std::string> match, holder;
+  std::optional<std::string> match, holder, restore;
+  bool replace = false;
   bool key_base64 = false;
   ResetPlan plan;  ///< excludes --match and the limits
 };
+
+void add_restore_options(Options& options, ResetOptions& target) {
+  auto& restore = options
+                      .value("--restore", "FILE", target.restore,
+                             "put back what is saved in this file; leave keys that exist meanwhile")
+                      .once("run reset once for each file");
+  constexpr std::string_view kHasKeys = "the file has the keys";
+  for (const auto* option : {"--match", "--holder", "--limit", "--policy", "--key-base64"}) {
+    restore.excludes(option, kHasKeys);
+  }
+  restore.excludes("--save", "nothing is removed")
+      .excludes("--force", "--replace replaces keys that exist");
+  options.flag("--replace", target.replace, "with --restore: replace keys that exist meanwhile")
+      .needs("--restore");
+}
 
 void add_reset_options(Options& options, ResetOptions& target) {
   ResetPlan& plan = target.plan;
@@ -329,7 +348,14 @@ void add_reset_options(Options& options, ResetOptions& target) {
              "or HOST if only one lease is meant")
       .excludes("--match", "leases are freed one by one")
       .excludes("--force", "nothing but the lease is removed");
-  options.flag("--dry-run", plan.dry_run, "list what would be removed, and remove nothing");
+  options
+      .value("--save", "FILE", plan.save,
+             "first save what is removed in this new file; --restore puts it back")
+      .excludes("--holder", "only whole keys can be saved")
+      .once("a reset has one file");
+  add_restore_options(options, target);
+  options.flag("--dry-run", plan.dry_run,
+               "list what would be removed or restored, and change nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
@@ -341,6 +367,13 @@ void add_reset_options(Options& options, ResetOptions& target) {
 
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   ResetPlan plan = options.plan;
+  if (options.restore) {
+    if (!invocation.operands.empty()) {
+      throw UsageError("--restore takes no KEY: unexpected argument " +
+                       in_quotes(invocation.operands[0]));
+    }
+    return restore_keys(plan, *options.restore, options.replace, invocation);
+  }
   if (options.match) {
     require_pattern(*options.match, invocation.operands);
     plan.match = *options.match;
@@ -365,7 +398,8 @@ const Command reset_command{
         "[connection] reset [options] [--] KEY...\n"
         "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
         "[connection] reset --holder HOLDER [options] [--] KEY\n"
-        "[connection] reset [options] --match PATTERN",
+        "[connection] reset [options] --match PATTERN\n"
+        "[connection] reset [options] --restore FILE",
     .about =
         "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
         "of all keys that match. Other keys are left, except with --force.\n"
@@ -374,18 +408,21 @@ const Command reset_command{
     .epilogue = R"(
 Exit status:
   0  something was removed, or would be
-  1  nothing was found; of several KEYs, one was missing; the answer was not yes
+  1  nothing was found; of several KEYs, one was missing; the answer was not yes;
+     with --restore, all keys have expired
   2  wrong usage, or --yes is needed; nothing was removed
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
-  5  a KEY was left: it holds no limiter state; or the server failed (READONLY)
+  5  a KEY was left: it holds no limiter state, or, with --restore, it exists; or
+     the server failed (READONLY)
 
 Examples:
   rlctl reset login:alice
   rlctl reset --limit 10/s --limit 100/min api:acme
   rlctl reset import --holder web1:4711
   rlctl reset --match 'login:*' --dry-run
-  rlctl reset --match 'login:*' --yes
+  rlctl reset --match 'login:*' --yes --save removed.jsonl
+  rlctl reset --restore removed.jsonl
 )",
     .add = add_command<ResetOptions, add_reset_options, run_reset>,
     .notes = algorithm_help};

@@ -120,10 +120,52 @@ void OutputFile::fail(int error) const {
   throw OutputError(option_ + ": cannot write '" + path_ + "': " + errno_text(error));
 }
 
+// ---- NewFile ----
+
+NewFile::NewFile(std::string_view option, const std::string& path) : option_(option), path_(path) {
+  if (path.empty()) throw UsageError(option_ + ": the name of the file is empty");
+  file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (file_) return;
+  if (errno != EEXIST) fail(errno);
+  throw UsageError(option_ + ": " + in_quotes(path) + " exists, and is never overwritten",
+                   "choose another name");
+}
+
+NewFile::~NewFile() {
+  if (!keep_) ::unlink(path_.c_str());
+}
+
+void NewFile::add(std::string_view text) {
+  if (write_all(file_.get(), text)) {
+    size_ += static_cast<off_t>(text.size());
+    return;
+  }
+  const int error = errno;
+  // If this fails too, the last line stays incomplete.
+  if (::ftruncate(file_.get(), size_) == 0)
+    static_cast<void>(::lseek(file_.get(), size_, SEEK_SET));
+  fail(error);
+}
+
+void NewFile::sync() {
+  if (::fsync(file_.get()) != 0) fail(errno);
+  if (is_named_) return;
+  const auto folder = std::filesystem::path(path_).parent_path().string();
+  const FileDescriptor opened(
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot sync a folder, and some users may not read it.
+  if (opened && ::fsync(opened.get()) != 0 && errno != EINVAL) fail(errno);
+  is_named_ = true;
+}
+
+void NewFile::fail(int error) const {
+  throw OutputError(option_ + ": cannot write '" + path_ + "': " + errno_text(error));
+}
+
 // ---- LineReader ----
 
-LineReader::LineReader(const std::string& file)
-    : name_(file == "-" ? "standard input" : in_quotes(file)) {
+LineReader::LineReader(const std::string& file, std::size_t longest)
+    : name_(file == "-" ? "standard input" : in_quotes(file)), longest_(longest) {
   if (file != "-") {
     opened_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
     if (!opened_) fail("cannot open ", errno);
@@ -140,11 +182,11 @@ void LineReader::fail(const std::string& what, int error) const {
 }
 
 LineReader::Line LineReader::take(std::size_t size, std::size_t with_newline) {
-  Line line{std::string_view(buffer_).substr(begin_, size), ++lines_, false};
+  Line line{std::string_view(buffer_).substr(begin_, size), ++lines_, false, with_newline > size};
   begin_ += with_newline;
   searched_ = begin_;
   taken_bytes_ += with_newline;
-  line.too_long = with_newline > kMaxLine + 1;
+  line.too_long = with_newline > longest_ + 1;
   if (with_newline > size && line.text.ends_with('\r')) line.text.remove_suffix(1);
   return line;
 }
@@ -164,9 +206,9 @@ std::optional<LineReader::Line> LineReader::next() {
   const std::size_t left = end_ - begin_;
   if (skipping_) {
     begin_ = end_;
-  } else if (left > kMaxLine) {
+  } else if (left > longest_) {
     skipping_ = true;
-    auto line = take(kMaxLine, left);
+    auto line = take(longest_, left);
     line.too_long = true;
     return line;
   } else if (end_of_file_ && left > 0) {

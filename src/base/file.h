@@ -1,5 +1,6 @@
 #pragma once
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -69,22 +70,52 @@ class OutputFile {
   FileDescriptor file_;
 };
 
+/// A file that must not exist yet and that only its owner may read, to which records are added that
+/// must not be lost. It is removed unless keep() was called.
+class NewFile {
+ public:
+  /// Throws UsageError if the file exists, OutputError if it cannot be created.
+  NewFile(std::string_view option, const std::string& path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  /// Adds the whole text, or nothing of it and throws OutputError (a full disk).
+  void add(std::string_view text);
+  /// Returns once everything added is on the disk, and the file's name too. Throws OutputError.
+  void sync();
+  /// Does not remove the file.
+  void keep() noexcept { keep_ = true; }
+
+ private:
+  [[noreturn]] void fail(int error) const;
+
+  std::string option_, path_;
+  FileDescriptor file_;
+  off_t size_ = 0;
+  bool is_named_ = false;  ///< the folder's entry is on the disk
+  bool keep_ = false;
+};
+
 /// Reads lines of a file or of standard input as they arrive. A line ends at a newline; a carriage
 /// return before it belongs to the line end; the last line needs no newline. All other bytes are
 /// kept unchanged.
 class LineReader {
  public:
-  /// Longer lines are cut to this length and marked, so that no input can exhaust memory.
+  /// Longer lines are cut to this length and marked, so that no input can exhaust memory, unless
+  /// the caller gives another length.
   static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
   struct Line {
     std::string_view text;   ///< valid until the next call
     std::size_t number = 0;  ///< from 1
     bool too_long = false;
+    bool has_newline = true;  ///< false only for the last line
   };
 
-  /// "-" is standard input. Throws InputError if it cannot be opened.
-  explicit LineReader(const std::string& file);
+  /// "-" is standard input. Lines are cut to `longest` bytes. Throws InputError if it cannot be
+  /// opened.
+  explicit LineReader(const std::string& file, std::size_t longest = kMaxLine);
 
   /// The next line already read; none: call fill(), or check ended().
   [[nodiscard]] std::optional<Line> next();
@@ -105,6 +136,7 @@ class LineReader {
   [[noreturn]] void fail(const std::string& what, int error) const;
 
   std::string name_;
+  std::size_t longest_;
   FileDescriptor opened_;  ///< none for standard input
   int fd_ = STDIN_FILENO;
   std::string buffer_;

@@ -122,8 +122,8 @@ Decision Checker::parse(redis::ReplyView reply, std::string_view script) {
           .denied_by = static_cast<int>(numbers[5])};
 }
 
-void load_script(redis::Connection& connection, const Algorithm& algorithm) {
-  const auto reply = connection.call({"SCRIPT", "LOAD", algorithm.script});
+void load_script(redis::Connection& connection, std::string_view text) {
+  const auto reply = connection.call({"SCRIPT", "LOAD", text});
   if (reply.is_error()) throw redis::to_error(reply);
 }
 
@@ -132,7 +132,7 @@ redis::Reply call_script(redis::Connection& connection, const Algorithm& algorit
   call.append_to(connection);
   auto reply = connection.read();
   if (!is_unknown_script(reply)) return reply;
-  load_script(connection, algorithm);
+  load_script(connection, algorithm.script);
   call.append_to(connection);
   return connection.read();
 }

@@ -56,7 +56,7 @@ class CheckCommand {
 };
 
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
-void load_script(redis::Connection& connection, const Algorithm& algorithm);
+void load_script(redis::Connection& connection, std::string_view text);
 /// Makes the call and returns its reply. If the server does not have the script, and so has
 /// executed nothing, loads it and repeats the call. Throws redis::Error.
 [[nodiscard]] redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
@@ -84,7 +84,7 @@ class Checker {
   void append_read_only_looks(const Request& request);
   /// Whether the looks must be queued once more, because this reply is_without_evalsha_ro().
   [[nodiscard]] bool must_repeat(redis::ReplyView reply);
-  void load() { load_script(connection_, algorithm_); }
+  void load() { load_script(connection_, algorithm_.script); }
 
  private:
   redis::Connection& connection_;

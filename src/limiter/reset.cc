@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "embedded_reset.h"
 #include "limiter/check.h"
+#include "limiter/saved_key.h"
 
 namespace rlctl::limiter {
 
@@ -17,6 +19,7 @@ struct Resetter::Look {
   const StateForm* form = nullptr;
   std::optional<ResetResult> result = {};  ///< none: not decided yet
   std::optional<LeftReason> reason = {};
+  std::string saved_sha1 = {}, saved_expiry = {};  ///< see reset.lua
 
   [[nodiscard]] bool has_changed() const {
     return !seen->type.empty() && (content.type != seen->type || form != seen->form);
@@ -40,18 +43,14 @@ std::optional<LeftReason> reason_to_leave(const State& state) {
   return std::nullopt;
 }
 
-/// Queues a call of reset.lua.
-void append_removal(redis::Connection& connection, std::string_view key, const Content& content) {
-  const std::string_view keys[] = {key};
+/// The end of the arguments of reset.lua: what the look read of the key.
+std::vector<std::string_view> looked_arguments(const Content& content) {
   const std::string_view expires = content.expires ? "1" : "0";
-  const std::string_view of_string[] = {content.type, content.text};
-  const std::string_view of_entries[] = {content.type, content.first.member, content.last.member,
-                                         expires,      content.first.score,  content.last.score};
-  redis::Arguments arguments(of_string, 1);
-  if (content.type == "string") arguments = of_string;
-  if (content.type == "list") arguments = redis::Arguments(of_entries, 4);
-  if (content.type == "zset") arguments = of_entries;
-  connection.append_evalsha(embedded::k_reset.sha1, keys, arguments);
+  const auto& [first, last] = std::tie(content.first, content.last);
+  if (content.type == "string") return {content.text};
+  if (content.type == "list") return {first.member, last.member, expires};
+  if (content.type == "zset") return {first.member, last.member, expires, first.score, last.score};
+  return {};
 }
 
 /// Refused within the script, where only UNLINK is new to the user: the look called the others.
@@ -137,8 +136,40 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
     decide(look, std::move(contents[i]));
     if (!look.result) removable.push_back(which[i]);
   }
+  auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
   if (options_.on_looked) options_.on_looked();
-  return removable.empty() ? Indices{} : remove(looks, removable);
+  if (removable.empty()) return changed;
+  const auto kept = remove(looks, removable);
+  if (options_.save_to != nullptr) {
+    for (const auto index : kept) options_.save_to->add_not_removed(looks[index].key);
+  }
+  changed.insert(changed.end(), kept.begin(), kept.end());
+  std::sort(changed.begin(), changed.end());
+  return changed;
+}
+
+/// Saves the keys. Takes those from `which` that have changed since the look, and returns them.
+Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
+  std::vector<TypedKey> keys;
+  keys.reserve(which.size());
+  for (const auto index : which) {
+    keys.push_back({.key = looks[index].key, .type = looks[index].content.type});
+  }
+  Indices saved, changed;
+  std::size_t at = 0;
+  read_saved(connection_, keys, [&](std::optional<SavedKey> key) {
+    const auto index = which[at++];
+    if (!key) return changed.push_back(index);
+    Look& look = looks[index];
+    look.saved_sha1 = key->sha1;
+    look.saved_expiry = std::to_string(key->expires_at ? key->expires_at->count() : 0);
+    if (look.form != nullptr) key->algorithm = look.form->name;
+    options_.save_to->add(*key);
+    saved.push_back(index);
+  });
+  if (!saved.empty()) options_.save_to->sync();
+  which = std::move(saved);
+  return changed;
 }
 
 /// Returns the keys that have changed since the look.
@@ -148,7 +179,11 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
   answered_ = 0;
   for (const auto index : which) {
     sent_.emplace_back(looks[index].key);
-    append_removal(connection_, looks[index].key, looks[index].content);
+    const Look& look = looks[index];
+    std::vector<std::string_view> arguments{look.content.type, look.saved_sha1, look.saved_expiry};
+    for (const auto text : looked_arguments(look.content)) arguments.push_back(text);
+    const std::string_view keys[] = {look.key};
+    connection_.append_evalsha(embedded::k_reset.sha1, keys, arguments);
   }
   Indices changed;
   std::optional<redis::Error> refused;
@@ -172,8 +207,7 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
 
 void Resetter::load_script() {
   if (script_is_loaded_) return;
-  const auto reply = connection_.call({"SCRIPT", "LOAD", embedded::k_reset.text});
-  if (reply.is_error()) throw redis::to_error(reply);
+  limiter::load_script(connection_, embedded::k_reset.text);
   script_is_loaded_ = true;
 }
 

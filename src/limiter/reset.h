@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "limiter/save_file.h"
 #include "limiter/state.h"
 #include "redis/connection.h"
 
@@ -53,16 +54,20 @@ struct ResetOptions {
   int tries = 100;
   /// Called after each look, before the removal. May be empty.
   std::function<void()> on_looked = {};
+  /// Keys are saved here before they are removed; null: they are not saved.
+  SaveFile* save_to = nullptr;
 };
 
 /// Removes limiter state, and nothing else. Looks at some keys at a time, and then removes each
 /// with a call of reset.lua, which does so only if the key still has the Content that was read: a
 /// key whose type or ends another client changed meanwhile is looked at again. The calls share a
 /// round trip but not a transaction, so that the keys may be in any Cluster slots, and a server
-/// whose memory is full accepts them.
+/// whose memory is full accepts them. Keys that are saved are read completely after the look; they
+/// are removed once they are on the disk, and only if they still are as they were saved.
 ///
 /// The connection has nothing outstanding before and after. Throws redis::Error, also if the server
-/// refuses a command; keys removed before that have been reported.
+/// refuses a command, and OutputError if keys cannot be saved; keys removed before that have been
+/// reported.
 class Resetter {
  public:
   /// Called for each key, in the order given. The outcome is valid during the call.
@@ -91,6 +96,7 @@ class Resetter {
   void report(const Looks& looks) const;
   void decide(Look& look, Content content) const;
   [[nodiscard]] Indices attempt(Looks& looks, const Indices& which);
+  [[nodiscard]] Indices save(Looks& looks, Indices& which) const;
   [[nodiscard]] Indices remove(Looks& looks, const Indices& which);
   void load_script();
 

@@ -31,9 +31,12 @@ class Snapshot {
     for (const auto& key : keys) connection_.append({"WATCH", key});
   }
 
-  void append(std::initializer_list<std::string_view> command) {
+  void append(Arguments command) {
     connection_.append(command);
     ++commands_;
+  }
+  void append(std::initializer_list<std::string_view> command) {
+    append(Arguments(command.begin(), command.size()));
   }
 
   /// Returns the replies, which may be errors; none if another client wrote to a key meanwhile.
@@ -135,10 +138,15 @@ constexpr std::array kTypes = std::to_array<TypeRow>({
     {.type = "zset", .read = "ZRANGE", .write = "ZADD", .unit = 2, .reversed = true},
 });
 
+/// Null if only DUMP reads the type completely.
+const TypeRow* find_row(std::string_view type) {
+  const auto* found =
+      std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& row) { return row.type == type; });
+  return found == kTypes.end() ? nullptr : found;
+}
+
 const TypeRow& row_of(std::string_view type, const std::string& key) {
-  for (const auto& row : kTypes) {
-    if (row.type == type) return row;
-  }
+  if (const auto* row = find_row(type)) return *row;
   throw Error(
       Failure::kUnsupported,
       fmt::format("'{}' holds {}, which can be copied only as a dump, and the dump cannot be "
@@ -149,13 +157,9 @@ const TypeRow& row_of(std::string_view type, const std::string& key) {
 }
 
 void append_read(Snapshot& snapshot, const TypeRow& row, const std::string& key) {
-  if (row.type == "list") {
-    snapshot.append({row.read, key, "0", "-1"});
-  } else if (row.type == "zset") {
-    snapshot.append({row.read, key, "0", "-1", "WITHSCORES"});
-  } else {
-    snapshot.append({row.read, key});
-  }
+  auto words = command_to_read(row.type);
+  words.insert(words.begin() + 1, key);
+  snapshot.append(words);
 }
 
 constexpr std::size_t kUnreadCommands = 2, kReadCommands = 3;
@@ -211,30 +215,23 @@ void take_all(Connection& to) {
   if (failed) throw Error(*failed);
 }
 
-/// Writes elements in commands of moderate length.
-void write_elements(Connection& to, const TypeRow& row, const std::string& key,
-                    ReplyView elements) {
-  constexpr std::size_t kAtOnce = 1000;
-  std::vector<std::string_view> command{row.write, key};
-  for (std::size_t i = 0; i + row.unit <= elements.size(); i += row.unit) {
-    for (std::size_t j = 0; j < row.unit; ++j) {
-      command.push_back(elements[row.reversed ? i + row.unit - 1 - j : i + j].text());
-    }
-    if (command.size() < kAtOnce && i + 2 * row.unit <= elements.size()) continue;
-    to.append(command);
-    take_all(to);
-    command.resize(2);
-  }
+/// The elements of a reply; a string is one.
+std::vector<std::string_view> elements_of(ReplyView content) {
+  if (content.type() != ReplyType::kArray) return {content.text()};
+  std::vector<std::string_view> elements;
+  elements.reserve(content.size());
+  for (std::size_t i = 0; i < content.size(); ++i) elements.push_back(content[i].text());
+  return elements;
 }
 
-void write_contents(Connection& to, const std::string& key, const TypeRow& row, ReplyView content,
-                    const std::optional<milliseconds>& ttl) {
-  if (row.type == "string") {
-    to.append({row.write, key, content.text()});
-  } else {
-    write_elements(to, row, key, content);
-  }
-  if (ttl) to.append({"PEXPIRE", key, std::to_string(ttl->count())});
+void write_contents(Connection& to, const std::string& key, std::string_view type,
+                    ReplyView content, const std::optional<milliseconds>& ttl) {
+  for_each_write(type, key, elements_of(content), [&](Arguments command) {
+    to.append(command);
+    take_all(to);
+  });
+  if (!ttl) return;
+  to.append({"PEXPIRE", key, std::to_string(ttl->count())});
   take_all(to);
 }
 
@@ -253,7 +250,7 @@ std::vector<CopiedKey> copy_contents(Connection& from, Connection& to,
     const bool was_read = contents.types[i] != kNone;
     if (was_read && !is_empty(contents.replies[at + 2])) {
       key.type = contents.types[i];
-      write_contents(to, key.key, row_of(key.type, key.key), contents.replies[at + 2],
+      write_contents(to, key.key, key.type, contents.replies[at + 2],
                      ttl_of(contents.replies[at + 1]));
     }
     at += was_read ? kReadCommands : kUnreadCommands;
@@ -270,16 +267,42 @@ bool restore(Connection& to, std::span<const DumpedKey> dumps) {
     const auto reply = to.call({"RESTORE", dump.key, std::to_string(ttl.count()), dump.payload});
     if (!reply.is_error()) continue;
     for (const auto& undone : dumps) static_cast<void>(to.call({"DEL", undone.key}));
-    const auto text = reply.text();
-    const bool is_foreign =
-        text.find("DUMP payload") != text.npos || text.find("Bad data format") != text.npos;
-    if (!is_foreign) throw to_error(reply);
+    if (!is_foreign_dump(reply)) throw to_error(reply);
     return false;
   }
   return true;
 }
 
 }  // namespace
+
+std::vector<std::string_view> command_to_read(std::string_view type) {
+  const auto* row = find_row(type);
+  if (row == nullptr) return {};
+  if (type == "list") return {row->read, "0", "-1"};
+  if (type == "zset") return {row->read, "0", "-1", "WITHSCORES"};
+  return {row->read};
+}
+
+void for_each_write(std::string_view type, std::string_view key,
+                    std::span<const std::string_view> contents,
+                    const std::function<void(Arguments)>& use) {
+  constexpr std::size_t kAtOnce = 1000;
+  const TypeRow& row = row_of(type, std::string(key));
+  std::vector<std::string_view> command{row.write, key};
+  for (std::size_t i = 0; i + row.unit <= contents.size(); i += row.unit) {
+    for (std::size_t j = 0; j < row.unit; ++j) {
+      command.push_back(contents[row.reversed ? i + row.unit - 1 - j : i + j]);
+    }
+    if (command.size() < kAtOnce && i + 2 * row.unit <= contents.size()) continue;
+    use(command);
+    command.resize(2);
+  }
+}
+
+bool is_foreign_dump(ReplyView refusal) {
+  const auto text = refusal.text();
+  return text.find("DUMP payload") != text.npos || text.find("Bad data format") != text.npos;
+}
 
 std::vector<DumpedKey> dump_keys(Connection& connection, std::span<const std::string> keys) {
   if (keys.empty()) return {};

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "redis/connection.h"
+#include "redis/reply.h"
 
 namespace rlctl::redis {
 
@@ -47,5 +50,19 @@ struct CopiedKey {
 /// module's type that cannot be copied; kNotNow if others keep writing to the keys.
 std::vector<CopiedKey> copy_keys(Connection& from, Connection& to,
                                  std::span<const std::string> keys);
+
+// ---- The parts, for callers that read and write keys in scripts ----
+
+/// The command that reads the whole contents of a type, without the key, which comes second:
+/// LRANGE 0 -1. Empty for a type that only DUMP reads: a stream, a module's.
+[[nodiscard]] std::vector<std::string_view> command_to_read(std::string_view type);
+/// Calls `use` with each command that writes these contents to a key that does not exist.
+/// `contents` is the reply to command_to_read(), of which there must be one; a string is one
+/// element. No command has more than a thousand words.
+void for_each_write(std::string_view type, std::string_view key,
+                    std::span<const std::string_view> contents,
+                    const std::function<void(Arguments)>& use);
+/// Whether RESTORE was refused because the server does not understand the format of the dump.
+[[nodiscard]] bool is_foreign_dump(ReplyView refusal);
 
 }  // namespace rlctl::redis

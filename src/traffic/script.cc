@@ -147,7 +147,7 @@ class BundledScript final : public Script {
 
   [[nodiscard]] std::string_view name() const override { return algorithm_.name; }
   void load(redis::Connection& connection) override {
-    limiter::load_script(connection, algorithm_);
+    limiter::load_script(connection, algorithm_.script);
   }
   [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
     request_.keys = redis_keys(arrival.key);

@@ -1,0 +1,47 @@
+-- Creates a key from what was saved of it, unless it exists or has expired meanwhile.
+--
+-- KEYS[1]  the key
+-- ARGV     1 mode     'look' to write nothing, else 'write'
+--          2 present  'replace' to replace the key if it exists, else 'keep'
+--          3 expires  by the server's clock in milliseconds since 1970; 0: never
+--          4 dump     the argument of RESTORE; '' if the key is written by the commands that follow
+--          5 ...      commands, each as the number of its words, and the words without the key, which
+--                     comes second
+-- Reply    'restored', or 'would-restore' if nothing is written; 'expired'; 'identical' if the key exists
+--          with this dump, 'exists' if it exists with another; or the error of a command, and then there
+--          is no part of the key
+
+local call, try = redis.call, redis.pcall
+local key, expires, dump = KEYS[1], tonumber(ARGV[3]), ARGV[4]
+local replaces = ARGV[2] == 'replace'
+
+local clock = call('TIME')
+if expires > 0 and expires <= clock[1] * 1000 + math.floor(clock[2] / 1000) then return 'expired' end
+if not replaces then
+  local present = call('DUMP', key)
+  if present then return present == dump and 'identical' or 'exists' end
+end
+if ARGV[1] == 'look' then return 'would-restore' end
+
+local function is_error(reply)
+  return type(reply) == 'table' and reply.err
+end
+
+if dump ~= '' then
+  local options = replaces and {'ABSTTL', 'REPLACE'} or {'ABSTTL'}
+  local reply = try('RESTORE', key, ARGV[3], dump, unpack(options))
+  return is_error(reply) and reply or 'restored'
+end
+
+if replaces then call('UNLINK', key) end
+local at = 5
+while at < #ARGV do
+  local last = at + tonumber(ARGV[at])
+  local reply = try(ARGV[at + 1], key, unpack(ARGV, at + 2, last))
+  if is_error(reply) then
+    call('UNLINK', key)
+    return reply
+  end
+  at = last + 1
+end
+return 'restored'

@@ -1,0 +1,300 @@
+load ../../support/common
+
+# reset --save FILE, and reset --restore FILE, which undoes it.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL >/dev/null
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+ask() { rlctl check -q --limit 5/60s "${@:2}" -- "$1"; }
+
+# Keys of every algorithm, of one limit and of several, of leases, and of other programs; one key is binary.
+fill() {
+  local algorithm
+  for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
+    leaky-bucket; do
+    ask "k:$algorithm" --algorithm "$algorithm"
+    ask "many:$algorithm" --algorithm "$algorithm" --limit 9/1h
+  done
+  cli --eval "$project/lua/concurrency.lua" k:leases , 5 60000000 acquire web1:10:a >/dev/null
+  cli ZADD '{k:leases}:leases' 1 x >/dev/null
+  cli --quoted-input SET '"k\x00\xff\n"' '"v\x00\xfe"' >/dev/null
+  cli SADD set a b c >/dev/null
+  cli HSET hash f v g w >/dev/null
+  cli RPUSH list 1 2 3 >/dev/null
+  cli SET lasting x >/dev/null
+  cli SET number 17 PX 600000 >/dev/null
+  cli XADD stream 1-1 f v >/dev/null
+}
+
+# hold: the keys, their dumps, and when they expire, in ms; for sets their elements, whose order may change.
+hold() {
+  cli EVAL "local out = {}
+    local keys = redis.call('KEYS', '*')
+    table.sort(keys)
+    for _, key in ipairs(keys) do
+      local time, ttl = redis.call('TIME'), redis.call('PTTL', key)
+      local at = ttl >= 0 and time[1] * 1000 + math.floor(time[2] / 1000) + ttl or 0
+      local is_set = redis.call('TYPE', key).ok == 'set'
+      local dump = is_set and table.concat(redis.call('SORT', key, 'ALPHA')) or redis.call('DUMP', key)
+      out[#out + 1] = redis.sha1hex(key) .. ' ' .. redis.sha1hex(dump) ..
+        string.format(' %.0f', at)
+    end
+    return out" 0
+}
+
+# same BEFORE AFTER: the same, where times may differ by a millisecond, as TIME and PTTL do before Redis 7.2.
+same() {
+  paste -d ' ' <(echo "$1") <(echo "$2") | awk '
+    $1 != $4 || $2 != $5 || $3 - $6 > 1 || $6 - $3 > 1 { print; bad = 1 } END { exit bad }'
+}
+
+@test "whatever is removed comes back byte for byte, with its TTL" {
+  fill
+  local before
+  before=$(hold)
+  run -0 --separate-stderr rlctl reset --match '*' --yes --force --save removed.jsonl
+  assert_equal "$(cli DBSIZE)" 0
+  assert_line 'removed key=k:gcra algorithm=gcra'
+  assert_equal "${stderr_lines[1]}" 'saved in removed.jsonl; to undo: rlctl reset --restore removed.jsonl'
+  assert_equal "$(stat -c %a removed.jsonl)" 600
+
+  run -0 --separate-stderr rlctl reset --restore removed.jsonl --dry-run
+  assert_line 'would-restore key=k:gcra algorithm=gcra'
+  assert_equal "$stderr" 'would restore 30 keys'
+  assert_equal "$(cli DBSIZE)" 0
+
+  run -0 --separate-stderr rlctl reset --restore removed.jsonl
+  assert_line 'restored key=k:gcra algorithm=gcra'
+  assert_line 'restored key=stream type=stream'
+  assert_equal "$stderr" 'restored 30 keys'
+  run -0 same "$before" "$(hold)"
+}
+
+@test "KEYs with several limits are saved, and the limiter goes on where it was" {
+  ask api --limit 100/1h
+  run -0 --separate-stderr rlctl reset api --save s
+  assert_equal "$stderr" 'saved in s; to undo: rlctl reset --restore s'
+  rlctl reset -q --restore s
+  run -0 rlctl check api --limit 5/60s --limit 100/1h --peek
+  assert_output --partial 'remaining=4 '
+}
+
+@test "the printed command names the server, without a password, and can be run" {
+  cli ACL SETUSER other on '>se cret' '~*' +@all >/dev/null
+  ask k
+  local undo
+  run -0 --separate-stderr env -u RLCTL_URL rlctl --url "unix://other:se%20cret@$socket" --timeout 120s reset k \
+    --save "a 'b"
+  undo=${stderr#*; to undo: }
+  assert_equal "$undo" "rlctl --url unix://$socket --user other reset --restore 'a '\\''b'"
+  REDISCLI_AUTH='se cret' run -0 env -u RLCTL_URL bash -c "$undo"
+  assert_line 'restored key=k algorithm=sliding-window-log'
+  cli ACL DELUSER other >/dev/null
+}
+
+@test "--json has the fields of reset" {
+  ask k
+  run -0 --separate-stderr rlctl reset k --save s --json
+  assert_output '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}'
+  assert_equal "$stderr" ''
+  run -0 rlctl reset --restore s --json --dry-run
+  assert_output '{"key":"k","result":"would_restore","type":"list","algorithm":"sliding-window-log","reason":null}'
+  run -0 --separate-stderr rlctl reset --restore s --json
+  assert_output '{"key":"k","result":"restored","type":"list","algorithm":"sliding-window-log","reason":null}'
+  run -0 rlctl reset --restore s --json
+  assert_output '{"key":"k","result":"left","type":"list","algorithm":"sliding-window-log","reason":"identical"}'
+}
+
+# --- keys that exist or have expired ----------------------------------------------------------------
+
+@test "what is already back is no error; what has changed is left, unless --replace is given" {
+  ask a
+  ask b
+  rlctl reset -q a b --save s
+  cli SET b 1 >/dev/null
+  run -5 --separate-stderr rlctl reset --restore s
+  assert_output 'restored key=a algorithm=sliding-window-log
+left key=b type=list algorithm=sliding-window-log reason=exists'
+  assert_equal "$stderr" "restored 1 key; 1 left, with other contents
+rlctl: reset: 1 key was left: 'b'
+  hint: they exist with other contents; --replace replaces them"
+  assert_equal "$(cli GET b)" 1
+  run -0 --separate-stderr rlctl reset --restore s --replace
+  assert_output 'restored key=a algorithm=sliding-window-log
+restored key=b algorithm=sliding-window-log'
+  run -0 --separate-stderr rlctl reset --restore s
+  assert_output 'left key=a type=list algorithm=sliding-window-log reason=identical
+left key=b type=list algorithm=sliding-window-log reason=identical'
+  assert_equal "$stderr" 'restored no key; 2 already back'
+}
+
+@test "a key whose TTL has run out meanwhile stays away" {
+  cli SET brief 1 PX 50 >/dev/null
+  ask k
+  run -0 rlctl reset --force brief k --save s || true
+  # Whether or not it was still there: the line of one that was.
+  grep -v '"key":"brief"' s >t
+  sed -n '2{s/"key":"k"/"key":"brief"/; s/"expires_at_ms":[0-9]*/"expires_at_ms":1795161313697/; p}' t >>t
+  run -0 --separate-stderr rlctl reset --restore t
+  assert_output 'restored key=k algorithm=sliding-window-log
+left key=brief type=list algorithm=sliding-window-log reason=expired'
+  assert_equal "$stderr" 'restored 1 key; 1 expired meanwhile'
+  { head -1 t; tail -1 t; } >u
+  run -1 rlctl reset --restore u
+  assert_equal "$(cli EXISTS brief)" 0
+}
+
+# --- the file ---------------------------------------------------------------------------------------
+
+@test "a file that exists is never overwritten, and nothing is removed" {
+  ask k
+  echo precious >s
+  run -2 --separate-stderr rlctl reset k --save s
+  assert_equal "$stderr" "rlctl: reset: --save: 's' exists, and is never overwritten
+  hint: choose another name"
+  assert_equal "$(<s)" precious
+  ln -s nowhere link
+  run -2 rlctl reset k --save link
+  run -2 rlctl reset k --save /dev/full
+  run -2 rlctl reset k --save ''
+  run -2 rlctl reset k --save missing/s
+  assert_equal "$(cli EXISTS k)" 1
+}
+
+@test "there is no file if nothing was removed" {
+  run -1 rlctl reset nothing --save s
+  [[ ! -e s ]]
+  run -1 rlctl reset --match 'nothing:*' --yes --save s
+  [[ ! -e s ]]
+  cli HSET hash f v >/dev/null
+  run -5 rlctl reset hash --save s
+  [[ ! -e s ]]
+  ask k
+  run -0 rlctl reset k --save s --dry-run
+  [[ ! -e s ]]
+  run -2 rlctl reset --match k --save s
+  [[ ! -e s ]]
+  assert_equal "$(cli EXISTS k)" 1
+}
+
+@test "if the disk is full, nothing is removed that is not in the file" {
+  local key keys=()
+  # More than are saved at a time, so that some are removed before the disk is full.
+  for key in {1..300}; do keys+=("k$key"); done
+  printf 'SET %s x\n' "${keys[@]}" | cli >/dev/null
+  cli SET k250 "$(head -c 40000 /dev/urandom | base64 -w0)" >/dev/null
+  assert_equal "$(cli DBSIZE)" 300
+  run -2 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 64; rlctl reset --force --save s "$@"' - "${keys[@]}"
+  assert_line --index 0 'removed key=k1 type=string'
+  assert_equal "${stderr_lines[0]}" 'saved in s; to undo: rlctl reset --restore s'
+  assert_equal "${stderr_lines[1]}" \
+    "rlctl: reset: --save: cannot write 's': file too large; 200 keys had already been removed"
+  assert_equal "$(cli DBSIZE)" 100
+  run -0 rlctl reset --restore s
+  assert_equal "$(cli DBSIZE)" 300
+  # Of a first batch that does not fit, nothing is left.
+  run -2 bash -c 'trap "" XFSZ; ulimit -f 1; rlctl reset --force k250 --save t'
+  assert_output "rlctl: reset: --save: cannot write 't': file too large"
+  [[ ! -e t ]]
+  assert_equal "$(cli EXISTS k250)" 1
+}
+
+# damaged WHAT LINE: a file whose second line is replaced by LINE is refused for WHAT.
+damaged() {
+  sed "2c\\$2" s >t
+  run -2 --separate-stderr rlctl reset --restore t
+  assert_equal "${stderr_lines[0]}" "rlctl: reset: --restore: 't', line 2 $1"
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "a damaged file is refused with the line, and nothing is restored" {
+  ask a
+  ask b
+  rlctl reset -q a b --save s
+  local line
+  line=$(sed -n 2p s)
+  damaged 'is not a JSON object' 'xyz'
+  damaged 'is not a JSON object' '[]'
+  damaged "has no field 'key'" '{}'
+  damaged "has no field 'type'" '{"key":"a"}'
+  damaged "'dump_base64' is not base64" "${line/\"dump_base64\":\"/\"dump_base64\":\"!}"
+  damaged "'expires_at_ms' is not a time" "${line/\"expires_at_ms\":/\"expires_at_ms\":-}"
+  damaged "'contents_base64' is not an array" "${line/\"contents_base64\":\[*/\"contents_base64\":1\}}"
+  tail -n +2 s >t
+  run -2 rlctl reset --restore t
+  assert_line --index 0 "rlctl: reset: --restore: 't', line 1 is not the first line of a file of reset --save"
+  sed '1s/"version":1/"version":2/' s >t
+  run -2 rlctl reset --restore t
+  assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
+  : >t
+  run -2 rlctl reset --restore t
+  run -2 rlctl reset --restore missing
+  run -2 rlctl reset --restore .
+  # The server notices a dump that was changed.
+  perl -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2); substr($d, 3, 1) ^= "\x01";
+    $1 . encode_base64($d, "")/e; s/"contents_base64":.*/"contents_base64":null}/' s >t
+  run -5 --separate-stderr rlctl reset --restore t
+  assert_line 'left key=a type=list algorithm=sliding-window-log reason=dump-format'
+}
+
+@test "an incomplete last line, of a run that was killed, is not restored, with a warning" {
+  ask a
+  ask b
+  rlctl reset -q a b --save s
+  head -c -20 s >t
+  run -0 --separate-stderr rlctl reset --restore t
+  assert_output 'restored key=a algorithm=sliding-window-log'
+  assert_equal "${stderr_lines[0]}" "rlctl: reset: warning: the last line of 't' is incomplete; if its writing was \
+stopped there, its key was not removed"
+  # Without only its line end, it is complete.
+  head -c -1 s >t
+  run -0 --separate-stderr rlctl reset --restore t
+  assert_line 'restored key=b algorithm=sliding-window-log'
+}
+
+@test "lines may be picked from the file" {
+  ask a
+  ask b
+  rlctl reset -q a b --save s
+  { head -1 s; jq -c 'select(.key == "b")' s; } >t
+  run -0 --separate-stderr rlctl reset --restore t
+  assert_output 'restored key=b algorithm=sliding-window-log'
+}
+
+# --- other servers ----------------------------------------------------------------------------------
+
+@test "a server that does not understand the dumps gets the contents" {
+  fill
+  cli DEL stream >/dev/null
+  cli RPUSH long $(seq 1 3000) >/dev/null
+  local before
+  before=$(hold)
+  rlctl reset -q --match '*' --yes --force --save s
+  # Dumps with the version of a server to come.
+  perl -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2); substr($d, -10, 2) = "\xff\xff";
+    $1 . encode_base64($d, "")/e' s >t
+  run -0 --separate-stderr rlctl reset --restore t
+  assert_equal "$stderr" 'restored 30 keys'
+  run -0 same "$before" "$(hold)"
+  run -0 --separate-stderr rlctl reset --restore t
+  assert_equal "$stderr" 'restored no key; 30 already back'
+  cli SET lasting y
+  run -0 --separate-stderr rlctl reset --restore t --replace
+  assert_equal "$stderr" 'restored 30 keys'
+  run -0 same "$before" "$(hold)"
+}
+
+@test "a dump that no form of the contents goes with is left, and the others are restored" {
+  cli XADD stream 1-1 f v >/dev/null
+  ask k
+  rlctl reset -q --force stream k --save s
+  perl -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2); substr($d, -10, 2) = "\xff\xff";
+    $1 . encode_base64($d, "")/e' s >t
+  run -5 --separate-stderr rlctl reset --restore t
+  assert_output 'left key=stream type=stream reason=dump-format
+restored key=k algorithm=sliding-window-log'
+  assert_equal "${stderr_lines[1]}" "rlctl: reset: 1 key was left: 'stream'"
+}
