@@ -11,7 +11,7 @@
 --          with this dump, 'exists' if it exists with another; or the error of a command, and then there
 --          is no part of the key
 
-local call, try = redis.call, redis.pcall
+local call = redis.call
 local key, expires, dump = KEYS[1], tonumber(ARGV[3]), ARGV[4]
 local replaces = ARGV[2] == 'replace'
 
@@ -23,24 +23,26 @@ if not replaces then
 end
 if ARGV[1] == 'look' then return 'would-restore' end
 
-local function is_error(reply)
-  return type(reply) == 'table' and reply.err
-end
-
 if dump ~= '' then
-  local options = replaces and {'ABSTTL', 'REPLACE'} or {'ABSTTL'}
-  local reply = try('RESTORE', key, ARGV[3], dump, unpack(options))
-  return is_error(reply) and reply or 'restored'
+  if replaces then
+    call('RESTORE', key, ARGV[3], dump, 'ABSTTL', 'REPLACE')
+  else
+    call('RESTORE', key, ARGV[3], dump, 'ABSTTL')
+  end
+  return 'restored'
 end
 
 if replaces then call('UNLINK', key) end
 local at = 5
 while at < #ARGV do
-  local last = at + tonumber(ARGV[at])
-  local reply = try(ARGV[at + 1], key, unpack(ARGV, at + 2, last))
-  if is_error(reply) then
+  local command, last = ARGV[at + 1], at + tonumber(ARGV[at])
+  local reply = redis.pcall(command, key, unpack(ARGV, at + 2, last))
+  if type(reply) == 'table' and reply.err then
     call('UNLINK', key)
-    return reply
+    -- Up to 7.0, Redis does not say which command it refuses to a script.
+    if not string.find(reply.err, "can't run this command", 1, true) then return reply end
+    return redis.error_reply("ERR ACL failure in script: no permissions to run the '" ..
+                             string.lower(command) .. "' command")
   end
   at = last + 1
 end

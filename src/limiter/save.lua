@@ -17,5 +17,15 @@ if not dump or call('TYPE', key).ok ~= ARGV[1] then return false end
 local clock, ttl = call('TIME'), call('PTTL', key)
 local expires = ttl >= 0 and clock[1] * 1000 + math.floor(clock[2] / 1000) + ttl or 0
 local reply = {expires, dump, redis.sha1hex(dump)}
-if ARGV[3] and #dump <= tonumber(ARGV[2]) then reply[4] = call(ARGV[3], key, unpack(ARGV, 4)) end
+if ARGV[3] and #dump <= tonumber(ARGV[2]) then
+  local contents = redis.pcall(ARGV[3], key, unpack(ARGV, 4))
+  local refusal = type(contents) == 'table' and contents.err
+  -- Up to 7.0, Redis does not say which command it refuses to a script.
+  if refusal and string.find(refusal, "can't run this command", 1, true) then
+    return redis.error_reply("ERR ACL failure in script: no permissions to run the '" ..
+                             string.lower(ARGV[3]) .. "' command")
+  end
+  if refusal then return contents end
+  reply[4] = contents
+end
 return reply

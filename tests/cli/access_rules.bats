@@ -14,9 +14,10 @@ section() {
   awk '/^# /{ on = /^# ACCESS RULES/ } on && !/^```/' "$project/man/rlctl$1.scd"
 }
 
-# block PAGE: the rules in the first block of code of that section, on one line.
+# block PAGE [N]: the rules in the first or Nth block of code of that section, on one line.
 block() {
-  awk '/^# /{ on = /^# ACCESS RULES/ } /^```/ && on { if (block++) exit; next } on && block' \
+  awk -v fence="$((2 * ${2:-1} - 1))" '
+    /^# /{ on = /^# ACCESS RULES/ } /^```/ && on { ++fences; next } on && fences == fence' \
     "$project/man/rlctl$1.scd" | xargs
 }
 
@@ -184,6 +185,45 @@ resets() {
 @test "reset needs each rule of its page" {
   # shellcheck disable=SC2046
   needs_each resets $(block -reset.1) +scan
+}
+
+saves() {
+  fill
+  cli HSET login:hash f v >/dev/null
+  cli SADD login:set m >/dev/null
+  rm -f "$BATS_TEST_TMPDIR/saved"
+  limiter reset --match 'login:*' --force --yes --save "$BATS_TEST_TMPDIR/saved"
+}
+
+@test "reset --save needs each rule of its page" {
+  # shellcheck disable=SC2046
+  needs_each saves $(block -reset.1) +scan $(block -reset.1 2)
+}
+
+restores() { limiter reset --restore "$BATS_TEST_TMPDIR/saved"; }
+
+@test "reset --restore needs each rule of its page" {
+  local rule
+  fill
+  rlctl reset -q --match 'login:*' --yes --save "$BATS_TEST_TMPDIR/saved"
+  # shellcheck disable=SC2046
+  needs_each restores $(block -reset.1 3)
+}
+
+@test "reset --restore onto a server of another version needs what writes the contents" {
+  local optional='+unlink' rules
+  fill
+  cli HSET login:hash f v >/dev/null
+  cli SADD login:set m >/dev/null
+  cli SET login:text x >/dev/null
+  cli PEXPIRE login:text 600000 >/dev/null
+  rlctl reset -q --match 'login:*' --force --yes --save "$BATS_TEST_TMPDIR/saved"
+  perl -i -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2);
+    substr($d, -10, 2) = "\xff\xff"; $1 . encode_base64($d, "")/e' "$BATS_TEST_TMPDIR/saved"
+  rules=$(awk '/^# /{ on = /^# ACCESS RULES/ } on && /written by commands/, /^$/' "$project/man/rlctl-reset.1.scd" |
+    grep -oE '\+[a-z]+')
+  # shellcheck disable=SC2046,SC2086
+  needs_each restores $(block -reset.1 3) $rules
 }
 
 # With a lease of somebody else, and alone; a lease of a second is renewed after a third of it.

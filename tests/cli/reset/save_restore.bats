@@ -298,3 +298,71 @@ stopped there, its key was not removed"
 restored key=k algorithm=sliding-window-log'
   assert_equal "${stderr_lines[1]}" "rlctl: reset: 1 key was left: 'stream'"
 }
+
+@test "keys go to servers of other versions and back" {
+  [[ ${RLCTL_TEST_SERVERS-} ]] || skip 'there is only one server: RLCTL_TEST_SERVERS is not set'
+  local first=$socket other before
+  fill
+  cli DEL stream >/dev/null # has no other form than its dump
+  before=$(hold)
+  for other in "$RLCTL_BUILD"/servers/*; do
+    rlctl reset -q --match '*' --yes --force --save there
+    RLCTL_REDIS_SERVER=$other start_server
+    run -0 --separate-stderr rlctl reset --restore there
+    assert_equal "$stderr" 'restored 29 keys'
+    run -0 --separate-stderr rlctl reset --restore there
+    assert_equal "$stderr" 'restored no key; 29 already back'
+    rlctl reset -q --match '*' --yes --force --save back
+    assert_equal "$(cli DBSIZE)" 0
+    socket=$first RLCTL_URL=unix://$first
+    run -0 --separate-stderr rlctl reset --restore back
+    assert_equal "$stderr" 'restored 29 keys'
+    run -0 same "$before" "$(hold)"
+    rm there back
+  done
+}
+
+# --- stopped in the middle --------------------------------------------------------------------------
+
+@test "a reset that is killed loses nothing, and a restore that is killed goes on" {
+  local key keys=() before
+  for key in {1..3000}; do keys+=("k$key"); done
+  printf 'SET %s x\n' "${keys[@]}" | cli >/dev/null
+  before=$(hold)
+  ends_by KILL '(($(calls evalsha) > 700))' rlctl reset --match '*' --force --yes --save s
+  run rlctl reset -q --restore s
+  run -0 same "$before" "$(hold)"
+
+  rm -f s
+  rlctl reset -q --match '*' --force --yes --save s
+  cli CONFIG RESETSTAT >/dev/null
+  ends_by KILL '(($(calls evalsha) > 700))' rlctl reset --restore s
+  run -0 rlctl reset -q --restore s
+  run -0 same "$before" "$(hold)"
+}
+
+@test "Ctrl-C says how many keys are back" {
+  ask a
+  rlctl reset -q a --save s
+  # Answers all but the restoring call.
+  start_perl_server '
+    my $client = $listener->accept;
+    my $input = "";
+    while (sysread $client, $input, 65536, length $input) {
+      if ($input =~ s/^.*SCRIPT.*?LOAD.*//s) { syswrite $client, "\$1\r\nx\r\n" }
+      if ($input =~ /EVALSHA/) { open my $seen, ">", "$path.seen" }
+    }'
+  run -0 ends_by INT "[[ -e $socket.seen ]]" bash -c 'exec rlctl reset --restore s 2>stopped'
+  assert_output 'signal 2'
+  assert_equal "$(<stopped)" 'rlctl: reset: interrupted; no key had been restored; run it again to go on'
+}
+
+@test "on a terminal, the question comes before anything is saved" {
+  needs_terminal
+  ask a
+  run -1 at_terminal 'wait_until grep -q "y/N" "$screen"; printf "n\n"' "rlctl reset --match '*' --save $PWD/s"
+  [[ ! -e s ]]
+  run -0 at_terminal 'wait_until grep -q "y/N" "$screen"; printf "y\n"' "rlctl reset --match '*' --save $PWD/s"
+  assert_equal "$(cli DBSIZE)" 0
+  run -0 rlctl reset --restore s
+}
