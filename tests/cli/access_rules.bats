@@ -187,6 +187,18 @@ resets() {
   needs_each resets $(block -reset.1) +scan
 }
 
+loads_scripts() { limiter scripts load; }
+calls_script() { limiter scripts call login:ann --algorithm gcra --limit 2/60s; }
+
+@test "scripts load needs the rule of its page, and scripts call those of rlctl(1)" {
+  local optional='+set +get +setrange +del +pttl +pexpire'
+  # shellcheck disable=SC2046
+  needs_each loads_scripts $(block -scripts.1)
+  # What the script calls depends on the key.
+  # shellcheck disable=SC2046
+  needs_each calls_script $(rules_for gcra)
+}
+
 saves() {
   fill
   cli HSET login:hash f v >/dev/null

@@ -1,0 +1,154 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/request_failure.h"
+#include "cli/scripts/scripts.h"
+#include "limiter/check.h"
+#include "limiter/limit.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+
+namespace rlctl::cli {
+namespace {
+
+// ---- The command line of redis-cli ----
+
+void append_option(std::vector<std::string>& words, const char* name, const std::string& value) {
+  if (!value.empty()) words.insert(words.end(), {name, value});
+}
+
+/// The options by which redis-cli reaches the server; it takes the password from REDISCLI_AUTH.
+std::vector<std::string> redis_cli_words(const redis::Url& url) {
+  if (url.scheme == redis::Scheme::kSentinel || url.scheme == redis::Scheme::kPrivate) {
+    throw UsageError("--print: redis-cli cannot reach " + redis::display(url),
+                     url.scheme == redis::Scheme::kSentinel ? "name the master with --url"
+                                                            : "name a server with --url");
+  }
+  std::vector<std::string> words{"redis-cli"};
+  if (url.scheme == redis::Scheme::kUnix) {
+    append_option(words, "-s", url.path);
+  } else {
+    append_option(words, "-h", url.host);
+    append_option(words, "-p", std::to_string(url.port));
+  }
+  if (url.scheme == redis::Scheme::kCluster) words.emplace_back("-c");
+  if (url.database != 0) append_option(words, "-n", std::to_string(url.database));
+  append_option(words, "--user", url.user);
+  if (!url.tls) return words;
+  words.emplace_back("--tls");
+  append_option(words, "--cacert", url.tls->cacert);
+  append_option(words, "--cert", url.tls->cert);
+  append_option(words, "--key", url.tls->key);
+  append_option(words, "--sni", url.tls->sni);
+  if (url.tls->insecure) words.emplace_back("--insecure");
+  return words;
+}
+
+/// A word as redis-cli reads it with --quoted-input.
+std::string redis_quoted(std::string_view word) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : word) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < ' ' || byte >= 0x7f) {
+      out.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
+    } else {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string redis_cli_line(const redis::Url& url, const limiter::ScriptCall& call) {
+  auto words = redis_cli_words(url);
+  // No argument of a program can hold a NUL.
+  const auto has_nul = [](std::string_view key) { return key.find('\0') != key.npos; };
+  const bool quotes = std::any_of(call.keys.begin(), call.keys.end(), has_nul);
+  if (quotes) words.emplace_back("--quoted-input");
+  words.insert(words.end(), {"EVALSHA", std::string(call.sha1), std::to_string(call.keys.size())});
+  const auto add = [&](redis::Arguments texts) {
+    for (const auto text : texts) {
+      words.push_back(quotes ? redis_quoted(text) : std::string(text));
+    }
+  };
+  add(call.keys);
+  add(call.arguments);
+  return command_line(words) + "\n";
+}
+
+// ---- The call ----
+
+void append_reply(std::string& out, const limiter::Decision& decision, bool json) {
+  const std::array<std::pair<std::string_view, std::int64_t>, 6> fields{
+      {{"allowed", decision.allowed ? 1 : 0},
+       {"remaining", decision.remaining},
+       {"retry_after_us", decision.retry_after.count()},
+       {"reset_after_us", decision.reset_after.count()},
+       {"delay_us", decision.delay.count()},
+       {"denied_by", decision.denied_by}}};
+  if (json) {
+    JsonWriter writer(out);
+    writer.begin_object();
+    for (const auto& [name, value] : fields) writer.field(name, value);
+    writer.end_object();
+  } else {
+    for (const auto& [name, value] : fields) {
+      out.append(out.empty() ? "" : " ").append(name).append("=");
+      append_number(out, value);
+    }
+  }
+  out += '\n';
+}
+
+limiter::Decision decide(const limiter::Algorithm& algorithm, const limiter::ScriptCall& call,
+                         Invocation& invocation) {
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  auto connection = connector.open();
+  try {
+    return limiter::Checker::parse(limiter::call_script(connection, algorithm, call),
+                                   algorithm.script);
+  } catch (const redis::Error& error) {
+    throw ProblemError(may_have_been_counted(describe(error)));
+  }
+}
+
+}  // namespace
+
+ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation) {
+  const std::int64_t cost = options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
+  const auto limiter = resolve_limiter(options.limit, cost, invocation.configuration);
+  const auto operands = decode_operands(invocation.operands, options.key_base64);
+  const auto key = only_key(limiter, operands, "rlctl scripts call --limit 5/60s KEY",
+                            "several limits need only one KEY");
+  limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
+                           .limits = limiter.limits,
+                           .cost = cost,
+                           .now = {}};
+  if (options.now) request.now = parse_now(*options.now);
+  limiter::CheckCommand command(*limiter.algorithm);
+  const auto call = command.of(request);
+  auto& out = invocation.out.buffer();
+  if (options.print) {
+    const auto settings = resolve_connection(invocation.connection, invocation.configuration);
+    const auto line = redis_cli_line(settings.url, call);
+    if (!settings.url.password.empty() || settings.password_file || invocation.connection.askpass) {
+      warn("note: give redis-cli the password in REDISCLI_AUTH", invocation.command);
+    }
+    out += line;
+    return ExitStatus::kDone;
+  }
+  invocation.out.require_open();
+  const auto decision = decide(*limiter.algorithm, call, invocation);
+  append_reply(out, decision, invocation.json);
+  return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,299 @@
+#include "cli/scripts/scripts.h"
+
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cli/term/table.h"
+#include "limiter/check.h"
+#include "limiter/script.h"
+#include "redis/connection.h"
+
+namespace rlctl::cli {
+namespace {
+
+using limiter::Script;
+
+const Script& script_named(const std::string& name) {
+  if (const auto* script = limiter::find_script(name)) return *script;
+  std::vector<std::string_view> names;
+  for (const auto& script : limiter::scripts()) names.push_back(script.name);
+  throw UsageError("unknown script " + in_quotes(name) + did_you_mean(name, names),
+                   "rlctl scripts list lists them");
+}
+
+/// The scripts with these names; if there are none, those of the algorithms.
+std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
+  std::vector<const Script*> chosen;
+  for (const auto& name : names) chosen.push_back(&script_named(name));
+  if (!names.empty()) return chosen;
+  for (const auto& script : limiter::scripts()) {
+    if (script.is_algorithm) chosen.push_back(&script);
+  }
+  return chosen;
+}
+
+// ---- list ----
+
+ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
+  auto& out = invocation.out.buffer();
+  std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
+  for (const auto& script : limiter::scripts()) {
+    if (!invocation.json) {
+      rows.push_back({std::string(script.name), std::string(script.sha1),
+                      std::to_string(script.text.size()), std::string(script.keys),
+                      std::string(script.arguments)});
+      continue;
+    }
+    JsonWriter(out)
+        .begin_object()
+        .field("name", script.name)
+        .field("sha1", script.sha1)
+        .field("bytes", script.text.size())
+        .field("keys", script.keys)
+        .field("arguments", script.arguments)
+        .field("is_algorithm", script.is_algorithm)
+        .field("summary", script.summary)
+        .end_object();
+    out += '\n';
+  }
+  if (!invocation.json) append_rows(out, rows);
+  return ExitStatus::kDone;
+}
+
+// ---- show ----
+
+ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
+  const auto& names = invocation.operands;
+  if (names.size() != 1) {
+    throw UsageError(
+        names.empty() ? "no NAME is given" : "unexpected argument " + in_quotes(names[1]),
+        "rlctl scripts show gcra");
+  }
+  const auto& script = script_named(names[0]);
+  auto& out = invocation.out.buffer();
+  if (invocation.json) {
+    JsonWriter(out)
+        .begin_object()
+        .field("name", script.name)
+        .field("sha1", script.sha1)
+        .field("text", script.text)
+        .end_object();
+    out += '\n';
+  } else {
+    out += script.text;
+  }
+  return ExitStatus::kDone;
+}
+
+// ---- load ----
+
+ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
+  const auto chosen = chosen_scripts(invocation.operands);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  auto connection = connector.open();
+  const auto servers = connection.servers().size();
+  auto& out = invocation.out.buffer();
+  for (const auto* script : chosen) {
+    limiter::load_script(connection, script->text);
+    if (invocation.json) {
+      JsonWriter(out)
+          .begin_object()
+          .field("name", script->name)
+          .field("sha1", script->sha1)
+          .field("servers", servers)
+          .end_object();
+      out += '\n';
+    } else {
+      out.append("loaded name=").append(script->name).append(" sha1=").append(script->sha1);
+      out.append(" servers=").append(std::to_string(servers)).append("\n");
+    }
+  }
+  return ExitStatus::kDone;
+}
+
+// ---- export ----
+
+struct ExportedFile {
+  const Script* script;
+  std::string path;
+  bool is_there = false;  ///< with these contents
+};
+
+/// Throws UsageError if a file has other contents, unless `force` is given.
+std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder, bool force) {
+  std::vector<ExportedFile> files;
+  for (const auto* script : chosen_scripts({})) {
+    ExportedFile file{script, (folder / (std::string(script->name) + ".lua")).string()};
+    std::error_code ignored;
+    if (std::filesystem::exists(file.path, ignored)) {
+      try {
+        // One byte more shows that it is longer.
+        file.is_there = read_all(open_file(file.path), script->text.size() + 1) == script->text;
+      } catch (const std::system_error& error) {
+        throw InputError("cannot read " + in_quotes(file.path) + ": " +
+                         errno_text(error.code().value()));
+      }
+      if (!file.is_there && !force) {
+        throw UsageError(in_quotes(file.path) + " has other contents",
+                         "--force replaces it; nothing was written");
+      }
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation) {
+  const auto& folders = invocation.operands;
+  if (folders.size() != 1 || folders[0].empty()) {
+    throw UsageError(
+        folders.size() > 1 ? "unexpected argument " + in_quotes(folders[1]) : "no DIR is given",
+        "rlctl scripts export lua");
+  }
+  const auto files = files_to_export(folders[0], options.force);
+  std::error_code failed;
+  std::filesystem::create_directories(folders[0], failed);
+  if (failed) {
+    throw OutputError("cannot make the folder " + in_quotes(folders[0]) + ": " +
+                      errno_text(failed.value()));
+  }
+  auto& out = invocation.out.buffer();
+  for (const auto& file : files) {
+    if (!file.is_there) {
+      OutputFile written("export", file.path);
+      written.write(file.script->text);
+      written.commit();
+    }
+    const std::string_view result = file.is_there ? "unchanged" : "written";
+    if (invocation.json) {
+      JsonWriter(out)
+          .begin_object()
+          .field("name", file.script->name)
+          .field("sha1", file.script->sha1)
+          .bytes_field("file", file.path)
+          .field("result", result)
+          .end_object();
+    } else {
+      out.append(result).append(" file=").append(escaped_text(file.path));
+    }
+    out += '\n';
+  }
+  return ExitStatus::kDone;
+}
+
+// ---- The command ----
+
+struct ScriptsSubcommand {
+  std::string_view name;
+  ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
+};
+
+constexpr std::array kScriptsSubcommands{
+    ScriptsSubcommand{"list", list_scripts}, ScriptsSubcommand{"show", show_script},
+    ScriptsSubcommand{"load", load_scripts}, ScriptsSubcommand{"export", export_scripts},
+    ScriptsSubcommand{"call", call_script_once}};
+
+const ScriptsSubcommand& find_scripts_subcommand(std::span<const std::string> operands) {
+  std::vector<std::string_view> names;
+  for (const auto& subcommand : kScriptsSubcommands) {
+    if (!operands.empty() && subcommand.name == operands[0]) return subcommand;
+    names.push_back(subcommand.name);
+  }
+  if (operands.empty()) {
+    throw UsageError("no subcommand is given: use " + one_of(names), "rlctl scripts list");
+  }
+  const auto meant = did_you_mean(operands[0], names);
+  throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
+                   (meant.empty() ? "; it is one of " + one_of(names) : meant));
+}
+
+/// Refuses options that the subcommand does not have.
+void require_options_of(std::string_view subcommand, const ScriptsOptions& options) {
+  const auto& limit = options.limit;
+  const std::array<std::pair<std::string_view, bool>, 8> of_call{
+      {{"--limit", !limit.limits.empty()},
+       {"--algorithm", limit.algorithm.has_value()},
+       {"--burst", limit.burst.has_value()},
+       {"--policy", limit.policy.has_value()},
+       {"--cost", options.cost.has_value()},
+       {"--now", options.now.has_value()},
+       {"--key-base64", options.key_base64},
+       {"--print", options.print}}};
+  for (const auto& [name, given] : of_call) {
+    if (!given || subcommand == "call") continue;
+    throw UsageError(std::string(name) + " is an option of scripts call");
+  }
+  if (options.force && subcommand != "export") {
+    throw UsageError("--force is an option of scripts export");
+  }
+}
+
+void add_scripts_options(Options& options, ScriptsOptions& target) {
+  options.group("Options of call");
+  add_limit_options(options, target.limit, true);
+  options.value("--cost", "NUMBER", target.cost, "units to take (default: 1)");
+  options.value("--now", "TIME", target.now, kNowHelp);
+  add_key_option(options, target.key_base64);
+  options.flag("--print", target.print, "print the redis-cli command line instead of calling");
+  options.group("Options of export");
+  options.flag("--force", target.force, "replace files that have other contents");
+}
+
+ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
+  const auto& subcommand = find_scripts_subcommand(invocation.operands);
+  require_options_of(subcommand.name, options);
+  invocation.operands.erase(invocation.operands.begin());
+  if (subcommand.run == list_scripts && !invocation.operands.empty()) {
+    throw UsageError("unexpected argument " + in_quotes(invocation.operands[0]),
+                     "rlctl scripts show NAME prints a script");
+  }
+  return subcommand.run(options, invocation);
+}
+
+}  // namespace
+
+const Command scripts_command{
+    .name = "scripts",
+    .summary = "list, print, load or call the Lua scripts",
+    .synopsis =
+        "scripts list\n"
+        "scripts show NAME\n"
+        "[connection] scripts load [NAME...]\n"
+        "scripts export [--force] DIR\n"
+        "[connection] scripts call --limit LIMIT [options] [--] KEY\n"
+        "[connection] scripts call --policy NAME [options] [--] [ARGUMENT...]",
+    .about =
+        "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
+        "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
+        "algorithms to files. call makes the one call that check would make, and prints\n"
+        "the script's reply; with --print, the redis-cli command line that makes it.\n"
+        "rlctl-scripts(7) describes the scripts.",
+    .epilogue = R"(
+Exit status:
+  0  done; call: allowed
+  1  call: denied
+  2  wrong usage, or a file cannot be written
+  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
+  4  the server refuses this user (NOAUTH, NOPERM)
+  5  the server or the script failed (WRONGTYPE, READONLY, OOM)
+
+Examples:
+  rlctl scripts list | grep e5d1
+  rlctl scripts show gcra | sha1sum
+  rlctl scripts load
+  rlctl scripts call --limit 5/60s --algorithm gcra login:alice
+  rlctl scripts call --limit 5/60s --algorithm gcra login:alice --print
+)",
+    .add = add_command<ScriptsOptions, add_scripts_options, run_scripts>,
+    .notes = algorithm_help};
+
+}  // namespace rlctl::cli

@@ -1,0 +1,25 @@
+load ../../support/common
+load ../../support/cluster
+
+# rlctl scripts on a Cluster.
+
+setup_file() { start_cluster 3; }
+
+@test "load loads on every master" {
+  run -0 rlctl scripts load gcra
+  local sha1 node
+  sha1=$(sha1sum <"$project/lua/gcra.lua" | cut -d' ' -f1)
+  assert_output "loaded name=gcra sha1=$sha1 servers=3"
+  for node in 0 1 2; do assert_equal "$(node_cli "$node" SCRIPT EXISTS "$sha1")" 1; done
+}
+
+@test "the printed line reaches the node of the key" {
+  rlctl scripts load gcra
+  local key
+  for key in a b c d e f; do
+    run -0 bash -c "$(rlctl scripts call --url "redis+cluster://$cluster" --limit 5/60s --algorithm gcra "$key" --print)"
+    assert_line --index 0 --regexp '^(.*\) )?(\(integer\) )?1$'
+    run -0 rlctl scripts call --limit 5/60s --algorithm gcra "$key"
+    assert_output --partial 'remaining=3 '
+  done
+}
