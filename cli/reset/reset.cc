@@ -408,13 +408,13 @@ const Command reset_command{
     .epilogue = R"(
 Exit status:
   0  something was removed, or would be
-  1  nothing was found; of several KEYs, one was missing; the answer was not yes;
-     with --restore, all keys have expired
+  1  nothing was found; of several KEYs, one was missing; the answer was not
+     yes; with --restore, all keys have expired
   2  wrong usage, or --yes is needed; nothing was removed
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
-  5  a KEY was left: it holds no limiter state, or, with --restore, it exists; or
-     the server failed (READONLY)
+  5  a KEY was left: it holds no limiter state, or, with --restore, it exists;
+     or the server failed (READONLY)
 
 Examples:
   rlctl reset login:alice

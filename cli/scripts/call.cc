@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -87,22 +88,28 @@ std::string redis_cli_line(const redis::Url& url, const limiter::ScriptCall& cal
 // ---- The call ----
 
 void append_reply(std::string& out, const limiter::Decision& decision, bool json) {
-  const std::array<std::pair<std::string_view, std::int64_t>, 6> fields{
-      {{"allowed", decision.allowed ? 1 : 0},
-       {"remaining", decision.remaining},
-       {"retry_after_us", decision.retry_after.count()},
-       {"reset_after_us", decision.reset_after.count()},
-       {"delay_us", decision.delay.count()},
-       {"denied_by", decision.denied_by}}};
+  struct Field {
+    std::string_view name;  ///< as rlctl-scripts(7) names it
+    std::int64_t value;
+    bool is_time = false;
+  };
+  const std::array<Field, 6> fields{{{"allowed", decision.allowed ? 1 : 0},
+                                     {"remaining", decision.remaining},
+                                     {"retry_after", decision.retry_after.count(), true},
+                                     {"reset_after", decision.reset_after.count(), true},
+                                     {"delay", decision.delay.count(), true},
+                                     {"denied_by", decision.denied_by}}};
   if (json) {
     JsonWriter writer(out);
     writer.begin_object();
-    for (const auto& [name, value] : fields) writer.field(name, value);
+    for (const auto& [name, value, is_time] : fields) {
+      writer.field(std::string(name) + (is_time ? "_us" : ""), value);
+    }
     writer.end_object();
   } else {
-    for (const auto& [name, value] : fields) {
-      out.append(out.empty() ? "" : " ").append(name).append("=");
-      append_number(out, value);
+    for (const auto& field : fields) {
+      out.append(out.empty() ? "" : " ").append(field.name).append("=");
+      append_number(out, field.value);
     }
   }
   out += '\n';

@@ -270,7 +270,7 @@ const Command scripts_command{
         "[connection] scripts load [NAME...]\n"
         "scripts export [--force] DIR\n"
         "[connection] scripts call --limit LIMIT [options] [--] KEY\n"
-        "[connection] scripts call --policy NAME [options] [--] [ARGUMENT...]",
+        "[connection] scripts call --policy NAME [options] [ARGUMENT...]",
     .about =
         "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
         "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"

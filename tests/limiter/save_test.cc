@@ -46,14 +46,12 @@ class Place {
     int removed = 0, times = 0;
     SaveFile file(path());
     file.begin(std::nullopt);
-    Resetter resetter(connection_,
-                      {.force = true,
-                       .tries = 5,
-                       .on_looked = [&] { meanwhile(++times); },
-                       .save_to = &file},
-                      [&](const ResetOutcome& outcome) {
-                        if (outcome.result == ResetResult::kRemoved) ++removed;
-                      });
+    Resetter resetter(
+        connection_,
+        {.force = true, .tries = 5, .on_looked = [&] { meanwhile(++times); }, .save_to = &file},
+        [&](const ResetOutcome& outcome) {
+          if (outcome.result == ResetResult::kRemoved) ++removed;
+        });
     resetter.reset(keys);
     return removed;
   }

@@ -136,8 +136,8 @@ left key=b type=list algorithm=sliding-window-log reason=identical'
   ask k
   run -0 rlctl reset --force brief k --save s || true
   # Whether or not it was still there: the line of one that was.
-  grep -v '"key":"brief"' s >t
-  sed -n '2{s/"key":"k"/"key":"brief"/; s/"expires_at_ms":[0-9]*/"expires_at_ms":1795161313697/; p}' t >>t
+  grep -v '"key":"brief"' s >v
+  { cat v; sed -n '2{s/"key":"k"/"key":"brief"/; s/"expires_at_ms":[0-9]*/"expires_at_ms":1795161313697/; p}' v; } >t
   run -0 --separate-stderr rlctl reset --restore t
   assert_output 'restored key=k algorithm=sliding-window-log
 left key=brief type=list algorithm=sliding-window-log reason=expired'
@@ -299,6 +299,8 @@ restored key=k algorithm=sliding-window-log'
   assert_equal "${stderr_lines[1]}" "rlctl: reset: 1 key was left: 'stream'"
 }
 
+use_server() { export socket=$1 RLCTL_URL=unix://$1; }
+
 @test "keys go to servers of other versions and back" {
   [[ ${RLCTL_TEST_SERVERS-} ]] || skip 'there is only one server: RLCTL_TEST_SERVERS is not set'
   local first=$socket other before
@@ -314,7 +316,7 @@ restored key=k algorithm=sliding-window-log'
     assert_equal "$stderr" 'restored no key; 29 already back'
     rlctl reset -q --match '*' --yes --force --save back
     assert_equal "$(cli DBSIZE)" 0
-    socket=$first RLCTL_URL=unix://$first
+    use_server "$first"
     run -0 --separate-stderr rlctl reset --restore back
     assert_equal "$stderr" 'restored 29 keys'
     run -0 same "$before" "$(hold)"
