@@ -140,9 +140,6 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   if (options_.on_looked) options_.on_looked();
   if (removable.empty()) return changed;
   const auto kept = remove(looks, removable);
-  if (options_.save_to != nullptr) {
-    for (const auto index : kept) options_.save_to->add_not_removed(looks[index].key);
-  }
   changed.insert(changed.end(), kept.begin(), kept.end());
   std::sort(changed.begin(), changed.end());
   return changed;
@@ -185,7 +182,7 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
     const std::string_view keys[] = {look.key};
     connection_.append_evalsha(embedded::k_reset.sha1, keys, arguments);
   }
-  Indices changed;
+  Indices changed, not_removed;
   std::optional<redis::Error> refused;
   for (const auto index : which) {
     const auto reply = connection_.read();
@@ -195,11 +192,17 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
       changed.push_back(index);
     } else if (reply.is_error()) {
       if (!refused) refused = explain_refusal(redis::to_error(reply));
+      // Without a server's reply, it may have been removed.
+      if (redis::failure_of(reply) == nullptr) not_removed.push_back(index);
     } else if (reply.integer() == 1) {
       looks[index].settle(ResetResult::kRemoved);
     } else {
       changed.push_back(index);
     }
+  }
+  not_removed.insert(not_removed.end(), changed.begin(), changed.end());
+  if (options_.save_to != nullptr) {
+    for (const auto index : not_removed) options_.save_to->add_not_removed(looks[index].key);
   }
   if (refused) throw redis::Error(*refused);
   return changed;

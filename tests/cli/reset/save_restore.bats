@@ -147,6 +147,24 @@ left key=brief type=list algorithm=sliding-window-log reason=expired'
   assert_equal "$(cli EXISTS brief)" 0
 }
 
+@test "if the server refuses the removal, nothing is left in the file" {
+  ask k
+  cli ACL SETUSER other reset on nopass '~*' +@all -unlink >/dev/null
+  run -4 --separate-stderr rlctl reset k --user other --save s
+  assert_equal "${#stderr_lines[@]}" 2
+  [[ ! -e s ]]
+  cli ACL DELUSER other >/dev/null
+  cli SET text x >/dev/null
+  rlctl reset -q k --save s
+  cli REPLICAOF 127.0.0.1 1 >/dev/null
+  run -5 rlctl reset --restore s
+  assert_line --index 0 --partial READONLY
+  run -0 rlctl reset --restore s --dry-run
+  run -5 rlctl reset --force text --save t
+  [[ ! -e t ]]
+  cli REPLICAOF NO ONE >/dev/null
+}
+
 # --- the file ---------------------------------------------------------------------------------------
 
 @test "a file that exists is never overwritten, and nothing is removed" {
