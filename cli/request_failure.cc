@@ -97,7 +97,7 @@ Problem explain_wrong_type(Problem problem, const limiter::Algorithm& algorithm,
   }
   const auto contents = try_to_read(connection, candidates);
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    const auto holds = what_it_holds(contents[i], algorithm);
+    const auto holds = what_it_holds(candidates[i], contents[i], algorithm);
     if (holds.empty()) continue;
     problem.message = server + "'" + candidates[i] + "' holds " + holds;
     problem.hint = inspect_hint(candidates[i]);
@@ -148,12 +148,16 @@ Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
              : name_refused_keys(std::move(problem), keys, connection);
 }
 
-std::string what_it_holds(const limiter::Content& content, const limiter::Algorithm& algorithm) {
-  const auto state = limiter::decode(content);
+std::string what_it_holds(std::string_view key, const limiter::Content& content,
+                          const limiter::Algorithm& algorithm) {
+  const auto state = limiter::decode(key, content);
   const std::string name(algorithm.name);
   if (state.is_ours()) {
     if (state.form->algorithm() == &algorithm) return {};
     return "the state of " + std::string(state.form->name) + ", not of " + name;
+  }
+  if (state.form != nullptr && !state.form->library.empty()) {
+    return limiter::describe_form(*state.form) + ", not " + name + "'s";
   }
   const auto type = limiter::with_article(content.type);
   const auto own = limiter::with_article(limiter::type_of_state(algorithm));

@@ -199,11 +199,12 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findin
                            : limiter::policy_for(configuration_.policies(), inspection.key);
   const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
   if (plan_.names_algorithm) named = plan_.limiter->algorithm;
-  if (named == nullptr || named->name == inspection.state.form->name) return;
+  if (named == nullptr || named == inspection.state.form->algorithm()) return;
   std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
   findings.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
                               in_quotes(inspection.key) + " is " +
-                              limiter::describe_content(inspection.content) + ": check would fail");
+                              limiter::describe_content(inspection.key, inspection.content) +
+                              ": check would fail");
 }
 
 /// Warns if nothing is stored under the names for these limits, but other limits are stored.
@@ -403,7 +404,7 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
     const auto keys = scan.next();
     const auto contents = limiter::read_contents(*connection_, keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (limiter::decode(contents[i]).is_ours()) limiters.insert(keys[i]);
+      if (limiter::decode(keys[i], contents[i]).is_ours()) limiters.insert(keys[i]);
     }
     progress_.update(scan.share(), "the database");
     invocation_.interrupt.check();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -90,10 +91,23 @@ std::string limit_part(const Inspection& inspection) {
   return text;
 }
 
+/// What another library's form is, and where the rest of the state is.
+void append_foreign(TextBlock& block, const Inspection& inspection) {
+  const auto& state = inspection.state;
+  block.note(block.tone(state.form->summary, Tone::kDim));
+  if (!state.partner.empty()) {
+    block.note(block.tone("the other key: " + escaped_text(state.partner), Tone::kDim));
+  }
+  if (!state.certain && !state.form->library.empty()) {
+    block.note(
+        block.tone("may belong to another program: the TTL is not the library's", Tone::kWarning));
+  }
+}
+
 void append_algorithm(TextBlock& block, const Found& found) {
   const auto& inspection = found.inspection;
   const auto& state = inspection.state;
-  block.row("algorithm", state.form->name, limit_part(inspection));
+  block.row("algorithm", state.form->label(), limit_part(inspection));
   if (state.form->keeping == Keeping::kLeases && !inspection.limit) {
     block.note(block.tone("for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim));
   }
@@ -101,7 +115,7 @@ void append_algorithm(TextBlock& block, const Found& found) {
     block.note(block.tone("the limit of policy '" + escaped_text(found.policy) + "'", Tone::kDim));
   }
   if (state.form->is_foreign()) {
-    block.note(block.tone(state.form->summary, Tone::kDim));
+    append_foreign(block, inspection);
   } else if (!state.certain) {
     block.note(
         block.tone("may belong to another program: scripts set a TTL and write current times",
@@ -253,18 +267,51 @@ struct AlgorithmRow {
   std::string_view time = {};  ///< the label of State::time
 };
 
+// --- other libraries ---
+
+/// What foreign state shows in addition, as far as it is known.
+void append_foreign_parts(TextBlock& block, const Inspection& inspection) {
+  const auto& state = inspection.state;
+  append_level(block, inspection);
+  for (const auto& count : state.counts) {
+    block.row("count", fmt::format("{}", count.units));
+    if (count.at.count() > 0 && inspection.window) {
+      const auto window = state.window.value_or(*inspection.window);
+      append_frame(block, inspection, count.at, count.at + window);
+    }
+  }
+  const auto stored = state.bucket ? std::optional(state.bucket->tokens) : state.tokens;
+  if (stored) {
+    block.row(state.bucket && state.bucket->counts_used ? "in use" : "tokens", amount_text(*stored),
+              "when they were counted");
+  }
+  if (state.end) block.row("ends", instant_text(*state.end), when_text(*state.end, inspection.now));
+}
+
 constexpr std::array kAlgorithmRows{
     AlgorithmRow{"fixed-window", "empty in", append_window},
     AlgorithmRow{"sliding-window-counter", "empty in", append_estimate},
     AlgorithmRow{"token-bucket", "full in", append_level, "counted"},
     AlgorithmRow{"gcra", "full in", append_level, "tat"},
     AlgorithmRow{"leaky-bucket", "no wait in", append_queue, "last"},
+};
+
+/// The same for foreign state.
+constexpr std::array kForeignRows{
+    AlgorithmRow{"fixed-window", "resets in", append_foreign_parts},
+    AlgorithmRow{"sliding-window-counter", "empty in", append_foreign_parts},
+    AlgorithmRow{"token-bucket", "full in", append_foreign_parts, "counted"},
+    AlgorithmRow{"gcra", "full in", append_foreign_parts, "tat"},
+    AlgorithmRow{"leaky-bucket", "empty in", append_foreign_parts, "counted"},
     AlgorithmRow{"foreign-counter", "resets in"},
 };
 
 AlgorithmRow row_of(const Inspection& inspection) {
-  for (const auto& row : kAlgorithmRows) {
-    if (row.name == inspection.state.form->name) return row;
+  const auto& form = *inspection.state.form;
+  const auto rows = form.is_foreign() ? std::span<const AlgorithmRow>(kForeignRows)
+                                      : std::span<const AlgorithmRow>(kAlgorithmRows);
+  for (const auto& row : rows) {
+    if (row.name == form.name) return row;
   }
   return {.name = {}, .reset = "empty in"};
 }
@@ -288,8 +335,15 @@ std::string outlook(const Inspection& inspection) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// Why it is not known how much is used, or what helps.
+std::string_view unknown_use(const Inspection& inspection) {
+  if (!inspection.state.partner.empty()) return "part of the state is in the other key";
+  if (inspection.state.form->keeping == Keeping::kText) return "pass --limit";
+  return "pass --limit for the window";
+}
+
 void append_use(TextBlock& block, const Inspection& inspection) {
-  if (!inspection.used) return block.row("used", "unknown", "pass --limit for the window");
+  if (!inspection.used) return block.row("used", "unknown", unknown_use(inspection));
   const auto most = inspection.capacity();
   std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
   if (most) used += fmt::format(" of {}", *most);
@@ -496,10 +550,13 @@ void append_entries(JsonWriter& json, const Inspection& inspection) {
 
 void append_inspection_json(std::string& out, const Inspection& inspection) {
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
+  const bool has_library = inspection.is_limiter() && !inspection.state.form->library.empty();
+  const auto library = has_library ? std::optional(inspection.state.form->library) : std::nullopt;
   JsonWriter json(out);
   json.begin_object()
       .bytes_field("key", inspection.key)
       .field("type", inspection.content.type)
+      .field("library", library)
       .field("algorithm",
              inspection.is_limiter() ? std::optional(inspection.state.form->name) : std::nullopt)
       .field("limit", inspection.limit)

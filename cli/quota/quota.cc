@@ -165,14 +165,14 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   if (!inspection.is_limiter()) {
     return Problem{.code = "WRONGTYPE",
                    .message = in_quotes(inspection.key) + " holds " +
-                              limiter::describe_content(inspection.content),
+                              limiter::describe_content(inspection.key, inspection.content),
                    .hint = inspect_hint(inspection.key)};
   }
   const bool is_named = names_algorithm || !target.policy.empty();
-  if (is_named && target.algorithm->name != inspection.state.form->name) {
+  if (is_named && target.algorithm != inspection.state.form->algorithm()) {
     return Problem{.code = "WRONGTYPE",
                    .message = in_quotes(inspection.key) + " holds " +
-                              what_it_holds(inspection.content, *target.algorithm) +
+                              what_it_holds(inspection.key, inspection.content, *target.algorithm) +
                               ": check would fail"};
   }
   if (!inspection.used) return unknown_limit(inspection);

@@ -40,9 +40,16 @@ std::string_view type_of(const ResetOutcome& outcome) {
   return outcome.result == ResetResult::kNone ? "" : outcome.type;
 }
 
+bool has_form(const ResetOutcome& outcome) {
+  return outcome.result != ResetResult::kNone && outcome.form != nullptr;
+}
+
 std::string_view algorithm_of(const ResetOutcome& outcome) {
-  const bool known = outcome.result != ResetResult::kNone && outcome.form != nullptr;
-  return known ? outcome.form->name : "";
+  return has_form(outcome) ? outcome.form->name : "";
+}
+
+std::string_view library_of(const ResetOutcome& outcome) {
+  return has_form(outcome) ? outcome.form->library : "";
 }
 
 }  // namespace
@@ -83,6 +90,7 @@ void ResetReport::add(const ResetOutcome& outcome) {
               {.key = outcome.key,
                .result = text_of(outcome.result),
                .type = type_of(outcome),
+               .library = library_of(outcome),
                .algorithm = algorithm_of(outcome),
                .reason = outcome.reason ? text_of(*outcome.reason) : "",
                .shows_type = outcome.result == ResetResult::kLeft},
@@ -124,6 +132,7 @@ void append_line(std::string& out, const ResetLine& line, bool json) {
         .bytes_field("key", line.key)
         .field("result", result)
         .field("type", known(line.type))
+        .field("library", known(line.library))
         .field("algorithm", known(line.algorithm))
         .field("reason", known(line.reason))
         .end_object();
@@ -131,14 +140,15 @@ void append_line(std::string& out, const ResetLine& line, bool json) {
     out.append(line.result).append(" key=");
     escape_text(out, line.key);
     if (line.shows_type || line.algorithm.empty()) append("type", line.type);
+    if (line.library != limiter::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);
     append("reason", line.reason);
   }
   out += '\n';
 }
 
-std::string_view kind_of(const ResetOutcome& outcome) {
-  return outcome.form != nullptr ? outcome.form->name : outcome.type;
+std::string kind_of(const ResetOutcome& outcome) {
+  return outcome.form != nullptr ? outcome.form->label() : std::string(outcome.type);
 }
 
 std::string count_of_keys(std::size_t count) {

@@ -68,13 +68,13 @@ class ResetReport {
   std::size_t changing_ = 0, changed_ = 0;
 };
 
-/// The kind of a key: its algorithm's name, else its type.
-[[nodiscard]] std::string_view kind_of(const limiter::ResetOutcome& outcome);
+/// The kind of a key: the label of its form, else its type.
+[[nodiscard]] std::string kind_of(const limiter::ResetOutcome& outcome);
 
 /// Appends the line of a key, as text or JSON. Empty words are not known; `result` and `reason` are
 /// written as in text. As text, shows the type only if `shows_type`.
 struct ResetLine {
-  std::string_view key, result, type, algorithm, reason;
+  std::string_view key, result, type, library, algorithm, reason;
   bool shows_type = false;
 };
 void append_line(std::string& out, const ResetLine& line, bool json);

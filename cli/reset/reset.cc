@@ -67,7 +67,9 @@ std::string what_it_holds(const ResetOutcome& outcome) {
     return "other clients changed it before each attempt to remove it";
   }
   if (outcome.reason == LeftReason::kForeign) {
-    return "it holds " + std::string(outcome.form->summary) + ", and may belong to another program";
+    const auto what = "it holds " + limiter::describe_form(*outcome.form);
+    return what + (outcome.form->library.empty() ? ", and may belong to another program"
+                                                 : ", not rlctl's");
   }
   if (outcome.reason == LeftReason::kUncertain) {
     return "it holds a list of numbers, and may belong to another program";

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "limiter/interpretation.h"
+#include "limiter/round_window.h"
 
 namespace rlctl::limiter {
 
@@ -55,7 +56,9 @@ void Entries::begin() {
 void Entries::append_range(std::int64_t first, std::int64_t last) {
   const auto from = std::to_string(first < 0 ? first : first + others_);
   const auto to = std::to_string(last < 0 ? last : last + others_);
-  if (is_list()) {
+  if (is_list() && form_.newest_first) {
+    connection_.append({"LRANGE", key_, std::to_string(-(last + 1)), std::to_string(-(first + 1))});
+  } else if (is_list()) {
     connection_.append({"LRANGE", key_, from, to});
   } else {
     connection_.append({"ZRANGE", key_, from, to, "WITHSCORES"});
@@ -67,7 +70,10 @@ std::vector<StoredEntry> Entries::read_range() {
   std::vector<StoredEntry> entries;
   if (is_list()) {
     entries.resize(reply.size());
-    for (std::size_t i = 0; i < entries.size(); ++i) entries[i].at = entry_time(reply[i].text());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      entries[i].at = list_time(reply[i].text(), form_.us_per_score);
+    }
+    if (form_.newest_first) std::reverse(entries.begin(), entries.end());
     return entries;
   }
   const bool leases = form_.keeping == Keeping::kLeases;
@@ -114,13 +120,15 @@ void Entries::bisect(std::span<Bounds> bounds) {
   const auto open = [](const Bounds& bound) { return bound.low < bound.high; };
   while (std::any_of(bounds.begin(), bounds.end(), open)) {
     for (const auto& bound : bounds) {
-      if (open(bound)) connection_.append({"LINDEX", key_, std::to_string(bound.middle())});
+      if (!open(bound)) continue;
+      const auto index = form_.newest_first ? -(bound.middle() + 1) : bound.middle();
+      connection_.append({"LINDEX", key_, std::to_string(index)});
     }
     for (auto& bound : bounds) {
       if (!open(bound)) continue;
       const auto reply = read_or_changed(connection_);
       if (reply.is_nil()) throw KeyChanged();
-      if (entry_time(reply.text()) < bound.instant) {
+      if (list_time(reply.text(), form_.us_per_score) < bound.instant) {
         bound.low = bound.middle() + 1;
       } else {
         bound.high = bound.middle();
@@ -194,35 +202,10 @@ namespace {
 
 /// The scripts add this to the TTL of a log written with a caller's clock.
 constexpr std::chrono::hours kCallersClock{1};
-constexpr microseconds kTtlError{2'000};  // TTLs are in ms, rounded up and down
-
-/// The possible windows.
-struct Range {
-  microseconds least, most;
-};
-
-/// The window in the range that a person would most likely choose.
-microseconds roundest(const Range& range) {
-  using std::chrono::days, std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
-  using std::chrono::milliseconds;
-  constexpr std::array<microseconds, 32> kSteps{
-      days{30},          days{7},           days{1},           hours{12},         hours{6},
-      hours{2},          hours{1},          minutes{30},       minutes{15},       minutes{10},
-      minutes{5},        minutes{2},        minutes{1},        seconds{30},       seconds{20},
-      seconds{15},       seconds{10},       seconds{5},        seconds{2},        seconds{1},
-      milliseconds{500}, milliseconds{250}, milliseconds{200}, milliseconds{100}, milliseconds{50},
-      milliseconds{20},  milliseconds{10},  milliseconds{5},   milliseconds{1},   microseconds{100},
-      microseconds{10},  microseconds{1}};
-  for (const auto step : kSteps) {
-    const auto multiple = range.most - range.most % step;
-    if (multiple >= range.least - kTtlError && multiple.count() > 0) return multiple;
-  }
-  return range.most;
-}
 
 /// The window if the newest entry set the TTL: the shortest possible one within a few ms, and very
 /// likely a number of seconds that people choose.
-std::optional<microseconds> set_by_newest(const Range& range) {
+std::optional<microseconds> set_by_newest(const WindowRange& range) {
   using std::chrono::seconds;
   const microseconds whole = std::chrono::round<seconds>(range.least);
   if (whole.count() <= 0 || std::chrono::abs(range.least - whole) > kTtlError) return std::nullopt;
@@ -239,19 +222,21 @@ std::optional<microseconds> infer_window(const StateForm& form, const EntryTimes
   if (lasts.count() <= 0) return std::nullopt;
   const auto span = entries.newest - entries.oldest;
   const bool is_ours = !form.is_foreign();
-  const Range servers{std::max((lasts - form.ttl_over) / (100 + form.ttl_percent_over) * 100, span),
-                      std::max(lasts, span)};
+  const WindowRange servers{
+      std::max((lasts - form.ttl_over) / (100 + form.ttl_percent_over) * 100, span),
+      std::max(lasts, span)};
   const auto exact = is_ours ? set_by_newest(servers) : std::nullopt;
-  if (!is_ours || lasts - kCallersClock <= span) return exact.value_or(roundest(servers));
-  const Range callers{std::max((lasts - kCallersClock) / (100 + form.ttl_percent_over) * 100, span),
-                      lasts - kCallersClock};
+  if (!is_ours || lasts - kCallersClock <= span) return exact.value_or(roundest_window(servers));
+  const WindowRange callers{
+      std::max((lasts - kCallersClock) / (100 + form.ttl_percent_over) * 100, span),
+      lasts - kCallersClock};
   if (exact) {
     // A window of an hour and a minute is unlikely.
     const bool is_round = *exact % std::chrono::minutes{30} == microseconds{0};
     return is_round ? exact : set_by_newest(callers);
   }
-  const auto window = roundest(servers);
-  return window == roundest(callers) ? std::optional(window) : std::nullopt;
+  const auto window = roundest_window(servers);
+  return window == roundest_window(callers) ? std::optional(window) : std::nullopt;
 }
 
 // ---- A key ----
@@ -296,7 +281,7 @@ void Reading::read() {
   if (!result_.is_limiter()) return;
   const auto& form = *result_.state.form;
   if (form.keeping == Keeping::kText) {
-    return form.is_foreign() ? interpreter_.fill_counter() : interpreter_.fill_text();
+    return form.is_foreign() ? interpreter_.fill_foreign() : interpreter_.fill_text();
   }
   Entries entries(connection_, form, result_.key, on_progress_);
   entries.begin();
@@ -321,8 +306,7 @@ void Reading::read_frame() {
   if (ttl.is_error()) throw redis::to_error(ttl);
   // Many users lack permission for MEMORY USAGE, and some servers do not have it.
   const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
-  interpreter_.set_frame({.server_now = std::chrono::seconds{parse_whole(time[0].text(), "TIME")} +
-                                        microseconds{parse_whole(time[1].text(), "TIME")},
+  interpreter_.set_frame({.server_now = server_time(time, 0),
                           .ttl_ms = ttl.integer(),
                           .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt});
   interpreter_.set_content(read_contents(connection_, {&result_.key, 1}).front());

@@ -11,8 +11,6 @@
 namespace rlctl::limiter {
 namespace {
 
-/// Longer TTLs (285 years) are reported as this.
-constexpr std::int64_t kMaxTtlMs = 9'000'000'000'000;
 /// Larger than any time in the contract and any lease's end; sums of such times do not overflow.
 constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
 
@@ -47,6 +45,10 @@ std::string score_before(microseconds instant, std::int64_t us_per_score) {
   return "(" + whole + "." + digits;
 }
 
+microseconds list_time(std::string_view text, std::int64_t us_per_score) {
+  return us_per_score == 1 ? entry_time(text) : entry_time(text, us_per_score);
+}
+
 std::optional<std::int64_t> Inspection::capacity() const {
   if (!exists()) return remaining;
   if (!burst || !is_limiter()) return limit;
@@ -59,20 +61,20 @@ void Interpreter::set_frame(const Frame& frame) {
   result_.server_now = frame.server_now;
   result_.now = request_.now.value_or(frame.server_now);
   if (frame.ttl_ms >= 0) {
-    result_.ttl = std::chrono::milliseconds{std::min(frame.ttl_ms, kMaxTtlMs)};
+    result_.ttl = to_ttl(frame.ttl_ms);
   }
   result_.bytes = frame.bytes;
 }
 
 void Interpreter::set_content(Content content) {
   result_.content = std::move(content);
-  result_.state = decode(result_.content);
+  result_.state = decode(result_.key, result_.content);
 }
 
 void Interpreter::set_limit(const Limit& limit) {
   result_.limit = limit.limit;
   result_.window = limit.window;
-  // The stored state determines the algorithm.
+  // The stored state determines the algorithm. A foreign one has a burst only if the limit does.
   const auto* algorithm =
       result_.is_limiter() ? result_.state.form->algorithm() : request_.algorithm;
   result_.burst = algorithm != nullptr ? effective_burst(*algorithm, limit) : limit.burst;
@@ -95,24 +97,76 @@ void Interpreter::fill_text() {
   if (is_stored && !limit.burst) limit.burst = state.limit->burst;
   if (!state.form->algorithm()->has_burst) limit.burst.reset();
   require_usable(*state.form->algorithm(), limit, 0);
-  set_limit(limit);
-  const auto usage = state.model->usage(limit, result_.now);
-  const auto look = state.model->look(limit, 1, result_.now);
-  result_.used = usage.units;
-  result_.used_exact = usage.exact;
-  result_.remaining = look.remaining;
-  result_.next_free = look.retry_after;
-  result_.reset_after = look.reset_after;
+  fill_model(limit);
   for (const auto& count : state.counts) {
     if (count.units > 0) result_.entries.push_back({.at = count.at, .count = count.units});
   }
 }
 
+void Interpreter::fill_model(const Limit& limit) {
+  set_limit(limit);
+  const auto& model = *result_.state.model;
+  const auto usage = model.usage(limit, result_.now);
+  const auto look = model.look(limit, 1, result_.now);
+  result_.used = usage.units;
+  result_.used_exact = usage.exact;
+  result_.remaining = look.remaining;
+  result_.next_free = look.retry_after;
+  result_.reset_after = look.reset_after;
+}
+
+void Interpreter::fill_bucket(const Limit& limit) {
+  set_limit(limit);
+  const auto& bucket = *result_.state.bucket;
+  const auto size = static_cast<double>(size_of_bucket(limit));
+  const auto left = bucket.left_at(limit, result_.now);
+  const auto wait = [&](double tokens) {
+    return std::max(microseconds{0}, bucket.first_with(limit, tokens) - result_.now);
+  };
+  result_.used_exact = size - left;
+  result_.used = static_cast<std::int64_t>(std::ceil(size - left));
+  result_.remaining = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(left)));
+  result_.next_free = left >= 1 ? microseconds{0} : wait(1);
+  result_.reset_after = left >= size ? microseconds{0} : wait(size);
+}
+
+std::optional<Limit> Interpreter::applicable_limit() const {
+  if (!request_.limit && result_.state.limit) return result_.state.limit;
+  return limit_;
+}
+
+void Interpreter::fill_foreign() {
+  const auto& state = result_.state;
+  auto limit = applicable_limit();
+  if (!state.counts.empty()) return fill_counter();
+  if (state.end) result_.reset_after = std::max(microseconds{0}, *state.end - result_.now);
+  if (!limit) return;
+  if (!state.model && !state.bucket) return set_limit(*limit);
+  limit->burst = size_of_bucket(*limit);
+  if (state.bucket) return fill_bucket(*limit);
+  require_usable(*find_algorithm(state.form->name), *limit, 0);
+  fill_model(*limit);
+}
+
+/// The TTL determines the end of a window whose beginning is not known.
 void Interpreter::fill_counter() {
-  if (limit_) set_limit(*limit_);
-  result_.reset_after = result_.ttl;
-  set_room(result_.state.counts.front().units,
-           [&](std::int64_t) { return result_.ttl.value_or(kNever); });
+  const auto& state = result_.state;
+  const auto count = state.counts.front();
+  if (const auto limit = applicable_limit()) set_limit(*limit);
+  if (state.window && !result_.window) {
+    result_.window = state.window;
+    result_.window_is_inferred = true;
+  }
+  if (count.at.count() > 0) result_.entries.push_back({.at = count.at, .count = count.units});
+  // What counts also depends on the other window, which is in another key.
+  if (state.form->name == "sliding-window-counter") return;
+  auto left = result_.ttl;
+  if (count.at.count() > 0 && state.window) {
+    left = std::max(microseconds{0}, count.at + *state.window - result_.now);
+  }
+  const bool has_ended = left && left->count() == 0;
+  result_.reset_after = left;
+  set_room(has_ended ? 0 : count.units, [&](std::int64_t) { return left.value_or(kNever); });
 }
 
 /// Sets `used`, and remaining and next_free if a limit is known. `frees(n)` is the time until the
@@ -136,10 +190,11 @@ std::optional<microseconds> known_window(const InspectionRequest& request) {
 }
 
 bool Interpreter::set_window(const std::function<std::optional<microseconds>()>& infer) {
-  if (limit_) set_limit(*limit_);
-  result_.window = known_window(request_);
+  const auto limit = applicable_limit();
+  if (limit) set_limit(*limit);
+  if (!limit) result_.window = known_window(request_);
   if (!result_.window && infer) result_.window = infer();
-  result_.window_is_inferred = result_.window && !limit_;
+  result_.window_is_inferred = result_.window && !limit;
   return result_.window.has_value();
 }
 

@@ -45,10 +45,10 @@ class Interpreter {
   void fill_unused();
   /// For a string of one of this project's forms.
   void fill_text();
-  /// For a counter whose TTL alone determines the end of the window.
-  void fill_counter();
+  /// For a string or a hash of another library, or with another's shape.
+  void fill_foreign();
   /// For a log: sets the limit and the window; `infer` is called for the window if neither the
-  /// request nor the key's name gives it. Returns false if it stays unknown.
+  /// request nor the key's name nor its state gives it. Returns false if it stays unknown.
   [[nodiscard]] bool set_window(const std::function<std::optional<microseconds>()>& infer);
   /// Entries before this instant no longer count. The window must be known.
   [[nodiscard]] microseconds first_live(microseconds newest) const;
@@ -58,6 +58,10 @@ class Interpreter {
 
  private:
   void set_limit(const Limit& limit);
+  void fill_model(const Limit& limit);
+  void fill_bucket(const Limit& limit);
+  void fill_counter();
+  [[nodiscard]] std::optional<Limit> applicable_limit() const;
   void set_room(std::int64_t used, const TimeOfNewest& frees);
 
   const InspectionRequest& request_;
@@ -68,11 +72,13 @@ class Interpreter {
 /// The window that a request gives for a log, none if only the log itself can tell.
 [[nodiscard]] std::optional<microseconds> known_window(const InspectionRequest& request);
 
-/// The time of an entry of a list. Throws redis::Error(kRejected).
+/// The time of an entry of a list of this project: whole µs. Throws redis::Error(kRejected).
 [[nodiscard]] microseconds entry_time(std::string_view text);
 /// The same for the score of a sorted set's entry; `us_per_score` is the form's.
 [[nodiscard]] microseconds entry_time(std::string_view score, std::int64_t us_per_score);
 /// ZCOUNT's upper bound for the scores before an instant.
 [[nodiscard]] std::string score_before(microseconds instant, std::int64_t us_per_score);
+/// The same for an element of a list in this unit.
+[[nodiscard]] microseconds list_time(std::string_view text, std::int64_t us_per_score);
 
 }  // namespace rlctl::limiter

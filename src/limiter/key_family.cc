@@ -84,8 +84,8 @@ void keep_family(redis::Connection& connection, std::vector<std::string>& names,
   const auto contents = read_contents(connection, names);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool is_wanted =
-        which == FamilyKeys::kAll ? contents[i].type != "none" : decode(contents[i]).is_ours();
+    const bool is_wanted = which == FamilyKeys::kAll ? contents[i].type != "none"
+                                                     : decode(names[i], contents[i]).is_ours();
     if (is_wanted) std::swap(names[kept++], names[i]);
   }
   names.resize(kept);

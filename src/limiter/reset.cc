@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "embedded_reset.h"
@@ -44,13 +43,17 @@ std::optional<LeftReason> reason_to_leave(const State& state) {
 }
 
 /// The end of the arguments of reset.lua: what the look read of the key.
-std::vector<std::string_view> looked_arguments(const Content& content) {
-  const std::string_view expires = content.expires ? "1" : "0";
-  const auto& [first, last] = std::tie(content.first, content.last);
+std::vector<std::string> looked_arguments(const Content& content) {
   if (content.type == "string") return {content.text};
+  const std::string expires = content.expires ? "1" : "0";
+  const auto& first = content.first;
+  const auto& last = content.last;
   if (content.type == "list") return {first.member, last.member, expires};
   if (content.type == "zset") return {first.member, last.member, expires, first.score, last.score};
-  return {};
+  if (content.fields.empty()) return {};
+  std::vector<std::string> of_hash{std::to_string(content.size)};
+  for (const auto& [field, value] : content.fields) of_hash.insert(of_hash.end(), {field, value});
+  return of_hash;
 }
 
 /// Refused within the script, where only UNLINK is new to the user: the look called the others.
@@ -108,7 +111,7 @@ void Resetter::settle(Looks& looks) {
 
 /// Settles the key, unless it must be removed.
 void Resetter::decide(Look& look, Content content) const {
-  const State state = decode(content);
+  const State state = decode(look.key, content);
   look.content = std::move(content);
   look.form = state.form;
   const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
@@ -178,7 +181,8 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
     sent_.emplace_back(looks[index].key);
     const Look& look = looks[index];
     std::vector<std::string_view> arguments{look.content.type, look.saved_sha1, look.saved_expiry};
-    for (const auto text : looked_arguments(look.content)) arguments.push_back(text);
+    const auto looked = looked_arguments(look.content);
+    arguments.insert(arguments.end(), looked.begin(), looked.end());
     const std::string_view keys[] = {look.key};
     connection_.append_evalsha(embedded::k_reset.sha1, keys, arguments);
   }

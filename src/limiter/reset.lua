@@ -8,7 +8,8 @@
 --                     does not expire
 --          then, for a string, its first 128 bytes; for a list, its first and last element, and
 --          '1' if it has a TTL, else '0'; for a sorted set, its first and last member, the TTL
---          likewise, and the scores of these members; for other types, nothing
+--          likewise, and the scores of these members; for a hash, nothing, or the number of its
+--          fields and some of them, each followed by its value; for other types, nothing
 -- Reply    1 if it was removed, 0 if it holds something else or does not exist
 
 -- A command that fails returns a table, which equals no text: if the key is of another type.
@@ -25,6 +26,11 @@ elseif kind == 'zset' then
   local last = call('ZRANGE', key, '-1', '-1', 'WITHSCORES')
   same = first[1] == ARGV[4] and last[1] == ARGV[5] and first[2] == ARGV[7] and
          last[2] == ARGV[8] and (call('PTTL', key) > 0) == (ARGV[6] == '1')
+elseif kind == 'hash' and ARGV[4] then
+  same = call('HLEN', key) == tonumber(ARGV[4])
+  for i = 5, #ARGV, 2 do
+    same = same and call('HMGET', key, ARGV[i])[1] == ARGV[i + 1]
+  end
 else
   same = call('TYPE', key).ok == kind
 end

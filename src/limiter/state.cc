@@ -6,34 +6,20 @@
 #include <charconv>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
+#include "base/text.h"
+#include "limiter/libraries.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
+#include "limiter/stored_number.h"
 
 namespace rlctl::limiter {
 namespace {
 
 /// The latest time that may be stored: gcra's, leaky-bucket's, and the start of a counter's window.
 constexpr std::int64_t kMaxFuture = 9'000'000'000'000'000;
-/// The present in a wide sense: µs from 2010 to 2039. Limiters store present times, and a list of
-/// other numbers may be anything. (Sixteen-digit bank card numbers are larger.)
-constexpr std::int64_t kFirstOfToday = 1'262'304'000'000'000;
-constexpr std::int64_t kLastOfToday = 2'200'000'000'000'000;
-/// ms from 2001 to 2286: thirteen digits.
-constexpr double kLeastMs = 1e12, kMostMs = 1e13;
-
-/// Parses decimal digits, as the scripts write them; leading zeros only if `width` gives the number
-/// of digits.
-std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t most,
-                                         std::size_t width = 0) {
-  if (text.empty() || text.size() > 18) return std::nullopt;
-  if (width > 0 ? text.size() != width : (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  std::int64_t number = 0;
-  const auto* end = text.data() + text.size();
-  if (text[0] == '-' || std::from_chars(text.data(), end, number).ptr != end) return std::nullopt;
-  return number > most ? std::nullopt : std::optional(number);
-}
 
 /// Reads the fields of a packed form from left to right; all are little-endian. After a mismatch,
 /// all reads fail.
@@ -98,7 +84,7 @@ class PackedReader {
   bool failed_ = false;
 };
 
-std::optional<State> read_fixed_window(const Content& content) {
+std::optional<State> read_fixed_window(std::string_view /*key*/, const Content& content) {
   PackedReader fields(content.text, "fixed");
   FixedWindowFrame frame;
   frame.start = microseconds{fields.whole(kLatestNow.count())};
@@ -112,7 +98,7 @@ std::optional<State> read_fixed_window(const Content& content) {
                .counts = {{.at = frame.start, .units = frame.count}}};
 }
 
-std::optional<State> read_counter(const Content& content) {
+std::optional<State> read_counter(std::string_view /*key*/, const Content& content) {
   PackedReader fields(content.text, "counter");
   CounterFrame frame;
   frame.start = microseconds{fields.whole(kMaxFuture)};
@@ -128,7 +114,7 @@ std::optional<State> read_counter(const Content& content) {
                           {.at = frame.start, .units = frame.current}}};
 }
 
-std::optional<State> read_tokens(const Content& content) {
+std::optional<State> read_tokens(std::string_view /*key*/, const Content& content) {
   PackedReader fields(content.text, "tokens");
   TokenBucket bucket;
   bucket.tokens = fields.real(static_cast<double>(kLargestLimit));
@@ -154,26 +140,19 @@ std::optional<State> read_rational_time(const Content& content, std::string_view
       .certain = true, .limit = limit, .model = std::make_shared<Model>(time), .time = whole};
 }
 
-std::optional<State> read_gcra(const Content& content) {
+std::optional<State> read_gcra(std::string_view /*key*/, const Content& content) {
   return read_rational_time<GcraModel>(content, "gcra", "gcra");
 }
 
-std::optional<State> read_leaky_bucket(const Content& content) {
+std::optional<State> read_leaky_bucket(std::string_view /*key*/, const Content& content) {
   return read_rational_time<LeakyBucketModel>(content, "leaky", "leaky-bucket");
 }
 
-std::optional<State> read_log(const Content& content) {
+std::optional<State> read_log(std::string_view /*key*/, const Content& content) {
   const auto first = parse_number(content.first.member, kLatestNow.count());
   const auto last = parse_number(content.last.member, kLatestNow.count());
   if (!first || !last || *first > *last) return std::nullopt;
-  return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday};
-}
-
-std::optional<double> parse_score(std::string_view text) {
-  double score = 0;
-  const auto* end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, score).ptr != end) return std::nullopt;
-  return score;
+  return State{.certain = content.expires && is_of_today(*first) && is_of_today(*last)};
 }
 
 /// Whether the member is 'MICROSECONDS:SEQUENCE' and its score is MICROSECONDS.
@@ -185,50 +164,63 @@ bool is_unit(const Content::Edge& edge) {
   const auto time = parse_number(member.substr(0, colon), kLatestNow.count());
   const auto sequence = parse_number(member.substr(colon + 1), INT64_MAX, kSequence);
   return member[colon] == ':' && time && sequence &&
-         parse_score(edge.score) == static_cast<double>(*time);
+         parse_real(edge.score) == static_cast<double>(*time);
 }
 
-std::optional<State> read_zset_log(const Content& content) {
+std::optional<State> read_zset_log(std::string_view /*key*/, const Content& content) {
   if (!is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
   return State{.certain = true};
 }
 
 /// When the lease lapses; none if the entry is not a lease.
 std::optional<double> lapse_of(const Content::Edge& edge) {
-  const auto lapse = parse_score(edge.score);
+  const auto lapse = parse_real(edge.score);
   const bool is_lease = edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse &&
                         *lapse >= 0 && *lapse <= 5e15 && *lapse == std::floor(*lapse);
   return is_lease ? lapse : std::nullopt;
 }
 
-std::optional<State> read_leases(const Content& content) {
+std::optional<State> read_leases(std::string_view /*key*/, const Content& content) {
   const auto limit = leases_limit(content.first.member, content.first.score);
   const auto last = lapse_of(content.last);
   const auto first = limit ? last : lapse_of(content.first);
   if (!first || !last) return std::nullopt;
-  return State{.certain = content.expires && *first >= kFirstOfToday && *last <= kLastOfToday,
+  return State{.certain = content.expires && is_of_today(*first) && is_of_today(*last),
                .most_leases = limit};
 }
 
-std::optional<State> read_foreign_zset(const Content& content) {
-  const auto first = parse_score(content.first.score);
-  const auto last = parse_score(content.last.score);
-  const auto is_ms = [](const auto& score) {
+/// Scores in ms from 2001 to 2286: thirteen digits.
+std::optional<State> read_ms_zset(std::string_view /*key*/, const Content& content) {
+  constexpr double kLeastMs = 1e12, kMostMs = 1e13;
+  const auto is_ms = [](const std::optional<double>& score) {
     return score && *score >= kLeastMs && *score < kMostMs;
   };
-  if (!is_ms(first) || !is_ms(last)) return std::nullopt;
+  const bool all = is_ms(parse_real(content.first.score)) && is_ms(parse_real(content.last.score));
+  return all ? std::optional(State{}) : std::nullopt;
+}
+
+/// Scores that are present times in the unit. Queues of delayed jobs look the same but for the TTL,
+/// and for members that are JSON.
+template <std::int64_t kUsPerScore>
+std::optional<State> read_timed_zset(std::string_view /*key*/, const Content& content) {
+  const auto is_unit = [](const Content::Edge& edge) {
+    const auto score = parse_real(edge.score);
+    return score && is_of_today(*score * kUsPerScore) && !edge.member.starts_with('{');
+  };
+  if (!content.expires || !is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
   return State{};
 }
 
-std::optional<State> read_foreign_counter(const Content& content) {
-  const auto count = parse_number(content.text, INT64_MAX);
+std::optional<State> read_foreign_counter(std::string_view /*key*/, const Content& content) {
+  constexpr std::int64_t kMost = 999'999'999'999'999'999;  // longer numbers are IDs
+  const auto count = parse_number(content.text, kMost);
   if (!count) return std::nullopt;
   return State{.counts = {{.units = *count}}};
 }
 
 constexpr int kQuarter = 25;
 
-constexpr std::array kForms{
+constexpr std::array kOurForms{
     StateForm{.name = "fixed-window", .type = "string", .read = read_fixed_window},
     StateForm{.name = "sliding-window-log",
               .type = "list",
@@ -246,44 +238,81 @@ constexpr std::array kForms{
     StateForm{.name = "leaky-bucket", .type = "string", .read = read_leaky_bucket},
     StateForm{
         .name = "concurrency", .type = "zset", .keeping = Keeping::kLeases, .read = read_leases},
-    // Scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE, where the TTL is the
-    // window or a second more.
-    StateForm{.name = "foreign-zset",
-              .type = "zset",
-              .summary = "a sorted set scored in milliseconds, as other limiters keep their window",
-              .keeping = Keeping::kScores,
-              .us_per_score = 1000,
-              .ttl_over = std::chrono::milliseconds{1100},
-              .read = read_foreign_zset},
+};
+
+/// A sorted set, as scripts and pipelines of ZADD, ZREMRANGEBYSCORE, ZCARD and EXPIRE keep it,
+/// where the TTL is the window or a second more.
+constexpr StateForm zset_form(std::int64_t us_per_score, std::string_view summary,
+                              std::optional<State> (*read)(std::string_view, const Content&)) {
+  return {.name = "foreign-zset",
+          .type = "zset",
+          .library = {},
+          .summary = summary,
+          .keeping = Keeping::kScores,
+          .us_per_score = us_per_score,
+          .ttl_over = std::chrono::milliseconds{1100},
+          .read = read};
+}
+
+constexpr std::array kShapes{
+    zset_form(1000, "a sorted set scored in milliseconds, as other limiters keep their window",
+              read_ms_zset),
+    zset_form(1'000'000, "a sorted set scored in seconds, as other limiters keep their window",
+              read_timed_zset<1'000'000>),
+    zset_form(1, "a sorted set scored in microseconds, as other limiters keep their window",
+              read_timed_zset<1>),
     StateForm{.name = "foreign-counter",
               .type = "string",
+              .library = {},
               .summary = "a number, as other limiters count in one window",
               .read = read_foreign_counter},
 };
 
+std::vector<StateForm> all_forms() {
+  std::vector<StateForm> forms(kOurForms.begin(), kOurForms.end());
+  const auto libraries = library_forms();
+  forms.insert(forms.end(), libraries.begin(), libraries.end());
+  forms.insert(forms.end(), kShapes.begin(), kShapes.end());
+  return forms;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> leases_limit(std::string_view member, std::string_view score) {
-  const auto limit = parse_score(score);
+  const auto limit = parse_real(score);
   const bool is_limit =
       member == "limit" && limit && *limit <= -1 && *limit >= -1e9 && *limit == std::floor(*limit);
   return is_limit ? std::optional(static_cast<std::int64_t>(-*limit)) : std::nullopt;
 }
 
+bool Content::operator==(const Content& other) const {
+  const auto parts = [](const Content& content) {
+    return std::tie(content.type, content.text, content.expires, content.first, content.last,
+                    content.size, content.fields);
+  };
+  return parts(*this) == parts(other);
+}
+
+std::string StateForm::label() const {
+  if (!is_foreign() || library.empty()) return std::string(name);
+  return std::string(library).append(": ").append(name);
+}
+
 std::span<const StateForm> state_forms() {
+  static const auto kForms = all_forms();
   return kForms;
 }
 
 std::string_view type_of_state(const Algorithm& algorithm) {
-  return std::find_if(kForms.begin(), kForms.end(),
+  return std::find_if(kOurForms.begin(), kOurForms.end(),
                       [&](const StateForm& form) { return form.name == algorithm.name; })
       ->type;
 }
 
-State decode(const Content& content) {
-  for (const auto& form : kForms) {
+State decode(std::string_view key, const Content& content) {
+  for (const auto& form : state_forms()) {
     if (form.type != content.type) continue;
-    auto state = form.read(content);
+    auto state = form.read(key, content);
     if (!state) continue;
     state->form = &form;
     return *state;
@@ -295,9 +324,16 @@ std::string with_article(std::string_view type) {
   return std::string("a ").append(type == "zset" ? "sorted set" : type);
 }
 
-std::string describe_content(const Content& content) {
-  const auto state = decode(content);
-  if (state.is_ours()) return std::string(state.form->name) + "'s state";
+std::string describe_form(const StateForm& form) {
+  if (!form.is_foreign()) return std::string(form.name) + "'s state";
+  if (form.library.empty()) return std::string(form.summary);
+  return std::string(form.library).append("'s state (").append(form.name).append(")");
+}
+
+std::string describe_content(std::string_view key, const Content& content) {
+  const auto state = decode(key, content);
+  const bool is_known = state.is_ours() || (state.form != nullptr && !state.form->library.empty());
+  if (is_known) return describe_form(*state.form);
   return with_article(content.type) + " that is not a limiter's state";
 }
 
@@ -325,22 +361,31 @@ redis::Reply read_of_any_type(redis::Connection& connection) {
   return reply;
 }
 
-bool has_ends(const Content& content) {
-  return content.type == "list" || content.type == "zset";
+/// Whether entries or fields are read, which may be large.
+bool has_parts(const Content& content) {
+  return content.type == "list" || content.type == "zset" || content.type == "hash";
 }
 
-void append_read(redis::Connection& connection, const std::string& key, const std::string& type) {
-  if (type == "string") {
+bool is_read(const Content& content) {
+  return content.type == "string" || has_parts(content);
+}
+
+void append_read(redis::Connection& connection, const std::string& key, const Content& content) {
+  if (content.type == "string") {
     connection.append({"GETRANGE", key, "0", kLastOfText});
-  } else if (type == "list") {
+  } else if (content.type == "list") {
     connection.append({"LINDEX", key, "0"});
     connection.append({"LINDEX", key, "-1"});
-    connection.append({"PTTL", key});
-  } else if (type == "zset") {
+  } else if (content.type == "zset") {
     connection.append({"ZRANGE", key, "0", "0", "WITHSCORES"});
     connection.append({"ZRANGE", key, "-1", "-1", "WITHSCORES"});
-    connection.append({"PTTL", key});
+  } else if (content.type == "hash") {
+    std::vector<std::string_view> command{"HMGET", key};
+    command.insert(command.end(), hash_fields().begin(), hash_fields().end());
+    connection.append({"HLEN", key});
+    connection.append(command);
   }
+  if (is_read(content)) connection.append({"PTTL", key});
 }
 
 bool is_edge(redis::ReplyView reply) {
@@ -355,21 +400,44 @@ Content::Edge edge(redis::ReplyView reply) {
   return {.member = std::string(reply[0].text()), .score = std::string(reply[1].text())};
 }
 
-/// Reads the replies to append_read(). Returns false if the key was empty: lists and sorted sets
-/// never are, strings rarely.
-bool take_read(redis::Connection& connection, Content& content) {
-  if (content.type == "string") {
-    const auto text = read_of_any_type(connection);
-    if (!text.is_error()) content.text = text.text();
-    return !content.text.empty();
-  }
-  if (!has_ends(content)) return true;
+bool take_text(redis::Connection& connection, Content& content) {
+  const auto text = read_of_any_type(connection);
+  if (!text.is_error()) content.text = text.text();
+  return !content.text.empty();
+}
+
+bool take_edges(redis::Connection& connection, Content& content) {
   const auto first = read_of_any_type(connection);
   const auto last = read_of_any_type(connection);
-  content.expires = read_of_any_type(connection).integer() > 0;
   content.first = edge(first);
   content.last = edge(last);
   return is_edge(first) && is_edge(last);
+}
+
+bool take_fields(redis::Connection& connection, Content& content) {
+  content.size = read_of_any_type(connection).integer();
+  const auto values = read_of_any_type(connection);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].is_nil()) content.fields.emplace(hash_fields()[i], values[i].text());
+  }
+  return content.size > 0;
+}
+
+/// Reads the replies to append_read(). Returns false if the key was empty: lists, sorted sets and
+/// hashes never are, strings rarely.
+bool take_read(redis::Connection& connection, Content& content, microseconds now) {
+  if (!is_read(content)) return true;
+  const bool is_there = content.type == "string" ? take_text(connection, content)
+                        : content.type == "hash" ? take_fields(connection, content)
+                                                 : take_edges(connection, content);
+  set_expiry(content, read_of_any_type(connection).integer(), now);
+  return is_there;
+}
+
+std::size_t size_of_parts(const Content& content) {
+  std::size_t bytes = content.first.member.size() + content.last.member.size();
+  for (const auto& [field, value] : content.fields) bytes += value.size();
+  return bytes;
 }
 
 using Indices = std::vector<std::size_t>;
@@ -379,11 +447,16 @@ using Indices = std::vector<std::size_t>;
 std::size_t read_group(redis::Connection& connection, std::span<const std::string> keys,
                        std::vector<Content>& contents, std::span<const std::size_t> group,
                        Indices& empty) {
-  for (const auto i : group) append_read(connection, keys[i], contents[i].type);
+  // Each group has its own time, so that it is close to that of the TTLs.
+  const bool any = std::ranges::any_of(group, [&](auto i) { return is_read(contents[i]); });
+  if (!any) return 0;
+  connection.append({"TIME"});
+  for (const auto i : group) append_read(connection, keys[i], contents[i]);
+  const auto now = server_time(read_of_any_type(connection), 0);
   std::size_t bytes = 0;
   for (const auto i : group) {
-    if (!take_read(connection, contents[i])) empty.push_back(i);
-    bytes += contents[i].first.member.size() + contents[i].last.member.size();
+    if (!take_read(connection, contents[i], now)) empty.push_back(i);
+    bytes += size_of_parts(contents[i]);
   }
   return bytes;
 }
@@ -392,7 +465,7 @@ std::size_t read_group(redis::Connection& connection, std::span<const std::strin
 Indices read_groups(redis::Connection& connection, std::span<const std::string> keys,
                     std::vector<Content>& contents, Indices which) {
   const auto small_ones = std::partition(which.begin(), which.end(),
-                                         [&](std::size_t i) { return has_ends(contents[i]); });
+                                         [&](std::size_t i) { return has_parts(contents[i]); });
   Indices empty;
   std::span<const std::size_t> ends(which.begin(), small_ones);
   std::size_t most = 1;
@@ -407,6 +480,21 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
 }
 
 }  // namespace
+
+microseconds to_ttl(std::int64_t pttl) {
+  constexpr std::int64_t kMost = 9'000'000'000'000;
+  return std::chrono::milliseconds{std::clamp<std::int64_t>(pttl, 0, kMost)};
+}
+
+microseconds server_time(redis::ReplyView reply, std::size_t at) {
+  return std::chrono::seconds{parse_whole(reply[at].text(), "TIME")} +
+         microseconds{parse_whole(reply[at + 1].text(), "TIME")};
+}
+
+void set_expiry(Content& content, std::int64_t pttl, microseconds now) {
+  content.expires = pttl > 0;
+  if (content.expires) content.until = now + to_ttl(pttl);
+}
 
 std::vector<Content> read_contents(redis::Connection& connection,
                                    std::span<const std::string> keys) {

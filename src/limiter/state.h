@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,12 +12,14 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
+#include "limiter/refilled_bucket.h"
 #include "redis/connection.h"
 
 namespace rlctl::limiter {
 
-// Determines from a key's type and content alone which algorithm wrote it, and what it means. Never
-// guesses from the key's name.
+// Determines which limiter wrote a key, and what the content means. The algorithms of this project
+// are recognized by type and content alone, never by the key's name; the state of other libraries
+// by name, type and content together.
 
 /// The part of a key's content that identifies its form.
 struct Content {
@@ -32,43 +35,62 @@ struct Content {
 
   std::string type;            ///< as TYPE prints it: "string", "list"; "none": no such key
   std::string text = {};       ///< for a string, its first kMostText bytes
-  bool expires = false;        ///< for a list or a sorted set: it has a TTL
+  bool expires = false;        ///< it has a TTL
   Edge first = {}, last = {};  ///< for a list or a sorted set
+  /// For a hash: the number of its fields, and the values of those that hash_fields() names.
+  std::int64_t size = 0;
+  std::map<std::string, std::string, std::less<>> fields = {};
+  /// When the key expires by the server's clock, as measured; none if it does not. Two measurements
+  /// differ by some ms, so == ignores it.
+  std::optional<microseconds> until = {};
 
-  bool operator==(const Content&) const = default;
+  bool operator==(const Content& other) const;
 };
 
 /// How a key stores its units, and so how a reader counts them.
 enum class Keeping {
-  kText,    ///< a string, which was read completely
-  kTimes,   ///< a list with the time of each unit in µs, oldest first
+  kText,    ///< a string or a hash: Content has all of it that matters
+  kTimes,   ///< a list with the time of each unit
   kScores,  ///< a sorted set, each member a unit, the score its time
   kLeases,  ///< a sorted set, each member a lease, the score the time at which it lapses
 };
 
 struct State;
 
-/// A format of limiter state: a row of the table in state.cc.
+/// The library of this project's forms.
+inline constexpr std::string_view kOurLibrary = "rlctl";
+
+/// A format of limiter state: a row of the tables in state.cc and libraries.cc.
 struct StateForm {
-  std::string_view name;          ///< the algorithm's; for a foreign form, begins with "foreign-"
-  std::string_view type;          ///< as TYPE prints it
-  std::string_view summary = {};  ///< for a foreign form: a short description; else empty
+  /// The algorithm's name, as --algorithm spells it, whoever wrote the key; begins with "foreign-"
+  /// if only the shape of the content is known.
+  std::string_view name;
+  std::string_view type;                   ///< as TYPE prints it
+  std::string_view library = kOurLibrary;  ///< "redis_rate"; empty if only the shape is known
+  std::string_view summary = {};           ///< for a foreign form: a short description; else empty
   Keeping keeping = Keeping::kText;
-  std::int64_t us_per_score = 1;  ///< the unit of a sorted set's scores
+  std::int64_t us_per_score = 1;  ///< the unit of times in a list or of a sorted set's scores
+  bool newest_first = false;      ///< a list begins with its newest time
   /// By the server's clock, a TTL exceeded the window when it was set by at most this many percent
   /// plus ttl_over, which bounds the window. 0 and 0 if the TTL does not depend on the window.
   int ttl_percent_over = 0;
   microseconds ttl_over{0};
   /// Returns nothing if the content, which is of this type, is not of this form.
-  std::optional<State> (*read)(const Content&) = nullptr;
+  std::optional<State> (*read)(std::string_view key, const Content&) = nullptr;
 
-  /// Null for a foreign form.
-  [[nodiscard]] const Algorithm* algorithm() const { return find_algorithm(name); }
-  [[nodiscard]] bool is_foreign() const { return algorithm() == nullptr; }
+  [[nodiscard]] bool is_foreign() const { return library != kOurLibrary; }
+  /// Null for a foreign form, whatever its name.
+  [[nodiscard]] const Algorithm* algorithm() const {
+    return is_foreign() ? nullptr : find_algorithm(name);
+  }
+  /// The name with the library's: "gcra" for ours, "redis_rate: gcra", "foreign-zset".
+  [[nodiscard]] std::string label() const;
 };
 
-/// All forms, those of this project first.
+/// All forms: those of this project, then those of libraries, then those that only have a shape.
 [[nodiscard]] std::span<const StateForm> state_forms();
+/// The fields of hashes that the forms' read() functions look at.
+[[nodiscard]] std::span<const std::string_view> hash_fields();
 /// The Redis type of an algorithm's state, such as "list".
 [[nodiscard]] std::string_view type_of_state(const Algorithm& algorithm);
 
@@ -88,18 +110,34 @@ struct State {
   /// ambiguous, true only if their times are about the present and they have a TTL, which the
   /// scripts always set. Ask before deleting such a key.
   bool certain = false;
-  /// The limit of the last call that wrote the key; none if it is not stored.
+  /// The limit of the last call that wrote the key; none if neither content nor name have it.
   std::optional<Limit> limit = {};
   /// For leases: how many the last call that took or renewed one allowed; none if not stored.
   std::optional<std::int64_t> most_leases = {};
-  /// For Keeping::kText and forms of this project: a model, which decides as the script would.
+  /// For Keeping::kText and forms of this project: a model, which decides as the script would. Also
+  /// for a foreign theoretical arrival time.
   std::shared_ptr<const KeyModel> model = {};
-  /// The counters of fixed-window (one), sliding-window-counter (of the previous window and of this
-  /// one) and foreign-counter (one with time 0, since the key does not store when it began).
+  /// The counters of fixed-window (one) and of sliding-window-counter (of the previous window and
+  /// of this one). A foreign counter is one; its time is 0 if it is not known when its window
+  /// began.
   std::vector<Count> counts = {};
   /// The time that a bucket or queue stores: when its tokens were counted, its theoretical arrival
   /// time, or its last departure.
   std::optional<microseconds> time = {};
+
+  // The following are set only for libraries' forms.
+
+  /// A bucket with its tokens and the time for which they were counted.
+  std::optional<RefilledBucket> bucket = {};
+  /// The stored tokens of a bucket whose time is in another key.
+  std::optional<double> tokens = {};
+  /// The window that follows from the number of windows since 1970 in the key's name and from the
+  /// TTL; inferred.
+  std::optional<microseconds> window = {};
+  /// When the window ends, if the key stores that.
+  std::optional<microseconds> end = {};
+  /// The name of the key that holds the other half of the state, if there is one.
+  std::string partner = {};
 
   /// Whether one of this project's scripts wrote the state.
   [[nodiscard]] bool is_ours() const { return form != nullptr && !form->is_foreign(); }
@@ -109,19 +147,29 @@ struct State {
 [[nodiscard]] std::optional<std::int64_t> leases_limit(std::string_view member,
                                                        std::string_view score);
 
-/// Decodes the content; the form is null if no known limiter wrote it.
-[[nodiscard]] State decode(const Content& content);
+/// A TTL as PTTL replies, at least 0; one above 285 years is cut.
+[[nodiscard]] microseconds to_ttl(std::int64_t pttl);
+/// The time in elements `at` and `at` + 1 of a reply: seconds and microseconds, as TIME replies.
+[[nodiscard]] microseconds server_time(redis::ReplyView reply, std::size_t at);
+/// Sets `expires` and `until` from a reply to PTTL and the server's time at that moment.
+void set_expiry(Content& content, std::int64_t pttl, microseconds now);
+
+/// Decodes the content of this key; the form is null if no known limiter wrote it.
+[[nodiscard]] State decode(std::string_view key, const Content& content);
 
 /// The type as part of a sentence: "a string", "a sorted set".
 [[nodiscard]] std::string with_article(std::string_view type);
-/// The content in a sentence: "fixed-window's state", "a list that is not a limiter's state".
-[[nodiscard]] std::string describe_content(const Content& content);
+/// The state in a sentence: "fixed-window's state", "redis_rate's state (gcra)".
+[[nodiscard]] std::string describe_form(const StateForm& form);
+/// The content in a sentence: that of describe_form(), or "a list that is not a limiter's state".
+[[nodiscard]] std::string describe_content(std::string_view key, const Content& content);
 
-/// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the beginning
-/// of each string and both ends of each list and sorted set, some keys at a time, since these may
-/// be large. Writes nothing, prunes nothing, touches no TTL. A key that changes its type between
-/// the two steps is read once more; if it changes again, only its type is returned. Throws
-/// redis::Error, also if the server refuses a command (NOPERM).
+/// Reads what decode() needs from each key, in the order of `keys`: the time and TYPE of all, then
+/// PTTL, the beginning of each string, some fields of each hash and both ends of each list and
+/// sorted set, some keys at a time, since these may be large. Writes nothing, prunes nothing,
+/// touches no TTL. A key that changes its type between the two steps is read once more; if it
+/// changes again, only its type is returned. Throws redis::Error, also if the server refuses a
+/// command (NOPERM).
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
                                                  std::span<const std::string> keys);
 

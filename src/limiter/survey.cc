@@ -113,9 +113,10 @@ void Surveying::interpret(std::size_t index, Content content) {
   if (!result.exists() || !result.is_limiter()) return;
   const auto& form = *result.state.form;
   if (form.keeping == Keeping::kText) {
-    form.is_foreign() ? interpreter.fill_counter() : interpreter.fill_text();
+    form.is_foreign() ? interpreter.fill_foreign() : interpreter.fill_text();
     return;
   }
+  if (form.newest_first) return;  // another library's list, whose order bisect() does not know
   counted_.push_back({.form = &form,
                       .result = &result,
                       .interpreter = &interpreter,
@@ -279,7 +280,7 @@ bool is_recognized(const Inspection& inspection) {
   // One that has lost its TTL is certain but for that.
   auto content = inspection.content;
   content.expires = true;
-  return decode(content).certain;
+  return decode(inspection.key, content).certain;
 }
 
 std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {

@@ -28,7 +28,8 @@ void append_group(redis::Connection& connection, const UsageGroup& group, bool h
     numbers.push_back(number_or_nothing(known_window(request)));
   }
   numbers.push_back(number_or_nothing(group.front().request.now));
-  const std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
+  std::vector<std::string_view> arguments(numbers.begin(), numbers.end());
+  arguments.insert(arguments.end(), hash_fields().begin(), hash_fields().end());
   const ScriptCall call{.sha1 = embedded::k_usage.sha1, .keys = keys, .arguments = arguments};
   has_evalsha_ro ? call.append_read_only_to(connection) : call.append_to(connection);
 }
@@ -38,7 +39,7 @@ Content::Edge edge_with_score(ReplyView row, std::size_t at) {
 }
 
 /// The part of the script's row that identifies the key's form.
-Content content_of(ReplyView row) {
+Content content_of(ReplyView row, microseconds server_now) {
   Content content{.type = std::string(row[0].text())};
   if (content.type == "string") {
     content.text = row[3].text();
@@ -48,8 +49,13 @@ Content content_of(ReplyView row) {
   } else if (content.type == "zset") {
     content.first = edge_with_score(row, 3);
     content.last = edge_with_score(row, 5);
+  } else if (content.type == "hash") {
+    content.size = row[3].integer();
+    for (std::size_t i = 0; i < hash_fields().size() && i < row[4].size(); ++i) {
+      if (!row[4][i].is_nil()) content.fields.emplace(hash_fields()[i], row[4][i].text());
+    }
   }
-  if (content.type == "list" || content.type == "zset") content.expires = row[1].integer() > 0;
+  if (row.size() > 1) set_expiry(content, row[1].integer(), server_now);
   return content;
 }
 
@@ -57,11 +63,16 @@ Content content_of(ReplyView row) {
 EntryCounts entries_of(ReplyView row, const State& state) {
   const auto& form = *state.form;
   if (form.keeping == Keeping::kTimes) {
-    return {
-        .size = row[5].integer(), .expired = row[6].integer(), .newest = entry_time(row[4].text())};
+    const auto newest = form.newest_first ? row[3].text() : row[4].text();
+    return {.size = row[5].integer(),
+            .expired = row[6].integer(),
+            .newest = list_time(newest, form.us_per_score)};
   }
-  const std::size_t expired =
-      form.keeping == Keeping::kLeases ? 10 : (form.us_per_score == 1 ? 8 : 9);
+  constexpr std::size_t kInUs = 8, kInMs = 9, kInSeconds = 10, kLapsed = 11;
+  const auto in_unit = form.us_per_score == 1      ? kInUs
+                       : form.us_per_score == 1000 ? kInMs
+                                                   : kInSeconds;
+  const auto expired = form.keeping == Keeping::kLeases ? kLapsed : in_unit;
   const auto others = state.most_leases ? 1 : 0;  // members: the limit of leases
   return {.size = row[7].integer() - others,
           .expired = row[expired].integer(),
@@ -76,7 +87,7 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
   interpreter.set_frame({.server_now = server_now,
                          .ttl_ms = row.size() > 1 ? row[1].integer() : -1,
                          .bytes = has_bytes ? std::optional(row[2].integer()) : std::nullopt});
-  interpreter.set_content(content_of(row));
+  interpreter.set_content(content_of(row, server_now));
   if (!result.exists()) {
     interpreter.fill_unused();
     return result;
@@ -84,10 +95,10 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
   if (!result.is_limiter()) return result;
   const auto& form = *result.state.form;
   if (form.keeping == Keeping::kText) {
-    form.is_foreign() ? interpreter.fill_counter() : interpreter.fill_text();
+    form.is_foreign() ? interpreter.fill_foreign() : interpreter.fill_text();
   } else if (form.keeping == Keeping::kLeases) {
     interpreter.fill_leases(entries_of(row, result.state), {});
-  } else if (interpreter.set_window({})) {
+  } else if (interpreter.set_window({}) && known_window(asked.request)) {
     interpreter.fill_log(entries_of(row, result.state), {});
   }
   return result;
@@ -100,8 +111,7 @@ GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) 
     if (reply.size() != group.size() + 2) {
       throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
     }
-    const auto server_now = std::chrono::seconds{parse_whole(reply[0].text(), "TIME")} +
-                            microseconds{parse_whole(reply[1].text(), "TIME")};
+    const auto server_now = server_time(reply, 0);
     for (std::size_t i = 0; i < group.size(); ++i) {
       usage.keys.push_back(read_row(group[i], server_now, reply[i + 2]));
     }

@@ -35,7 +35,7 @@ rules_for() {
 }
 
 # user RULE…: the user limiter may do this with the keys of login:* and of burst, and nothing else.
-user() { cli ACL SETUSER limiter reset on '>pw' '~login:*' '~{login:*' '~rlctl-burst:*' "$@" >/dev/null; }
+user() { cli ACL SETUSER limiter reset on '>pw' '~login:*' '~{login:*' '~throttled:*' '~{throttled:*' '~rlctl-burst:*' "$@" >/dev/null; }
 
 # limiter COMMAND…: whether rlctl does it for this user; a denial is an answer. $refusal has what it prints.
 limiter() {
@@ -123,6 +123,7 @@ fill() {
     rlctl check -q "login:many-$algorithm" --algorithm "$algorithm" --limit 5/60s --limit 9/1h
   done
   rlctl run login:leases --concurrency 2 -- true
+  cli HSET throttled:v1:token_bucket:ann tokens 3 last_refreshed 1800000000 >/dev/null
 }
 
 inspects() {
@@ -138,7 +139,7 @@ inspects() {
     cli DEL login:long >/dev/null
     limiter inspect "login:many-sliding-window-$name" || return
   done
-  limiter inspect login:gcra login:fixed-window login:leases --json
+  limiter inspect login:gcra login:fixed-window login:leases throttled:v1:token_bucket:ann --json
 }
 
 @test "inspect needs each rule of its page" {
@@ -166,6 +167,7 @@ lists() {
 asks_quota() {
   fill
   limiter quota login:gcra login:sliding-window-log login:sliding-window-zset --limit 5/60s || return
+  limiter quota throttled:v1:token_bucket:ann --limit 5/60s || return
   limiter quota login:many-gcra login:many-sliding-window-zset --limit 5/60s --limit 9/1h
 }
 
@@ -179,6 +181,7 @@ resets() {
   fill
   limiter reset login:gcra login:sliding-window-log login:sliding-window-zset --limit 5/60s || return
   limiter reset login:many-gcra login:leases || return
+  limiter reset --force throttled:v1:token_bucket:ann || return
   limiter reset --match 'login:*' --yes
 }
 

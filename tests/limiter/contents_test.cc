@@ -20,6 +20,9 @@ using test::TestServer;
 
 namespace {
 
+/// A reply to TIME.
+constexpr const char* kTime = "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
+
 std::int64_t memory(TestServer& server, std::string_view field) {
   const std::string info(server.call({"INFO", "memory"}).text());
   const auto at = info.find(std::string(field) + ":");
@@ -90,19 +93,23 @@ TEST_CASE("a key that changes its type while it is read is read again") {
     (void)peer.read_until("TYPE\r\n$1\r\nb\r\n");
     peer.write("+list\r\n+string\r\n");
     (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
-    peer.write(std::string(kWrong) + kWrong + ":-1\r\n");
-    (void)peer.read_until("127\r\n");
-    peer.write("$2\r\n17\r\n");
+    peer.write(std::string(kTime) + kWrong + kWrong + ":-1\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\nb\r\n");
+    peer.write(std::string(kTime) + "$2\r\n17\r\n:-1\r\n");
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+zset\r\n");
     (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
-    peer.write("*2\r\n$1\r\nm\r\n$1\r\n1\r\n*2\r\n$1\r\nn\r\n$1\r\n2\r\n:5000\r\n");
+    peer.write(std::string(kTime) +
+               "*2\r\n$1\r\nm\r\n$1\r\n1\r\n*2\r\n$1\r\nn\r\n$1\r\n2\r\n:5000\r\n");
   });
   auto connection = Connection::open(server.url(), 30s);
   const std::vector<std::string> keys{"a", "b"};
-  const std::vector<Content> expected{
-      {.type = "zset", .expires = true, .first = {"m", "1"}, .last = {"n", "2"}},
-      {.type = "string", .text = "17"}};
+  const std::vector<Content> expected{{.type = "zset",
+                                       .expires = true,
+                                       .first = {"m", "1"},
+                                       .last = {"n", "2"},
+                                       .until = 1'700'000'005s},
+                                      {.type = "string", .text = "17"}};
   CHECK(read_contents(connection, keys) == expected);
 }
 
@@ -111,7 +118,7 @@ TEST_CASE("a key that disappears while it is read is reported as missing") {
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+list\r\n");
     (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
-    peer.write("$-1\r\n$-1\r\n:-2\r\n");
+    peer.write(std::string(kTime) + "$-1\r\n$-1\r\n:-2\r\n");
     (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
     peer.write("+none\r\n");
   });

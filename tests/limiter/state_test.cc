@@ -24,7 +24,7 @@ using namespace rlctl::test;
 namespace {
 
 std::string name_of(const Content& content) {
-  const auto* form = decode(content).form;
+  const auto* form = decode("", content).form;
   return form == nullptr ? "" : std::string(form->name);
 }
 
@@ -40,15 +40,21 @@ Content zset(Content::Edge first, Content::Edge last) {
 
 }  // namespace
 
-TEST_CASE("every algorithm has its own form, and two forms are foreign") {
+TEST_CASE("every algorithm has its own form, and every other form names an algorithm or a shape") {
   std::set<std::string_view> names;
   for (const auto& form : state_forms()) {
-    CHECK(names.insert(form.name).second);
-    CHECK(form.is_foreign() == form.name.starts_with("foreign-"));
+    CAPTURE(form.label());
     CHECK(form.is_foreign() == !form.summary.empty());
+    CHECK(form.library.empty() == form.name.starts_with("foreign-"));
+    CHECK((form.algorithm() != nullptr) == !form.is_foreign());
+    if (form.is_foreign()) {
+      CHECK((form.library.empty() || find_algorithm(form.name) != nullptr));
+    } else {
+      CHECK(names.insert(form.name).second);
+    }
   }
   for (const auto& algorithm : algorithms()) CHECK(names.contains(algorithm.name));
-  CHECK(names.size() == algorithms().size() + 2);
+  CHECK(names.size() == algorithms().size());
 }
 
 TEST_CASE("the state of every script is decoded as its own, with the limit that it was given") {
@@ -65,7 +71,7 @@ TEST_CASE("the state of every script is decoded as its own, with the limit that 
         for (std::size_t k = 0; k < contents.size(); ++k) {
           if (contents[k].type == "none") continue;
           CAPTURE(contents[k].text);
-          const auto state = decode(contents[k]);
+          const auto state = decode(request.keys[k], contents[k]);
           REQUIRE(state.form != nullptr);
           CHECK(state.form->name == algorithm.name);
           const bool is_text = state.form->keeping == Keeping::kText;
@@ -139,7 +145,7 @@ TEST_CASE("strings are parsed to the last byte") {
   }
   CHECK(name_of(text("0")) == "foreign-counter");
   CHECK(name_of(text("999999999999999999")) == "foreign-counter");
-  CHECK(decode(text("17")).counts == std::vector<Count>{{.units = 17}});
+  CHECK(decode("", text("17")).counts == std::vector<Count>{{.units = 17}});
 }
 
 TEST_CASE("a string longer than any limiter's is not a limiter's, even if it starts like one") {
@@ -156,16 +162,16 @@ TEST_CASE("a string longer than any limiter's is not a limiter's, even if it sta
 TEST_CASE("lists and sorted sets are recognized by both ends") {
   CHECK(name_of(list("1700000000000000", "1700000000000000")) == "sliding-window-log");
   auto log = list("1700000000000000", "1700000000000001");
-  CHECK_FALSE(decode(log).certain);  // no TTL: no script leaves it like this
+  CHECK_FALSE(decode("", log).certain);  // no TTL: no script leaves it like this
   log.expires = true;
-  CHECK(decode(log).certain);
+  CHECK(decode("", log).certain);
   for (const auto* number : {"356938035643809", "100009876543210", "5500000000000004"}) {
     auto names = list(number, number);  // IDs of devices, people, cards
     names.expires = true;
-    CHECK_FALSE(decode(names).certain);
+    CHECK_FALSE(decode("", names).certain);
   }
   CHECK(name_of(list("3", "17")) == "sliding-window-log");
-  CHECK_FALSE(decode(list("3", "17")).certain);  // may be anything
+  CHECK_FALSE(decode("", list("3", "17")).certain);  // may be anything
   CHECK(name_of(list("17", "3")).empty());
   CHECK(name_of(list("3", "job")).empty());
   CHECK(name_of(list("job", "3")).empty());
@@ -178,21 +184,21 @@ TEST_CASE("lists and sorted sets are recognized by both ends") {
   CHECK(name_of(zset(unit, unit)) == "sliding-window-zset");
   CHECK(name_of(zset(lease, lease)) == "concurrency");
   CHECK(name_of(zset(ms, ms)) == "foreign-zset");
-  CHECK(decode(zset(unit, unit)).certain);
+  CHECK(decode("", zset(unit, unit)).certain);
   auto leases = zset(lease, lease);
-  CHECK_FALSE(decode(leases).certain);
+  CHECK_FALSE(decode("", leases).certain);
   leases.expires = true;
-  CHECK(decode(leases).certain);
+  CHECK(decode("", leases).certain);
   leases.first = {"lease:17", "1200"};
-  CHECK_FALSE(decode(leases).certain);  // prices, for example
+  CHECK_FALSE(decode("", leases).certain);  // prices, for example
   leases.first = {"limit", "-3"};
-  CHECK(decode(leases).certain);
-  CHECK(decode(leases).most_leases == 3);
+  CHECK(decode("", leases).certain);
+  CHECK(decode("", leases).most_leases == 3);
   CHECK(name_of(zset({"limit", "3"}, lease)).empty());
   CHECK(name_of(zset({"limit", "-0.5"}, lease)).empty());
   CHECK(name_of(zset({"limit", "-3"}, {"limit", "-3"})).empty());
   CHECK(name_of(zset({"other", "-3"}, lease)).empty());
-  CHECK_FALSE(decode(zset(ms, ms)).certain);
+  CHECK_FALSE(decode("", zset(ms, ms)).certain);
   CHECK(name_of(zset(unit, lease)).empty());
   CHECK(name_of(zset(lease, unit)).empty());
   CHECK(name_of(zset(unit, ms)).empty());
@@ -230,7 +236,7 @@ TEST_CASE("the decoder accepts any content") {
     }
     for (const auto& content :
          {text(bytes), list(bytes, bytes), zset({bytes, bytes}, {bytes, "3"})}) {
-      const auto state = decode(content);
+      const auto state = decode("", content);
       if (state.form == nullptr) continue;
       ++known;
       // Decoded state can be queried: no limit is out of range, and no frame lacks a window.

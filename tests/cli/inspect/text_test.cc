@@ -26,7 +26,7 @@ Inspection of_content(limiter::Content content, microseconds now = kNow) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = limiter::decode(result.content);
+  result.state = limiter::decode(result.key, result.content);
   result.now = result.server_now = now;
   result.ttl = milliseconds{59'310};
   result.bytes = 200;

@@ -134,11 +134,11 @@ would-remove key=login:cid algorithm=gcra'
   run -0 --separate-stderr rlctl reset --match '*' --yes --json --verbose
   assert_equal "$stderr" ''
   assert_equal "$(jq -sc 'sort_by(.key) | .[]' <<<"$output")" \
-    '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}
-{"key":"text","result":"left","type":"string","algorithm":null,"reason":"no-limiter-state"}'
+    '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}
+{"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state"}'
   ask k
   run -0 --separate-stderr rlctl reset --match '*' --yes --json
-  assert_output '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}'
+  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}'
 }
 
 @test "special characters in keys are escaped" {
@@ -233,17 +233,17 @@ while_asked() {
   needs_terminal
   ask k --algorithm gcra
   run -5 while_asked 'cli DEL k; ask k' "rlctl reset --json --match k"
-  assert_line '{"key":"k","result":"left","type":"list","algorithm":"sliding-window-log","reason":"changed"}'
+  assert_line '{"key":"k","result":"left","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":"changed"}'
   assert_equal "$(cli EXISTS k)" 1
 }
 
 @test "a key that SCAN returns twice is counted once, even if it is left" {
-  local twice='*2\r\n$1\r\n%s\r\n*1\r\n$1\r\nk\r\n+hash\r\n'
+  local twice='*2\r\n$1\r\n%s\r\n*1\r\n$1\r\nk\r\n+set\r\n'
   # shellcheck disable=SC2059 # with the cursor
   start_fake_server "$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)"
   run -1 --separate-stderr rlctl reset --match '*' --dry-run --verbose
-  assert_output 'left key=k type=hash reason=no-limiter-state'
-  assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 hash)'
+  assert_output 'left key=k type=set reason=no-limiter-state'
+  assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 set)'
 }
 
 @test "only the keys in the question are removed, not those created after it" {

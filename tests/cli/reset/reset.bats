@@ -274,10 +274,10 @@ removed key={zed}:120s algorithm=sliding-window-log'
   cli SET page:views 17
   cli HSET sessions f v
   run -5 --separate-stderr rlctl reset --json k nothing page:views sessions
-  assert_output '{"key":"k","result":"removed","type":"list","algorithm":"sliding-window-log","reason":null}
-{"key":"nothing","result":"none","type":null,"algorithm":null,"reason":null}
-{"key":"page:views","result":"left","type":"string","algorithm":"foreign-counter","reason":"foreign"}
-{"key":"sessions","result":"left","type":"hash","algorithm":null,"reason":"no-limiter-state"}'
+  assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null}
+{"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null}
+{"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign"}
+{"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state"}'
   assert_equal "$(jq -r .error.code <<<"$stderr")" left
   ask k
   run -0 rlctl reset --json --dry-run k
