@@ -274,7 +274,7 @@ void append_foreign_parts(TextBlock& block, const Inspection& inspection) {
   const auto& state = inspection.state;
   append_level(block, inspection);
   for (const auto& count : state.counts) {
-    block.row("count", fmt::format("{}", count.units));
+    if (inspection.used != count.units) block.row("count", fmt::format("{}", count.units));
     if (count.at.count() > 0 && inspection.window) {
       const auto window = state.window.value_or(*inspection.window);
       append_frame(block, inspection, count.at, count.at + window);

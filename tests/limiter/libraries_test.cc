@@ -36,6 +36,10 @@ std::string label_of(TestServer& server, const std::string& key) {
   return state.form == nullptr ? "" : state.form->label();
 }
 
+void expire_at(TestServer& server, const std::string& key, microseconds at) {
+  server.call({"PEXPIREAT", key, std::to_string((at.count() + 999) / 1000)});
+}
+
 std::string in_seconds(microseconds time) {
   const auto digits = std::to_string(1'000'000 + time.count() % 1'000'000).substr(1);
   return std::to_string(time.count() / 1'000'000) + "." + digits;
@@ -65,7 +69,7 @@ Inspection look(TestServer& server, const std::string& key, const InspectionRequ
 
 TEST_CASE("a theoretical arrival time is recognized in each library's unit, with its TTL") {
   TestServer server;
-  const auto tat = time_of(server) + 30s;
+  const auto tat = time_of(server) + 300s;
   const std::vector<std::array<std::string, 3>> cases{
       {"redis_rate: gcra", "rate:ann", in_seconds(tat - 1'483'228'800s)},
       {"throttled-py: gcra", "throttled:v1:gcra:ann", in_seconds(tat - 1'735'660'800s)},
@@ -73,7 +77,8 @@ TEST_CASE("a theoretical arrival time is recognized in each library's unit, with
   };
   for (const auto& [label, key, value] : cases) {
     CAPTURE(label);
-    server.call({"SET", key, value, "PX", "30000"});
+    server.call({"SET", key, value});
+    expire_at(server, key, tat);
     const auto state = state_of(server, key);
     REQUIRE(state.form != nullptr);
     CHECK(state.form->label() == label);
@@ -233,30 +238,29 @@ TEST_CASE("a counter whose name has the number of its window has that window") {
   TestServer server;
   struct Case {
     std::string label, before, after;
-    microseconds unit;    ///< of the time that is divided
     microseconds longer;  ///< the TTL is this and `windows` windows
     int windows;
     bool from_begin;  ///< the TTL counts from the beginning of the window, else from the request
   };
   const std::vector<Case> cases{
-      {"upstash: fixed-window", "@upstash/ratelimit:ann:", "", 1ms, 0s, 1, false},
-      {"upstash: sliding-window-counter", "@upstash/ratelimit:a:b:", "", 1ms, 1s, 2, false},
-      {"throttled-py: fixed-window", "throttled:v1:fixed_window:ann:period:", "", 1s, 0s, 1, false},
-      {"throttled-py: sliding-window-counter", "throttled:v1:sliding_window:ann:period:", "", 1s,
-       0s, 3, false},
-      {"rack-attack: fixed-window", "rack::attack:", ":req/ip:1.2.3.4", 1s, 1s, 1, true},
-      {"rack-attack: fixed-window", "app:rack::attack:g2:", ":req/ip:1.2.3.4", 1s, 1s, 1, true},
+      {"upstash: fixed-window", "@upstash/ratelimit:ann:", "", 0s, 1, false},
+      {"upstash: sliding-window-counter", "@upstash/ratelimit:a:b:", "", 1s, 2, false},
+      {"throttled-py: fixed-window", "throttled:v1:fixed_window:ann:period:", "", 0s, 1, false},
+      {"throttled-py: sliding-window-counter", "throttled:v1:sliding_window:ann:period:", "", 0s, 3,
+       false},
+      {"rack-attack: fixed-window", "rack::attack:", ":req/ip:1.2.3.4", 1s, 1, true},
+      {"rack-attack: fixed-window", "app:rack::attack:g2:", ":req/ip:1.2.3.4", 1s, 1, true},
   };
   for (const auto& each : cases) {
-    for (const microseconds window : {10s, 60s, 300s, 3600s, 86400s}) {
+    for (const microseconds window : {60s, 1020s, 3600s, 86400s, 30 * 86400s}) {
       CAPTURE(each.label);
       CAPTURE(window.count());
-      const auto now = time_of(server);
-      const auto number = now / window;
+      const auto number = time_of(server) / window + 1;  // far enough from its end
       const auto key = each.before + std::to_string(number) + each.after;
-      const auto from = each.from_begin ? number * window : now;
-      const auto ttl = from + each.windows * window + each.longer - now;
-      server.call({"SET", key, "7", "PX", std::to_string(ttl.count() / 1000)});
+      const auto from = number * window + (each.from_begin ? 0s : window / 3);
+      const auto expiry = from + each.windows * window + each.longer;
+      server.call({"SET", key, "7"});
+      expire_at(server, key, expiry);
       const auto seen = look(server, key);
       REQUIRE(seen.is_limiter());
       CHECK(seen.state.form->label() == each.label);
@@ -376,7 +380,7 @@ TEST_CASE("counters and pairs of keys are recognized by their names") {
   TestServer server;
   const auto now = time_of(server);
   const std::string hash = "da39a3ee5e6b4b0d3255bfef95601890afd80709";
-  const std::string end = whole_seconds(now + 60s);
+  const std::string end = whole_seconds(now + 300s);
   const std::string spring = "request_rate_limiter.{route.ann}.";
   struct Case {
     std::string label, key, value, partner;
@@ -409,7 +413,8 @@ TEST_CASE("counters and pairs of keys are recognized by their names") {
   };
   for (const auto& each : cases) {
     CAPTURE(each.key);
-    server.call({"SET", each.key, each.value, "PX", "60000"});
+    server.call({"SET", each.key, each.value});
+    expire_at(server, each.key, now + 300s);
     const auto state = state_of(server, each.key);
     CHECK((state.form == nullptr ? "" : state.form->label()) == each.label);
     CHECK(state.partner == each.partner);

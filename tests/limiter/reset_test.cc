@@ -315,6 +315,35 @@ TEST_CASE("whatever a limiter writes between the look and the removal is noticed
   }
 }
 
+TEST_CASE("a bucket in a hash that is written between the look and the removal is noticed") {
+  auto server = support::start_server();
+  if (!server) return;
+  Arena arena(*server);
+  const std::string key = "throttled:v1:token_bucket:ann", label = "token-bucket";
+  (void)arena.call({"HSET", key, "tokens", "9", "last_refreshed", "1763750000"});
+  CHECK(arena.reset({key}) == Outcomes{{key, "left " + label + " foreign"}});
+  int looks = 0;
+  ResetOptions options{.force = true, .on_looked = [&] {
+                         if (++looks == 1) (void)arena.call({"HSET", key, "tokens", "8"});
+                       }};
+  CHECK(arena.reset({key}, options) == Outcomes{{key, "removed " + label}});
+  CHECK(looks == 2);
+
+  (void)arena.call({"HSET", key, "tokens", "9", "last_refreshed", "1763750000"});
+  const auto& form = *decode(key, read_contents(arena.connection(), {&key, 1}).front()).form;
+  options = after_first_look([&] { (void)arena.call({"HSET", key, "name", "ann"}); });
+  options.force = true;
+  const std::vector<SeenKey> seen{{key, "hash", &form}};
+  CHECK(arena.reset(seen, options) == Outcomes{{key, "left hash changed"}});
+
+  // Another hash may change while it is removed: only its type is compared.
+  (void)arena.call({"DEL", key});
+  (void)arena.call({"HSET", "visits", "ann", "1"});
+  options = after_first_look([&] { (void)arena.call({"HSET", "visits", "bob", "1"}); });
+  options.force = true;
+  CHECK(arena.reset({"visits"}, options) == Outcomes{{"visits", "removed hash"}});
+}
+
 TEST_CASE("a log that loses its TTL between the look and the removal is left") {
   auto server = support::start_server();
   if (!server) return;

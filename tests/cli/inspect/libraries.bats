@@ -1,0 +1,145 @@
+load ../../support/common
+
+# What `rlctl inspect` and `rlctl reset` say about the state of other libraries. Those of Node.js make it with
+# their own code, from the npm registry; of the others, tests/bench/others has the scripts.
+
+packages=${BATS_TEST_DIRNAME}/libraries
+
+# Installs the packages once for each build. Prints why that is not possible.
+install_packages() {
+  local folder=$RLCTL_BUILD/npm log
+  command -v node >/dev/null && command -v npm >/dev/null || {
+    echo 'node and npm are not installed'
+    return 1
+  }
+  mkdir -p "$folder"
+  exec 9>"$folder.lock"
+  flock 9
+  if ! cmp -s "$packages/package-lock.json" "$folder/installed"; then
+    cp "$packages"/package{,-lock}.json "$folder"
+    log=$(cd "$folder" && timeout 120 npm ci --no-audit --no-fund --fetch-retries 0 2>&1 9>&-) || {
+      echo "npm ci failed: $(grep -m 1 -i error <<<"$log")"
+      return 1
+    }
+    cp "$packages/package-lock.json" "$folder/installed"
+  fi
+  exec 9>&-
+}
+
+setup_file() {
+  start_server
+  why_not=$(install_packages) || export why_not
+}
+setup() { cli FLUSHALL >/dev/null; }
+
+# use_libraries: makes state with the packages' own code, or skips the test.
+use_libraries() {
+  [[ -z ${why_not-} ]] || skip "$why_not"
+  (cd "$RLCTL_BUILD/npm" && node "$packages/use.mjs" "$socket" 3>&-)
+}
+
+# found KEY FILTER [OPTION…]: what jq's FILTER shows of the JSON of inspect.
+found() { rlctl inspect "$1" --json "${@:3}" | jq -c "$2"; }
+
+# with_script FILE KEY… , ARGUMENT…
+with_script() { cli --eval "$project/tests/bench/others/$1" "${@:2}" >/dev/null; }
+
+# now UNIT: the server's time in whole UNITs of a second.
+now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 / 1e6) * unit }'; }
+
+@test "rate-limiter-flexible: a count, and more than the limit while the key is blocked" {
+  use_libraries
+  assert_equal "$(found rlflx:ann '[.library, .algorithm, .used, .remaining, .limit]')" \
+    '["rate-limiter-flexible","fixed-window",2,null,null]'
+  assert_equal "$(found rlflx:ann '[.used, .remaining, .next_free_us]' --limit 5/1d)" '[2,3,0]'
+  assert_equal "$(found rlflx:bob '[.used, .remaining, .next_free_us == .ttl_us]' --limit 5/1d)" '[6,0,true]'
+}
+
+@test "upstash: fixed and sliding windows have the same names, but are told apart" {
+  local key
+  use_libraries
+  key=$(cli KEYS '@upstash/ratelimit:fixed:*')
+  assert_equal "$(found "$key" '[.library, .algorithm, .window_us]')" '["upstash","fixed-window",86400000000]'
+  assert_equal "$(found "$key" .inferred)" '["window_us","used","reset_after_us"]'
+  assert_equal "$(found "$key" '.entries[0].count')" 2
+  key=$(cli KEYS '@upstash/ratelimit:sliding:*')
+  assert_equal "$(found "$key" '[.library, .algorithm, .window_us, .used, .entries[0].count]')" \
+    '["upstash","sliding-window-counter",86400000000,null,2]'
+  run -0 rlctl inspect "$key"
+  assert_line --regexp '^algorithm  upstash: sliding-window-counter$'
+  assert_line --partial "the other key: @upstash/ratelimit:sliding:$((${key##*:} - 1))"
+  assert_line --regexp '^used       unknown +part of the state is in the other key$'
+}
+
+@test "upstash: the tokens of a bucket, and what is left of it with its limit" {
+  local key='@upstash/ratelimit:bucket'
+  use_libraries
+  assert_equal "$(found "$key" '[.type, .library, .algorithm, .used]')" '["hash","upstash","token-bucket",null]'
+  run -0 rlctl inspect "$key"
+  assert_line --regexp '^tokens     3 '
+  assert_equal "$(found "$key" '[.used, .remaining, .burst]' --limit 2/1d --burst 5)" '[2,3,5]'
+}
+
+@test "async-ratelimiter: a sorted set of times in ms" {
+  local key
+  use_libraries
+  key=$(cli KEYS '*ann' | grep -v rlflx)
+  assert_equal "$(cli TYPE "$key") $(found "$key" '[.library, .algorithm, .used, .remaining]' --limit 5/1d)" \
+    'zset [null,"foreign-zset",2,3]'
+}
+
+@test "redis_rate: the time of gcra, and with a limit what is left" {
+  with_script redis_rate.lua rate:ann , 10 10 36000 4
+  assert_equal "$(found rate:ann '[.library, .algorithm, .used, .remaining]')" '["redis_rate","gcra",null,null]'
+  assert_equal "$(found rate:ann '[.used, .remaining, .burst]' --limit 10/10h)" '[4,6,10]'
+  run -0 rlctl inspect rate:ann --limit 10/10h
+  assert_line --regexp '^algorithm  redis_rate: gcra +limit 10 per 10 h, burst 10$'
+  assert_line --regexp '^tat        20'
+}
+
+@test "throttled-py: gcra and token buckets" {
+  with_script throttled-py-gcra.lua throttled:v1:gcra:ann , 3600 10 4
+  assert_equal "$(found throttled:v1:gcra:ann '[.library, .used, .remaining]' --limit 10/10h)" '["throttled-py",4,6]'
+  with_script throttled-py-token-bucket.lua throttled:v1:token_bucket:ann , 0.001 10 4
+  assert_equal "$(found throttled:v1:token_bucket:ann '[.library, .used, .remaining]' --limit 18/5h --burst 10)" \
+    '["throttled-py",4,6]'
+}
+
+@test "limits: the name has the limit, and the newest time is the first" {
+  local key=LIMITS:LIMITER/ann/3/1/hour cost
+  for cost in 1 1 1; do
+    with_script limits-moving-window.lua "$key" , "$(now 1).25" 3 3600 "$cost"
+  done
+  assert_equal "$(found "$key" '[.library, .algorithm, .limit, .window_us, .used, .remaining, .stored]')" \
+    '["limits","sliding-window-log",3,3600000000,3,0,3]'
+}
+
+@test "quota judges other libraries' state as inspect shows it" {
+  with_script redis_rate.lua rate:ann , 10 10 3600 9
+  run -1 rlctl quota rate:ann --limit 10/1h -w 80%
+  assert_output --partial '90% used'
+  run -3 rlctl quota rate:ann
+  assert_output --partial 'pass --limit'
+}
+
+@test "reset leaves other libraries' state, names the library, and removes it with --force" {
+  cli HSET throttled:v1:token_bucket:ann tokens 3 last_refreshed "$(now 1)" >/dev/null
+  with_script redis_rate.lua rate:ann , 10 10 36000 4
+  run -5 --separate-stderr rlctl reset rate:ann
+  assert_output 'left key=rate:ann type=string library=redis_rate algorithm=gcra reason=foreign'
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: reset: left 'rate:ann': it holds redis_rate's state (gcra), not rlctl's"
+  run -1 --separate-stderr rlctl reset --match '*' --yes
+  assert_output ''
+  assert_regex "$stderr" 'left 2 that may belong to another program \(1 redis_rate: gcra, 1 throttled-py: token-bucket;'
+  assert_equal "$(cli DBSIZE)" 2
+  run -0 rlctl reset --force throttled:v1:token_bucket:ann rate:ann
+  assert_line 'removed key=throttled:v1:token_bucket:ann library=throttled-py algorithm=token-bucket'
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "check does not write to other libraries' state, and says whose it is" {
+  with_script redis_rate.lua rate:ann , 10 10 36000 4
+  run -5 rlctl check rate:ann --limit 10/60s --algorithm gcra
+  assert_output --partial "redis_rate's state (gcra)"
+}
