@@ -75,7 +75,10 @@ TEST_CASE("a theoretical arrival time is recognized in each library's unit, with
       {"throttled-py: gcra", "throttled:v1:gcra:ann", in_seconds(tat - 1'735'660'800s)},
       {"redis-cell: gcra", "ann", std::to_string(tat.count()) + "000"},
   };
-  for (const auto& [label, key, value] : cases) {
+  for (const auto& each : cases) {
+    const auto& label = each[0];
+    const auto& key = each[1];
+    const auto& value = each[2];
     CAPTURE(label);
     server.call({"SET", key, value});
     expire_at(server, key, tat);

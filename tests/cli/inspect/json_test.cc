@@ -52,13 +52,14 @@ Inspection log() {
 }  // namespace
 
 TEST_CASE("inspection json: an inspection with every value") {
-  CHECK(json(log()) ==
-        R"({"key":"login:ann","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,)"
-        R"("window_us":60000000,"burst":null,"inferred":[],"used":5,"remaining":0,)"
-        R"("next_free_us":12041000,"reset_after_us":59310000,"ttl_us":59310000,"bytes":200,)"
-        R"("stored":5,"now_us":1795155123114201,"changed_while_read":false,)"
-        R"("entries":[{"at_us":1795155075155201,"count":1},{"at_us":1795155122424201,"count":4}]})"
-        "\n");
+  CHECK(
+      json(log()) ==
+      R"({"key":"login:ann","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,)"
+      R"("window_us":60000000,"burst":null,"inferred":[],"used":5,"remaining":0,)"
+      R"("next_free_us":12041000,"reset_after_us":59310000,"ttl_us":59310000,"bytes":200,)"
+      R"("stored":5,"now_us":1795155123114201,"changed_while_read":false,)"
+      R"("entries":[{"at_us":1795155075155201,"count":1},{"at_us":1795155122424201,"count":4}]})"
+      "\n");
 }
 
 TEST_CASE("inspection json: inferred values are named, but only those present") {
@@ -78,14 +79,15 @@ TEST_CASE("inspection json: inferred values are named, but only those present") 
 
 TEST_CASE(
     "inspection json: a missing key, another program's key, never, and a change while reading") {
-  CHECK(json(of_content({.type = "none"})) ==
-        R"({"key":"login:ann","type":"none","library":null,"algorithm":null,"limit":null,"window_us":null,)"
-        R"("burst":null,"inferred":[],"used":null,"remaining":null,"next_free_us":null,)"
-        R"("reset_after_us":null,"ttl_us":null,"bytes":null,"stored":0,"now_us":0,)"
-        R"("changed_while_read":false,"entries":[]})"
-        "\n");
-  CHECK(json(of_content({.type = "hash"})).find(R"("type":"hash","library":null,"algorithm":null,)") !=
-        std::string::npos);
+  CHECK(
+      json(of_content({.type = "none"})) ==
+      R"({"key":"login:ann","type":"none","library":null,"algorithm":null,"limit":null,"window_us":null,)"
+      R"("burst":null,"inferred":[],"used":null,"remaining":null,"next_free_us":null,)"
+      R"("reset_after_us":null,"ttl_us":null,"bytes":null,"stored":0,"now_us":0,)"
+      R"("changed_while_read":false,"entries":[]})"
+      "\n");
+  CHECK(json(of_content({.type = "hash"}))
+            .find(R"("type":"hash","library":null,"algorithm":null,)") != std::string::npos);
   auto inspection = log();
   inspection.next_free = limiter::kNever;
   inspection.changed_while_read = true;

@@ -8,10 +8,10 @@ packages=${BATS_TEST_DIRNAME}/libraries
 # Installs the packages once for each build. Prints why that is not possible.
 install_packages() {
   local folder=$RLCTL_BUILD/npm log
-  command -v node >/dev/null && command -v npm >/dev/null || {
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     echo 'node and npm are not installed'
     return 1
-  }
+  fi
   mkdir -p "$folder"
   exec 9>"$folder.lock"
   flock 9
