@@ -99,8 +99,7 @@ void append_foreign(TextBlock& block, const Inspection& inspection) {
     block.note(block.tone("the other key: " + escaped_text(state.partner), Tone::kDim));
   }
   if (!state.certain && !state.form->library.empty()) {
-    block.note(
-        block.tone("may belong to another program: the TTL is not the library's", Tone::kWarning));
+    block.note(block.tone("may belong to another program", Tone::kWarning));
   }
 }
 

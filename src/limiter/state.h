@@ -108,7 +108,8 @@ struct State {
   /// False if other programs may store such content for other purposes: a string of digits may be
   /// any counter, a list of large numbers may hold IDs. For lists and leases, which are that
   /// ambiguous, true only if their times are about the present and they have a TTL, which the
-  /// scripts always set. Ask before deleting such a key.
+  /// scripts always set. For a library's form, true if the key has the TTL that the library sets
+  /// and its name leaves no doubt. Ask before deleting such a key.
   bool certain = false;
   /// The limit of the last call that wrote the key; none if neither content nor name have it.
   std::optional<Limit> limit = {};
@@ -164,7 +165,7 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 /// The content in a sentence: that of describe_form(), or "a list that is not a limiter's state".
 [[nodiscard]] std::string describe_content(std::string_view key, const Content& content);
 
-/// Reads what decode() needs from each key, in the order of `keys`: the time and TYPE of all, then
+/// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the time,
 /// PTTL, the beginning of each string, some fields of each hash and both ends of each list and
 /// sorted set, some keys at a time, since these may be large. Writes nothing, prunes nothing,
 /// touches no TTL. A key that changes its type between the two steps is read once more; if it
