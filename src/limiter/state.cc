@@ -9,11 +9,11 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
 #include "limiter/libraries.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "limiter/stored_number.h"
+#include "redis/error.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -487,8 +487,13 @@ microseconds to_ttl(std::int64_t pttl) {
 }
 
 microseconds server_time(redis::ReplyView reply, std::size_t at) {
-  return std::chrono::seconds{parse_whole(reply[at].text(), "TIME")} +
-         microseconds{parse_whole(reply[at + 1].text(), "TIME")};
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  const auto part = [&](std::size_t i) {
+    const auto number = i < reply.size() ? parse_number(reply[i].text(), kMost) : std::nullopt;
+    if (!number) throw redis::Error(redis::Failure::kProtocol, "the reply to TIME is not a time");
+    return *number;
+  };
+  return std::chrono::seconds{part(at)} + microseconds{part(at + 1)};
 }
 
 void set_expiry(Content& content, std::int64_t pttl, microseconds now) {

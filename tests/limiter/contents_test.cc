@@ -127,4 +127,20 @@ TEST_CASE("a key that disappears while it is read is reported as missing") {
         std::vector<Content>{{.type = "none"}});
 }
 
+TEST_CASE("a server whose time is not a time breaks the protocol") {
+  ScriptedServer server([&](Peer& peer) {
+    (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
+    peer.write("+string\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write("*1\r\n$4\r\nnoon\r\n$2\r\n17\r\n:-1\r\n");
+  });
+  auto connection = Connection::open(server.url(), 30s);
+  try {
+    (void)read_contents(connection, std::vector<std::string>{"a"});
+    FAIL("no error");
+  } catch (const redis::Error& error) {
+    CHECK(error.failure() == redis::Failure::kProtocol);
+  }
+}
+
 }  // namespace limiter_contents_test
