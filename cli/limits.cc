@@ -42,7 +42,9 @@ std::string but_given(std::span<const std::string> operands) {
 
 }  // namespace
 
-void add_limit_options(Options& options, LimitOptions& target, bool required) {
+namespace {
+
+void add_limit_rows(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
   constexpr std::string_view kItsOwn = "a policy has its own";
   constexpr std::string_view kExample = "--limit 5/60s allows 5 in any 60 seconds";
   options
@@ -50,21 +52,32 @@ void add_limit_options(Options& options, LimitOptions& target, bool required) {
             "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
             "request")
       .comma_separated();
-  auto& algorithm = options.value(
-      "--algorithm", "NAME", target.algorithm,
-      required ? algorithm_text() : "the algorithm that the key should have; see below");
-  auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
-  if (!required) {
-    algorithm.needs("--limit", "", kExample);
-    burst.needs("--limit", "", kExample);
+  if (has_algorithm) {
+    auto& algorithm = options.value(
+        "--algorithm", "NAME", target.algorithm,
+        required ? algorithm_text() : "the algorithm that the key should have; see below");
+    if (!required) algorithm.needs("--limit", "", kExample);
   }
-  options
-      .value("--policy", "NAME", target.policy,
-             "use the limit, algorithm and burst of this policy in the configuration; the operands "
-             "are the arguments of its key")
-      .excludes("--limit", kItsOwn)
-      .excludes("--algorithm", kItsOwn)
-      .excludes("--burst", kItsOwn);
+  auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
+  if (!required) burst.needs("--limit", "", kExample);
+  auto& policy =
+      options
+          .value("--policy", "NAME", target.policy,
+                 "use the limit, algorithm and burst of this policy in the configuration; the "
+                 "operands are the arguments of its key")
+          .excludes("--limit", kItsOwn);
+  if (has_algorithm) policy.excludes("--algorithm", kItsOwn);
+  policy.excludes("--burst", kItsOwn);
+}
+
+}  // namespace
+
+void add_limit_options(Options& options, LimitOptions& target, bool required) {
+  add_limit_rows(options, target, required, true);
+}
+
+void add_limit_options_of_algorithm(Options& options, LimitOptions& target) {
+  add_limit_rows(options, target, true, false);
 }
 
 std::string algorithm_help() {

@@ -95,7 +95,7 @@ limiter::Limit parse_one_limit(const std::string& text) {
 std::string parse_algorithm_name(const std::string& text) {
   std::vector<std::string_view> names;
   for (const auto& form : limiter::state_forms()) {
-    if (form.is_foreign()) continue;
+    if (form.library != limiter::kOurLibrary) continue;
     if (form.name == text) return text;
     names.push_back(form.name);
   }

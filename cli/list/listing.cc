@@ -42,17 +42,6 @@ bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
 
 // ---- Reading ----
 
-namespace {
-
-std::string_view library_of(const limiter::StateForm& form) {
-  return form.is_foreign() ? "" : "rlctl";
-}
-std::string_view algorithm_of(const limiter::StateForm& form) {
-  return form.is_foreign() ? "" : form.name;
-}
-
-}  // namespace
-
 Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
     : plan_(plan), configuration_(configuration.policies()) {}
 
@@ -81,8 +70,8 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
     return std::nullopt;
   }
   ListRow row{.key = inspection.key,
-              .library = library_of(form),
-              .algorithm = algorithm_of(form),
+              .library = form.library,
+              .algorithm = form.library.empty() ? std::string_view() : form.name,
               .policy = {},
               .used = inspection.used,
               .limit = inspection.limit,

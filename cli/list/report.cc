@@ -81,9 +81,9 @@ std::string reset_text(const ListRow& row) {
 }
 
 std::string algorithm_text(std::string_view library, std::string_view algorithm) {
-  if (library == "rlctl") return std::string(algorithm);
+  if (library == limiter::kOurLibrary) return std::string(algorithm);
   if (library.empty()) return "?";
-  return std::string(library).append(" ").append(algorithm);
+  return std::string(library).append(": ").append(algorithm);
 }
 
 Tone tone_of_ratio(const ListRow& row) {

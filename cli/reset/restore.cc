@@ -45,6 +45,7 @@ class RestoreReport {
                 {.key = key.key,
                  .result = words.result,
                  .type = key.type,
+                 .library = key.library,
                  .algorithm = key.algorithm,
                  .reason = words.reason,
                  .shows_type = !words.reason.empty()},

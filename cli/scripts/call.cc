@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -127,14 +129,33 @@ limiter::Decision decide(const limiter::Algorithm& algorithm, const limiter::Scr
   }
 }
 
+constexpr std::string_view kExample = "rlctl scripts call gcra KEY --limit 5/60s";
+
+/// The limits for the script with this name.
+Limiter limiter_for(const std::string& name, const ScriptsOptions& options, std::int64_t cost,
+                    ConfigurationSource& configuration) {
+  auto limit = options.limit;
+  if (!limit.policy) limit.algorithm = name;
+  auto limiter = resolve_limiter(limit, cost, configuration);
+  if (limiter.algorithm->name != name) {
+    throw UsageError(fmt::format("policy '{}' names {}, not {}", escape(*limit.policy),
+                                 limiter.algorithm->name, name));
+  }
+  return limiter;
+}
+
 }  // namespace
 
 ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation) {
+  auto operands = invocation.operands;
+  if (operands.empty()) throw UsageError("no NAME is given", std::string(kExample));
+  const auto name = script_named(operands.front()).name;
+  operands.erase(operands.begin());
   const std::int64_t cost = options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
-  const auto limiter = resolve_limiter(options.limit, cost, invocation.configuration);
-  const auto operands = decode_operands(invocation.operands, options.key_base64);
-  const auto key = only_key(limiter, operands, "rlctl scripts call --limit 5/60s KEY",
-                            "several limits need only one KEY");
+  const auto limiter = limiter_for(std::string(name), options, cost, invocation.configuration);
+  operands = decode_operands(std::move(operands), options.key_base64);
+  const auto key =
+      only_key(limiter, operands, std::string(kExample), "several limits need only one KEY");
   limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
                            .limits = limiter.limits,
                            .cost = cost,

@@ -18,7 +18,6 @@
 #include "redis/connection.h"
 
 namespace rlctl::cli {
-namespace {
 
 using limiter::Script;
 
@@ -29,6 +28,8 @@ const Script& script_named(const std::string& name) {
   throw UsageError("unknown script " + in_quotes(name) + did_you_mean(name, names),
                    "rlctl scripts list lists them");
 }
+
+namespace {
 
 /// The scripts with these names; if there are none, those of the algorithms.
 std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
@@ -219,9 +220,8 @@ const ScriptsSubcommand& find_scripts_subcommand(std::span<const std::string> op
 /// Refuses options that the subcommand does not have.
 void require_options_of(std::string_view subcommand, const ScriptsOptions& options) {
   const auto& limit = options.limit;
-  const std::array<std::pair<std::string_view, bool>, 8> of_call{
+  const std::array<std::pair<std::string_view, bool>, 7> of_call{
       {{"--limit", !limit.limits.empty()},
-       {"--algorithm", limit.algorithm.has_value()},
        {"--burst", limit.burst.has_value()},
        {"--policy", limit.policy.has_value()},
        {"--cost", options.cost.has_value()},
@@ -239,7 +239,7 @@ void require_options_of(std::string_view subcommand, const ScriptsOptions& optio
 
 void add_scripts_options(Options& options, ScriptsOptions& target) {
   options.group("Options of call");
-  add_limit_options(options, target.limit, true);
+  add_limit_options_of_algorithm(options, target.limit);
   options.value("--cost", "NUMBER", target.cost, "units to take (default: 1)");
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);
@@ -269,8 +269,8 @@ const Command scripts_command{
         "scripts show NAME\n"
         "[connection] scripts load [NAME...]\n"
         "scripts export [--force] DIR\n"
-        "[connection] scripts call --limit LIMIT [options] [--] KEY\n"
-        "[connection] scripts call --policy NAME [options] [ARGUMENT...]",
+        "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
+        "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
     .about =
         "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
         "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
@@ -290,10 +290,10 @@ Examples:
   rlctl scripts list | grep e5d1
   rlctl scripts show gcra | sha1sum
   rlctl scripts load
-  rlctl scripts call --limit 5/60s --algorithm gcra login:alice
-  rlctl scripts call --limit 5/60s --algorithm gcra login:alice --print
+  rlctl scripts call gcra login:alice --limit 5/60s
+  rlctl scripts call gcra login:alice --limit 5/60s --print
 )",
     .add = add_command<ScriptsOptions, add_scripts_options, run_scripts>,
-    .notes = algorithm_help};
+    .notes = [] { return list_algorithms(""); }};
 
 }  // namespace rlctl::cli

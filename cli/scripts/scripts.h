@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "limiter/script.h"
 
 namespace rlctl::cli {
 
@@ -16,6 +17,9 @@ struct ScriptsOptions {
   bool print = false;
   bool force = false;
 };
+
+/// Throws UsageError if there is no script with this name.
+[[nodiscard]] const limiter::Script& script_named(const std::string& name);
 
 /// Makes the one call of a script that `check` with these options would make, and prints the reply;
 /// or prints the redis-cli command line that makes it. Throws UsageError, ProblemError and

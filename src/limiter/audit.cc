@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "limiter/survey.h"
 #include "redis/server_info.h"
+#include "redis/slots.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -34,7 +35,7 @@ constexpr std::chrono::seconds kClockError{10};
 /// More entries are kept in a skip list with a hash table (zset-max-listpack-entries).
 constexpr std::int64_t kManyEntries = 128;
 
-/// `rlctl reset KEY`, which only removes what it recognizes as its own.
+/// `rlctl reset KEY`, which without --force only removes what it recognizes as its own.
 std::string reset_command(const Inspection& key) {
   std::vector<std::string> words{"rlctl", "reset"};
   if (!key.state.is_ours() || !key.state.certain) words.emplace_back("--force");
@@ -46,13 +47,6 @@ std::string reset_command(const Inspection& key) {
 std::string expire_command(const Inspection& key, microseconds ttl) {
   const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
   return command_line({"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
-}
-
-/// Whether nothing but the TTL ends the window that it counts in.
-bool ends_by_ttl(const Inspection& key) {
-  const auto& state = key.state;
-  return state.form->is_foreign() && state.form->keeping == Keeping::kText &&
-         state.counts.size() == 1 && state.counts.front().at.count() == 0;
 }
 
 bool is_full(const Inspection& key) {
@@ -69,7 +63,7 @@ std::string used_text(const Inspection& key) {
 std::optional<Finding> no_ttl(const Inspection& key) {
   if (key.ttl) return std::nullopt;
   Finding finding{.kind = FindingKind::kNoTtl};
-  if (ends_by_ttl(key)) {
+  if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
     finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
                                  used_text(key), is_full(key) ? ", denied for ever" : " for ever");
@@ -89,7 +83,8 @@ std::optional<Finding> ttl_short(const Inspection& key) {
   if (!key.ttl || !key.reset_after || *key.reset_after == kNever || key.window_is_inferred) {
     return std::nullopt;
   }
-  if (ends_by_ttl(key) || *key.ttl + kTtlRounding >= *key.reset_after) return std::nullopt;
+  if (key.state.form->ends_by_ttl || *key.ttl + kTtlRounding >= *key.reset_after)
+    return std::nullopt;
   return Finding{
       .kind = FindingKind::kTtlShort,
       .is_critical = true,
@@ -102,7 +97,7 @@ std::optional<Finding> ttl_short(const Inspection& key) {
 std::optional<Finding> ttl_long(const Inspection& key) {
   if (!key.ttl || !key.window || key.window_is_inferred) return std::nullopt;
   if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= *key.window) return std::nullopt;
-  if (ends_by_ttl(key)) {
+  if (key.state.form->ends_by_ttl) {
     return Finding{
         .kind = FindingKind::kTtlLong,
         .is_critical = is_full(key),
@@ -168,21 +163,46 @@ std::optional<Finding> zset_log(const Inspection& key) {
                  .mend = "count with sliding-window-log, which keeps the same in a list"};
 }
 
+std::optional<Finding> negative(const Inspection& key) {
+  const auto& state = key.state;
+  const auto tokens = state.bucket ? std::optional(state.bucket->tokens) : state.tokens;
+  if (!tokens || *tokens >= 0) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kNegative,
+      .detail = fmt::format("{} tokens: more were taken than there were, and requests are "
+                            "denied until they have come back",
+                            *tokens),
+      .mend = reset_command(key)};
+}
+
+std::optional<Finding> two_slots(const Inspection& key) {
+  const auto& partner = key.state.partner;
+  if (partner.empty() || redis::slot_of(key.key) == redis::slot_of(partner)) return std::nullopt;
+  return Finding{.kind = FindingKind::kTwoSlots,
+                 .detail = fmt::format("a decision also needs '{}', which is in another slot: the "
+                                       "script fails with CROSSSLOT",
+                                       escape(partner)),
+                 .mend = "give the keys of a decision a hash tag, {...}"};
+}
+
 }  // namespace
 
 std::string_view name_of(FindingKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-std::vector<Finding> audit(const Inspection& inspection, bool) {
+std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   std::vector<Finding> findings;
   if (!is_recognized(inspection)) return findings;
-  for (const auto check : {no_ttl, ttl_short, ttl_long, future, zset_log}) {
-    if (auto finding = check(inspection)) {
-      finding->key = inspection.key;
-      findings.push_back(*std::move(finding));
-    }
+  const auto add = [&](std::optional<Finding> finding) {
+    if (!finding) return;
+    finding->key = inspection.key;
+    findings.push_back(*std::move(finding));
+  };
+  for (const auto check : {no_ttl, ttl_short, ttl_long, future, negative, zset_log}) {
+    add(check(inspection));
   }
+  if (has_slots) add(two_slots(inspection));
   return findings;
 }
 

@@ -163,7 +163,10 @@ Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
     Look& look = looks[index];
     look.saved_sha1 = key->sha1;
     look.saved_expiry = std::to_string(key->expires_at ? key->expires_at->count() : 0);
-    if (look.form != nullptr) key->algorithm = look.form->name;
+    if (look.form != nullptr) {
+      key->library = look.form->library;
+      key->algorithm = look.form->name;
+    }
     options_.save_to->add(*key);
     saved.push_back(index);
   });

@@ -60,6 +60,8 @@ Json parse_line(std::string_view text) {
 
 SavedKey parse_key(const Json& line) {
   SavedKey key{.key = bytes_of(line, "key"), .type = text_of(field_of(line, "type"), "type")};
+  const auto& library = field_of(line, "library");
+  if (!library.is_null()) key.library = text_of(library, "library");
   const auto& algorithm = field_of(line, "algorithm");
   if (!algorithm.is_null()) key.algorithm = text_of(algorithm, "algorithm");
   const auto& expires_at = field_of(line, "expires_at_ms");
@@ -118,6 +120,7 @@ void SaveFile::add(const SavedKey& key) {
   json.begin_object()
       .bytes_field("key", key.key)
       .field("type", key.type)
+      .field("library", key.library.empty() ? std::nullopt : std::optional(key.library))
       .field("algorithm", key.algorithm.empty() ? std::nullopt : std::optional(key.algorithm))
       .field("expires_at_ms",
              key.expires_at ? std::optional(key.expires_at->count()) : std::nullopt)

@@ -16,8 +16,8 @@ namespace rlctl::limiter {
 /// Everything about a key, so that it can be created again.
 struct SavedKey {
   std::string key;
-  std::string type;            ///< as TYPE prints it
-  std::string algorithm = {};  ///< the name of its StateForm; empty if none
+  std::string type;                          ///< as TYPE prints it
+  std::string library = {}, algorithm = {};  ///< those of its StateForm; empty if none
   /// By the server's clock, since 1970; none: never. Not the time left: a limiter's time goes on
   /// while its key is away.
   std::optional<std::chrono::milliseconds> expires_at = {};

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "limiter/articles.h"
 #include "limiter/libraries.h"
 #include "limiter/limit.h"
 #include "limiter/model.h"
@@ -272,6 +273,8 @@ std::vector<StateForm> all_forms() {
   std::vector<StateForm> forms(kOurForms.begin(), kOurForms.end());
   const auto libraries = library_forms();
   forms.insert(forms.end(), libraries.begin(), libraries.end());
+  const auto articles = article_forms();
+  forms.insert(forms.end(), articles.begin(), articles.end());
   forms.insert(forms.end(), kShapes.begin(), kShapes.end());
   return forms;
 }
@@ -497,6 +500,7 @@ microseconds server_time(redis::ReplyView reply, std::size_t at) {
 }
 
 void set_expiry(Content& content, std::int64_t pttl, microseconds now) {
+  content.read_at = now;
   content.expires = pttl > 0;
   if (content.expires) content.until = now + to_ttl(pttl);
 }

@@ -43,6 +43,7 @@ struct Content {
   /// When the key expires by the server's clock, as measured; none if it does not. Two measurements
   /// differ by some ms, so == ignores it.
   std::optional<microseconds> until = {};
+  microseconds read_at{0};  ///< by the server's clock
 
   bool operator==(const Content& other) const;
 };
@@ -71,6 +72,8 @@ struct StateForm {
   Keeping keeping = Keeping::kText;
   std::int64_t us_per_score = 1;  ///< the unit of times in a list or of a sorted set's scores
   bool newest_first = false;      ///< a list begins with its newest time
+  /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
+  bool ends_by_ttl = false;
   /// By the server's clock, a TTL exceeded the window when it was set by at most this many percent
   /// plus ttl_over, which bounds the window. 0 and 0 if the TTL does not depend on the window.
   int ttl_percent_over = 0;
@@ -87,7 +90,7 @@ struct StateForm {
   [[nodiscard]] std::string label() const;
 };
 
-/// All forms: those of this project, then those of libraries, then those that only have a shape.
+/// All forms: those of this project, of libraries, of articles, and those that only have a shape.
 [[nodiscard]] std::span<const StateForm> state_forms();
 /// The fields of hashes that the forms' read() functions look at.
 [[nodiscard]] std::span<const std::string_view> hash_fields();
@@ -152,7 +155,7 @@ struct State {
 [[nodiscard]] microseconds to_ttl(std::int64_t pttl);
 /// The time in elements `at` and `at` + 1 of a reply: seconds and microseconds, as TIME replies.
 [[nodiscard]] microseconds server_time(redis::ReplyView reply, std::size_t at);
-/// Sets `expires` and `until` from a reply to PTTL and the server's time at that moment.
+/// Sets `expires`, `until` and `read_at` from a reply to PTTL and the server's time at that moment.
 void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 
 /// Decodes the content of this key; the form is null if no known limiter wrote it.

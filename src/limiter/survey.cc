@@ -32,6 +32,10 @@ struct CountedKey {
   [[nodiscard]] bool is_leases() const { return form->keeping == Keeping::kLeases; }
   [[nodiscard]] bool is_open() const { return low < high; }
   [[nodiscard]] std::int64_t middle() const { return low + (high - low) / 2; }
+  /// The argument that stands for an entry, counted from 0 for the oldest.
+  [[nodiscard]] std::string index_of(std::int64_t entry) const {
+    return std::to_string(form->newest_first ? -1 - entry : entry + others);
+  }
 };
 
 class Surveying {
@@ -116,7 +120,6 @@ void Surveying::interpret(std::size_t index, Content content) {
     form.is_foreign() ? interpreter.fill_foreign() : interpreter.fill_text();
     return;
   }
-  if (form.newest_first) return;  // another library's list, whose order bisect() does not know
   counted_.push_back({.form = &form,
                       .result = &result,
                       .interpreter = &interpreter,
@@ -135,7 +138,8 @@ std::optional<redis::Reply> Surveying::read_of(CountedKey& each) {
 /// The time of an entry, as LINDEX or ZRANGE replied it. Drops the key if it is none.
 std::optional<microseconds> Surveying::time_in(CountedKey& each, std::string_view text) {
   try {
-    return each.is_list() ? entry_time(text) : entry_time(text, each.form->us_per_score);
+    return each.is_list() ? list_time(text, each.form->us_per_score)
+                          : entry_time(text, each.form->us_per_score);
   } catch (const redis::Error&) {
     drop(each);
     return std::nullopt;
@@ -166,8 +170,9 @@ void Surveying::read_sizes() {
 /// Finds out from when on entries count.
 void Surveying::begin(CountedKey& each, std::int64_t members) {
   auto& result = *each.result;
-  const auto& first = result.content.first;
-  const auto& last = result.content.last;
+  const bool is_reversed = each.form->newest_first;
+  const auto& first = is_reversed ? result.content.last : result.content.first;
+  const auto& last = is_reversed ? result.content.first : result.content.last;
   const auto newest = time_in(each, each.is_list() ? last.member : last.score);
   if (!newest || members <= each.others) return drop(each);
   each.entries = {.size = members - each.others, .newest = *newest};
@@ -207,7 +212,7 @@ void Surveying::bisect() {
   while (std::ranges::any_of(counted_, is_open)) {
     for (const auto& each : counted_) {
       if (!each.is_open()) continue;
-      connection_.append({"LINDEX", each.result->key, std::to_string(each.middle())});
+      connection_.append({"LINDEX", each.result->key, each.index_of(each.middle())});
     }
     for (auto& each : counted_) {
       if (!each.is_open()) continue;
@@ -237,7 +242,7 @@ void Surveying::read_freeing_entries() {
   }
   for (const auto& each : counted_) {
     if (!each.freeing) continue;
-    const auto at = std::to_string(-*each.freeing);
+    const auto at = each.index_of(each.entries.size - *each.freeing);
     if (each.is_list()) {
       connection_.append({"LINDEX", each.result->key, at});
     } else {
@@ -275,7 +280,7 @@ std::vector<Surveyed> Surveying::run() {
 }  // namespace
 
 bool is_recognized(const Inspection& inspection) {
-  if (!inspection.state.is_ours()) return false;
+  if (!inspection.is_limiter() || inspection.state.form->library.empty()) return false;
   if (inspection.state.certain) return true;
   // One that has lost its TTL is certain but for that.
   auto content = inspection.content;

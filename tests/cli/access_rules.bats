@@ -154,6 +154,7 @@ lists() {
   now=$(date +%s)
   cli RPUSH login:pruned "$((now - 70))000000" "${now}000000" >/dev/null
   cli PEXPIRE login:pruned 75000 >/dev/null
+  cli HSET login:hash tokens 1 >/dev/null
   cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:nightly 3 600000000 acquire other >/dev/null
   limiter list 'login:*' --limit 1/60s --json
 }
@@ -191,7 +192,7 @@ resets() {
 }
 
 loads_scripts() { limiter scripts load; }
-calls_script() { limiter scripts call login:ann --algorithm gcra --limit 2/60s; }
+calls_script() { limiter scripts call gcra login:ann --limit 2/60s; }
 
 @test "scripts load needs the rule of its page, and scripts call those of rlctl(1)" {
   local optional='+set +get +setrange +del +pttl +pexpire'

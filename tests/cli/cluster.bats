@@ -229,3 +229,12 @@ p{
   }
   on_both lists_all
 }
+
+@test "audit finds decisions whose keys are in different slots" {
+  local window
+  window=$(($(date +%s) / 60))
+  ccli SET "@upstash/ratelimit:ann:$window" 3 PX 110000 >/dev/null
+  RLCTL_URL=redis+cluster://$cluster run -1 rlctl audit --json
+  assert_equal "$(jq -c '[.finding, .severity, .key]' <<<"$output")" \
+    "[\"two_slots\",\"warning\",\"@upstash/ratelimit:ann:$window\"]"
+}

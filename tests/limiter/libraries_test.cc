@@ -116,7 +116,7 @@ TEST_CASE("numbers that only resemble an arrival time are not claimed") {
     return label_of(server, key);
   };
   CHECK(label("rate:usd", "1.0837", "60000").empty());
-  CHECK(label("rate:limit:config", "100", "60000") == "foreign-counter");
+  CHECK(label("config:rate:limit", "100", "60000") == "foreign-counter");
   CHECK(label("rate:ann", "{\"tat\":312345678.5}", "60000").empty());
   CHECK(label("rate:ann", "nan", "60000").empty());
   CHECK(label("rate:ann", "inf", "60000").empty());
@@ -447,7 +447,7 @@ TEST_CASE("sorted sets scored in seconds, ms and µs are windows; queues of jobs
   };
   for (const std::int64_t unit : {1, 1000, 1'000'000}) {
     CAPTURE(unit);
-    const std::string key = "limit:ann:" + std::to_string(unit);
+    const std::string key = "window:ann:" + std::to_string(unit);
     for (const auto ago : {70s, 40s, 10s}) add(key, std::to_string(ago.count()), now - ago, unit);
     if (unit != 1000) CHECK(label_of(server, key).empty());
     server.call({"EXPIRE", key, "50"});
@@ -469,6 +469,38 @@ TEST_CASE("sorted sets scored in seconds, ms and µs are windows; queues of jobs
   CHECK(label("{\"class\":\"Mail\"}", in_seconds(now)).empty());
   CHECK(label("job", "8000000000").empty());
   CHECK(label("job", "inf").empty());
+}
+
+TEST_CASE("what articles teach is recognized by names like theirs") {
+  TestServer server;
+  const auto now = time_of(server);
+  const auto set = [&](const std::string& key, const std::string& value, const std::string& ttl) {
+    server.call({"SET", key, value, "PX", ttl});
+    return label_of(server, key);
+  };
+  for (const auto* prefix : {"rate:", "ratelimit:", "rl:", "throttle:"}) {
+    CHECK(set(std::string(prefix) + "login:ann", "3", "60000") == "article: fixed-window");
+  }
+  const auto index = std::to_string(now / 5s);
+  CHECK(set("api:" + index, "3", "5000") == "article: fixed-window");
+  const auto seen = look(server, "api:" + index, {.now = now});
+  CHECK(seen.window == 5s);
+  CHECK(seen.used == 3);
+  CHECK(set("api:" + std::to_string(now / 1min - 100), "3", "60000") == "foreign-counter");
+  CHECK(set("order:179512345", "3", "60000") == "foreign-counter");
+  const auto minute = std::to_string(now / 1min % 60);
+  CHECK(set("ann:" + minute, "3", "59000") == "article: fixed-window");
+  CHECK(set("ann:" + minute, "3", "600000") == "foreign-counter");
+  CHECK(set("user:75", "3", "59000") == "foreign-counter");
+  CHECK(set("rate:login:ann", "three", "60000").empty());
+  server.call({"ZADD", "hist:ann:login", std::to_string(now / 1ms), "a"});
+  CHECK(label_of(server, "hist:ann:login") == "article: sliding-window-zset");
+  server.call({"ZADD", "hist:scores", "17", "a"});
+  CHECK(label_of(server, "hist:scores").empty());
+  server.call({"RPUSH", "bucket:ann", "t1", "t2", "t3"});
+  CHECK(label_of(server, "bucket:ann") == "article: token-bucket");
+  server.call({"RPUSH", "bucket:jobs", "{\"id\":1}"});
+  CHECK(label_of(server, "bucket:jobs").empty());
 }
 
 TEST_CASE("other programs' keys are not claimed") {

@@ -160,3 +160,28 @@ mend() {
   assert_failure 3
   cli ACL DELUSER blind >/dev/null
 }
+
+@test "other libraries' counters without a TTL lock users out: critical, with how to let them in" {
+  cli SET rate:login:ann 5 >/dev/null
+  cli SET rlflx:bob 9 >/dev/null
+  cli SET LIMITS:LIMITER/eve/5/1/minute 5 >/dev/null
+  cli SET page:views 12 >/dev/null
+  run found
+  assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
+no_ttl critical rate:login:ann
+no_ttl critical rlflx:bob'
+  assert_equal "$(rlctl audit --json 'LIMITS:*' | jq -r .detail)" \
+    'no TTL, and only a TTL would end its window: 5 of 5 used, denied for ever'
+  mend LIMITS:LIMITER/eve/5/1/minute
+  mend rate:login:ann
+  mend rlflx:bob
+  assert_equal "$(found)" ''
+}
+
+@test "a bucket in debt has negative tokens" {
+  cli HSET @upstash/ratelimit:ann refilledAt "$(date +%s)000" tokens -7 >/dev/null
+  cli EXPIRE @upstash/ratelimit:ann 60 >/dev/null
+  assert_equal "$(found)" 'negative warning @upstash/ratelimit:ann'
+  mend @upstash/ratelimit:ann
+  assert_equal "$(found)" ''
+}

@@ -255,11 +255,11 @@ lease() {
   cli SET rate:login:bob 42
   run -0 rlctl inspect rate:login:bob --limit 100/60s
   assert_line --regexp '^key        rate:login:bob +string, [0-9]+ bytes, no ttl: never resets$'
-  assert_line --partial 'as other limiters count in one window'
+  assert_line --partial 'a count under a name such as rate:ACTION:USER'
   assert_line --regexp '^used       42 of 100 +58 remaining'
   cli ZADD hist:bob "$(t 0 | cut -c1-13)" a "$(t 5 | cut -c1-13)" b
   run -0 rlctl inspect hist:bob --limit 5/10s --now "$(t 6)"
-  assert_line --regexp '^algorithm  foreign-zset '
+  assert_line --regexp '^algorithm  article: sliding-window-zset '
   assert_line --regexp '^used       2 of 5 +3 remaining, empty in 9.000 s$'
 }
 

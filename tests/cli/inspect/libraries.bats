@@ -80,12 +80,12 @@ now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 /
   assert_equal "$(found "$key" '[.used, .remaining, .burst]' --limit 2/1d --burst 5)" '[2,3,5]'
 }
 
-@test "async-ratelimiter: a sorted set of times in ms" {
+@test "async-ratelimiter: a sorted set of times in ms, under a name as in articles" {
   local key
   use_libraries
   key=$(cli KEYS '*ann' | grep -v rlflx)
   assert_equal "$(cli TYPE "$key") $(found "$key" '[.library, .algorithm, .used, .remaining]' --limit 5/1d)" \
-    'zset [null,"foreign-zset",2,3]'
+    'zset ["article","sliding-window-zset",2,3]'
 }
 
 @test "redis_rate: the time of gcra, and with a limit what is left" {

@@ -192,3 +192,19 @@ TOML
   run --separate-stderr rlctl inspect --match 'login:*' login:ann
   assert_failure 2
 }
+
+@test "other libraries' keys are listed under their names" {
+  local now
+  now=$(date +%s)
+  cli SET LIMITS:LIMITER/ann/5/1/minute 4 EX 50 >/dev/null
+  cli RPUSH LIMITS:LIMITER/bob/3/1/day "$now.5" "$((now - 10)).25" "$((now - 90000)).0" >/dev/null
+  cli EXPIRE LIMITS:LIMITER/bob/3/1/day 86400 >/dev/null
+  cli HSET @upstash/ratelimit:eve refilledAt "${now}000" tokens 2 >/dev/null
+  assert_equal "$(rlctl list --json --sort key | jq -c '[.key, .library, .algorithm, .used, .limit]')" \
+    '["@upstash/ratelimit:eve","upstash","token-bucket",null,null]
+["LIMITS:LIMITER/ann/5/1/minute","limits","fixed-window",4,5]
+["LIMITS:LIMITER/bob/3/1/day","limits","sliding-window-log",2,3]'
+  run rlctl list --totals
+  assert_line --regexp '^limits: fixed-window +1 '
+  assert_equal "$(rlctl list --limit 4/60s --json '@*' | jq -c '[.used, .remaining]')" '[2,2]'
+}

@@ -17,9 +17,9 @@ setup_file() { start_cluster 3; }
   rlctl scripts load gcra
   local key
   for key in a b c d e f; do
-    run -0 bash -c "$(rlctl scripts call --url "redis+cluster://$cluster" --limit 5/60s --algorithm gcra "$key" --print)"
+    run -0 bash -c "$(rlctl scripts call gcra --url "redis+cluster://$cluster" --limit 5/60s "$key" --print)"
     assert_line --index 0 --regexp '^(.*\) )?(\(integer\) )?1$'
-    run -0 rlctl scripts call --limit 5/60s --algorithm gcra "$key"
+    run -0 rlctl scripts call gcra --limit 5/60s "$key"
     assert_output --partial 'remaining=3 '
   done
 }

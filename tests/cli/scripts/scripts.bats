@@ -89,10 +89,10 @@ concurrency'
   local name options checked
   for name in $algorithms; do
     [[ $name != concurrency ]] || continue
-    options=(--algorithm "$name" --limit 2/60s --limit 9/1h --now 1800000000000000 --json)
+    options=(--limit 2/60s --limit 9/1h --now 1800000000000000 --json)
     for _ in 1 2 3 4; do
-      checked=$(rlctl check "${options[@]}" checked || true)
-      run rlctl scripts call "${options[@]}" called
+      checked=$(rlctl check --algorithm "$name" "${options[@]}" checked || true)
+      run rlctl scripts call "$name" "${options[@]}" called
       assert_equal "$status$(jq -c '[.allowed == 1, .remaining, .retry_after_us, .reset_after_us]' <<<"$output")" \
         "$status$(jq -c '[.allowed, .remaining, .retry_after_us, .reset_after_us]' <<<"$checked")"
       assert_equal "$(jq .allowed <<<"$output")" $((1 - status))
@@ -101,23 +101,23 @@ concurrency'
     assert_equal "$(cli DUMP '{called}:60s' | od)" "$(cli DUMP '{checked}:60s' | od)"
     cli FLUSHALL >/dev/null
   done
-  run -0 rlctl scripts call --limit 5/60s --cost 2 --now 1800000000000000 k
+  run -0 rlctl scripts call sliding-window-log --limit 5/60s --cost 2 --now 1800000000000000 k
   assert_output 'allowed=1 remaining=3 retry_after=0 reset_after=60000000 delay=0 denied_by=0'
-  run -1 rlctl scripts call --limit 5/60s --cost 9 --now 1800000000000000 k
+  run -1 rlctl scripts call sliding-window-log --limit 5/60s --cost 9 --now 1800000000000000 k
   assert_output 'allowed=0 remaining=3 retry_after=-1 reset_after=60000000 delay=0 denied_by=1'
 }
 
 @test "call makes exactly one call" {
   rlctl scripts load gcra >/dev/null
   cli CONFIG RESETSTAT >/dev/null
-  run -0 rlctl scripts call --limit 5/60s --algorithm gcra k
+  run -0 rlctl scripts call gcra k --limit 5/60s
   assert_equal "$(calls evalsha)" 1
   cli SET text x >/dev/null
-  run -5 rlctl scripts call --limit 5/60s text
+  run -5 rlctl scripts call gcra --limit 5/60s text
   assert_output --partial 'WRONGTYPE'
 }
 
-# prints_the_call KEY OPTION…: the printed line, run by a shell, gives the reply that call gives.
+# prints_the_call KEY NAME OPTION…: the printed line, run by a shell, gives the reply that call gives.
 prints_the_call() {
   local line by_line by_call
   rlctl scripts load >/dev/null
@@ -134,9 +134,9 @@ prints_the_call() {
 @test "--print gives the redis-cli line, which a shell can run" {
   local key
   for key in login:alice '-n' "it's" 'a b' '$(date) `x` "q" \ *' $'line\nfeed\ttab' $'\xff\xfe' 'ünï'; do
-    prints_the_call "$key" --limit 5/60s --now 1800000000000000
-    prints_the_call "$key" --limit 5/60s --algorithm gcra --burst 7 --cost 3 --now 1800000000000000
-    prints_the_call "$key" --limit 5/60s --limit 9/1h --cost -1 --now 1800000000000000
+    prints_the_call "$key" sliding-window-log --limit 5/60s --now 1800000000000000
+    prints_the_call "$key" gcra --limit 5/60s --burst 7 --cost 3 --now 1800000000000000
+    prints_the_call "$key" sliding-window-log --limit 5/60s --limit 9/1h --cost -1 --now 1800000000000000
   done
 }
 
@@ -144,29 +144,31 @@ prints_the_call() {
   # redis-cli has --quoted-input since 6.2.
   local key
   key=$(printf 'a\0b"\\\xff' | base64)
-  prints_the_call "$key" --key-base64 --limit 5/60s --limit 9/1h --burst 2 --algorithm gcra --now 1800000000000000
-  rlctl scripts call --key-base64 --limit 5/60s "$key" >/dev/null
+  prints_the_call "$key" gcra --key-base64 --limit 5/60s --limit 9/1h --burst 2 --now 1800000000000000
+  rlctl scripts call gcra --key-base64 --limit 5/60s "$key" >/dev/null
   assert_equal "$(cli --quoted-input EXISTS '"a\x00b\"\\\xff"')" 1
 }
 
 @test "--print names the server and the user, and never the password" {
   local sha1
   sha1=$(sha1sum <"$project/lua/sliding-window-log.lua" | cut -d' ' -f1)
-  run -0 --separate-stderr rlctl scripts call --url redis://ann:secret@db:7000/3 --limit 5/60s --print k
+  run -0 --separate-stderr rlctl scripts call sliding-window-log --url redis://ann:secret@db:7000/3 --limit 5/60s --print k
   assert_output "redis-cli -h db -p 7000 -n 3 --user ann EVALSHA $sha1 1 k 5 60000000"
   assert_equal "$stderr" 'rlctl: scripts: note: give redis-cli the password in REDISCLI_AUTH'
-  run -0 rlctl scripts call --url rediss://db --cacert ca.pem --sni name --limit 5/60s --print k
+  run -0 rlctl scripts call sliding-window-log --url rediss://db --cacert ca.pem --sni name --limit 5/60s --print k
   assert_output "redis-cli -h db -p 6379 --tls --cacert ca.pem --sni name EVALSHA $sha1 1 k 5 60000000"
-  run -0 rlctl scripts call --url redis+cluster://a:1,b:2 --limit 5/60s --limit 9/1h --print k
+  run -0 rlctl scripts call sliding-window-log --url redis+cluster://a:1,b:2 --limit 5/60s --limit 9/1h --print k
   assert_output "redis-cli -h a -p 1 -c EVALSHA $sha1 2 '{k}:60s' '{k}:3600s' 5 60000000 '' 9 3600000000"
-  run -2 rlctl scripts call --url redis+sentinel://a/m --limit 5/60s --print k
-  run -2 rlctl scripts call --url private: --limit 5/60s --print k
+  run -2 rlctl scripts call sliding-window-log --url redis+sentinel://a/m --limit 5/60s --print k
+  run -2 rlctl scripts call sliding-window-log --url private: --limit 5/60s --print k
 }
 
 @test "a policy is called with its own limits" {
   printf '[policy.login]\nkey = "login:%%s"\nlimit = "5/60s"\nalgorithm = "gcra"\n' >c.toml
-  run -0 rlctl --config c.toml scripts call --policy login ann --print
+  run -0 rlctl --config c.toml scripts call gcra --policy login ann --print
   assert_output --regexp 'EVALSHA [0-9a-f]{40} 1 login:ann 5 60000000$'
+  run -2 rlctl --config c.toml scripts call fixed-window --policy login ann
+  assert_line --index 0 "rlctl: scripts: policy 'login' names gcra, not fixed-window"
 }
 
 @test "wrong usage" {
@@ -179,10 +181,13 @@ prints_the_call() {
   run -2 rlctl scripts show gcra usage
   run -2 rlctl scripts show --limit 5/60s gcra
   assert_line --index 0 'rlctl: scripts: --limit is an option of scripts call'
-  run -2 rlctl scripts call --force --limit 5/60s k
+  run -2 rlctl scripts call --force gcra --limit 5/60s k
   assert_line --index 0 'rlctl: scripts: --force is an option of scripts export'
-  run -2 rlctl scripts call k
-  run -2 rlctl scripts call --limit 5/60s
-  run -2 rlctl scripts call --limit 5/60s a b
-  run -2 rlctl scripts call --limit 5/60s --algorithm concurrency k
+  run -2 rlctl scripts call gcra k
+  run -2 rlctl scripts call gcra --limit 5/60s
+  run -2 rlctl scripts call gcra --limit 5/60s a b
+  run -2 rlctl scripts call concurrency --limit 5/60s k
+  run -2 rlctl scripts call reset --limit 5/60s k
+  run -2 rlctl scripts call login:ann --limit 5/60s
+  assert_line --index 0 "rlctl: scripts: unknown script 'login:ann'"
 }

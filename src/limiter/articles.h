@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+
+#include "limiter/state.h"
+
+namespace rlctl::limiter {
+
+/// The forms that well-known articles about rate limiting teach, and that services all over keep
+/// under names like theirs. Their library is called "article".
+[[nodiscard]] std::span<const StateForm> article_forms();
+
+}  // namespace rlctl::limiter
