@@ -189,7 +189,7 @@ void Auditing::take(std::span<const limiter::Surveyed> page) {
       ++refused_;
       if (!why_refused_) why_refused_ = refused;
     }
-    if (!limiter::is_recognized(inspection)) continue;
+    if (!inspection.is_recognized()) continue;
     ++limiters_;
     for (auto& finding : limiter::audit(inspection, connection_.has_slots())) {
       findings.push_back(std::move(finding));

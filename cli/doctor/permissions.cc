@@ -44,6 +44,8 @@ constexpr CallRow kCalls[] = {
     {"EXEC", "EXEC"},
     {"GET", "GET rlctl-doctor"},
     {"GETRANGE", "GETRANGE rlctl-doctor 0 0"},
+    {"HLEN", "HLEN rlctl-doctor"},
+    {"HMGET", "HMGET rlctl-doctor 0"},
     {"LINDEX", "LINDEX rlctl-doctor 0"},
     {"LLEN", "LLEN rlctl-doctor"},
     {"LRANGE", "LRANGE rlctl-doctor 0 0"},
@@ -120,10 +122,10 @@ std::vector<Use> uses_of_check() {
 std::vector<Use> other_uses() {
   return {{.name = "inspect",
            .commands = {"TIME", "TYPE", "PTTL", "WATCH", "MULTI", "EXEC", "GETRANGE", "LLEN",
-                        "LINDEX", "LRANGE", "ZCARD", "ZCOUNT", "ZRANGE"}},
+                        "LINDEX", "LRANGE", "ZCARD", "ZCOUNT", "ZRANGE", "HLEN", "HMGET"}},
           {.name = "reset",
-           .commands = {"TYPE", "PTTL", "GETRANGE", "LINDEX", "ZRANGE", "EVALSHA", "SCRIPT LOAD",
-                        "UNLINK"}}};
+           .commands = {"TYPE", "TIME", "PTTL", "GETRANGE", "LINDEX", "ZRANGE", "HLEN", "HMGET",
+                        "EVALSHA", "SCRIPT LOAD", "UNLINK"}}};
 }
 
 PermissionAnswers ask_permissions(redis::Connection& connection, const std::string& user) {

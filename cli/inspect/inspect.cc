@@ -404,7 +404,8 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
     const auto keys = scan.next();
     const auto contents = limiter::read_contents(*connection_, keys);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (limiter::decode(keys[i], contents[i]).is_ours()) limiters.insert(keys[i]);
+      const auto state = limiter::decode(keys[i], contents[i]);
+      if (limiter::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
     }
     progress_.update(scan.share(), "the database");
     invocation_.interrupt.check();

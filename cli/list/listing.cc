@@ -65,7 +65,7 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
     return std::nullopt;
   }
   const auto& form = *inspection.state.form;
-  if (!limiter::is_recognized(inspection) && !plan_.has_shapes) {
+  if (!inspection.is_recognized() && !plan_.has_shapes) {
     ++unlisted_.shapes;
     return std::nullopt;
   }

@@ -145,6 +145,7 @@ constexpr std::array kForms{
               .type = "list",
               .library = kArticle,
               .summary = "a token in each element",
+              .is_kept = true,
               .read = read_token_list},
 };
 

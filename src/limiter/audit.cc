@@ -49,6 +49,13 @@ std::string expire_command(const Inspection& key, microseconds ttl) {
   return command_line({"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
 }
 
+/// How long the key must be there; 0 if that is not known.
+microseconds needed_ttl(const Inspection& key) {
+  // kNever is less than 0.
+  return std::max({microseconds{0}, key.reset_after.value_or(microseconds{0}),
+                   key.window.value_or(microseconds{0})});
+}
+
 bool is_full(const Inspection& key) {
   const auto capacity = key.capacity();
   return key.used && capacity && *key.used >= *capacity;
@@ -61,7 +68,7 @@ std::string used_text(const Inspection& key) {
 }
 
 std::optional<Finding> no_ttl(const Inspection& key) {
-  if (key.ttl) return std::nullopt;
+  if (key.ttl || key.state.form->is_kept) return std::nullopt;
   Finding finding{.kind = FindingKind::kNoTtl};
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
@@ -71,10 +78,8 @@ std::optional<Finding> no_ttl(const Inspection& key) {
     return finding;
   }
   finding.detail = "no TTL: it stays in memory when nothing of it counts any more";
-  const auto needed =
-      std::max(key.reset_after.value_or(microseconds{0}), key.window.value_or(microseconds{0}));
-  finding.mend = needed > microseconds{0} && needed != kNever ? expire_command(key, needed)
-                                                              : reset_command(key);
+  const auto needed = needed_ttl(key);
+  finding.mend = needed > microseconds{0} ? expire_command(key, needed) : reset_command(key);
   return finding;
 }
 
@@ -108,7 +113,7 @@ std::optional<Finding> ttl_long(const Inspection& key) {
   return Finding{.kind = FindingKind::kTtlLong,
                  .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
                                        wait_text(*key.ttl), format_duration(*key.window)),
-                 .mend = expire_command(key, std::max(*key.reset_after, *key.window))};
+                 .mend = expire_command(key, needed_ttl(key))};
 }
 
 /// The latest time that the key stores, and how far ahead of the clock it may be.
@@ -193,7 +198,7 @@ std::string_view name_of(FindingKind kind) {
 
 std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   std::vector<Finding> findings;
-  if (!is_recognized(inspection)) return findings;
+  if (!inspection.is_recognized()) return findings;
   const auto add = [&](std::optional<Finding> finding) {
     if (!finding) return;
     finding->key = inspection.key;

@@ -36,7 +36,7 @@ struct Finding {
 
 /// The findings about one key, by its state at inspection.server_now, as inspect() or survey()
 /// found it with no `now` in the request. `has_slots`: it is in a Cluster. None if the key is not
-/// is_recognized(): a number without a TTL may be anything.
+/// recognized: a number without a TTL may be anything.
 [[nodiscard]] std::vector<Finding> audit(const Inspection& inspection, bool has_slots);
 
 /// The findings about the servers that have the keys. None if the user may not call INFO. Throws

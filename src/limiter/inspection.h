@@ -158,6 +158,8 @@ struct Inspection {
 
   [[nodiscard]] bool exists() const { return content.type != "none"; }
   [[nodiscard]] bool is_limiter() const { return state.form != nullptr; }
+  /// See limiter::is_recognized().
+  [[nodiscard]] bool is_recognized() const { return limiter::is_recognized(key, content, state); }
   /// The number of requests of cost 1 allowed at once from empty, to which `used` compares: the
   /// limit, or the burst of a bucket; a queue allows one more, which does not wait.
   [[nodiscard]] std::optional<std::int64_t> capacity() const;

@@ -323,6 +323,14 @@ State decode(std::string_view key, const Content& content) {
   return {};
 }
 
+bool is_recognized(std::string_view key, const Content& content, const State& state) {
+  if (state.form == nullptr || state.form->library.empty()) return false;
+  if (state.certain) return true;
+  auto with_ttl = content;
+  with_ttl.expires = true;
+  return decode(key, with_ttl).certain;
+}
+
 std::string with_article(std::string_view type) {
   return std::string("a ").append(type == "zset" ? "sorted set" : type);
 }

@@ -74,6 +74,7 @@ struct StateForm {
   bool newest_first = false;      ///< a list begins with its newest time
   /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
   bool ends_by_ttl = false;
+  bool is_kept = false;  ///< a key has no TTL: without it, nobody would be let in
   /// By the server's clock, a TTL exceeded the window when it was set by at most this many percent
   /// plus ttl_over, which bounds the window. 0 and 0 if the TTL does not depend on the window.
   int ttl_percent_over = 0;
@@ -160,6 +161,10 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 
 /// Decodes the content of this key; the form is null if no known limiter wrote it.
 [[nodiscard]] State decode(std::string_view key, const Content& content);
+
+/// Whether a key with this content, which decodes to this state, is a limiter's, and does not only
+/// look like one's, as a plain number does: also if it has lost its TTL.
+[[nodiscard]] bool is_recognized(std::string_view key, const Content& content, const State& state);
 
 /// The type as part of a sentence: "a string", "a sorted set".
 [[nodiscard]] std::string with_article(std::string_view type);

@@ -279,15 +279,6 @@ std::vector<Surveyed> Surveying::run() {
 
 }  // namespace
 
-bool is_recognized(const Inspection& inspection) {
-  if (!inspection.is_limiter() || inspection.state.form->library.empty()) return false;
-  if (inspection.state.certain) return true;
-  // One that has lost its TTL is certain but for that.
-  auto content = inspection.content;
-  content.expires = true;
-  return decode(inspection.key, content).certain;
-}
-
 std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
   return Surveying(connection, keys).run();
 }

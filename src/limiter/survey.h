@@ -25,9 +25,6 @@ struct Surveyed {
   std::optional<redis::Error> refused = {};
 };
 
-/// Whether the key is a limiter's, and does not only look like one's, as a plain number does.
-[[nodiscard]] bool is_recognized(const Inspection& inspection);
-
 /// Reads many keys, such as those that a Scan found, in a few round trips for all of them, with
 /// commands that only read; also as a user who may call no script, and from a replica. Of a key
 /// that is written meanwhile, the figures may be of different moments, unlike those of inspect().

@@ -166,6 +166,7 @@ mend() {
   cli SET rlflx:bob 9 >/dev/null
   cli SET LIMITS:LIMITER/eve/5/1/minute 5 >/dev/null
   cli SET page:views 12 >/dev/null
+  cli RPUSH bucket:ann t t t >/dev/null # the tokens of an article's bucket never expire
   run found
   assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
 no_ttl critical rate:login:ann

@@ -184,9 +184,10 @@ TOML
   use login:ann 1
   use login:bob 2
   cli SET login:x 'no limiter' >/dev/null
+  cli SET rate:login:eve 3 EX 60 >/dev/null
   use other 3
-  assert_equal "$(rlctl inspect --match 'login:*' --json | jq -c '[.key, .used]' | paste -sd ' ')" \
-    '["login:ann",1] ["login:bob",2]'
+  assert_equal "$(rlctl inspect --match '*login:*' --json | jq -c '[.key, .used]' | paste -sd ' ')" \
+    '["login:ann",1] ["login:bob",2] ["rate:login:eve",3]'
   run --separate-stderr rlctl inspect --match 'nobody:*'
   assert_failure 1
   run --separate-stderr rlctl inspect --match 'login:*' login:ann
