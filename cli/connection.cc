@@ -186,7 +186,37 @@ void set_password(ConnectionSettings& settings, const ConnectionOptions& options
 
 constexpr std::string_view kTwoServers = "they name two servers";
 
+void append_option(std::vector<std::string>& words, const char* name, const std::string& value) {
+  if (!value.empty()) words.insert(words.end(), {name, value});
+}
+
 }  // namespace
+
+std::vector<std::string> redis_cli_words(const redis::Url& url, std::string_view what) {
+  if (url.scheme == redis::Scheme::kSentinel || url.scheme == redis::Scheme::kPrivate) {
+    throw UsageError(std::string(what) + ": redis-cli cannot reach " + redis::display(url),
+                     url.scheme == redis::Scheme::kSentinel ? "name the master with --url"
+                                                            : "name a server with --url");
+  }
+  std::vector<std::string> words{"redis-cli"};
+  if (url.scheme == redis::Scheme::kUnix) {
+    append_option(words, "-s", url.path);
+  } else {
+    append_option(words, "-h", url.host);
+    append_option(words, "-p", std::to_string(url.port));
+  }
+  if (url.scheme == redis::Scheme::kCluster) words.emplace_back("-c");
+  if (url.database != 0) append_option(words, "-n", std::to_string(url.database));
+  append_option(words, "--user", url.user);
+  if (!url.tls) return words;
+  words.emplace_back("--tls");
+  append_option(words, "--cacert", url.tls->cacert);
+  append_option(words, "--cert", url.tls->cert);
+  append_option(words, "--key", url.tls->key);
+  append_option(words, "--sni", url.tls->sni);
+  if (url.tls->insecure) words.emplace_back("--insecure");
+  return words;
+}
 
 std::vector<std::string> server_words(const Options& options, const ConnectionOptions& given) {
   if (!given.url) return options.repeated(Repeats::kWithServer, {});

@@ -28,6 +28,11 @@ struct ConnectionOptions {
 };
 
 void add_connection_options(Options& options, ConnectionOptions& target);
+/// "redis-cli" and the options by which it reaches the server; it takes the password from
+/// REDISCLI_AUTH. Throws UsageError, which begins with `what`, for a URL that it does not know:
+/// redis+sentinel: and private:.
+[[nodiscard]] std::vector<std::string> redis_cli_words(const redis::Url& url,
+                                                       std::string_view what);
 /// The given options that name the server, for another command line: without a password.
 [[nodiscard]] std::vector<std::string> server_words(const Options& options,
                                                     const ConnectionOptions& given);

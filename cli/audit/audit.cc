@@ -15,8 +15,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/connection.h"
 #include "cli/plugin_state.h"
 #include "cli/targets.h"
 #include "cli/term/progress.h"
@@ -56,7 +58,8 @@ std::string_view severity_of(const Finding& finding) {
 /// The findings, the worst kinds first. Of each kind it keeps as many as are shown.
 class AuditReport {
  public:
-  AuditReport(std::int64_t top, Invocation& invocation) : top_(top), invocation_(invocation) {}
+  AuditReport(std::int64_t top, const redis::Url& url, Invocation& invocation)
+      : top_(top), url_(url), invocation_(invocation) {}
 
   void add(Finding finding);
   void write();
@@ -72,8 +75,10 @@ class AuditReport {
   [[nodiscard]] std::int64_t count_of(bool critical) const;
   void write_text(const Finding& finding, const Look& look);
   void write_json(const Finding& finding);
+  [[nodiscard]] std::string mend_of(const Finding& finding) const;
 
   std::int64_t top_;
+  const redis::Url& url_;
   Invocation& invocation_;
   std::map<std::pair<bool, limiter::FindingKind>, Kind> kinds_;  ///< false: critical
 };
@@ -101,6 +106,29 @@ void AuditReport::write() {
   invocation_.out.flush();
 }
 
+/// The command with the server, ready to paste into a shell, or advice.
+std::string AuditReport::mend_of(const Finding& finding) const {
+  if (finding.command.empty()) return finding.advice;
+  std::vector<std::string> words;
+  if (finding.command.front() == "rlctl") {
+    words = server_words(invocation_.options, invocation_.connection);
+    words.insert(words.begin(), "rlctl");
+  } else if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
+    words = {"redis-cli"};
+  } else {
+    auto url = url_;
+    const auto colon = finding.server.rfind(':');
+    if (colon != finding.server.npos) {
+      url.host = finding.server.substr(0, colon);
+      url.port = static_cast<int>(parse_whole(finding.server.substr(colon + 1), "port"));
+      url.scheme = redis::Scheme::kTcp;
+    }
+    words = redis_cli_words(url, "audit");
+  }
+  words.insert(words.end(), finding.command.begin() + 1, finding.command.end());
+  return command_line(words);
+}
+
 void AuditReport::write_text(const Finding& finding, const Look& look) {
   constexpr std::size_t kSeverity = 10, kName = 10;
   std::string line =
@@ -113,7 +141,7 @@ void AuditReport::write_text(const Finding& finding, const Look& look) {
   std::string indent;
   pad(indent, 0, kSeverity);
   invocation_.out.write(line + "\n" + indent + escaped_message(finding.detail) + "\n" + indent +
-                        toned(escaped_message(finding.mend), Tone::kDim, look.colour) + "\n");
+                        toned(escaped_message(mend_of(finding)), Tone::kDim, look.colour) + "\n");
 }
 
 void AuditReport::write_json(const Finding& finding) {
@@ -127,7 +155,7 @@ void AuditReport::write_json(const Finding& finding) {
   } else {
     json.bytes_field("key", finding.key);
   }
-  json.field("detail", finding.detail).field("mend", finding.mend).end_object();
+  json.field("detail", finding.detail).field("mend", mend_of(finding)).end_object();
   out += '\n';
 }
 
@@ -169,7 +197,7 @@ class Auditing {
   [[nodiscard]] std::int64_t refused() const noexcept { return refused_; }
   /// Throws if the user may read none of the keys.
   void require_readable() const {
-    if (limiters_ == 0 && why_refused_) throw *why_refused_;
+    if (readable_ == 0 && why_refused_) throw *why_refused_;
   }
 
  private:
@@ -178,7 +206,7 @@ class Auditing {
   redis::Connection& connection_;
   const limiter::Configuration& configuration_;
   AuditReport& report_;
-  std::int64_t limiters_ = 0, refused_ = 0;
+  std::int64_t readable_ = 0, limiters_ = 0, refused_ = 0;
   std::optional<redis::Error> why_refused_;
 };
 
@@ -188,16 +216,20 @@ void Auditing::take(std::span<const limiter::Surveyed> page) {
     if (refused) {
       ++refused_;
       if (!why_refused_) why_refused_ = refused;
+      continue;
     }
-    if (!inspection.is_recognized()) continue;
-    ++limiters_;
+    ++readable_;
+    if (inspection.is_recognized()) ++limiters_;
     for (auto& finding : limiter::audit(inspection, connection_.has_slots())) {
       findings.push_back(std::move(finding));
     }
   }
   // A key that was written between its TTL and its contents seemed to be what it never was.
-  constexpr int kLooks = 2;
-  for (int look = 0; look < kLooks && !findings.empty(); ++look) confirm(findings);
+  if (!findings.empty()) confirm(findings);
+  const auto may_be_torn = [](const Finding& finding) {
+    return finding.kind == limiter::FindingKind::kTtlShort;
+  };
+  if (std::ranges::any_of(findings, may_be_torn)) confirm(findings);
   for (auto& finding : findings) report_.add(std::move(finding));
 }
 
@@ -219,13 +251,8 @@ void Auditing::confirm(std::vector<Finding>& findings) const {
   });
 }
 
-ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
-  const auto pattern = only_pattern(invocation.operands);
-  AuditReport report(parse_top(options.top, invocation.json), invocation);
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
-  auto connection = connector.open();
-  for (auto& finding : limiter::audit_servers(connection)) report.add(std::move(finding));
-  Auditing auditing(connection, invocation.configuration.policies(), report);
+void audit_all(const std::string& pattern, redis::Connection& connection, Auditing& auditing,
+               Invocation& invocation) {
   Progress progress(is_terminal(STDERR_FILENO));
   limiter::survey_all(connection,
                       {.pattern = pattern,
@@ -236,7 +263,22 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
                              progress.update(share, "the database");
                              invocation.interrupt.check();
                            }});
-  progress.clear();
+}
+
+ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
+  const auto pattern = only_pattern(invocation.operands);
+  const auto top = parse_top(options.top, invocation.json);
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
+  AuditReport report(top, connector.url(), invocation);
+  auto connection = connector.open();
+  for (auto& finding : limiter::audit_servers(connection)) report.add(std::move(finding));
+  Auditing auditing(connection, invocation.configuration.policies(), report);
+  try {
+    audit_all(pattern, connection, auditing, invocation);
+  } catch (...) {
+    report.write();  // what was found until then
+    throw;
+  }
   auditing.require_readable();
   report.write();
   if (auditing.refused() > 0) {

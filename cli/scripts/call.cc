@@ -23,37 +23,6 @@ namespace {
 
 // ---- The command line of redis-cli ----
 
-void append_option(std::vector<std::string>& words, const char* name, const std::string& value) {
-  if (!value.empty()) words.insert(words.end(), {name, value});
-}
-
-/// The options by which redis-cli reaches the server; it takes the password from REDISCLI_AUTH.
-std::vector<std::string> redis_cli_words(const redis::Url& url) {
-  if (url.scheme == redis::Scheme::kSentinel || url.scheme == redis::Scheme::kPrivate) {
-    throw UsageError("--print: redis-cli cannot reach " + redis::display(url),
-                     url.scheme == redis::Scheme::kSentinel ? "name the master with --url"
-                                                            : "name a server with --url");
-  }
-  std::vector<std::string> words{"redis-cli"};
-  if (url.scheme == redis::Scheme::kUnix) {
-    append_option(words, "-s", url.path);
-  } else {
-    append_option(words, "-h", url.host);
-    append_option(words, "-p", std::to_string(url.port));
-  }
-  if (url.scheme == redis::Scheme::kCluster) words.emplace_back("-c");
-  if (url.database != 0) append_option(words, "-n", std::to_string(url.database));
-  append_option(words, "--user", url.user);
-  if (!url.tls) return words;
-  words.emplace_back("--tls");
-  append_option(words, "--cacert", url.tls->cacert);
-  append_option(words, "--cert", url.tls->cert);
-  append_option(words, "--key", url.tls->key);
-  append_option(words, "--sni", url.tls->sni);
-  if (url.tls->insecure) words.emplace_back("--insecure");
-  return words;
-}
-
 /// A word as redis-cli reads it with --quoted-input.
 std::string redis_quoted(std::string_view word) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -71,7 +40,7 @@ std::string redis_quoted(std::string_view word) {
 }
 
 std::string redis_cli_line(const redis::Url& url, const limiter::ScriptCall& call) {
-  auto words = redis_cli_words(url);
+  auto words = redis_cli_words(url, "--print");
   // No argument of a program can hold a NUL.
   const auto has_nul = [](std::string_view key) { return key.find('\0') != key.npos; };
   const bool quotes = std::any_of(call.keys.begin(), call.keys.end(), has_nul);

@@ -15,8 +15,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::string_view kArticle = "article";
-
 /// How the names of counters begin: "rate:ACTION:USER".
 constexpr std::array<std::string_view, 9> kCounterPrefixes{
     "rate:",        "ratelimit:", "rate_limit:", "rate-limit:", "rate_limiter:",
@@ -48,7 +46,8 @@ std::optional<State> read_counter_by_name(std::string_view key, const Content& c
 std::optional<std::int64_t> last_number(std::string_view key) {
   const auto colon = key.rfind(':');
   if (colon == key.npos || colon == 0) return std::nullopt;
-  return parse_number(key.substr(colon + 1), INT64_MAX);
+  constexpr std::int64_t kMost = 4'000'000'000'000;  // windows of a ms
+  return parse_number(key.substr(colon + 1), kMost);
 }
 
 /// "USER:MINUTE", the minute of the hour: it expires within the next one.
@@ -77,8 +76,9 @@ std::optional<State> read_indexed_counter(std::string_view key, const Content& c
   const auto begin = window * *number;
   const bool is_now = begin <= content.read_at && content.read_at < begin + window;
   const auto ttl = *content.until - content.read_at;
-  const bool is_round = window % seconds{1} == microseconds{0} ||
-                        (window < seconds{1} && window % milliseconds{1} == microseconds{0});
+  constexpr microseconds kHour = std::chrono::hours{1};
+  const bool is_round = window >= milliseconds{1} &&
+                        (kHour % window == microseconds{0} || window % kHour == microseconds{0});
   if (!is_round || !is_now || ttl > 2 * window + seconds{1}) return std::nullopt;
   auto state = count_state(content);
   if (!state) return state;
@@ -113,7 +113,7 @@ constexpr StateForm set_form(std::int64_t us_per_score, std::string_view summary
                              std::optional<State> (*read)(std::string_view, const Content&)) {
   return {.name = "sliding-window-zset",
           .type = "zset",
-          .library = kArticle,
+          .library = kArticleLibrary,
           .summary = summary,
           .keeping = Keeping::kScores,
           .us_per_score = us_per_score,
@@ -124,18 +124,18 @@ constexpr StateForm set_form(std::int64_t us_per_score, std::string_view summary
 constexpr std::array kForms{
     StateForm{.name = "fixed-window",
               .type = "string",
-              .library = kArticle,
+              .library = kArticleLibrary,
               .summary = "a count under a name such as rate:ACTION:USER",
               .ends_by_ttl = true,
               .read = read_counter_by_name},
     StateForm{.name = "fixed-window",
               .type = "string",
-              .library = kArticle,
+              .library = kArticleLibrary,
               .summary = "a count; the key's name ends in the minute of the hour",
               .read = read_minute_counter},
     StateForm{.name = "fixed-window",
               .type = "string",
-              .library = kArticle,
+              .library = kArticleLibrary,
               .summary = "a count; the key's name ends in the number of its window",
               .read = read_indexed_counter},
     set_form(1000, "the times of requests in milliseconds", read_set_by_name<1000>),
@@ -143,7 +143,7 @@ constexpr std::array kForms{
     set_form(1, "the times of requests in microseconds", read_set_by_name<1>),
     StateForm{.name = "token-bucket",
               .type = "list",
-              .library = kArticle,
+              .library = kArticleLibrary,
               .summary = "a token in each element",
               .is_kept = true,
               .read = read_token_list},

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "limiter/state.h"
 
 namespace rlctl::limiter {
+
+inline constexpr std::string_view kArticleLibrary = "article";
 
 /// The forms that well-known articles about rate limiting teach, and that services all over keep
 /// under names like theirs. Their library is called "article".

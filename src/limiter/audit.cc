@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "limiter/survey.h"
@@ -35,18 +34,30 @@ constexpr std::chrono::seconds kClockError{10};
 /// More entries are kept in a skip list with a hash table (zset-max-listpack-entries).
 constexpr std::int64_t kManyEntries = 128;
 
+using Words = std::vector<std::string>;
+
 /// `rlctl reset KEY`, which without --force only removes what it recognizes as its own.
-std::string reset_command(const Inspection& key) {
-  std::vector<std::string> words{"rlctl", "reset"};
+Words reset_command(const Inspection& key) {
+  Words words{"rlctl", "reset"};
   if (!key.state.is_ours() || !key.state.certain) words.emplace_back("--force");
   words.emplace_back("--");
   words.push_back(key.key);
-  return command_line(words);
+  return words;
 }
 
-std::string expire_command(const Inspection& key, microseconds ttl) {
+Words expire_command(const Inspection& key, microseconds ttl) {
   const auto ms = std::chrono::ceil<milliseconds>(ttl).count();
-  return command_line({"redis-cli", "PEXPIRE", key.key, std::to_string(ms)});
+  return {"redis-cli", "PEXPIRE", key.key, std::to_string(ms)};
+}
+
+/// How long a full key takes to be unused: a bucket with a burst longer than its window.
+microseconds longest_use(const Inspection& key) {
+  const auto window = key.window.value_or(microseconds{0});
+  const auto capacity = key.capacity();
+  if (!capacity || !key.limit || *key.limit <= 0) return window;
+  const double share = static_cast<double>(*capacity + 1) / static_cast<double>(*key.limit);
+  const double us = static_cast<double>(window.count()) * std::max(share, 1.0);
+  return microseconds{static_cast<std::int64_t>(std::min(us, 4e15))};
 }
 
 /// How long the key must be there; 0 if that is not known.
@@ -74,12 +85,12 @@ std::optional<Finding> no_ttl(const Inspection& key) {
     finding.is_critical = true;
     finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
                                  used_text(key), is_full(key) ? ", denied for ever" : " for ever");
-    finding.mend = reset_command(key);
+    finding.command = reset_command(key);
     return finding;
   }
   finding.detail = "no TTL: it stays in memory when nothing of it counts any more";
   const auto needed = needed_ttl(key);
-  finding.mend = needed > microseconds{0} ? expire_command(key, needed) : reset_command(key);
+  finding.command = needed > microseconds{0} ? expire_command(key, needed) : reset_command(key);
   return finding;
 }
 
@@ -88,32 +99,33 @@ std::optional<Finding> ttl_short(const Inspection& key) {
   if (!key.ttl || !key.reset_after || *key.reset_after == kNever || key.window_is_inferred) {
     return std::nullopt;
   }
-  if (key.state.form->ends_by_ttl || *key.ttl + kTtlRounding >= *key.reset_after)
-    return std::nullopt;
+  // Other libraries store the times of their callers.
+  const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
+  if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
   return Finding{
       .kind = FindingKind::kTtlShort,
       .is_critical = true,
       .detail = fmt::format("expires in {}, but what is used counts for {}: the limit is "
                             "forgotten early",
                             wait_text(*key.ttl), wait_text(*key.reset_after)),
-      .mend = expire_command(key, *key.reset_after)};
+      .command = expire_command(key, *key.reset_after)};
 }
 
 std::optional<Finding> ttl_long(const Inspection& key) {
-  if (!key.ttl || !key.window || key.window_is_inferred) return std::nullopt;
-  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= *key.window) return std::nullopt;
+  if (!key.ttl || !key.window || !key.reset_after || key.window_is_inferred) return std::nullopt;
+  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
   if (key.state.form->ends_by_ttl) {
     return Finding{
         .kind = FindingKind::kTtlLong,
         .is_critical = is_full(key),
         .detail = fmt::format("its window of {} ends only in {}: {} used",
                               format_duration(*key.window), wait_text(*key.ttl), used_text(key)),
-        .mend = reset_command(key)};
+        .command = reset_command(key)};
   }
   return Finding{.kind = FindingKind::kTtlLong,
                  .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
                                        wait_text(*key.ttl), format_duration(*key.window)),
-                 .mend = expire_command(key, needed_ttl(key))};
+                 .command = expire_command(key, needed_ttl(key))};
 }
 
 /// The latest time that the key stores, and how far ahead of the clock it may be.
@@ -131,13 +143,10 @@ std::optional<LatestTime> latest_time(const Inspection& key) {
   }
   if (state.time) {
     // A theoretical arrival time is ahead by what is used, at most by the burst.
-    const auto& limit = state.limit;
-    const auto capacity = key.capacity();
     const bool is_arrival = form.name == "gcra" || form.name == "leaky-bucket";
     if (!is_arrival) return LatestTime{.at = *state.time};
-    if (!limit || !capacity) return std::nullopt;
-    return LatestTime{.at = *state.time,
-                      .most_ahead = limit->window / limit->limit * (*capacity + 1)};
+    if (!key.limit || !key.window) return std::nullopt;
+    return LatestTime{.at = *state.time, .most_ahead = longest_use(key)};
   }
   if (state.counts.empty() || state.counts.back().at.count() == 0) return std::nullopt;
   return LatestTime{.at = state.counts.back().at};
@@ -154,7 +163,7 @@ std::optional<Finding> future(const Inspection& key) {
       .detail = fmt::format("holds the time {}, {} ahead of the server: a clock was wrong, "
                             "and requests are denied for longer than the limit says",
                             instant_text(latest->at), wait_text(ahead)),
-      .mend = reset_command(key)};
+      .command = reset_command(key)};
 }
 
 std::optional<Finding> zset_log(const Inspection& key) {
@@ -165,7 +174,7 @@ std::optional<Finding> zset_log(const Inspection& key) {
   return Finding{.kind = FindingKind::kZsetLog,
                  .detail = fmt::format("{} entries of a sorted set{}: a list takes a twelfth",
                                        key.stored, bytes),
-                 .mend = "count with sliding-window-log, which keeps the same in a list"};
+                 .advice = "count with sliding-window-log, which keeps the same in a list"};
 }
 
 std::optional<Finding> negative(const Inspection& key) {
@@ -177,17 +186,31 @@ std::optional<Finding> negative(const Inspection& key) {
       .detail = fmt::format("{} tokens: more were taken than there were, and requests are "
                             "denied until they have come back",
                             *tokens),
-      .mend = reset_command(key)};
+      .command = reset_command(key)};
+}
+
+/// A counter that is a limiter's by its name only, and has no TTL: perhaps somebody is locked out,
+/// or it is something else.
+std::optional<Finding> maybe_locked(const Inspection& key) {
+  if (!key.is_limiter() || key.is_recognized() || key.ttl) return std::nullopt;
+  if (!key.state.form->ends_by_ttl) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kNoTtl,
+      .key = key.key,
+      .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} for ever",
+                            key.used == 1 ? "unit counts" : counted(*key.used, "unit") + " count"),
+      .command = {"rlctl", "inspect", "--", key.key}};
 }
 
 std::optional<Finding> two_slots(const Inspection& key) {
   const auto& partner = key.state.partner;
-  if (partner.empty() || redis::slot_of(key.key) == redis::slot_of(partner)) return std::nullopt;
+  if (!key.state.form->is_called_with_partner || redis::slot_of(key.key) == redis::slot_of(partner))
+    return std::nullopt;
   return Finding{.kind = FindingKind::kTwoSlots,
                  .detail = fmt::format("a decision also needs '{}', which is in another slot: the "
                                        "script fails with CROSSSLOT",
                                        escape(partner)),
-                 .mend = "give the keys of a decision a hash tag, {...}"};
+                 .advice = "give the keys of a decision a hash tag, {...}"};
 }
 
 }  // namespace
@@ -198,6 +221,7 @@ std::string_view name_of(FindingKind kind) {
 
 std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   std::vector<Finding> findings;
+  if (auto finding = maybe_locked(inspection)) findings.push_back(*std::move(finding));
   if (!inspection.is_recognized()) return findings;
   const auto add = [&](std::optional<Finding> finding) {
     if (!finding) return;
@@ -231,7 +255,8 @@ std::vector<Finding> audit_servers(redis::Connection& connection) {
                             "allow their full limit{}",
                             server, server.empty() ? "" : ": ", policy,
                             has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
-                        .mend = "redis-cli CONFIG SET maxmemory-policy noeviction"});
+                        .command = {"redis-cli", "CONFIG", "SET", "maxmemory-policy", "noeviction"},
+                        .server = server});
   }
   return findings;
 }

@@ -31,7 +31,12 @@ struct Finding {
   bool is_critical = false;  ///< somebody is locked out, or let in; else a waste or a risk
   std::string key = {};      ///< empty: it concerns the server
   std::string detail = {};   ///< why it hurts
-  std::string mend = {};     ///< a command, ready to paste into a shell, or advice
+  /// The command that mends it: "rlctl" or "redis-cli", and its words without the server. Empty:
+  /// see `advice`.
+  std::vector<std::string> command = {};
+  std::string advice = {};
+  std::string server =
+      {};  ///< for the command: one of Connection::servers(); empty: where the key is
 };
 
 /// The findings about one key, by its state at inspection.server_now, as inspect() or survey()

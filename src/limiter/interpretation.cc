@@ -144,7 +144,11 @@ void Interpreter::fill_foreign() {
   if (!state.model && !state.bucket) return set_limit(*limit);
   limit->burst = size_of_bucket(*limit);
   if (state.bucket) return fill_bucket(*limit);
-  require_usable(*find_algorithm(state.form->name), *limit, 0);
+  try {
+    require_usable(*find_algorithm(state.form->name), *limit, 0);
+  } catch (const UsageError&) {
+    return;  // another algorithm's limit, such as a policy's
+  }
   fill_model(*limit);
 }
 

@@ -38,7 +38,8 @@ struct NumberedName {
 std::optional<NumberedName> parse_numbered(std::string_view key) {
   const auto colon = key.rfind(':');
   if (colon == key.npos) return std::nullopt;
-  const auto number = parse_number(key.substr(colon + 1), INT64_MAX);
+  constexpr std::int64_t kMost = 4'000'000'000'000;  // windows of a ms
+  const auto number = parse_number(key.substr(colon + 1), kMost);
   if (!number || *number == 0) return std::nullopt;
   return NumberedName{.name = key.substr(0, colon), .number = *number};
 }
@@ -455,6 +456,7 @@ constexpr std::array kLibraryForms{
               .library = "limits",
               .summary = "the count of one of two windows; the key's name has the limit",
               .ends_by_ttl = true,
+              .is_called_with_partner = true,
               .read = read_limits_sliding},
     StateForm{.name = "fixed-window",
               .type = "string",
@@ -465,6 +467,7 @@ constexpr std::array kLibraryForms{
               .type = "string",
               .library = "upstash",
               .summary = "the count of one window; the key's name has its number",
+              .is_called_with_partner = true,
               .read = read_upstash_sliding},
     StateForm{.name = "token-bucket",
               .type = "hash",
@@ -481,11 +484,13 @@ constexpr std::array kLibraryForms{
               .type = "string",
               .library = "spring-cloud-gateway",
               .summary = "the tokens at the time that another key has",
+              .is_called_with_partner = true,
               .read = read_spring_tokens},
     StateForm{.name = "token-bucket",
               .type = "string",
               .library = "spring-cloud-gateway",
               .summary = "the time of the tokens that another key has",
+              .is_called_with_partner = true,
               .read = read_spring_timestamp},
     StateForm{.name = "gcra",
               .type = "string",
@@ -501,6 +506,7 @@ constexpr std::array kLibraryForms{
               .type = "string",
               .library = "throttled-py",
               .summary = "the count of one window; the key's name has its number",
+              .is_called_with_partner = true,
               .read = read_throttled_sliding},
     StateForm{.name = "token-bucket",
               .type = "hash",

@@ -326,8 +326,11 @@ State decode(std::string_view key, const Content& content) {
 bool is_recognized(std::string_view key, const Content& content, const State& state) {
   if (state.form == nullptr || state.form->library.empty()) return false;
   if (state.certain) return true;
+  // What has lost its TTL is certain but for that; the names in articles alone prove nothing.
+  if (state.form->library == kArticleLibrary) return false;
   auto with_ttl = content;
   with_ttl.expires = true;
+  if (!with_ttl.until) with_ttl.until = state.time;
   return decode(key, with_ttl).certain;
 }
 

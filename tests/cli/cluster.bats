@@ -233,7 +233,7 @@ p{
 @test "audit finds decisions whose keys are in different slots" {
   local window
   window=$(($(date +%s) / 60))
-  ccli SET "@upstash/ratelimit:ann:$window" 3 PX 110000 >/dev/null
+  ccli SET "@upstash/ratelimit:ann:$window" 3 PX 121000 >/dev/null
   RLCTL_URL=redis+cluster://$cluster run -1 rlctl audit --json
   assert_equal "$(jq -c '[.finding, .severity, .key]' <<<"$output")" \
     "[\"two_slots\",\"warning\",\"@upstash/ratelimit:ann:$window\"]"

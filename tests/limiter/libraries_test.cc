@@ -488,6 +488,10 @@ TEST_CASE("what articles teach is recognized by names like theirs") {
   CHECK(seen.used == 3);
   CHECK(set("api:" + std::to_string(now / 1min - 100), "3", "60000") == "foreign-counter");
   CHECK(set("order:179512345", "3", "60000") == "foreign-counter");
+  for (std::int64_t i = 200'000; i < 201'000; ++i) {
+    CHECK(set("views:" + std::to_string(i), "5", "3600000") == "foreign-counter");
+  }
+  CHECK(set("api:9223372036854775807", "3", "60000") == "foreign-counter");
   const auto minute = std::to_string(now / 1min % 60);
   CHECK(set("ann:" + minute, "3", "59000") == "article: fixed-window");
   CHECK(set("ann:" + minute, "3", "600000") == "foreign-counter");

@@ -14,11 +14,10 @@ algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window
 
 # found [OPTION…]: each finding as FINDING SEVERITY KEY.
 found() { rlctl audit --json "$@" | jq -r '[.finding, .severity, .key] | join(" ")'; }
-# mend KEY: runs what the finding about the key says, with the clients of this server.
+# mend KEY: runs what the finding about the key says.
 mend() {
   local line
   line=$(rlctl audit --json | jq -r --arg key "$1" 'select(.key == $key) | .mend')
-  line=${line/#redis-cli/redis-cli -s "$socket"}
   [[ $line == rlctl* || $line == redis-cli* ]] || fail "no command: $line"
   eval "$line" >/dev/null
 }
@@ -162,19 +161,16 @@ mend() {
 }
 
 @test "other libraries' counters without a TTL lock users out: critical, with how to let them in" {
-  cli SET rate:login:ann 5 >/dev/null
   cli SET rlflx:bob 9 >/dev/null
   cli SET LIMITS:LIMITER/eve/5/1/minute 5 >/dev/null
   cli SET page:views 12 >/dev/null
   cli RPUSH bucket:ann t t t >/dev/null # the tokens of an article's bucket never expire
   run found
   assert_equal "$(sort <<<"$output")" 'no_ttl critical LIMITS:LIMITER/eve/5/1/minute
-no_ttl critical rate:login:ann
 no_ttl critical rlflx:bob'
   assert_equal "$(rlctl audit --json 'LIMITS:*' | jq -r .detail)" \
     'no TTL, and only a TTL would end its window: 5 of 5 used, denied for ever'
   mend LIMITS:LIMITER/eve/5/1/minute
-  mend rate:login:ann
   mend rlflx:bob
   assert_equal "$(found)" ''
 }
@@ -185,4 +181,44 @@ no_ttl critical rlflx:bob'
   assert_equal "$(found)" 'negative warning @upstash/ratelimit:ann'
   mend @upstash/ratelimit:ann
   assert_equal "$(found)" ''
+}
+
+@test "a counter that is a limiter's by its name only is a warning, and nothing is told to remove it" {
+  cli SET rate:login:ann 5 >/dev/null
+  cli SET limit:max_connections 500 >/dev/null
+  cli ZADD hist:ann:views "$(date +%s)" page >/dev/null
+  assert_equal "$(found | sort)" 'no_ttl warning limit:max_connections
+no_ttl warning rate:login:ann'
+  assert_equal "$(rlctl audit --json rate:login:ann | jq -r .mend)" 'rlctl inspect -- rate:login:ann'
+}
+
+@test "buckets with a burst of hours, and with any number of units, are healthy" {
+  rlctl check -q --limit 1/1s --burst 10000 --algorithm token-bucket --cost 10000 a
+  rlctl check -q --limit 1/1s --burst 10000 --algorithm gcra --cost 10000 b
+  rlctl check -q --limit 90000000/2m --algorithm gcra --cost 90000000 c
+  rlctl check -q --limit 3000000/10s --burst 1000000000 --algorithm gcra --cost 1000000000 d
+  rlctl check -q --limit 7/1h --burst 70 --algorithm leaky-bucket --cost 70 e
+  assert_equal "$(found)" ''
+}
+
+@test "another algorithm's limit of a policy does not end the audit" {
+  cli SET rate:ann "$(($(date +%s) - 1483228800 + 50)).5" EX 51 >/dev/null
+  printf '[policy.rate]\nkey = "rate:%%s"\nlimit = "1000000000/1d"\nalgorithm = "fixed-window"\n' >c.toml
+  run -0 rlctl --config c.toml audit
+  run -0 rlctl --config c.toml list
+  run -0 rlctl --config c.toml inspect rate:ann
+}
+
+@test "a caller's clock that is a few seconds ahead is no finding" {
+  cli RPUSH LIMITS:LIMITER/ann/5/1/minute "$(($(date +%s) + 3)).0" >/dev/null
+  cli EXPIRE LIMITS:LIMITER/ann/5/1/minute 60 >/dev/null
+  assert_equal "$(found)" ''
+}
+
+@test "commands name the server and the database" {
+  rlctl check -q -n 3 k --limit 5/60s --algorithm gcra
+  cli -n 3 PERSIST k >/dev/null
+  run -1 rlctl -n 3 audit --json
+  assert_equal "$(jq -r .mend <<<"$output")" "redis-cli -s $socket -n 3 PEXPIRE k 60000"
+  cli -n 3 FLUSHDB >/dev/null
 }
