@@ -108,7 +108,7 @@ void AuditReport::write() {
 
 /// The command with the server, ready to paste into a shell, or advice.
 std::string AuditReport::mend_of(const Finding& finding) const {
-  if (finding.command.empty()) return finding.advice;
+  if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
     words = server_words(invocation_.options, invocation_.connection);
@@ -194,6 +194,8 @@ class Auditing {
   void take(std::span<const limiter::Surveyed> page);
 
   [[nodiscard]] std::int64_t limiters() const noexcept { return limiters_; }
+  /// Those that are no limiter's, or only look like one's.
+  [[nodiscard]] std::int64_t others() const noexcept { return readable_ - limiters_; }
   [[nodiscard]] std::int64_t refused() const noexcept { return refused_; }
   /// Throws if the user may read none of the keys.
   void require_readable() const {
@@ -265,13 +267,21 @@ void audit_all(const std::string& pattern, redis::Connection& connection, Auditi
                            }});
 }
 
+/// "2 warnings in 12 limiter keys, 340 other keys"
+std::string summary(const AuditReport& report, const Auditing& auditing) {
+  auto text = fmt::format("{} in {}", report.counts(), counted(auditing.limiters(), "limiter key"));
+  if (auditing.others() > 0) text += ", " + counted(auditing.others(), "other key");
+  return text;
+}
+
 ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
   const auto pattern = only_pattern(invocation.operands);
   const auto top = parse_top(options.top, invocation.json);
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   AuditReport report(top, connector.url(), invocation);
   auto connection = connector.open();
-  for (auto& finding : limiter::audit_servers(connection)) report.add(std::move(finding));
+  auto servers = limiter::audit_servers(connection);
+  for (auto& finding : servers.findings) report.add(std::move(finding));
   Auditing auditing(connection, invocation.configuration.policies(), report);
   try {
     audit_all(pattern, connection, auditing, invocation);
@@ -281,16 +291,18 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
   }
   auditing.require_readable();
   report.write();
+  const bool is_complete = servers.is_complete && auditing.refused() == 0;
+  if (!servers.is_complete) {
+    warn("warning: eviction is not checked: the user needs +info", invocation.command);
+  }
   if (auditing.refused() > 0) {
     warn(fmt::format("warning: this user may not read {}", counted(auditing.refused(), "key")),
          invocation.command);
   }
-  if (!invocation.json) {
-    invocation.out.write(
-        fmt::format("{} in {}\n", report.counts(), counted(auditing.limiters(), "limiter key")));
-  }
+  if (!invocation.json) invocation.out.write(summary(report, auditing) + "\n");
   invocation.out.flush();
-  return to_status(report.state());
+  const bool is_unknown = report.state() == PluginState::kOk && !is_complete;
+  return to_status(is_unknown ? PluginState::kUnknown : report.state());
 }
 
 ExitStatus report_audit_failure(const Problem& problem, bool json) {
@@ -314,7 +326,8 @@ Exit status:
   0  OK: no findings
   1  WARNING: memory is wasted, or something is at risk
   2  CRITICAL: somebody is locked out, or let in
-  3  UNKNOWN: the server cannot be asked, or wrong usage
+  3  UNKNOWN: the server cannot be asked or wrong usage; or OK, but the user may
+     not read all keys, or not call INFO
 
 Examples:
   rlctl audit

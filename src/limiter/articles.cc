@@ -50,10 +50,11 @@ std::optional<std::int64_t> last_number(std::string_view key) {
   return parse_number(key.substr(colon + 1), kMost);
 }
 
-/// "USER:MINUTE", the minute of the hour: it expires within the next one.
+/// "USER:MINUTE", the minute of the hour, with no other colon: it expires within the next one.
 std::optional<State> read_minute_counter(std::string_view key, const Content& content) {
   const auto minute = last_number(key);
   if (!minute || *minute > 59 || !content.until) return std::nullopt;
+  if (std::ranges::count(key, ':') != 1) return std::nullopt;
   constexpr seconds kMinute{60};
   const auto now = std::chrono::duration_cast<seconds>(content.read_at) % (60 * kMinute);
   const auto of_clock = std::chrono::duration_cast<std::chrono::minutes>(now).count();

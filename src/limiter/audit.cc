@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "limiter/survey.h"
+#include "limiter/key_family.h"
 #include "redis/server_info.h"
 #include "redis/slots.h"
 
@@ -94,11 +94,14 @@ std::optional<Finding> no_ttl(const Inspection& key) {
   return finding;
 }
 
+/// Then the TTL cannot be wrong by it.
+bool window_follows_from_ttl(const Inspection& key) {
+  return key.window_is_inferred && !window_in_name(key.key);
+}
+
 std::optional<Finding> ttl_short(const Inspection& key) {
-  // An inferred window follows from the TTL.
-  if (!key.ttl || !key.reset_after || *key.reset_after == kNever || key.window_is_inferred) {
-    return std::nullopt;
-  }
+  if (!key.ttl || !key.reset_after || *key.reset_after == kNever) return std::nullopt;
+  if (window_follows_from_ttl(key)) return std::nullopt;
   // Other libraries store the times of their callers.
   const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
   if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
@@ -112,7 +115,8 @@ std::optional<Finding> ttl_short(const Inspection& key) {
 }
 
 std::optional<Finding> ttl_long(const Inspection& key) {
-  if (!key.ttl || !key.window || !key.reset_after || key.window_is_inferred) return std::nullopt;
+  if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
+  if (window_follows_from_ttl(key)) return std::nullopt;
   if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
   if (key.state.form->ends_by_ttl) {
     return Finding{
@@ -235,30 +239,34 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   return findings;
 }
 
-std::vector<Finding> audit_servers(redis::Connection& connection) {
+ServerAudit audit_servers(redis::Connection& connection) {
   const auto servers = connection.servers();
   constexpr std::array<std::string_view, 1> kInfo{"INFO"};
   for (const auto& server : servers) connection.append_to(server, kInfo);
-  std::vector<Finding> findings;
+  ServerAudit result;
   for (const auto& server : servers) {
     const auto info = connection.read();
-    if (info.is_error()) continue;
+    if (info.is_error()) {
+      result.is_complete = false;
+      continue;
+    }
     const auto fact = [&](std::string_view name) { return redis::info_field(info.text(), name); };
     const auto policy = fact("maxmemory_policy");
     if (fact("maxmemory") == "0" || policy.empty() || policy == "noeviction") continue;
     const auto evicted = fact("evicted_keys");
     const bool has_evicted = !evicted.empty() && evicted != "0";
-    findings.push_back({.kind = FindingKind::kEviction,
-                        .is_critical = has_evicted,
-                        .detail = fmt::format(
-                            "{}{}maxmemory-policy {} may delete limiters to make room, which then "
-                            "allow their full limit{}",
-                            server, server.empty() ? "" : ": ", policy,
-                            has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
-                        .command = {"redis-cli", "CONFIG", "SET", "maxmemory-policy", "noeviction"},
-                        .server = server});
+    result.findings.push_back(
+        {.kind = FindingKind::kEviction,
+         .is_critical = has_evicted,
+         .detail =
+             fmt::format("{}{}maxmemory-policy {} may delete limiters to make room, which then "
+                         "allow their full limit{}",
+                         server, server.empty() ? "" : ": ", policy,
+                         has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
+         .command = {"redis-cli", "CONFIG", "SET", "maxmemory-policy", "noeviction"},
+         .server = server});
   }
-  return findings;
+  return result;
 }
 
 }  // namespace rlctl::limiter

@@ -44,8 +44,11 @@ struct Finding {
 /// recognized: a number without a TTL may be anything.
 [[nodiscard]] std::vector<Finding> audit(const Inspection& inspection, bool has_slots);
 
-/// The findings about the servers that have the keys. None if the user may not call INFO. Throws
-/// redis::Error.
-[[nodiscard]] std::vector<Finding> audit_servers(redis::Connection& connection);
+struct ServerAudit {
+  std::vector<Finding> findings = {};
+  bool is_complete = true;  ///< false: the user may not call INFO
+};
+/// The findings about the servers that have the keys. Throws redis::Error.
+[[nodiscard]] ServerAudit audit_servers(redis::Connection& connection);
 
 }  // namespace rlctl::limiter

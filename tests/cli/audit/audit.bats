@@ -34,7 +34,7 @@ mend() {
   cli RPUSH queue 1 2 3 >/dev/null
   run rlctl audit
   assert_success
-  assert_output 'no findings in 29 limiter keys'
+  assert_output 'no findings in 29 limiter keys, 2 other keys'
   assert_equal "$(rlctl audit --json)" ''
 }
 
@@ -221,4 +221,28 @@ no_ttl warning rate:login:ann'
   run -1 rlctl -n 3 audit --json
   assert_equal "$(jq -r .mend <<<"$output")" "redis-cli -s $socket -n 3 PEXPIRE k 60000"
   cli -n 3 FLUSHDB >/dev/null
+}
+
+@test "what the user may not see is UNKNOWN, not OK" {
+  rlctl check -q a --limit 5/60s --algorithm gcra
+  rlctl check -q b --limit 5/60s --algorithm gcra
+  cli ACL SETUSER some on '>secret' '~a' +@read +scan +time +@connection +info +cluster >/dev/null
+  cli ACL SETUSER noinfo on '>secret' '~*' +@read +scan +time +@connection +cluster >/dev/null
+  REDISCLI_AUTH=secret run --separate-stderr rlctl --user some audit
+  assert_failure 3
+  assert_output 'no findings in 1 limiter key'
+  assert_equal "$stderr" 'rlctl: audit: warning: this user may not read 1 key'
+  REDISCLI_AUTH=secret run --separate-stderr rlctl --user noinfo audit
+  assert_failure 3
+  assert_equal "$stderr" 'rlctl: audit: warning: eviction is not checked: the user needs +info'
+  REDISCLI_AUTH=secret run -0 rlctl --user some audit a
+  cli PERSIST a >/dev/null
+  REDISCLI_AUTH=secret run -1 rlctl --user some audit
+  cli ACL DELUSER some noinfo >/dev/null
+}
+
+@test "a log whose name has its window is checked, too" {
+  rlctl check -q '{m}' --limit 5/1h --limit 9/1d --cost 5
+  cli EXPIRE '{m}:3600s' 30 >/dev/null
+  assert_equal "$(found)" 'ttl_short critical {m}:3600s'
 }
