@@ -63,10 +63,10 @@ template <typename Target, void (*declare)(Options&, Target&),
 
 /// All commands, in the order of `rlctl --help`: X(check) stands for `extern const Command
 /// check_command`, which cli/check/check.cc defines.
-#define RLCTL_COMMANDS(X)                                                                    \
-  X(check)                                                                                   \
-  X(run) X(inspect) X(list) X(audit) X(reset) X(burst) X(debug) X(quota) X(doctor) X(config) \
-      X(scripts)
+#define RLCTL_COMMANDS(X) \
+  X(check)                \
+  X(run)                  \
+  X(inspect) X(list) X(audit) X(reset) X(burst) X(debug) X(quota) X(doctor) X(config) X(scripts)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)

@@ -221,8 +221,10 @@ std::optional<Finding> check_memory(const ServerFacts& server) {
   const auto detail = fmt::format("{} of {} used, maxmemory-policy {}", human,
                                   server.fact("maxmemory_human"), policy);
   if (policy != "noeviction") {
+    const auto evicted = server.number("evicted_keys").value_or(0);
     return Finding{Health::kWarning,
-                   detail + ": the server may evict limiters, which then allow their full limit",
+                   detail + ": the server may evict limiters, which then allow their full limit" +
+                       (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
                    "set maxmemory-policy noeviction, on a server of its own for limiters"};
   }
   const auto used = server.number("used_memory").value_or(0) -

@@ -17,7 +17,7 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 // A signal handler can only use globals.
 std::atomic<Interrupt*> raised_by_handler{nullptr};
-std::atomic<bool> pipe_was_ignored{false};
+std::atomic<bool> pipe_was_ignored{false}, size_was_ignored{false};
 
 std::atomic<const LastWords*> said_by_handler{nullptr};
 
@@ -75,6 +75,7 @@ Signals::Signals() {
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);
   }
   pipe_was_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+  size_was_ignored = std::signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
 }
 
 void restore_signals() noexcept {
@@ -85,6 +86,7 @@ void restore_signals() noexcept {
     if (ours) std::signal(signal, SIG_DFL);
   }
   if (!pipe_was_ignored) std::signal(SIGPIPE, SIG_DFL);
+  if (!size_was_ignored) std::signal(SIGXFSZ, SIG_DFL);
 }
 
 Signals::~Signals() {

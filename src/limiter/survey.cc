@@ -322,7 +322,7 @@ void survey_all(redis::Connection& connection, const SurveyScan& scan) {
     for (auto& key : keys.next()) {
       if (scan.once && !seen.add(key)) continue;
       auto request = scan.ask(key);
-      page.push_back({.key = std::move(key), .request = std::move(request)});
+      page.push_back({.key = std::move(key), .request = request});
     }
     scan.on_page(survey(connection, page), keys.share());
   }
