@@ -15,6 +15,17 @@
 -- A command that fails returns a table, which equals no text: if the key is of another type.
 local call = redis.pcall
 local key, kind = KEYS[1], ARGV[1]
+
+-- Before the others: HMGET moves fields of a hash that is being rehashed, and so changes the dump.
+if ARGV[2] ~= '' then
+  local dump, clock, ttl = call('DUMP', key), call('TIME'), call('PTTL', key)
+  local expires = ttl >= 0 and clock[1] * 1000 + math.floor(clock[2] / 1000) + ttl or 0
+  -- Before Redis 7.2, TIME and PTTL may be a millisecond apart.
+  local saved = type(dump) == 'string' and redis.sha1hex(dump) == ARGV[2] and
+                math.abs(expires - ARGV[3]) <= 1
+  if not saved then return 0 end
+end
+
 local same
 if kind == 'string' then
   same = call('GETRANGE', key, '0', '127') == ARGV[4]
@@ -33,13 +44,5 @@ elseif kind == 'hash' and ARGV[4] then
   end
 else
   same = call('TYPE', key).ok == kind
-end
-
-if same and ARGV[2] ~= '' then
-  local dump, clock, ttl = call('DUMP', key), call('TIME'), call('PTTL', key)
-  local expires = ttl >= 0 and clock[1] * 1000 + math.floor(clock[2] / 1000) + ttl or 0
-  -- Before Redis 7.2, TIME and PTTL may be a millisecond apart.
-  same = type(dump) == 'string' and redis.sha1hex(dump) == ARGV[2] and
-         math.abs(expires - ARGV[3]) <= 1
 end
 return same and call('UNLINK', key) or 0

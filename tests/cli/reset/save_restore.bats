@@ -165,6 +165,17 @@ left key=brief type=list algorithm=sliding-window-log reason=expired'
   cli REPLICAOF NO ONE >/dev/null
 }
 
+# --- large keys -------------------------------------------------------------------------------------
+
+@test "a hash that is being rehashed is removed" {
+  cli EVAL "for i = 1, 131081 do redis.call('HSET', 'hash', i, '') end
+    redis.call('HSET', 'hash', 'tokens', '5')" 0 >/dev/null
+  run -0 rlctl reset --force hash --save s
+  assert_output --partial 'removed key=hash'
+  run -0 rlctl reset --restore s
+  assert_equal "$(cli HLEN hash)" 131082
+}
+
 # --- the file ---------------------------------------------------------------------------------------
 
 @test "a file that exists is never overwritten, and nothing is removed" {
