@@ -25,8 +25,8 @@ using limiter::ResetResult;
 
 /// The names of the results and reasons, in the order of the enumerators.
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
-constexpr std::array<std::string_view, 5> kReasons{"no-limiter-state", "foreign", "uncertain",
-                                                   "changing", "changed"};
+constexpr std::array<std::string_view, 6> kReasons{"no-limiter-state", "foreign", "uncertain",
+                                                   "changing",         "changed", "too-large"};
 
 std::string_view text_of(ResetResult result) {
   return kResults[static_cast<std::size_t>(result)];
@@ -81,10 +81,13 @@ void ResetReport::add(const ResetOutcome& outcome) {
     ++changing_;
   } else if (outcome.reason == LeftReason::kChanged) {
     ++changed_;
+  } else if (outcome.reason == LeftReason::kTooLarge) {
+    ++too_large_;
   } else if (outcome.reason) {
     foreign_.add(kind_of(outcome));
   }
-  const bool expected = change || outcome.reason == LeftReason::kChanged;
+  const bool expected =
+      change || outcome.reason == LeftReason::kChanged || outcome.reason == LeftReason::kTooLarge;
   if (plan_.quiet || (plan_.match && !plan_.verbose && !expected)) return;
   append_line(invocation_.out.buffer(),
               {.key = outcome.key,
@@ -114,6 +117,7 @@ std::string ResetReport::summary() const {
   if (changed_ > 0) {
     text += fmt::format("; left {} that now hold something else", changed_);
   }
+  if (too_large_ > 0) text += fmt::format("; left {} too large to be saved", too_large_);
   return text;
 }
 

@@ -50,12 +50,13 @@ class ResetReport {
       : plan_(plan), invocation_(invocation) {}
 
   /// Counts a key and appends its line. For --match, without --verbose, only keys that were
-  /// removed, would be removed, or have changed meanwhile get a line.
+  /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line.
   void add(const limiter::ResetOutcome& outcome);
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
-  /// The number of keys that were not removed because other clients changed them.
-  [[nodiscard]] std::size_t changed() const noexcept { return changing_ + changed_; }
+  /// The number of keys that were to be removed, but could not: other clients changed them, or
+  /// they are too large to be saved.
+  [[nodiscard]] std::size_t kept() const noexcept { return changing_ + changed_ + too_large_; }
   /// A sentence that reports what was removed, what was left, and why.
   [[nodiscard]] std::string summary() const;
 
@@ -65,7 +66,7 @@ class ResetReport {
   KindCounts removed_;  ///< in a dry run: would be removed
   KindCounts foreign_;  ///< left, since another program may own them
   KindCounts other_;    ///< left, since they hold no limiter state; by type
-  std::size_t changing_ = 0, changed_ = 0;
+  std::size_t changing_ = 0, changed_ = 0, too_large_ = 0;
 };
 
 /// The kind of a key: the label of its form, else its type.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -15,6 +17,7 @@
 #include "cli/targets.h"
 #include "cli/term/prompt.h"
 #include "limiter/key_family.h"
+#include "limiter/saved_key.h"
 #include "redis/scan.h"
 
 namespace rlctl::cli {
@@ -66,6 +69,10 @@ std::string what_it_holds(const ResetOutcome& outcome) {
   if (outcome.reason == LeftReason::kChanging) {
     return "other clients changed it before each attempt to remove it";
   }
+  if (outcome.reason == LeftReason::kTooLarge) {
+    return fmt::format("its dump is larger than {} MiB, and cannot be saved",
+                       limiter::kLongestDump >> 20);
+  }
   if (outcome.reason == LeftReason::kForeign) {
     const auto what = "it holds " + limiter::describe_form(*outcome.form);
     return what + (outcome.form->library.empty() ? ", and may belong to another program"
@@ -106,7 +113,10 @@ class KeysReport {
       first_left_key_ = outcome.key;
       first_left_ = "'" + std::string(outcome.key) + "': " + what_it_holds(outcome);
     }
-    force_helps_ = force_helps_ || (outcome.reason && outcome.reason != LeftReason::kChanging);
+    const bool is_too_large = outcome.reason == LeftReason::kTooLarge;
+    too_large_ = too_large_ || is_too_large;
+    force_helps_ = force_helps_ ||
+                   (outcome.reason && outcome.reason != LeftReason::kChanging && !is_too_large);
     for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
   }
 
@@ -118,12 +128,18 @@ class KeysReport {
          .code = "left",
          .message = (left_ == 1 ? "left " : count_of_keys(left_) + " were left; the first is ") +
                     first_left_,
-         .hint = force_helps_ ? inspect_hint(first_left_key_) + "; --force removes " +
-                                    (left_ == 1 ? "it" : "all of them") + " anyway"
-                              : "try again"});
+         .hint = hint()});
   }
 
  private:
+  [[nodiscard]] std::string hint() const {
+    if (force_helps_) {
+      return inspect_hint(first_left_key_) + "; --force removes " +
+             (left_ == 1 ? "it" : "all of them") + " anyway";
+    }
+    return too_large_ ? "without --save, rlctl reset removes it for good" : "try again";
+  }
+
   void tell(const AskedKey& asked) {
     const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
                                    [&](const auto& key) { return there_.contains(key); });
@@ -141,7 +157,7 @@ class KeysReport {
   std::unordered_set<std::string> there_;
   std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
   std::string first_left_, first_left_key_;
-  bool force_helps_ = false;
+  bool force_helps_ = false, too_large_ = false;
 };
 
 /// Throws ProblemError if a key was left.
@@ -278,7 +294,7 @@ ExitStatus finish(const ResetPlan& plan, ResetSession& session) {
   session.summarize();
   session.explain_undo();
   if (session.report.removed() == 0 && session.is_for_people()) hint_at_pattern(*plan.match);
-  if (session.report.changed() > 0) return ExitStatus::kRejected;
+  if (session.report.kept() > 0) return ExitStatus::kRejected;
   return session.report.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 

@@ -148,7 +148,8 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
   return changed;
 }
 
-/// Saves the keys. Takes those from `which` that have changed since the look, and returns them.
+/// Saves the keys. Takes those from `which` that are too large, and those that have changed since
+/// the look, which it returns.
 Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
   std::vector<TypedKey> keys;
   keys.reserve(which.size());
@@ -157,10 +158,11 @@ Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
   }
   Indices saved, changed;
   std::size_t at = 0;
-  read_saved(connection_, keys, [&](std::optional<SavedKey> key) {
+  const auto use = [&](std::optional<SavedKey> key) {
     const auto index = which[at++];
     if (!key) return changed.push_back(index);
     Look& look = looks[index];
+    if (key->dump.empty()) return look.leave(LeftReason::kTooLarge);
     look.saved_sha1 = key->sha1;
     look.saved_expiry = std::to_string(key->expires_at ? key->expires_at->count() : 0);
     if (look.form != nullptr) {
@@ -169,7 +171,8 @@ Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
     }
     options_.save_to->add(*key);
     saved.push_back(index);
-  });
+  };
+  read_saved(connection_, keys, use, options_.longest_dump);
   if (!saved.empty()) options_.save_to->sync();
   which = std::move(saved);
   return changed;

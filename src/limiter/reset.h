@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "limiter/save_file.h"
+#include "limiter/saved_key.h"
 #include "limiter/state.h"
 #include "redis/connection.h"
 
@@ -29,6 +30,7 @@ enum class LeftReason {
   kUncertain,  ///< a form of this project that other programs may write as well
   kChanging,   ///< other clients changed it before each attempt to remove it
   kChanged,    ///< its type or form differs from what the caller saw
+  kTooLarge,   ///< its dump is too long to be saved
 };
 
 /// A key, and what it held when the caller saw it.
@@ -56,6 +58,7 @@ struct ResetOptions {
   std::function<void()> on_looked = {};
   /// Keys are saved here before they are removed; null: they are not saved.
   SaveFile* save_to = nullptr;
+  std::size_t longest_dump = kLongestDump;  ///< a key with a longer one is not saved, but left
 };
 
 /// Removes limiter state, and nothing else. Looks at some keys at a time, and then removes each
@@ -63,7 +66,8 @@ struct ResetOptions {
 /// key whose type or ends another client changed meanwhile is looked at again. The calls share a
 /// round trip but not a transaction, so that the keys may be in any Cluster slots, and a server
 /// whose memory is full accepts them. Keys that are saved are read completely after the look; they
-/// are removed once they are on the disk, and only if they still are as they were saved.
+/// are removed once they are on the disk, and only if they still are as they were saved; those that
+/// are too large to be saved are left.
 ///
 /// The connection has nothing outstanding before and after. Throws redis::Error, also if the server
 /// refuses a command, and OutputError if keys cannot be saved; keys removed before that have been

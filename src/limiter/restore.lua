@@ -8,18 +8,21 @@
 --          5 ...      commands, each as the number of its words, and the words without the key, which
 --                     comes second
 -- Reply    'restored', or 'would-restore' if nothing is written; 'expired'; 'identical' if the key exists
---          with this dump, 'exists' if it exists with another; or the error of a command, and then there
---          is no part of the key
+--          with this dump and expires then, 'exists' if not; or the error of a command, and then there is
+--          no part of the key
 
 local call = redis.call
 local key, expires, dump = KEYS[1], tonumber(ARGV[3]), ARGV[4]
 local replaces = ARGV[2] == 'replace'
 
 local clock = call('TIME')
-if expires > 0 and expires <= clock[1] * 1000 + math.floor(clock[2] / 1000) then return 'expired' end
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+if expires > 0 and expires <= now then return 'expired' end
 if not replaces then
-  local present = call('DUMP', key)
-  if present then return present == dump and 'identical' or 'exists' end
+  local present, ttl = call('DUMP', key), call('PTTL', key)
+  -- Before Redis 7.2, TIME and PTTL may be a millisecond apart, here and when the key was saved.
+  local expires_then = math.abs((ttl >= 0 and now + ttl or 0) - expires) <= 2
+  if present then return present == dump and expires_then and 'identical' or 'exists' end
 end
 if ARGV[1] == 'look' then return 'would-restore' end
 

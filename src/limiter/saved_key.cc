@@ -15,10 +15,14 @@ namespace {
 
 constexpr std::size_t kMostReadAtOnce = 20;
 
-void append_save(redis::Connection& connection, const TypedKey& key) {
+/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error.
+constexpr int kMostLoads = 10;
+
+void append_save(redis::Connection& connection, const TypedKey& key, std::size_t longest) {
   const std::string_view keys[] = {key.key};
-  const auto most = std::to_string(kLongestReadable);
-  std::vector<std::string_view> arguments{key.type, most};
+  const auto longest_text = std::to_string(longest), most = std::to_string(kLongestReadable);
+  const auto size = key.type == "string" ? most : std::to_string(kMostReadable);
+  std::vector<std::string_view> arguments{key.type, longest_text, most, size};
   for (const auto word : redis::command_to_read(key.type)) arguments.push_back(word);
   connection.append_evalsha(embedded::k_save.sha1, keys, arguments);
 }
@@ -34,11 +38,13 @@ std::vector<std::string> texts_of(redis::ReplyView contents) {
 std::optional<SavedKey> parse_saved(const TypedKey& key, redis::ReplyView reply) {
   if (reply.is_nil()) return std::nullopt;
   if (reply.is_error()) throw redis::to_error(reply, embedded::k_save.text);
-  if (reply.type() != redis::ReplyType::kArray || reply.size() < 3) {
+  const bool is_array = reply.type() == redis::ReplyType::kArray;
+  if (!is_array || reply.size() == 0 || reply.size() == 2) {
     throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
   }
   SavedKey saved{.key = std::string(key.key), .type = std::string(key.type)};
   if (const auto at = reply[0].integer(); at > 0) saved.expires_at = std::chrono::milliseconds{at};
+  if (reply.size() == 1) return saved;  // too long
   saved.dump = reply[1].text();
   saved.sha1 = reply[2].text();
   if (reply.size() > 3) saved.contents = texts_of(reply[3]);
@@ -58,6 +64,20 @@ std::vector<std::vector<std::string>> in_order(std::string_view type,
   return units;
 }
 
+/// Whether the key has what was saved. The dumps may differ: another version's do, and those of
+/// sets and hashes depend on their history.
+bool is_same(const SavedKey& present, const SavedKey& saved) {
+  if (!present.contents || present.expires_at.has_value() != saved.expires_at.has_value()) {
+    return false;
+  }
+  // As in restore.lua.
+  constexpr std::chrono::milliseconds kMostApart{2};
+  if (saved.expires_at && std::chrono::abs(*present.expires_at - *saved.expires_at) > kMostApart) {
+    return false;
+  }
+  return in_order(saved.type, *present.contents) == in_order(saved.type, *saved.contents);
+}
+
 RestoreResult parse_result(redis::ReplyView reply) {
   constexpr std::array kWords = std::to_array<std::pair<std::string_view, RestoreResult>>({
       {"restored", RestoreResult::kRestored},
@@ -75,14 +95,22 @@ RestoreResult parse_result(redis::ReplyView reply) {
 }  // namespace
 
 void read_saved(redis::Connection& connection, std::span<const TypedKey> keys,
-                const std::function<void(std::optional<SavedKey>)>& use) {
-  if (keys.empty()) return;
-  load_script(connection, embedded::k_save.text);
-  while (!keys.empty()) {
+                const std::function<void(std::optional<SavedKey>)>& use, std::size_t longest) {
+  for (int loads = 0; !keys.empty();) {
     const auto some = keys.first(std::min(kMostReadAtOnce, keys.size()));
-    for (const auto& key : some) append_save(connection, key);
-    for (const auto& key : some) use(parse_saved(key, connection.read()));
-    keys = keys.subspan(some.size());
+    for (const auto& key : some) append_save(connection, key, longest);
+    std::size_t used = 0;
+    bool must_load = false;  // at first, and after a SCRIPT FLUSH: then the rest is read again
+    for (const auto& key : some) {
+      const auto reply = connection.read();
+      must_load = must_load || (is_unknown_script(reply) && loads < kMostLoads);
+      if (must_load) continue;
+      use(parse_saved(key, reply));
+      ++used;
+    }
+    keys = keys.subspan(used);
+    loads = used > 0 ? 0 : loads + 1;
+    if (must_load) load_script(connection, embedded::k_save.text);
   }
 }
 
@@ -108,28 +136,37 @@ void Restorer::send(const SavedKey& saved, bool by_dump) {
   connection_.append_evalsha(embedded::k_restore.sha1, keys, arguments);
 }
 
-bool Restorer::has_contents(const SavedKey& saved) {
-  if (!saved.contents) return false;
-  bool is_same = false;
-  const TypedKey key{.key = saved.key, .type = saved.type};
-  read_saved(connection_, {&key, 1}, [&](const std::optional<SavedKey>& present) {
-    is_same = present && present->contents &&
-              in_order(saved.type, *present->contents) == in_order(saved.type, *saved.contents);
+/// Among the keys that exist, marks those that have what was saved although the dumps differ.
+void Restorer::find_identical(std::span<const SavedKey> keys, Results& results) {
+  std::vector<std::size_t> indices;
+  std::vector<TypedKey> present;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (results[i] != RestoreResult::kExists || !keys[i].contents) continue;
+    indices.push_back(i);
+    present.push_back({.key = keys[i].key, .type = keys[i].type});
+  }
+  std::size_t at = 0;
+  read_saved(connection_, present, [&](const std::optional<SavedKey>& key) {
+    const auto index = indices[at++];
+    if (key && is_same(*key, keys[index])) results[index] = RestoreResult::kIdentical;
   });
-  return is_same;
 }
 
-void Restorer::restore(std::span<const SavedKey> keys, Results& results) {
+/// Restores the keys that have no result. Returns false if some still have none: the server does
+/// not understand their dumps, or has lost the script.
+bool Restorer::restore(std::span<const SavedKey> keys, Results& results) {
   struct Sent {
     std::size_t index;
     bool by_dump;
   };
+  if (!std::exchange(is_loaded_, true)) load_script(connection_, embedded::k_restore.text);
   std::vector<Sent> sent;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (results[i]) continue;
     sent.push_back({i, understands_dumps_ || !keys[i].contents});
     send(keys[i], sent.back().by_dump);
   }
+  bool is_complete = true;
   std::optional<redis::Error> refused;
   for (const auto& [index, by_dump] : sent) {
     const auto reply = connection_.read();
@@ -138,11 +175,16 @@ void Restorer::restore(std::span<const SavedKey> keys, Results& results) {
     } else if (by_dump && redis::is_foreign_dump(reply)) {
       understands_dumps_ = false;
       if (!keys[index].contents) results[index] = RestoreResult::kForeign;
+    } else if (is_unknown_script(reply) && loads_ < kMostLoads) {
+      is_loaded_ = false;
     } else if (!refused) {
       refused = redis::to_error(reply, embedded::k_restore.text);
     }
+    is_complete = is_complete && results[index];
   }
   if (refused) throw redis::Error(*refused);
+  loads_ = is_loaded_ ? 0 : loads_ + 1;
+  return is_complete;
 }
 
 void Restorer::restore(std::span<const SavedKey> keys) {
@@ -153,15 +195,9 @@ void Restorer::restore(std::span<const SavedKey> keys) {
     }
   };
   try {
-    if (!std::exchange(is_loaded_, true)) load_script(connection_, embedded::k_restore.text);
-    restore(keys, results);
-    // Those whose dumps the server does not understand.
-    if (!understands_dumps_) restore(keys, results);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      // Another version's dump of the same contents differs.
-      const bool exists = results[i] == RestoreResult::kExists;
-      if (exists && has_contents(keys[i])) results[i] = RestoreResult::kIdentical;
+    while (!restore(keys, results)) {
     }
+    find_identical(keys, results);
   } catch (...) {
     report();
     throw;

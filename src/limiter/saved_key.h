@@ -21,15 +21,20 @@ struct SavedKey {
   /// By the server's clock, since 1970; none: never. Not the time left: a limiter's time goes on
   /// while its key is away.
   std::optional<std::chrono::milliseconds> expires_at = {};
-  std::string dump = {};  ///< the argument of RESTORE
+  std::string dump = {};  ///< the argument of RESTORE; empty if it is too long to be read
   std::string sha1 = {};  ///< of the dump, in hex
   /// The reply to redis::command_to_read(), for a server that does not understand the dump; none
-  /// for another type and if the dump is longer than kLongestReadable.
+  /// for another type and if there is more than kLongestReadable or kMostReadable.
   std::optional<std::vector<std::string>> contents = {};
 };
 
-/// Reading the contents of more takes a server longer than a DUMP should.
-inline constexpr std::size_t kLongestReadable = std::size_t{1} << 20;
+/// Reading the contents of more takes a server longer than a DUMP should. The first is in bytes, of
+/// a dump and of a string; the second is in elements.
+inline constexpr std::size_t kLongestReadable = std::size_t{1} << 20, kMostReadable = 100'000;
+
+/// A longer dump could not be restored: RESTORE takes one argument, which has at most 512 MB unless
+/// proto-max-bulk-len is set, and the server would be busy with it for too long.
+inline constexpr std::size_t kLongestDump = std::size_t{64} << 20;
 
 /// A key that is to be read, if it still is of this type.
 struct TypedKey {
@@ -37,16 +42,18 @@ struct TypedKey {
 };
 
 /// Reads keys, each at one instant, with save.lua; calls `use` for each, in order, with none for a
-/// key that does not exist or is of another type. Writes nothing. The keys may be in any slots of a
-/// Cluster. Reads some keys at a time, since they may be large. Throws redis::Error.
+/// key that does not exist or is of another type. A dump longer than `longest` is not read. Writes
+/// nothing. The keys may be in any slots of a Cluster. Reads some keys at a time, since they may be
+/// large. Throws redis::Error.
 void read_saved(redis::Connection& connection, std::span<const TypedKey> keys,
-                const std::function<void(std::optional<SavedKey>)>& use);
+                const std::function<void(std::optional<SavedKey>)>& use,
+                std::size_t longest = kLongestDump);
 
 enum class RestoreResult {
   kRestored,
   kWouldRestore,  ///< a dry run
-  kIdentical,     ///< the key exists with the same contents, and was left
-  kExists,        ///< the key exists with other contents, and was left
+  kIdentical,     ///< the key exists with the same contents and expiry, and was left
+  kExists,        ///< the key exists with others, and was left
   kExpired,       ///< its TTL has run out
   kForeign,       ///< the server does not understand the dump, and the contents were not saved
 };
@@ -74,14 +81,15 @@ class Restorer {
  private:
   using Results = std::vector<std::optional<RestoreResult>>;
 
-  void restore(std::span<const SavedKey> keys, Results& results);
+  [[nodiscard]] bool restore(std::span<const SavedKey> keys, Results& results);
   void send(const SavedKey& saved, bool by_dump);
-  [[nodiscard]] bool has_contents(const SavedKey& saved);
+  void find_identical(std::span<const SavedKey> keys, Results& results);
 
   redis::Connection& connection_;
   RestoreOptions options_;
   Report report_;
   bool is_loaded_ = false;
+  int loads_ = 0;                  ///< in vain, in a row
   bool understands_dumps_ = true;  ///< as far as is known
 };
 

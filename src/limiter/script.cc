@@ -43,7 +43,7 @@ std::span<const Script> scripts() {
     all.push_back(helper("reset", "reset: removes a key that has not changed", embedded::k_reset,
                          "1", "type sha1 expires contents"));
     all.push_back(helper("save", "reset --save: reads a whole key", embedded::k_save, "1",
-                         "type most command"));
+                         "type longest most size command"));
     all.push_back(helper("restore", "reset --restore: creates a key", embedded::k_restore, "1",
                          "mode present expires dump commands"));
     all.push_back(helper("usage", "quota: reads how much is used", embedded::k_usage, "0 or more",

@@ -31,8 +31,8 @@ using Outcomes = std::vector<std::pair<std::string, std::string>>;
 
 std::string describe(const ResetOutcome& outcome) {
   constexpr const char* kResults[] = {"removed", "would remove", "left", "none"};
-  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain", " changing",
-                                      " changed"};
+  constexpr const char* kReasons[] = {" no-limiter-state", " foreign", " uncertain",
+                                      " changing",         " changed", " too-large"};
   std::string text = kResults[static_cast<int>(outcome.result)];
   if (outcome.result == ResetResult::kNone) return text;
   text += " " + std::string(outcome.form != nullptr ? outcome.form->name : outcome.type);

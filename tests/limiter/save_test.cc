@@ -42,16 +42,20 @@ class Place {
 
   /// Resets the keys with force; calls `meanwhile` each time that keys have been saved, with the
   /// number of times so far. Returns the number of removed keys.
-  int reset(const std::vector<std::string>& keys, const std::function<void(int)>& meanwhile) {
+  int reset(const std::vector<std::string>& keys, const std::function<void(int)>& meanwhile,
+            std::size_t longest_dump = kLongestDump) {
     int removed = 0, times = 0;
     SaveFile file(path());
     file.begin(std::nullopt);
-    Resetter resetter(
-        connection_,
-        {.force = true, .tries = 5, .on_looked = [&] { meanwhile(++times); }, .save_to = &file},
-        [&](const ResetOutcome& outcome) {
-          if (outcome.result == ResetResult::kRemoved) ++removed;
-        });
+    Resetter resetter(connection_,
+                      {.force = true,
+                       .tries = 5,
+                       .on_looked = [&] { meanwhile(++times); },
+                       .save_to = &file,
+                       .longest_dump = longest_dump},
+                      [&](const ResetOutcome& outcome) {
+                        if (outcome.result == ResetResult::kRemoved) ++removed;
+                      });
     resetter.reset(keys);
     return removed;
   }
@@ -172,20 +176,93 @@ TEST_CASE("large contents are saved as a dump only, and come back from it") {
   auto server = support::start_server();
   if (!server) return;
   Place place(*server);
-  const std::string large(std::size_t{3} << 20, 'x');
   std::string mixed;
   for (std::size_t i = 0; i < 400'000; ++i) mixed += std::to_string(i * 2654435761 % 1000003);
-  (void)place.call({"SET", "even", large});  // its dump is compressed
   (void)place.call({"SET", "mixed", mixed});
-  CHECK(place.reset({"even", "mixed"}, [](int) {}) == 2);
+  // Their dumps are compressed.
+  (void)place.call({"SETRANGE", "string", std::to_string(kLongestReadable), "x"});
+  constexpr std::string_view kFill = R"(
+    local count = tonumber(ARGV[1])
+    for i = 1, count do
+      redis.call('RPUSH', 'list', 0)
+      redis.call('SADD', 'set', i)
+      redis.call('HSET', 'hash', i, '')
+      redis.call('ZADD', 'zset', 0, string.format('%x', i))
+    end)";
+  (void)place.call({"EVAL", kFill, "0", std::to_string(kMostReadable + 1)});
+  const std::vector<std::string> keys{"mixed", "string", "list", "set", "hash", "zset"};
+  CHECK(place.reset(keys, [](int) {}) == 6);
   SaveFileReader reader(place.path());
-  const auto even = reader.next(), uneven = reader.next();
-  REQUIRE((even && uneven));
-  CHECK(even->contents);
-  CHECK_FALSE(uneven->contents);
-  CHECK(place.restore() == Results{{"even", "r"}, {"mixed", "r"}});
+  while (const auto key = reader.next()) {
+    CAPTURE(key->key);
+    CHECK_FALSE(key->contents);
+  }
+  for (const auto& [key, result] : place.restore()) CHECK(result == "r");
   CHECK(place.call({"GET", "mixed"}).text() == mixed);
-  CHECK(place.call({"GET", "even"}).text() == large);
+  CHECK(place.call({"LLEN", "list"}).integer() == static_cast<int>(kMostReadable) + 1);
+}
+
+TEST_CASE("contents up to the bounds are saved") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 30s);
+  (void)connection.call({"SETRANGE", "string", std::to_string(kLongestReadable - 1), "x"});
+  constexpr std::string_view kFill = "for i = 1, ARGV[1] do redis.call('RPUSH', 'list', 0) end";
+  (void)connection.call({"EVAL", kFill, "0", std::to_string(kMostReadable)});
+  const TypedKey keys[] = {{.key = "string", .type = "string"}, {.key = "list", .type = "list"}};
+  read_saved(connection, keys, [](const std::optional<SavedKey>& key) {
+    REQUIRE(key);
+    CHECK(key->contents);
+  });
+}
+
+TEST_CASE("a key whose dump is too long to be restored is left") {
+  auto server = support::start_server();
+  if (!server) return;
+  Place place(*server);
+  (void)place.call({"RPUSH", "fits", "1", "2", "3"});
+  (void)place.call({"RPUSH", "large", "1", "2", "3", "4"});
+  const auto longest = place.call({"DUMP", "fits"}).text().size();
+  REQUIRE(place.call({"DUMP", "large"}).text().size() > longest);
+  CHECK(place.reset(
+            {"large", "fits"}, [](int) {}, longest) == 1);
+  CHECK(place.call({"LLEN", "large"}).integer() == 4);
+  CHECK(place.restore() == Results{{"fits", "r"}});
+}
+
+TEST_CASE("a SCRIPT FLUSH while keys are saved or restored has no effect") {
+  auto server = support::start_server();
+  if (!server) return;
+  auto connection = Connection::open(server->url(), 30s),
+       other = Connection::open(server->url(), 30s);
+  const auto flush = [&] { CHECK_FALSE(other.call({"SCRIPT", "FLUSH"}).is_error()); };
+  std::vector<std::string> names;
+  for (int i = 0; i < 100; ++i) {
+    names.push_back(std::to_string(i));
+    (void)other.call({"SET", names.back(), names.back()});
+  }
+  std::vector<TypedKey> keys;
+  for (const auto& name : names) keys.push_back({.key = name, .type = "string"});
+  std::vector<SavedKey> saved;
+  read_saved(connection, keys, [&](std::optional<SavedKey> key) {
+    REQUIRE(key);
+    saved.push_back(std::move(*key));
+    flush();
+  });
+  REQUIRE(saved.size() == keys.size());
+  for (std::size_t i = 0; i < saved.size(); ++i) CHECK(saved[i].key == names[i]);
+
+  (void)other.call({"FLUSHALL"});
+  int restored = 0;
+  Restorer restorer(connection, {}, [&](const SavedKey& key, RestoreResult result) {
+    CHECK(result == RestoreResult::kRestored);
+    CHECK(key.key == names[static_cast<std::size_t>(restored++)]);
+    flush();
+  });
+  for (std::size_t i = 0; i < saved.size(); i += 10)
+    restorer.restore(std::span(saved).subspan(i, 10));
+  CHECK(restored == 100);
+  CHECK(connection.outstanding() == 0);
 }
 
 }  // namespace limiter_save_test

@@ -118,9 +118,9 @@ same() {
   run -5 --separate-stderr rlctl reset --restore s
   assert_output 'restored key=a algorithm=sliding-window-log
 left key=b type=list algorithm=sliding-window-log reason=exists'
-  assert_equal "$stderr" "restored 1 key; 1 left, with other contents
+  assert_equal "$stderr" "restored 1 key; 1 left, with other contents or another TTL
 rlctl: reset: 1 key was left: 'b'
-  hint: they exist with other contents; --replace replaces them"
+  hint: they exist with other contents or another TTL; --replace replaces them"
   assert_equal "$(cli GET b)" 1
   run -0 --separate-stderr rlctl reset --restore s --replace
   assert_output 'restored key=a algorithm=sliding-window-log
@@ -129,6 +129,38 @@ restored key=b algorithm=sliding-window-log'
   assert_output 'left key=a type=list algorithm=sliding-window-log reason=identical
 left key=b type=list algorithm=sliding-window-log reason=identical'
   assert_equal "$stderr" 'restored no key; 2 already back'
+}
+
+@test "a key with the same contents and another TTL is not back" {
+  ask log
+  cli SET never x >/dev/null
+  cli HSET hash f v g w >/dev/null
+  local before
+  before=$(hold)
+  rlctl reset -q --force log never hash --save s
+  rlctl reset -q --restore s
+  cli PERSIST log >/dev/null
+  cli PEXPIRE never 600000 >/dev/null
+  cli CONFIG RESETSTAT >/dev/null
+  run -5 --separate-stderr rlctl reset --restore s
+  assert_output 'left key=log type=list algorithm=sliding-window-log reason=exists
+left key=never type=string reason=exists
+left key=hash type=hash reason=identical'
+  run -0 rlctl reset -q --restore s --replace
+  run -0 same "$before" "$(hold)"
+}
+
+@test "many keys that exist with other contents take two scripts" {
+  local key keys=()
+  for key in {1..60}; do keys+=("k$key"); done
+  printf 'SET %s x\n' "${keys[@]}" | cli >/dev/null
+  rlctl reset -q --force "${keys[@]}" --save s
+  printf 'SET %s y\n' "${keys[@]}" | cli >/dev/null
+  cli SCRIPT FLUSH >/dev/null
+  cli CONFIG RESETSTAT >/dev/null
+  run -5 rlctl reset --restore s
+  assert_equal "$(grep -c reason=exists <<<"$output")" 60
+  assert_equal "$(cli INFO commandstats | sed -n 's/^cmdstat_script[^:]*:calls=\([0-9]*\),.*/\1/p')" 2
 }
 
 @test "a key whose TTL has run out meanwhile stays away" {
@@ -167,6 +199,24 @@ left key=brief type=list algorithm=sliding-window-log reason=expired'
 
 # --- large keys -------------------------------------------------------------------------------------
 
+@test "a key that is too large to be restored is not removed" {
+  ask k
+  cli CONFIG SET rdbcompression no >/dev/null
+  cli SETRANGE big $((64 << 20)) x >/dev/null
+  run -5 --separate-stderr rlctl reset --force big k --save s
+  assert_output 'left key=big type=string reason=too-large
+removed key=k algorithm=sliding-window-log'
+  assert_equal "${stderr_lines[1]}" "rlctl: reset: left 'big': its dump is larger than 64 MiB, and cannot be saved"
+  assert_equal "${stderr_lines[2]}" '  hint: without --save, rlctl reset removes it for good'
+  run -5 --separate-stderr rlctl reset --force --match '*' --yes --save t
+  assert_output 'left key=big type=string reason=too-large'
+  assert_equal "$stderr" 'removed no key; left 1 too large to be saved'
+  [[ ! -e t ]]
+  run -0 rlctl reset --restore s
+  run -0 rlctl reset --force big
+  cli CONFIG SET rdbcompression yes >/dev/null
+}
+
 @test "a hash that is being rehashed is removed" {
   cli EVAL "for i = 1, 131081 do redis.call('HSET', 'hash', i, '') end
     redis.call('HSET', 'hash', 'tokens', '5')" 0 >/dev/null
@@ -174,6 +224,47 @@ left key=brief type=list algorithm=sliding-window-log reason=expired'
   assert_output --partial 'removed key=hash'
   run -0 rlctl reset --restore s
   assert_equal "$(cli HLEN hash)" 131082
+}
+
+# --- permissions ------------------------------------------------------------------------------------
+
+# listed N: the permissions in block N of ACCESS RULES in rlctl-reset(1), on one line.
+listed() {
+  awk -v wanted="$1" '/^# ACCESS RULES/ { inside = 1 }
+    inside && /^```/ { shown = !shown; blocks += shown; next }
+    inside && shown && blocks == wanted' "$project/man/rlctl-reset.1.scd" | xargs
+}
+
+@test "the ACL permissions listed in rlctl-reset(1) are sufficient to save and restore" {
+  fill
+  cli SCRIPT FLUSH >/dev/null
+  # shellcheck disable=SC2046 # one word for each permission
+  cli ACL SETUSER other reset on nopass '~*' $(listed 1) $(listed 2) +scan >/dev/null
+  run -0 rlctl reset --user other --match '*' --yes --force --save s
+  assert_equal "$(cli DBSIZE)" 0
+  # shellcheck disable=SC2046
+  cli ACL SETUSER other reset on nopass '~*' $(listed 3) >/dev/null
+  run -0 rlctl reset --user other --restore s
+  run -0 rlctl reset --user other --restore s --replace
+  # shellcheck disable=SC2046
+  cli ACL SETUSER other reset on nopass '~*' $(listed 3) $(listed 2) +type >/dev/null
+  cli SET lasting y >/dev/null
+  run -5 --separate-stderr rlctl reset --user other --restore s
+  assert_equal "${stderr_lines[0]}" 'restored no key; 29 already back; 1 left, with other contents or another TTL'
+  cli ACL DELUSER other >/dev/null
+}
+
+@test "a command that save.lua may not call is named" {
+  cli RPUSH list 1 >/dev/null
+  cli SCRIPT FLUSH >/dev/null
+  local command
+  for command in dump llen lrange; do
+    cli ACL SETUSER other reset on nopass '~*' +@all "-$command" >/dev/null
+    run -4 --separate-stderr rlctl reset --user other --force list --save s
+    assert_equal "${stderr_lines[1]}" "  hint: grant it: ACL SETUSER other +$command"
+    [[ ! -e s ]]
+  done
+  cli ACL DELUSER other >/dev/null
 }
 
 # --- the file ---------------------------------------------------------------------------------------
