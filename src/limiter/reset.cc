@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/error.h"
 #include "embedded_reset.h"
 #include "limiter/check.h"
 #include "limiter/saved_key.h"
@@ -19,6 +20,7 @@ struct Resetter::Look {
   std::optional<ResetResult> result = {};  ///< none: not decided yet
   std::optional<LeftReason> reason = {};
   std::string saved_sha1 = {}, saved_expiry = {};  ///< see reset.lua
+  bool is_void = false;  ///< the file has the key, which certainly was not removed
 
   [[nodiscard]] bool has_changed() const {
     return !seen->type.empty() && (content.type != seen->type || form != seen->form);
@@ -139,13 +141,22 @@ Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
     decide(look, std::move(contents[i]));
     if (!look.result) removable.push_back(which[i]);
   }
-  auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
-  if (options_.on_looked) options_.on_looked();
-  if (removable.empty()) return changed;
-  const auto kept = remove(looks, removable);
-  changed.insert(changed.end(), kept.begin(), kept.end());
-  std::sort(changed.begin(), changed.end());
-  return changed;
+  try {
+    auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
+    if (options_.on_looked) options_.on_looked();
+    if (removable.empty()) return changed;
+    const auto kept = remove(looks, removable);
+    add_not_removed(looks);
+    changed.insert(changed.end(), kept.begin(), kept.end());
+    std::sort(changed.begin(), changed.end());
+    return changed;
+  } catch (...) {
+    try {
+      add_not_removed(looks);
+    } catch (const OutputError&) {  // the first error is reported
+    }
+    throw;
+  }
 }
 
 /// Saves the keys. Takes those from `which` that are too large, and those that have changed since
@@ -170,6 +181,7 @@ Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
       key->algorithm = look.form->name;
     }
     options_.save_to->add(*key);
+    look.is_void = true;
     saved.push_back(index);
   };
   read_saved(connection_, keys, use, options_.longest_dump);
@@ -185,37 +197,43 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
   answered_ = 0;
   for (const auto index : which) {
     sent_.emplace_back(looks[index].key);
-    const Look& look = looks[index];
+    Look& look = looks[index];
+    look.is_void = false;
     std::vector<std::string_view> arguments{look.content.type, look.saved_sha1, look.saved_expiry};
     const auto looked = looked_arguments(look.content);
     arguments.insert(arguments.end(), looked.begin(), looked.end());
     const std::string_view keys[] = {look.key};
     connection_.append_evalsha(embedded::k_reset.sha1, keys, arguments);
   }
-  Indices changed, not_removed;
+  Indices changed;
   std::optional<redis::Error> refused;
   for (const auto index : which) {
     const auto reply = connection_.read();
     ++answered_;
+    // Without a server's reply, it may have been removed.
+    looks[index].is_void = redis::failure_of(reply) == nullptr;
     if (is_unknown_script(reply)) {
       script_is_loaded_ = false;
       changed.push_back(index);
     } else if (reply.is_error()) {
       if (!refused) refused = explain_refusal(redis::to_error(reply));
-      // Without a server's reply, it may have been removed.
-      if (redis::failure_of(reply) == nullptr) not_removed.push_back(index);
     } else if (reply.integer() == 1) {
+      looks[index].is_void = false;
       looks[index].settle(ResetResult::kRemoved);
     } else {
       changed.push_back(index);
     }
   }
-  not_removed.insert(not_removed.end(), changed.begin(), changed.end());
-  if (options_.save_to != nullptr) {
-    for (const auto index : not_removed) options_.save_to->add_not_removed(looks[index].key);
-  }
   if (refused) throw redis::Error(*refused);
   return changed;
+}
+
+/// Adds to the file, for each key that was saved and then certainly not removed, that it was not.
+void Resetter::add_not_removed(Looks& looks) const {
+  if (options_.save_to == nullptr) return;
+  for (auto& look : looks) {
+    if (std::exchange(look.is_void, false)) options_.save_to->add_not_removed(look.key);
+  }
 }
 
 void Resetter::load_script() {

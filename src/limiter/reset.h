@@ -102,6 +102,7 @@ class Resetter {
   [[nodiscard]] Indices attempt(Looks& looks, const Indices& which);
   [[nodiscard]] Indices save(Looks& looks, Indices& which) const;
   [[nodiscard]] Indices remove(Looks& looks, const Indices& which);
+  void add_not_removed(Looks& looks) const;
   void load_script();
 
   redis::Connection& connection_;

@@ -142,7 +142,7 @@ void SaveFile::add_not_removed(std::string_view key) {
   std::string line;
   JsonWriter(line).begin_object().bytes_field("not_removed", key).end_object();
   file_.add(line += '\n');
-  --keys_;
+  --(added_ > 0 ? added_ : keys_);
 }
 
 void SaveFile::sync() {

@@ -141,6 +141,34 @@ TEST_CASE("what was saved and then not removed is not restored, even if the key 
   CHECK(place.restore() == Results{{"other", "r"}});
 }
 
+TEST_CASE("what was saved before an error, and not removed, is not restored") {
+  auto server = support::start_server();
+  if (!server) return;
+  std::vector<std::string> keys;  // more than are saved at a time
+  for (int i = 0; i < 399; ++i) keys.push_back(std::to_string(i));
+  for (const bool is_saved : {true, false}) {
+    CAPTURE(is_saved);
+    Place place(*server);
+    for (const auto& key : keys) (void)place.call({"SET", key, "x"});
+    (void)place.call({"RPUSH", "list", "1"});
+    const auto fail = [&](int time) {
+      if (!is_saved) (void)place.call({"ACL", "SETUSER", "default", "-lrange"});
+      if (time == 2) throw std::runtime_error("as Ctrl-C does");
+    };
+    auto all = keys;
+    all.emplace_back("list");
+    CHECK_THROWS_AS(place.reset(all, fail), std::runtime_error);
+    (void)place.call({"ACL", "SETUSER", "default", "+@all"});
+    CHECK(place.call({"DBSIZE"}).integer() == 200);
+    (void)place.call({"FLUSHALL"});
+    const auto results = place.restore();
+    CHECK(results.size() == 200);
+    CHECK(place.call({"EXISTS", "199"}).integer() == 1);
+    CHECK(place.call({"EXISTS", "200"}).integer() == 0);
+    (void)place.call({"FLUSHALL"});
+  }
+}
+
 TEST_CASE("a key of another type than at the look is not removed before it is looked at again") {
   auto server = support::start_server();
   if (!server) return;
