@@ -15,8 +15,9 @@ fill() {
   local algorithm
   for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
     leaky-bucket; do
-    ask "k:$algorithm" --algorithm "$algorithm"
-    ask "many:$algorithm" --algorithm "$algorithm" --limit 9/1h
+    # Long windows, so that no fixed window ends during the test.
+    rlctl check -q --limit 5/30d --algorithm "$algorithm" "k:$algorithm"
+    rlctl check -q --limit 5/30d --limit 9/60d --algorithm "$algorithm" "many:$algorithm"
   done
   cli --eval "$project/lua/concurrency.lua" k:leases , 5 60000000 acquire web1:10:a >/dev/null
   cli ZADD '{k:leases}:leases' 1 x >/dev/null
