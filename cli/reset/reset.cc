@@ -383,7 +383,15 @@ void add_reset_options(Options& options, ResetOptions& target) {
   add_limit_options(options, target.limit, false);
 }
 
+/// "-" would be standard input or output, which cannot be read twice or synced.
+void require_file(std::string_view option, const std::optional<std::string>& file) {
+  if (file != "-") return;
+  throw UsageError(std::string(option) + ": '-' is no file", "a file of that name is ./-");
+}
+
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
+  require_file("--save", options.plan.save);
+  require_file("--restore", options.restore);
   ResetPlan plan = options.plan;
   if (options.restore) {
     if (!invocation.operands.empty()) {

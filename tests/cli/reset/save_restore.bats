@@ -489,3 +489,23 @@ use_server() { export socket=$1 RLCTL_URL=unix://$1; }
   assert_equal "$(cli DBSIZE)" 0
   run -0 rlctl reset --restore s
 }
+
+@test "a limit on the size of files ends reset --save with a message, and nothing is lost" {
+  seq -f 'k%.0f' 2000 | rlctl check --batch -q --limit 5/30d --algorithm gcra
+  run -2 --separate-stderr bash -c "ulimit -f 200; exec rlctl reset --match 'k*' --yes --save '$BATS_TEST_TMPDIR/kept' -q"
+  assert_regex "$stderr" 'cannot write .*: file too large'
+  local left
+  left=$(cli DBSIZE)
+  ((left > 0 && left < 2000)) || fail "$left keys are left"
+  run -0 rlctl reset --restore "$BATS_TEST_TMPDIR/kept" -q
+  assert_equal "$(cli DBSIZE)" 2000
+}
+
+@test "- is no file for --save and --restore" {
+  rlctl check -q k --limit 5/30d
+  run -2 --separate-stderr rlctl reset --save - k
+  assert_equal "${stderr_lines[0]}" "rlctl: reset: --save: '-' is no file"
+  run -2 --separate-stderr rlctl reset --restore -
+  assert_equal "${stderr_lines[0]}" "rlctl: reset: --restore: '-' is no file"
+  assert_equal "$(cli EXISTS k)" 1
+}
