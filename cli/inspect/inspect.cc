@@ -369,14 +369,16 @@ void Inspecting::read(std::string& out) {
 }
 
 void Inspecting::read_keys(bool are_found, const Look& look, std::string& out) {
-  const auto begin = out.size();
+  bool is_first = true;
   for (const auto& key : keys_) {
+    invocation_.interrupt.check();
     const auto before = findings_.size();
     read_key(key, are_found);
     progress_.clear();
     if (redraws_ || findings_.size() == before) continue;
-    if (out.size() > begin && !invocation_.json) out += '\n';
+    if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
     out += text(findings_.back(), look, std::nullopt);
+    if (!plan_.watch) invocation_.out.flush();  // there may be many keys
     warn(findings_.back());
     findings_.clear();
   }
@@ -402,7 +404,7 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
   redis::Scan scan(*connection_, pattern);
   while (!scan.done()) {
     const auto keys = scan.next();
-    const auto contents = limiter::read_contents(*connection_, keys);
+    const auto contents = limiter::read_contents(*connection_, keys, limiter::Parts::kCut);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       const auto state = limiter::decode(keys[i], contents[i]);
       if (limiter::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);

@@ -454,13 +454,24 @@ std::size_t size_of_parts(const Content& content) {
   return bytes;
 }
 
+/// Also gives the rest's memory back.
+void cut_text(std::string& text) {
+  if (text.size() > Content::kMostText) text = text.substr(0, Content::kMostText);
+}
+
+void cut_parts(Content& content) {
+  cut_text(content.first.member);
+  cut_text(content.last.member);
+  for (auto& [field, value] : content.fields) cut_text(value);
+}
+
 using Indices = std::vector<std::size_t>;
 
 /// Reads the contents of some keys, whose types are known. Appends the indices of empty ones to
 /// `empty`; returns the total size of the ends in bytes.
 std::size_t read_group(redis::Connection& connection, std::span<const std::string> keys,
                        std::vector<Content>& contents, std::span<const std::size_t> group,
-                       Indices& empty) {
+                       Parts parts, Indices& empty) {
   // Each group has its own time, so that it is close to that of the TTLs.
   const bool any = std::ranges::any_of(group, [&](auto i) { return is_read(contents[i]); });
   if (!any) return 0;
@@ -471,13 +482,14 @@ std::size_t read_group(redis::Connection& connection, std::span<const std::strin
   for (const auto i : group) {
     if (!take_read(connection, contents[i], now)) empty.push_back(i);
     bytes += size_of_parts(contents[i]);
+    if (parts == Parts::kCut) cut_parts(contents[i]);
   }
   return bytes;
 }
 
 /// The same for any number of keys. Returns the indices of empty ones.
 Indices read_groups(redis::Connection& connection, std::span<const std::string> keys,
-                    std::vector<Content>& contents, Indices which) {
+                    std::vector<Content>& contents, Parts parts, Indices which) {
   const auto small_ones = std::partition(which.begin(), which.end(),
                                          [&](std::size_t i) { return has_parts(contents[i]); });
   Indices empty;
@@ -485,11 +497,11 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
   std::size_t most = 1;
   while (!ends.empty()) {
     const auto group = ends.first(std::min(most, ends.size()));
-    const auto bytes = read_group(connection, keys, contents, group, empty);
+    const auto bytes = read_group(connection, keys, contents, group, parts, empty);
     most = bytes > kManyBytes ? 1 : std::min(most * 2, kMostEnds);
     ends = ends.subspan(group.size());
   }
-  read_group(connection, keys, contents, {small_ones, which.end()}, empty);
+  read_group(connection, keys, contents, {small_ones, which.end()}, parts, empty);
   return empty;
 }
 
@@ -516,8 +528,8 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now) {
   if (content.expires) content.until = now + to_ttl(pttl);
 }
 
-std::vector<Content> read_contents(redis::Connection& connection,
-                                   std::span<const std::string> keys) {
+std::vector<Content> read_contents(redis::Connection& connection, std::span<const std::string> keys,
+                                   Parts parts) {
   std::vector<Content> contents(keys.size());
   Indices open(keys.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
@@ -525,7 +537,7 @@ std::vector<Content> read_contents(redis::Connection& connection,
     for (const auto i : open) connection.append({"TYPE", keys[i]});
     for (const auto i : open)
       contents[i] = {.type = std::string(read_of_any_type(connection).text())};
-    open = read_groups(connection, keys, contents, std::move(open));
+    open = read_groups(connection, keys, contents, parts, std::move(open));
   }
   return contents;
 }

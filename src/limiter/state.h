@@ -36,8 +36,9 @@ struct Content {
   std::string type;            ///< as TYPE prints it: "string", "list"; "none": no such key
   std::string text = {};       ///< for a string, its first kMostText bytes
   bool expires = false;        ///< it has a TTL
-  Edge first = {}, last = {};  ///< for a list or a sorted set
-  /// For a hash: the number of its fields, and the values of those that hash_fields() names.
+  Edge first = {}, last = {};  ///< for a list or a sorted set; whole, or cut: see Parts
+  /// For a hash: the number of its fields, and the values of those that hash_fields() names, whole
+  /// or cut.
   std::int64_t size = 0;
   std::map<std::string, std::string, std::less<>> fields = {};
   /// When the key expires by the server's clock, as measured; none if it does not. Two measurements
@@ -174,6 +175,12 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 /// The content in a sentence: that of describe_form(), or "a list that is not a limiter's state".
 [[nodiscard]] std::string describe_content(std::string_view key, const Content& content);
 
+/// How much is kept of an entry of a list or sorted set, and of a field of a hash.
+enum class Parts {
+  kWhole,
+  kCut,  ///< the first Content::kMostText bytes, so that the contents of many keys stay small
+};
+
 /// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the time,
 /// PTTL, the beginning of each string, some fields of each hash and both ends of each list and
 /// sorted set, some keys at a time, since these may be large. Writes nothing, prunes nothing,
@@ -181,6 +188,7 @@ void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 /// changes again, only its type is returned. Throws redis::Error, also if the server refuses a
 /// command (NOPERM).
 [[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
-                                                 std::span<const std::string> keys);
+                                                 std::span<const std::string> keys,
+                                                 Parts parts = Parts::kWhole);
 
 }  // namespace rlctl::limiter

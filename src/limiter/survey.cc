@@ -106,7 +106,7 @@ void Surveying::read_contents() {
     which.push_back(i);
     keys.push_back(results_[i].inspection.key);
   }
-  auto contents = limiter::read_contents(connection_, keys);
+  auto contents = limiter::read_contents(connection_, keys, Parts::kCut);
   for (std::size_t i = 0; i < which.size(); ++i) interpret(which[i], std::move(contents[i]));
 }
 

@@ -18,7 +18,8 @@ namespace rlctl::limiter {
 
 /// What a survey found at a key.
 struct Surveyed {
-  /// The figures of inspect(), without entries and bars. If the key was deleted, or changed its
+  /// The figures of inspect(), without entries and bars, and of large entries and fields only what
+  /// Parts::kCut keeps. If the key was deleted, or changed its
   /// type while it was read, it does not exist.
   Inspection inspection = {};
   /// The server refuses this key to the user. The inspection then has only the key's name.
@@ -32,8 +33,8 @@ struct Surveyed {
 [[nodiscard]] std::vector<Surveyed> survey(redis::Connection& connection,
                                            std::span<const UsageRequest> keys);
 
-/// A set of keys, of which it keeps only hashes: 16 bytes or less a key. Of a hundred million keys,
-/// one is taken for another with a probability of 1 in 3,000.
+/// A set of keys, of which it keeps only hashes: 16 to 32 bytes a key, and up to 48 while it grows.
+/// Of a hundred million keys, one is taken for another with a probability of 1 in 3,000.
 class SeenKeys {
  public:
   /// Returns false if the key is in the set already.

@@ -87,6 +87,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("of large entries and fields, no more than what tells a form is kept if asked so") {
+  TestServer server;
+  const std::string large(std::size_t{1} << 20, 'x');
+  const std::vector<std::string> keys{"list", "zset", "hash"};
+  (void)server.call({"RPUSH", "list", large});
+  (void)server.call({"ZADD", "zset", "1", large});
+  (void)server.call({"HSET", "hash", hash_fields().front(), large});
+  const auto contents = read_contents(server.connection(), keys, Parts::kCut);
+  const auto check_cut = [](const std::string& text) {
+    CHECK(text.size() == Content::kMostText);
+    CHECK(text.capacity() < 2 * Content::kMostText);
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    check_cut(contents.at(i).first.member);
+    check_cut(contents.at(i).last.member);
+  }
+  check_cut(contents.at(2).fields.begin()->second);
+  CHECK(contents.at(1).last.score == "1");
+  const auto whole = read_contents(server.connection(), keys);
+  CHECK(whole.at(0).first.member == large);
+  CHECK(whole.at(2).fields.begin()->second == large);
+}
+
 TEST_CASE("a key that changes its type while it is read is read again") {
   constexpr const char* kWrong = "-WRONGTYPE Operation against a key holding the wrong kind\r\n";
   ScriptedServer server([&](Peer& peer) {

@@ -64,6 +64,14 @@ TEST_CASE("a survey writes nothing") {
   CHECK(server.call({"DBSIZE"}).integer() == 1);
 }
 
+TEST_CASE("a survey keeps only the beginning of a large entry") {
+  TestServer server;
+  static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
+  const std::vector<UsageRequest> asked{{.key = "list"}};
+  const auto found = survey(server.connection(), asked);
+  CHECK(found.at(0).inspection.content.first.member.size() == Content::kMostText);
+}
+
 TEST_CASE("a key that the user may not read is told apart from those that he may") {
   TestServer server;
   take(server, "mine");
