@@ -11,6 +11,10 @@
 
 namespace rlctl::cli {
 
+bool ListPlan::has_filter() const {
+  return pattern != "*" || above || only_without_ttl || !algorithm.empty() || !policy.empty();
+}
+
 std::optional<double> ListRow::ratio() const {
   if (!used) return std::nullopt;
   if (*used == 0) return 0;
@@ -74,14 +78,16 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
               .algorithm = form.library.empty() ? std::string_view() : form.name,
               .policy = {},
               .used = inspection.used,
+              .remaining = inspection.remaining,
               .limit = inspection.limit,
               .capacity = inspection.capacity(),
-              .remaining = inspection.remaining,
               .bytes = inspection.bytes,
               .window = inspection.window,
               .next_free = inspection.next_free,
               .reset_after = inspection.reset_after,
               .ttl = inspection.ttl};
+  if (row.used) row.used = std::max<std::int64_t>(*row.used, 0);
+  if (row.remaining && row.capacity) row.remaining = std::min(*row.remaining, *row.capacity);
   if (!configuration_.policies.empty()) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
     if (policy != nullptr) row.policy = policy->name;

@@ -35,6 +35,9 @@ struct ListPlan {
   bool has_shapes = false;     ///< also what only looks like a limiter's state
   bool only_totals = false;
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
+
+  /// Whether some limiters are left out.
+  [[nodiscard]] bool has_filter() const;
 };
 
 /// A limiter's key. Unknown values are empty; the words live as long as the program, and the policy
@@ -42,7 +45,9 @@ struct ListPlan {
 struct ListRow {
   std::string key;
   std::string_view library, algorithm, policy;
-  std::optional<std::int64_t> used, limit, capacity, remaining, bytes;
+  /// Some libraries give units back before they take them: then none are used, and all remain.
+  std::optional<std::int64_t> used, remaining;
+  std::optional<std::int64_t> limit, capacity, bytes;
   std::optional<microseconds> window, next_free, reset_after;
   std::optional<microseconds> ttl;  ///< none: it never expires
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/term/table.h"
+#include "limiter/state.h"
 
 namespace rlctl::cli {
 namespace {
@@ -26,7 +28,7 @@ struct Column {
   std::size_t least_room = 0;  ///< it is left out on narrower terminals
 };
 
-constexpr std::size_t kWide = 100, kVeryWide = 120;
+constexpr std::size_t kWide = 100, kVeryWide = 120, kWidest = 140;
 constexpr std::array kColumns{Column{"used", 6},
                               Column{"of", 11},
                               Column{"full", 5},
@@ -46,10 +48,22 @@ void append_cell(std::string& out, std::string_view text, const Column& column, 
   out.append(toned(text, tone, look.colour)).append("  ");
 }
 
+/// The widest terminals have room for the longest name, "throttled-py: sliding-window-counter".
+std::size_t algorithm_width(const Look& look) {
+  static const auto kLongest = [] {
+    std::size_t width = 0;
+    for (const auto& form : limiter::state_forms()) width = std::max(width, form.label().size());
+    return width;
+  }();
+  return look.columns < kWidest ? kAlgorithm.width : kLongest;
+}
+
+/// Left-aligned, followed by two spaces, also if it is too long.
 void append_algorithm(std::string& out, std::string_view text, Tone tone, const Look& look) {
   if (look.columns < kAlgorithm.least_room) return;
   out += toned(text, tone, look.colour);
-  pad(out, text.size(), kAlgorithm.width + 2);
+  pad(out, text.size(), algorithm_width(look));
+  out += "  ";
 }
 
 std::string number_text(const std::optional<std::int64_t>& number) {

@@ -47,6 +47,15 @@ struct Mover {
   std::int64_t units = 0;  ///< that `used` has changed by
 };
 
+/// What a complete scan of the database found.
+struct ScanResult {
+  std::vector<ListRow> rows;  ///< the first ones, to be shown
+  std::int64_t keys = 0, full = 0;
+  std::unordered_map<std::size_t, std::int64_t> used;  ///< of each key, by its hash
+  /// Of the keys that the scan before found too: those that moved most.
+  std::vector<Mover> movers;
+};
+
 class ListWatch {
  public:
   ListWatch(const ListPlan& plan, const Watch& how, Invocation& invocation)
@@ -82,7 +91,7 @@ class ListWatch {
   }
   [[nodiscard]] std::int64_t most_rows() const;
   void scan();
-  void take(std::vector<ListRow> rows, RowCollection& first);
+  void count(const ListRow& row, ScanResult& result) const;
   void refresh();
   void count_calls();
   [[nodiscard]] std::string text() const;
@@ -96,11 +105,7 @@ class ListWatch {
   std::optional<redis::Connection> connection_;
   Deadline next_scan_ = Clock::now();
   Clock::time_point scanned_{};
-  std::vector<ListRow> rows_;
-  std::int64_t keys_ = 0, full_ = 0;
-  /// By hash: what was used when the database was last scanned, and the time before that.
-  std::unordered_map<std::size_t, std::int64_t> used_, used_before_;
-  std::vector<Mover> movers_;
+  ScanResult last_;
   std::optional<std::int64_t> calls_;
   Clock::time_point calls_at_{};
   std::optional<double> calls_per_second_;
@@ -118,44 +123,40 @@ void ListWatch::scan() {
   const auto begin = Clock::now();
   Progress progress(!how_.redraws && is_terminal(STDERR_FILENO));
   RowCollection first(*plan_.sort, most_rows());
-  used_before_ = std::exchange(used_, {});
-  movers_.clear();
-  keys_ = full_ = 0;
+  ScanResult result;
   listing_.scan(*connection_, [&](std::vector<ListRow> rows, double share) {
-    take(std::move(rows), first);
+    for (const auto& row : rows) count(row, result);
+    first.add(std::move(rows));
     progress.update(share, "the database");
     invocation_.interrupt.check();
   });
-  rows_ = first.take();
+  result.rows = first.take();
+  last_ = std::move(result);
   scanned_ = Clock::now();
   next_scan_ = scanned_ + kPauseForScan * (scanned_ - begin);
 }
 
-void ListWatch::take(std::vector<ListRow> rows, RowCollection& first) {
-  for (const auto& row : rows) {
-    const auto hash = std::hash<std::string_view>{}(row.key);
-    const auto used = row.used.value_or(0);
-    if (!used_.emplace(hash, used).second) continue;  // SCAN may return it twice
-    ++keys_;
-    if (row.ratio().value_or(0) >= 1) ++full_;
-    const auto before = used_before_.find(hash);
-    if (used_before_.empty()) continue;
-    const auto moved = std::abs(used - (before == used_before_.end() ? 0 : before->second));
-    if (moved == 0) continue;
-    movers_.push_back({.key = row.key, .units = moved});
-    std::ranges::sort(movers_, std::greater{}, &Mover::units);
-    if (movers_.size() > kMovers) movers_.pop_back();
-  }
-  first.add(std::move(rows));
+void ListWatch::count(const ListRow& row, ScanResult& result) const {
+  const auto hash = std::hash<std::string_view>{}(row.key);
+  const auto used = row.used.value_or(0);
+  if (!result.used.emplace(hash, used).second) return;  // SCAN may return it twice
+  ++result.keys;
+  if (row.ratio().value_or(0) >= 1) ++result.full;
+  const auto before = last_.used.find(hash);
+  if (before == last_.used.end() || before->second == used) return;
+  auto& movers = result.movers;
+  movers.push_back({.key = row.key, .units = std::abs(used - before->second)});
+  std::ranges::sort(movers, std::greater{}, &Mover::units);
+  if (movers.size() > kMovers) movers.pop_back();
 }
 
 /// Reads only what is shown.
 void ListWatch::refresh() {
   std::vector<std::string> keys;
-  for (auto& row : rows_) keys.push_back(std::move(row.key));
+  for (const auto& row : last_.rows) keys.push_back(row.key);
   RowCollection first(*plan_.sort, most_rows());
   first.add(listing_.read(*connection_, std::move(keys)));
-  rows_ = first.take();
+  last_.rows = first.take();
 }
 
 void ListWatch::count_calls() {
@@ -178,7 +179,8 @@ void ListWatch::count_calls() {
 
 /// "100000 limiters, 3 full; 1234 script calls a second; the database was scanned 3 s ago"
 std::string ListWatch::summary() const {
-  auto text = fmt::format("{}, {} full; ", counted(keys_, "limiter"), full_);
+  const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
+  auto text = fmt::format("{}, {} full; ", counted(last_.keys, what), last_.full);
   if (calls_per_second_) text += fmt::format("{:.0f} script calls a second; ", *calls_per_second_);
   const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - scanned_);
   return text + fmt::format("the database was scanned {} s ago", age.count());
@@ -187,16 +189,16 @@ std::string ListWatch::summary() const {
 std::string ListWatch::text() const {
   std::string out;
   if (invocation_.json) {
-    for (const auto& row : rows_) append_list_json(out, row);
+    for (const auto& row : last_.rows) append_list_json(out, row);
     return out;
   }
   const Look look = look_of_list(invocation_.out.fd());
   out.append(toned(summary(), Tone::kDim, look.colour)).append("\n");
   append_list_titles(out, look);
-  for (const auto& row : rows_) append_list_row(out, row, look);
-  if (movers_.empty()) return out;
+  for (const auto& row : last_.rows) append_list_row(out, row, look);
+  if (last_.movers.empty()) return out;
   out.append(toned("moved most between the last two scans", Tone::kDim, look.colour)).append("\n");
-  for (const auto& mover : movers_) {
+  for (const auto& mover : last_.movers) {
     out += fmt::format("{:>8}  {}\n", mover.units, escaped_text(mover.key));
   }
   return out;

@@ -194,6 +194,13 @@ TOML
   assert_failure 2
 }
 
+@test "inspect --match prints each limiter as it is read, and stops if nobody reads on" {
+  seq -f 'k%.0f' 3000 | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
+  cli CONFIG RESETSTAT >/dev/null
+  rlctl inspect --match '*' --json | head -n 1 >/dev/null
+  (($(calls exec) < 3000)) || fail 'all keys were read'
+}
+
 @test "other libraries' keys are listed under their names" {
   local now
   now=$(date +%s)
@@ -208,4 +215,27 @@ TOML
   run rlctl list --totals
   assert_line --regexp '^limits: fixed-window +1 '
   assert_equal "$(rlctl list --limit 4/60s --json '@*' | jq -c '[.used, .remaining]')" '[2,2]'
+}
+
+@test "a library that gives units back before they are taken leaves none used, and no more than the limit" {
+  cli SET LIMITS:LIMITER/ann/10/1/minute -6 EX 50 >/dev/null
+  assert_equal "$(rlctl list --json | jq -c '[.used, .ratio, .remaining]')" '[0,0,10]'
+  run rlctl list
+  assert_line --index 1 --regexp '^ *0 +10/60s +0% '
+}
+
+@test "two spaces or more separate the algorithm and the key, on a terminal too" {
+  cli SET LIMITS:LIMITER/ann/5/1/minute 4 EX 50 >/dev/null
+  cli ZADD hist:ann "$(date +%s)000" m >/dev/null
+  cli EXPIRE hist:ann 60 >/dev/null
+  use a 1
+  run rlctl list --sort key
+  assert_line --regexp ' article: sliding-window-zset  +hist:ann$'
+  # Without a terminal, all keys begin in the column of their title.
+  run awk '$NF == "key" { at = index($0, " key") + 1 } $NF ~ /ann/ && substr($0, at) != $NF' <<<"$output"
+  assert_output ''
+  needs_terminal
+  run -0 at_terminal '' 'stty cols 100; rlctl list'
+  run grep -F 'hist:ann' "$BATS_TEST_TMPDIR/screen"
+  assert_output --partial 'article: sliding-window-zset  hist:ann'
 }

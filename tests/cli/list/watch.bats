@@ -52,12 +52,39 @@ in_pipe() {
   assert_equal "$(head -n 4 "$out" | jq -r .key | paste -sd ' ')" 'k1 k10 k1 k10'
 }
 
-@test "a filter applies to what is watched" {
+@test "a filter applies to what is watched, and the first line says so" {
   rlctl check -q full --limit 5/1h --cost 5 --algorithm gcra
   in_pipe 'wait_until has 1 full' --above 90%
   run -0 head -n 3 "$out"
-  assert_line --index 0 --regexp '^1 limiter, 1 full; '
+  assert_line --index 0 --regexp '^1 matching limiter, 1 full; '
   assert_line --index 2 --regexp ' full$'
+  in_pipe 'wait_until has 1 limiters' 'k*'
+  run -0 head -n 1 "$out"
+  assert_output --regexp '^30 matching limiters, 0 full; '
+}
+
+@test "a key that enters the filter has not moved by all that is used" {
+  rlctl check -q near --limit 1000/1d --cost 500 --algorithm gcra
+  rlctl check -q moves --limit 1000/1d --cost 600 --algorithm gcra
+  in_pipe 'wait_until has 2 "1 matching limiter,"
+    rlctl check -q near --limit 1000/1d --cost 10 --algorithm gcra
+    wait_until has 2 "2 matching limiters,"
+    rlctl check -q moves --limit 1000/1d --cost 5 --algorithm gcra
+    wait_until grep -qE "^ +5  moves$" "$out"' --above 50%
+  run -1 grep -E '^ +[0-9]+  near$' "$out"
+}
+
+@test "a lost connection neither empties the list nor moves keys" {
+  local i
+  add_many
+  in_pipe 'wait_until has 1 limiters
+    for i in {1..20}; do
+      cli CLIENT KILL TYPE normal >/dev/null
+      sleep 0.05
+    done
+    wait_until has "$(($(grep -c limiters "$out") + 3))" limiters' --top 3
+  assert_equal "$(grep -c '5/1h' "$out")" "$((3 * $(grep -c limiters "$out")))"
+  run -1 grep 'moved most' "$out"
 }
 
 @test "a server that is gone is reported once" {
@@ -65,8 +92,11 @@ in_pipe() {
   assert_equal "$(grep -c '^rlctl: cannot connect' "$BATS_TEST_TMPDIR/err")" 1
 }
 
+# Adds so many keys that there is a pause between two scans.
+add_many() { seq -f 'many:%.0f' 20000 | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null; }
+
 @test "between scans only what is shown is read" {
-  seq -f 'many:%.0f' 20000 | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
+  add_many
   cli CONFIG RESETSTAT >/dev/null
   in_pipe 'wait_until has 5 limiters'
   # Five looks at all keys would take more than a hundred thousand GETRANGE.
