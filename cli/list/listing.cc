@@ -114,8 +114,8 @@ std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<st
   std::vector<limiter::UsageRequest> requests;
   requests.reserve(keys.size());
   for (auto& key : keys) {
-    auto request = request_for(key);
-    requests.push_back({.key = std::move(key), .request = std::move(request)});
+    const auto request = request_for(key);
+    requests.push_back({.key = std::move(key), .request = request});
   }
   return rows_of(limiter::survey(connection, requests));
 }

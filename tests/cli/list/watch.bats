@@ -75,10 +75,9 @@ in_pipe() {
 }
 
 @test "a lost connection neither empties the list nor moves keys" {
-  local i
   add_many
   in_pipe 'wait_until has 1 limiters
-    for i in {1..20}; do
+    for _ in {1..20}; do
       cli CLIENT KILL TYPE normal >/dev/null
       sleep 0.05
     done
