@@ -196,7 +196,7 @@ void ListRun::write(const std::vector<ListRow>& rows) {
 
 /// "not listed: 12 keys that only look like a limiter's (--all lists them), 340 others"
 std::string ListRun::unlisted_text() const {
-  const auto& [others, shapes, refused, why] = listing_.unlisted();
+  const auto& [others, shapes, unknown, refused, why] = listing_.unlisted();
   std::string text;
   const auto add = [&text](std::int64_t count, std::string_view what) {
     if (count == 0) return;
@@ -204,6 +204,7 @@ std::string ListRun::unlisted_text() const {
     text += counted(count, "key");
     text += what;
   };
+  add(unknown, " whose limit is not known (--limit or a policy gives it)");
   add(shapes, " that may be a limiter's (--all lists them)");
   add(refused, " that this user may not read");
   add(others, " of other programs");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/targets.h"
+#include "limiter/key_family.h"
 #include "limiter/policies.h"
 
 namespace rlctl::cli {
@@ -51,7 +52,9 @@ Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
 
 limiter::InspectionRequest Listing::request_for(const std::string& key) const {
   auto target = found_target(key, configuration_);
-  if (!target.limit) target.limit = plan_.limit;
+  const auto window = limiter::window_in_name(key);
+  const bool fits = !window || (plan_.limit && plan_.limit->window == *window);
+  if (!target.limit && fits) target.limit = plan_.limit;
   return cli::request_for(target);
 }
 
@@ -85,6 +88,7 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
               .window = inspection.window,
               .next_free = inspection.next_free,
               .reset_after = inspection.reset_after,
+              .window_is_inferred = inspection.window_is_inferred,
               .ttl = inspection.ttl};
   if (row.used) row.used = std::max<std::int64_t>(*row.used, 0);
   if (row.remaining && row.capacity) row.remaining = std::min(*row.remaining, *row.capacity);
@@ -95,11 +99,14 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
   return wants(row) ? std::optional(std::move(row)) : std::nullopt;
 }
 
-bool Listing::wants(const ListRow& row) const {
+bool Listing::wants(const ListRow& row) {
   if (plan_.only_without_ttl && row.ttl) return false;
   if (!plan_.algorithm.empty() && row.algorithm != plan_.algorithm) return false;
   if (!plan_.policy.empty() && row.policy != plan_.policy) return false;
-  return !plan_.above || row.ratio().value_or(-1) > *plan_.above;
+  if (!plan_.above) return true;
+  const auto ratio = row.ratio();
+  if (!ratio) ++unlisted_.unknown;
+  return ratio && *ratio > *plan_.above;
 }
 
 std::vector<ListRow> Listing::rows_of(std::span<const limiter::Surveyed> page) {

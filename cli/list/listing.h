@@ -49,6 +49,7 @@ struct ListRow {
   std::optional<std::int64_t> used, remaining;
   std::optional<std::int64_t> limit, capacity, bytes;
   std::optional<microseconds> window, next_free, reset_after;
+  bool window_is_inferred = false;  ///< and so is what depends on it
   std::optional<microseconds> ttl;  ///< none: it never expires
 
   /// The share of what is allowed at once that is used, 1 if it is full.
@@ -62,6 +63,7 @@ struct ListRow {
 struct Unlisted {
   std::int64_t others = 0;               ///< no limiter's
   std::int64_t shapes = 0;               ///< only look like one's
+  std::int64_t unknown = 0;              ///< limiters of which --above cannot tell
   std::int64_t refused = 0;              ///< this user may not read them
   std::optional<redis::Error> why = {};  ///< the first of the last
 };
@@ -86,7 +88,7 @@ class Listing {
   [[nodiscard]] limiter::InspectionRequest request_for(const std::string& key) const;
   [[nodiscard]] std::vector<ListRow> rows_of(std::span<const limiter::Surveyed> page);
   [[nodiscard]] std::optional<ListRow> row_of(const limiter::Surveyed& surveyed);
-  [[nodiscard]] bool wants(const ListRow& row) const;
+  [[nodiscard]] bool wants(const ListRow& row);
 
   const ListPlan& plan_;
   const limiter::Configuration& configuration_;

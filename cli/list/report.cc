@@ -73,7 +73,9 @@ std::string number_text(const std::optional<std::int64_t>& number) {
 std::string limit_text(const ListRow& row) {
   if (!row.limit && !row.window) return std::string(kUnknown);
   auto text = row.limit ? std::to_string(*row.limit) : "?";
-  if (row.window) text.append("/").append(format_duration(*row.window));
+  if (row.window_is_inferred) text += "/~";
+  if (row.window && !row.window_is_inferred) text += "/";
+  if (row.window) text += format_duration(*row.window);
   return text;
 }
 
@@ -154,6 +156,7 @@ void append_list_json(std::string& out, const ListRow& row) {
       .field("used", row.used)
       .field("limit", row.limit)
       .field("window_us", row.window)
+      .field("window_inferred", row.window_is_inferred)
       .field("ratio", row.ratio())
       .field("remaining", row.remaining)
       .field("next_free_us", row.next_free)
@@ -170,7 +173,8 @@ void ListTotals::Sum::add(const ListRow& row) {
   ++keys;
   if (row.ratio().value_or(0) >= 1) ++full;
   if (!row.ttl) ++without_ttl;
-  bytes += row.bytes.value_or(0);
+  // Where one is not known, neither is the sum.
+  if (bytes) bytes = row.bytes ? std::optional(*bytes + *row.bytes) : std::nullopt;
 }
 
 void ListTotals::add(const ListRow& row) {
@@ -183,7 +187,7 @@ void ListTotals::append_text(std::string& out, const Look& look) const {
   std::vector<Cells> rows{{"", "keys", "full", "no ttl", "bytes"}};
   const auto add = [&rows](std::string name, const Sum& sum) {
     rows.push_back({std::move(name), std::to_string(sum.keys), std::to_string(sum.full),
-                    std::to_string(sum.without_ttl), std::to_string(sum.bytes)});
+                    std::to_string(sum.without_ttl), number_text(sum.bytes)});
   };
   for (const auto& [name, sum] : algorithms_) add(algorithm_text(name.first, name.second), sum);
   for (const auto& [name, sum] : policies_) add("policy " + escaped_text(name), sum);

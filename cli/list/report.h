@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,7 +34,8 @@ class ListTotals {
 
  private:
   struct Sum {
-    std::int64_t keys = 0, full = 0, without_ttl = 0, bytes = 0;
+    std::int64_t keys = 0, full = 0, without_ttl = 0;
+    std::optional<std::int64_t> bytes = 0;
 
     void add(const ListRow& row);
   };

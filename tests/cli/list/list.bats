@@ -98,6 +98,27 @@ TOML
   assert_line --regexp '^policy login +1 +0 +0 '
 }
 
+@test "--above counts what it cannot judge; --limit is not for keys whose name has another window" {
+  use a 9
+  use log 5 sliding-window-log
+  rlctl check -q '{m}' --limit 5/60s --limit 9/1d
+  run --separate-stderr rlctl list --above 80%
+  assert_line --index 1 --regexp ' a$'
+  assert_equal "$stderr" 'not listed: 3 keys whose limit is not known (--limit or a policy gives it)'
+  assert_equal "$(rlctl list --limit 5/60s --json '{m}*' --sort key | jq -c '[.limit, .window_us]' | paste -sd ' ')" \
+    '[5,60000000] [null,86400000000]'
+  run rlctl list log
+  assert_line --index 1 --regexp ' [?]/~1d '
+}
+
+@test "sums are not known where a part is not" {
+  use a 3
+  cli ACL SETUSER viewer on '>secret' '~*' +@read +@connection +time +scan -memory >/dev/null
+  REDISCLI_AUTH=secret run -0 rlctl --user viewer list --totals --json
+  assert_equal "$(jq -c '[.keys, .bytes]' <<<"$output")" '[1,null]'
+  cli ACL DELUSER viewer >/dev/null
+}
+
 @test "--totals prints sums and no keys" {
   use a 1
   use b 10
