@@ -19,7 +19,9 @@ local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if expires > 0 and expires <= now then return 'expired' end
 if not replaces then
-  local present, ttl = call('DUMP', key), call('PTTL', key)
+  -- Each on a line of its own: of a refusal, Redis 7.0 tells only the line.
+  local present = call('DUMP', key)
+  local ttl = call('PTTL', key)
   -- Before Redis 7.2, TIME and PTTL may be a millisecond apart, here and when the key was saved.
   local expires_then = math.abs((ttl >= 0 and now + ttl or 0) - expires) <= 2
   if present then return present == dump and expires_then and 'identical' or 'exists' end
