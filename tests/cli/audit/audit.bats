@@ -203,10 +203,10 @@ no_ttl warning rate:login:ann'
 
 @test "another algorithm's limit of a policy does not end the audit" {
   cli SET rate:ann "$(($(date +%s) - 1483228800 + 50)).5" EX 51 >/dev/null
-  printf '[policy.rate]\nkey = "rate:%%s"\nlimit = "1000000000/1d"\nalgorithm = "fixed-window"\n' >c.toml
-  run -0 rlctl --config c.toml audit
-  run -0 rlctl --config c.toml list
-  run -0 rlctl --config c.toml inspect rate:ann
+  printf '[policy.rate]\nkey = "rate:%%s"\nlimit = "1000000000/1d"\nalgorithm = "fixed-window"\n' >"$BATS_TEST_TMPDIR/c.toml"
+  run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit
+  run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" list
+  run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" inspect rate:ann
 }
 
 @test "a caller's clock that is a few seconds ahead is no finding" {
