@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "cli/subcommand.h"
 #include "cli/term/table.h"
 #include "limiter/policies.h"
 #include "redis/url.h"
@@ -151,13 +152,13 @@ void show_json(const ConnectionSettings& settings, std::span<const limiter::Poli
   auto& out = invocation.out.buffer();
   JsonWriter json(out);
   json.begin_object()
-      .field("file", file.empty() ? std::nullopt : std::optional(file))
+      .known_field("file", file)
       .field("url", redis::display(settings.url))
       .field("url_from", origin_name(settings.url_from))
       .field("timeout_us", settings.timeout)
       .field("timeout_from", origin_name(settings.timeout_from));
   for (const auto& [name, value] : files_of(settings)) {
-    json.field(name, value.empty() ? std::nullopt : std::optional(value));
+    json.known_field(name, value);
   }
   json.field("insecure", settings.url.tls && settings.url.tls->insecure)
       .name("policies")
@@ -206,23 +207,10 @@ constexpr std::array kSubcommands{Subcommand{"check", false, run_config_check},
                                   Subcommand{"show", true, run_config_show},
                                   Subcommand{"path", false, run_config_path}};
 
-const Subcommand& find_subcommand(std::span<const std::string> operands) {
-  std::vector<std::string_view> names;
-  for (const auto& subcommand : kSubcommands) {
-    if (!operands.empty() && subcommand.name == operands[0]) return subcommand;
-    names.push_back(subcommand.name);
-  }
-  if (operands.empty()) {
-    throw UsageError("no subcommand is given: use " + one_of(names), "rlctl config check");
-  }
-  const auto meant = did_you_mean(operands[0], names);
-  throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
-                   (meant.empty() ? "; it is one of " + one_of(names) : meant));
-}
-
 ExitStatus run_config(Invocation& invocation) {
   const std::span<const std::string> operands = invocation.operands;
-  const auto& subcommand = find_subcommand(operands);
+  const auto& subcommand =
+      find_subcommand<Subcommand>(kSubcommands, operands, "rlctl config check");
   const auto names = operands.subspan(1);
   if (!subcommand.takes_names && !names.empty()) {
     throw UsageError("unexpected argument " + in_quotes(names[0]),

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/subcommand.h"
 #include "cli/term/table.h"
 #include "limiter/check.h"
 #include "limiter/script.h"
@@ -203,20 +204,6 @@ constexpr std::array kScriptsSubcommands{
     ScriptsSubcommand{"load", load_scripts}, ScriptsSubcommand{"export", export_scripts},
     ScriptsSubcommand{"call", call_script_once}};
 
-const ScriptsSubcommand& find_scripts_subcommand(std::span<const std::string> operands) {
-  std::vector<std::string_view> names;
-  for (const auto& subcommand : kScriptsSubcommands) {
-    if (!operands.empty() && subcommand.name == operands[0]) return subcommand;
-    names.push_back(subcommand.name);
-  }
-  if (operands.empty()) {
-    throw UsageError("no subcommand is given: use " + one_of(names), "rlctl scripts list");
-  }
-  const auto meant = did_you_mean(operands[0], names);
-  throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
-                   (meant.empty() ? "; it is one of " + one_of(names) : meant));
-}
-
 /// Refuses options that the subcommand does not have.
 void require_options_of(std::string_view subcommand, const ScriptsOptions& options) {
   const auto& limit = options.limit;
@@ -249,7 +236,8 @@ void add_scripts_options(Options& options, ScriptsOptions& target) {
 }
 
 ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
-  const auto& subcommand = find_scripts_subcommand(invocation.operands);
+  const auto& subcommand = find_subcommand<ScriptsSubcommand>(
+      kScriptsSubcommands, invocation.operands, "rlctl scripts list");
   require_options_of(subcommand.name, options);
   invocation.operands.erase(invocation.operands.begin());
   if (subcommand.run == list_scripts && !invocation.operands.empty()) {
