@@ -274,7 +274,7 @@ void append_problem_json(std::string& out, const Problem& problem) {
       .begin_object()
       .field("code", problem.code)
       .field("message", problem.message)
-      .field("hint", problem.hint.empty() ? std::nullopt : std::optional(problem.hint))
+      .known_field("hint", problem.hint)
       .end_object();
 }
 

@@ -42,7 +42,7 @@ void add_audit_options(Options& options, AuditOptions& target) {
   options.group("Options");
   options.value(
       "--top", "NUMBER", target.top,
-      "show at most so many keys for each finding, or all (default: 20; all with --json)");
+      "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
 }
 
 std::int64_t parse_top(const std::optional<std::string>& text, bool json) {

@@ -82,7 +82,7 @@ void DoctorReport::add_json(std::string_view check, const Finding& finding) {
       .field("check", check)
       .field("status", row_of(finding.health).name)
       .field("detail", finding.detail)
-      .field("mend", finding.mend.empty() ? std::nullopt : std::optional(finding.mend))
+      .known_field("mend", finding.mend)
       .end_object();
   out += '\n';
 }

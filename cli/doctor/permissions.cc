@@ -10,10 +10,10 @@
 namespace rlctl::cli {
 namespace {
 
-// Whether the user may call the commands in ARGV: 1, or 0 if not, or -1 if there is no such
-// command; or nil, before Redis 7.0. Each command must be complete: acl_check_cmd crashes Redis 7.0
-// and Valkey 9 if arguments are missing. A user that lacks access to the key is refused, too; then
-// the command is called, to be refused again with a message that tells which of both it is.
+// For each command in ARGV: 1 if the user may call it, 0 if not, -1 if the server does not have it.
+// Replies nil before Redis 7.0. Commands must be complete: acl_check_cmd crashes Redis 7.0 and
+// Valkey 9 if arguments are missing. It also refuses a user who has no access to the key, so the
+// refused command is called: its error tells which of the two is missing.
 constexpr std::string_view kPermissionScript = R"(
 if not redis.acl_check_cmd then return false end
 local result = {}

@@ -43,7 +43,7 @@ void add_list_options(Options& options, ListOptions& target) {
   options.value("--above", "SHARE", target.above,
                 "only keys with more than this share of their limit used: 80%");
   options.value("--top", "NUMBER", target.top,
-                "only the first so many, in the order of --sort; by ratio without it");
+                "only the first NUMBER keys in the order of --sort (default: by ratio)");
   options.value("--sort", "KEY", target.sort,
                 "sort by used, ratio, ttl, bytes (largest first) or key");
   options.flag("--no-ttl", target.no_ttl, "only keys that never expire");

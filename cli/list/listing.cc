@@ -58,7 +58,7 @@ limiter::InspectionRequest Listing::request_for(const std::string& key) const {
   return cli::request_for(target);
 }
 
-/// None if it is no limiter's, or is not to be listed.
+/// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
 std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
   const auto& inspection = surveyed.inspection;
   if (surveyed.refused) {

@@ -27,7 +27,7 @@ enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
 struct ListPlan {
   std::string pattern = "*";
   std::optional<double> above = {};      ///< only rows whose ratio is greater
-  std::optional<std::int64_t> top = {};  ///< only the first so many
+  std::optional<std::int64_t> top = {};  ///< at most this many
   std::optional<SortKey> sort = {};      ///< none: as they are found
   bool only_without_ttl = false;
   std::string algorithm = {};  ///< only of this one; empty: of all

@@ -137,22 +137,13 @@ void append_list_row(std::string& out, const ListRow& row, const Look& look) {
   out.append(escaped_text(row.key)).append("\n");
 }
 
-namespace {
-
-/// Null for what is not known.
-std::optional<std::string_view> known(std::string_view word) {
-  return word.empty() ? std::nullopt : std::optional(word);
-}
-
-}  // namespace
-
 void append_list_json(std::string& out, const ListRow& row) {
   JsonWriter(out)
       .begin_object()
       .bytes_field("key", row.key)
-      .field("library", known(row.library))
-      .field("algorithm", known(row.algorithm))
-      .field("policy", known(row.policy))
+      .known_field("library", row.library)
+      .known_field("algorithm", row.algorithm)
+      .known_field("policy", row.policy)
       .field("used", row.used)
       .field("limit", row.limit)
       .field("window_us", row.window)
@@ -205,9 +196,9 @@ void ListTotals::append_json(std::string& out) const {
                              std::string_view policy, const Sum& sum) {
     JsonWriter(out)
         .begin_object()
-        .field("library", known(library))
-        .field("algorithm", known(algorithm))
-        .field("policy", known(policy))
+        .known_field("library", library)
+        .known_field("algorithm", algorithm)
+        .known_field("policy", policy)
         .field("keys", sum.keys)
         .field("full", sum.full)
         .field("no_ttl", sum.without_ttl)

@@ -29,10 +29,10 @@
 namespace rlctl::cli {
 namespace {
 
-/// The database is scanned again after so many times as long as the last scan took: a server is
-/// busy with it for less than 4 % of the time.
+/// The pause before the next scan of the database, in multiples of the time that the last one took:
+/// a server is busy with scans for less than 4 % of the time.
 constexpr int kPauseForScan = 25;
-/// Of the keys that move most, so many are shown.
+/// How many of the keys that move most are shown.
 constexpr std::size_t kMovers = 5;
 /// Lines of the screen that are not rows: the header, what is known of all, titles, and those about
 /// the keys that move most.

@@ -225,14 +225,11 @@ void append_problem(JsonWriter& json, const std::optional<Problem>& problem) {
 
 void append_limit_json(JsonWriter& json, const Judgement& judgement) {
   const auto& inspection = judgement.inspection;
-  const auto known = [](const std::string& text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-  };
   json.begin_object()
       .bytes_field("key", inspection.key)
       .field("status", lower_case(name_of(judgement.state)))
-      .field("policy", known(judgement.policy))
-      .field("algorithm", known(judgement.algorithm))
+      .known_field("policy", judgement.policy)
+      .known_field("algorithm", judgement.algorithm)
       .field("limit", inspection.limit)
       .field("window_us", inspection.window)
       .field("burst", inspection.burst)

@@ -122,9 +122,6 @@ std::string ResetReport::summary() const {
 }
 
 void append_line(std::string& out, const ResetLine& line, bool json) {
-  const auto known = [](std::string_view text) {
-    return text.empty() ? std::nullopt : std::optional(text);
-  };
   const auto append = [&out](std::string_view name, std::string_view value) {
     if (!value.empty()) out.append(" ").append(name).append("=").append(value);
   };
@@ -135,10 +132,10 @@ void append_line(std::string& out, const ResetLine& line, bool json) {
         .begin_object()
         .bytes_field("key", line.key)
         .field("result", result)
-        .field("type", known(line.type))
-        .field("library", known(line.library))
-        .field("algorithm", known(line.algorithm))
-        .field("reason", known(line.reason))
+        .known_field("type", line.type)
+        .known_field("library", line.library)
+        .known_field("algorithm", line.algorithm)
+        .known_field("reason", line.reason)
         .end_object();
   } else {
     out.append(line.result).append(" key=");

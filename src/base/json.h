@@ -56,6 +56,10 @@ class JsonWriter {
   JsonWriter& field(std::string_view name, const Value& value) {
     return this->name(name).value(value);
   }
+  /// A text; null if it is empty, because it is not known.
+  JsonWriter& known_field(std::string_view name, std::string_view text) {
+    return field(name, text.empty() ? std::nullopt : std::optional(text));
+  }
   /// A field for bytes that need not be UTF-8, such as a Redis key. If they are not, a second field
   /// NAME_base64 holds them, since the escaped text may also be that of another key.
   JsonWriter& bytes_field(std::string_view name, std::string_view bytes);

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 8> kNames{"no_ttl",   "ttl_short", "ttl_l
 
 /// TTLs are in milliseconds, and libraries set them in seconds.
 constexpr std::chrono::seconds kTtlRounding{1};
-/// A TTL that is so many times the window...
+/// A TTL that is this many times as long as the key can be in use...
 constexpr int kTooManyWindows = 1000;
 /// ... and longer than this, which the scripts add for a caller's clock, and as much again.
 constexpr std::chrono::hours kLongTtl{2};
@@ -196,11 +196,9 @@ std::optional<Finding> negative(const Inspection& key) {
 /// A counter that is a limiter's by its name only, and has no TTL: perhaps somebody is locked out,
 /// or it is something else.
 std::optional<Finding> maybe_locked(const Inspection& key) {
-  if (!key.is_limiter() || key.is_recognized() || key.ttl) return std::nullopt;
-  if (!key.state.form->ends_by_ttl) return std::nullopt;
+  if (key.ttl || !key.state.form->ends_by_ttl) return std::nullopt;
   return Finding{
       .kind = FindingKind::kNoTtl,
-      .key = key.key,
       .detail = fmt::format("no TTL, and a name like a counter's: if it is one, its {} for ever",
                             key.used == 1 ? "unit counts" : counted(*key.used, "unit") + " count"),
       .command = {"rlctl", "inspect", "--", key.key}};
@@ -225,13 +223,16 @@ std::string_view name_of(FindingKind kind) {
 
 std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   std::vector<Finding> findings;
-  if (auto finding = maybe_locked(inspection)) findings.push_back(*std::move(finding));
-  if (!inspection.is_recognized()) return findings;
+  if (!inspection.is_limiter()) return findings;
   const auto add = [&](std::optional<Finding> finding) {
     if (!finding) return;
     finding->key = inspection.key;
     findings.push_back(*std::move(finding));
   };
+  if (!inspection.is_recognized()) {
+    add(maybe_locked(inspection));
+    return findings;
+  }
   for (const auto check : {no_ttl, ttl_short, ttl_long, future, negative, zset_log}) {
     add(check(inspection));
   }

@@ -120,8 +120,8 @@ void SaveFile::add(const SavedKey& key) {
   json.begin_object()
       .bytes_field("key", key.key)
       .field("type", key.type)
-      .field("library", key.library.empty() ? std::nullopt : std::optional(key.library))
-      .field("algorithm", key.algorithm.empty() ? std::nullopt : std::optional(key.algorithm))
+      .known_field("library", key.library)
+      .known_field("algorithm", key.algorithm)
       .field("expires_at_ms",
              key.expires_at ? std::optional(key.expires_at->count()) : std::nullopt)
       .field("dump_base64", to_base64(key.dump))

@@ -80,8 +80,7 @@ void Surveying::read_frames() {
   }
   const auto time = connection_.read();
   if (time.is_error()) throw redis::to_error(time);
-  const auto now = std::chrono::seconds{parse_whole(time[0].text(), "TIME")} +
-                   microseconds{parse_whole(time[1].text(), "TIME")};
+  const auto now = server_time(time, 0);
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const auto ttl = connection_.read();
     const auto bytes = connection_.read();

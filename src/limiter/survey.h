@@ -48,15 +48,15 @@ class SeenKeys {
   std::size_t count_ = 0;
 };
 
-/// Surveys all keys that match a pattern, page by page: each once, or, unless `once` is true, as
-/// often as SCAN returns it. `ask` tells what is known of a key; `on_page` is called with each
-/// page, and with the share of the database that was scanned. Throws redis::Error.
 struct SurveyScan {
   std::string pattern = "*";
-  bool once = true;
+  bool once = true;  ///< each key once, not as often as SCAN returns it
+  /// What is known of a key.
   std::function<InspectionRequest(const std::string& key)> ask;
+  /// Called with the keys of each page, and with the share of the database that was scanned.
   std::function<void(std::span<const Surveyed> page, double share)> on_page;
 };
+/// Surveys all keys that match a pattern. Throws redis::Error.
 void survey_all(redis::Connection& connection, const SurveyScan& scan);
 
 }  // namespace rlctl::limiter
