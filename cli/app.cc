@@ -1,5 +1,7 @@
 #include "cli/app.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -56,9 +58,11 @@ const Command& find_command(const std::string& name, const char* hint = "") {
 void add_general_options(Options& options, GeneralOptions& target) {
   add_connection_options(options, target.connection);
   options.group("General");
-  options.value("--config", "FILE", target.config,
-                "configuration file (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, "
-                "else /etc/rlctl/config.toml)");
+  options
+      .value("--config", "FILE", target.config,
+             "configuration file (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, "
+             "else /etc/rlctl/config.toml)")
+      .repeats();
   options.flag("--json", target.json, "print results and errors as JSON");
   options.flag("-h", target.short_help, "show the usage and the options in brief");
   options.flag("--help", target.help, "show all help");
@@ -212,6 +216,20 @@ std::vector<std::string> take_program(const Command& command, Options& options,
   return program;
 }
 
+/// "it is an option of rlctl burst" if only one command has an option of this name; else nothing.
+std::string only_command_with(std::string_view option) {
+  if (!option.starts_with("--")) return {};
+  const Command* only = nullptr;
+  for (const auto* command : kCommands) {
+    Options options;
+    const Action never_run = command->add(options);
+    if (!options.has(option)) continue;
+    if (only != nullptr) return {};
+    only = command;
+  }
+  return only == nullptr ? "" : fmt::format("it is an option of rlctl {}", only->name);
+}
+
 void require_no_operands(std::string_view command, std::span<const std::string> operands) {
   if (operands.empty()) return;
   throw UsageError(std::string(command) + " takes no arguments; unexpected argument " +
@@ -286,6 +304,7 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   command_ = &command;
   const Action action = command.add(options);
 
+  options.explain_unknown(only_command_with);
   std::vector<std::string> program;
   if (command.takes_program) program = take_program(command, options, rest);
   auto operands = options.parse(rest);

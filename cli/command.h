@@ -66,7 +66,8 @@ template <typename Target, void (*declare)(Options&, Target&),
 #define RLCTL_COMMANDS(X) \
   X(check)                \
   X(run)                  \
-  X(inspect) X(list) X(audit) X(reset) X(burst) X(debug) X(quota) X(doctor) X(config) X(scripts)
+  X(inspect)              \
+  X(list) X(audit) X(reset) X(burst) X(debug) X(lint) X(quota) X(doctor) X(config) X(scripts)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/failure.h"
+#include "cli/script_options.h"
 #include "cli/term/terminal.h"
 
 namespace rlctl::cli {
@@ -18,6 +19,8 @@ namespace {
 constexpr const char* kName = "/rlctl/config.toml";
 /// The part of a file that holds the policies: see limiter::ConfigurationMistake.
 constexpr std::string_view kPolicy = "policy";
+/// The part with the scripts.
+constexpr std::string_view kScripts = "script";
 /// An error lists at most this many policies.
 constexpr std::size_t kMaxNames = 10;
 
@@ -60,6 +63,7 @@ std::string way_around(std::string_view part, bool whole_file) {
   if (part.starts_with(kPolicy)) {
     return whole_file ? "pass --limit and --config /dev/null" : "pass --limit instead of --policy";
   }
+  if (part.starts_with(kScripts) && !whole_file) return "name the file of the script instead";
   if (whole_file || part.empty()) return "pass --config /dev/null to ignore it";
   return fmt::format("pass --{}, or --config /dev/null to ignore the file", part);
 }
@@ -94,6 +98,7 @@ ConfigurationSource::ConfigurationSource(const std::optional<std::string>& named
                      "': " + errno_text(errno));
   }
   places_.push_back(*file);
+  is_named_ = true;
 }
 
 std::optional<std::string> ConfigurationSource::path() const {
@@ -111,7 +116,9 @@ const limiter::Configuration& ConfigurationSource::read() {
 }
 
 const limiter::Configuration& ConfigurationSource::get_correct() {
-  limiter::require_correct(read());
+  read();
+  check_scripts();
+  limiter::require_correct(*configuration_);
   return *configuration_;
 }
 
@@ -122,6 +129,7 @@ const limiter::Configuration& ConfigurationSource::use(std::string_view part) {
   } catch (const limiter::ConfigurationError& error) {
     stop(error.mistakes().front(), way_around(part, true), 0);
   }
+  if (part.starts_with(kScripts)) check_scripts();
   const auto& mistakes = configuration_->mistakes;
   for (const auto& mistake : mistakes) {
     if (part.empty() || mistake.part != part) continue;
@@ -151,6 +159,23 @@ const limiter::Policy& ConfigurationSource::policy(const std::string& name) {
   throw UsageError(message + (list.empty() ? ", which has none" : " (it has: " + list + ")") +
                        did_you_mean(name, names),
                    name.empty() ? "is the variable set?" : "");
+}
+
+/// Their files, templates and readings, which nothing else needs.
+void ConfigurationSource::check_scripts() {
+  if (std::exchange(has_checked_scripts_, true)) return;
+  limiter::merge_mistakes(configuration_->mistakes, script_mistakes(*configuration_));
+}
+
+const limiter::ScriptSection* ConfigurationSource::script(const std::string& name) {
+  const auto& configuration = use(std::string(kScripts) + "." + name);
+  const auto* script = limiter::find_script(configuration, name);
+  if (script == nullptr) use(kScripts);
+  return script;
+}
+
+std::optional<std::string> ConfigurationSource::named_file() const {
+  return is_named_ ? path() : std::nullopt;
 }
 
 void ConfigurationSource::warn_of_mistakes() {

@@ -46,6 +46,13 @@ class ConfigurationSource {
   /// The policy with this name. Throws UsageError if it does not exist.
   [[nodiscard]] const limiter::Policy& policy(const std::string& name);
 
+  /// The file for its scripts.
+  [[nodiscard]] const limiter::Configuration& scripts() { return use("script"); }
+  /// The script with this name, whose settings are correct; null if it does not exist.
+  [[nodiscard]] const limiter::ScriptSection* script(const std::string& name);
+  /// The file, if --config or $RLCTL_CONFIG names it.
+  [[nodiscard]] std::optional<std::string> named_file() const;
+
   /// Warns of the mistakes in the file, once, if it has been read. Call this when all settings that
   /// could stop the command have been asked for.
   void warn_of_mistakes();
@@ -53,9 +60,12 @@ class ConfigurationSource {
  private:
   const limiter::Configuration& read();
   const limiter::Configuration& use(std::string_view part);
+  void check_scripts();
 
   std::vector<std::string> places_;
   std::optional<limiter::Configuration> configuration_;
+  bool is_named_ = false;
+  bool has_checked_scripts_ = false;
   bool has_warned_ = false;
 };
 

@@ -266,7 +266,7 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
     if (!command.empty()) out.append(command).append(" ");
     out += "--help'.\n";
   }
-  return out;
+  return without_micro_sign(std::move(out), locale_is_utf8());
 }
 
 void append_problem_json(std::string& out, const Problem& problem) {

@@ -8,32 +8,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/term/table.h"
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::size_t kHelpWidth = 80;
 constexpr std::size_t kHelpColumn = 27;
-
-/// Appends `text`, wrapped. The first line already starts at column `indent`, as do the others.
-void append_wrapped(std::string& out, std::string_view text, std::size_t indent) {
-  std::size_t column = indent;
-  while (!text.empty()) {
-    const auto space = std::min(text.find(' '), text.size());
-    const auto word = text.substr(0, space);
-    if (column > indent && column + 1 + word.size() > kHelpWidth) {
-      out.append("\n").append(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    text.remove_prefix(std::min(space + 1, text.size()));
-  }
-  out += '\n';
-}
 
 /// The text before a default or a detail.
 std::string_view first_clause(std::string_view text) {
@@ -60,14 +41,14 @@ void append_words(std::vector<std::string>& words, std::string_view name,
 }
 
 /// A time in microseconds is never that close to January 1970.
-void refuse_seconds(std::chrono::microseconds now) {
+void refuse_seconds(std::chrono::microseconds now, std::string_view option) {
   using std::chrono::microseconds;
   constexpr microseconds kYears = std::chrono::years{10};
   const auto today = system_time();
   for (const auto& [name, scale] : {std::pair{"seconds", 1'000'000}, {"milliseconds", 1'000}}) {
     if (std::chrono::abs(now - today / scale) > kYears / scale) continue;
-    throw UsageError("--now: '" + std::to_string(now.count()) + "' looks like " + name +
-                         " since 1970, but is taken as microseconds",
+    throw UsageError(std::string(option) + ": '" + std::to_string(now.count()) + "' looks like " +
+                         name + " since 1970, but is taken as microseconds",
                      "use the output of date +%s%6N, or ISO 8601");
   }
 }
@@ -166,6 +147,9 @@ Options::Row* Options::find(std::string_view name) {
 }
 
 void Options::throw_unknown(const std::string& name, const std::string& hint) const {
+  if (auto known = unknown_hint_ ? unknown_hint_(name) : ""; !known.empty()) {
+    throw UsageError("unknown option " + in_quotes(name), std::move(known));
+  }
   std::vector<std::string_view> names;
   for (const auto& row : rows_) {
     if (!row.help_.empty() && row.name().starts_with("--")) names.push_back(row.name());
@@ -237,6 +221,11 @@ std::size_t Options::read_short(std::span<const std::string> arguments, std::siz
   return at + 1;
 }
 
+bool Options::has(std::string_view name) const {
+  return std::any_of(rows_.begin(), rows_.end(),
+                     [name](const Row& row) { return !row.help_.empty() && row.name() == name; });
+}
+
 std::size_t Options::find_operand(std::span<const std::string> arguments) {
   std::vector<Token> ignored;
   std::size_t at = 0;
@@ -276,7 +265,7 @@ std::vector<std::string> Options::parse(std::span<const std::string> arguments) 
 // ---- Rules ----
 
 bool Options::holds(std::string_view condition, std::span<const std::string> operands) {
-  if (!condition.starts_with("--")) return operands.size() == 1 && operands[0] == condition;
+  if (!condition.starts_with("--")) return !operands.empty() && operands[0] == condition;
   const auto space = condition.find(' ');
   const auto* row = find(condition.substr(0, space));
   if (row == nullptr || row->given_ == 0) return false;
@@ -313,11 +302,11 @@ std::vector<std::string> Options::repeated(
   std::vector<std::string> words;
   for (const auto& row : rows_) {
     if (row.when_ != when) continue;
+    const auto found = resolved.find(row.name());
     if (row.is_flag()) {
-      if (row.given_ > 0) words.emplace_back(row.name());
+      if (row.given_ > 0 && found == resolved.end()) words.emplace_back(row.name());
       continue;
     }
-    const auto found = resolved.find(row.name());
     for (const auto& value : found == resolved.end() ? row.values_ : found->second) {
       append_words(words, row.name(), value);
     }
@@ -354,7 +343,7 @@ std::string Options::help(bool brief) const {
       left.clear();
     }
     out.append(kHelpColumn - left.size(), ' ');
-    append_wrapped(out, brief ? first_clause(row.help_) : row.help_, kHelpColumn);
+    append_filled(out, brief ? first_clause(row.help_) : row.help_, kHelpColumn, kHelpWidth);
   }
   return out;
 }
@@ -381,9 +370,9 @@ bool is_time(const std::string& text) {
   }
 }
 
-std::chrono::microseconds parse_now(const std::string& text) {
-  const auto now = parsed("--now", [&] { return parse_instant(masked(text)); });
-  refuse_seconds(now);
+std::chrono::microseconds parse_now(const std::string& text, std::string_view option) {
+  const auto now = parsed(option, [&] { return parse_instant(masked(text)); });
+  refuse_seconds(now, option);
   return now;
 }
 

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -43,7 +45,7 @@ class Options {
   /// An option, to which a caller adds its rules. A condition is
   ///   "--rate"      that option is given
   ///   "--rate max"  it is given with this value (the last one counts)
-  ///   "adversary"   this word is the only operand
+  ///   "adversary"   this word is the first operand
   class Row {
    public:
     /// Refuses both: "--wait and --now exclude each other: WHY". `why` and `hint` may be empty.
@@ -113,6 +115,13 @@ class Options {
     return add(names, value_name, &target, help);
   }
 
+  /// Whether an option that --help shows has this long name.
+  [[nodiscard]] bool has(std::string_view name) const;
+  /// For the message about an unknown option: a hint, or nothing.
+  void explain_unknown(std::function<std::string(std::string_view name)> hint) {
+    unknown_hint_ = std::move(hint);
+  }
+
   /// The index of the first operand, the command's name; arguments.size() if there is none. Throws
   /// UsageError on an unknown option before it.
   [[nodiscard]] std::size_t find_operand(std::span<const std::string> arguments);
@@ -157,6 +166,7 @@ class Options {
   void require(bool excludes, std::span<const std::string> operands);
 
   std::string_view group_;
+  std::function<std::string(std::string_view)> unknown_hint_;
   std::deque<Row> rows_;  ///< a deque, since callers hold references
 };
 
@@ -174,8 +184,10 @@ inline constexpr std::string_view kNowHelp =
                                                    std::string_view option);
 /// Whether parse_time() accepts the text.
 [[nodiscard]] bool is_time(const std::string& text);
-/// Parses the value of --now, in µs since 1970. Refuses a number that looks like seconds or
-/// milliseconds, such as the output of `date +%s`, which would mean January 1970.
-[[nodiscard]] std::chrono::microseconds parse_now(const std::string& text);
+/// Parses the value of --now or of another option that takes a time, in µs since 1970. Refuses a
+/// number that looks like seconds or milliseconds, such as the output of `date +%s`, which would
+/// mean January 1970.
+[[nodiscard]] std::chrono::microseconds parse_now(const std::string& text,
+                                                  std::string_view option = "--now");
 
 }  // namespace rlctl::cli

@@ -11,8 +11,8 @@
 
 namespace rlctl::cli {
 
-/// The row whose `name` is the first operand. Throws UsageError, with the hint `example` if there
-/// is no operand.
+/// The row whose `name` is the first operand. Throws UsageError, with the hint `example` if the
+/// operands are empty.
 template <typename Row>
 [[nodiscard]] const Row& find_subcommand(std::span<const Row> rows,
                                          std::span<const std::string> operands,

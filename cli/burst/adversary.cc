@@ -6,20 +6,24 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "adversary/branching.h"
+#include "adversary/exhaustive.h"
 #include "adversary/search.h"
 #include "adversary/trial.h"
 #include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/burst/hint.h"
+#include "cli/burst/search_files.h"
 #include "cli/burst/server.h"
 #include "cli/burst/text.h"
+#include "cli/burst/trial.h"
 #include "cli/failure.h"
 #include "cli/replay.h"
 #include "cli/script_options.h"
@@ -30,7 +34,9 @@
 #include "cli/term/terminal.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
-#include "traffic/measurement.h"
+#include "redis/error.h"
+#include "traffic/outcome.h"
+#include "traffic/pattern.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {
@@ -42,14 +48,12 @@ using std::chrono::microseconds;
 /// The result of the search against one limiter.
 struct AdversaryRun {
   const traffic::Candidate* candidate = nullptr;  ///< of the plan
-  /// The placeholder that gives a foreign script a rounded time; null if the script gets µs.
-  const traffic::Placeholder* told_by = nullptr;
+  /// The placeholder that gives a foreign script a time that is rounded by more than the tick, but
+  /// by little compared with the window; else null.
+  const traffic::Placeholder* rounded_by = nullptr;
   adversary::SearchResult result = {};
-
-  /// Request times are multiples of this.
-  [[nodiscard]] microseconds tick() const {
-    return told_by != nullptr ? told_by->tick : microseconds{1};
-  }
+  traffic::RepliesSeen replies = {};
+  std::optional<std::string> hint = {};  ///< see reply_hint()
 };
 
 /// The results of `rlctl burst adversary`, for every output format.
@@ -60,6 +64,10 @@ struct AdversaryReport {
   bool interrupted = false;             ///< the last search is incomplete, or some are missing
 
   [[nodiscard]] const limiter::Limit& limit() const { return plan.limits.front(); }
+  [[nodiscard]] const SearchPlan& search() const { return *plan.search; }
+  [[nodiscard]] std::int64_t largest_cost() const {
+    return *std::max_element(search().costs.begin(), search().costs.end());
+  }
   /// The units in a finding's worst window, as a multiple of the limit.
   [[nodiscard]] double ratio_of(const Finding& finding) const {
     return static_cast<double>(finding.score.worst) / static_cast<double>(limit().limit);
@@ -71,18 +79,11 @@ struct AdversaryReport {
 /// The most instants in the text report; --json has all of them.
 constexpr std::size_t kMostRows = 20;
 
-/// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
-std::string exact_text(microseconds span) {
-  if (span % std::chrono::minutes{1} == microseconds{0}) return span_text(span);
-  const auto count = static_cast<double>(span.count());
-  if (span < std::chrono::milliseconds{1}) return fmt::format("{} us", span.count());
-  if (span < std::chrono::seconds{1}) return fmt::format("{} ms", count / 1e3);
-  return fmt::format("{} s", count / 1e6);
-}
+constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
 
-std::string exact_offset_text(microseconds offset) {
-  if (offset == microseconds{0}) return "0";
-  return (offset < microseconds{0} ? "-" : "+") + exact_text(std::chrono::abs(offset));
+/// "within 20 ms"
+std::string within_text(microseconds span) {
+  return span == microseconds{0} ? "at one instant" : "within " + exact_text(span);
 }
 
 std::string times(double ratio, const Look& look) {
@@ -91,15 +92,18 @@ std::string times(double ratio, const Look& look) {
 
 void append_header(TextBlock& block, const AdversaryReport& report) {
   block.row("pattern", "adversary", "the schedule that makes a limiter allow the most");
-  std::string about = fmt::format("seed {}, a budget of {} requests each", report.plan.request.seed,
-                                  *report.plan.adversary_budget);
-  if (report.plan.request.cost > 1) about += fmt::format(", cost {}", report.plan.request.cost);
+  const auto& search = report.search();
+  auto about = search.exhaustive ? fmt::format("every schedule of up to {} at critical times",
+                                               counted(*search.exhaustive, "request"))
+                                 : fmt::format("seed {}, a budget of {} requests each",
+                                               report.plan.request.seed, search.budget);
+  if (search.costs.size() > 1 || search.costs.front() > 1) {
+    about += fmt::format(", cost {}", fmt::join(search.costs, ", "));
+  }
   block.row("limit",
             fmt::format("{} per {}", report.limit().limit, period_text(report.limit().window)),
             about);
-  if (report.plan.script) {
-    block.row("script", escaped_text(report.plan.script->name), reading_text(*report.plan.script));
-  }
+  append_script_rows(block, report.plan);
   block.row("clock", "virtual time", "latencies not measured");
   if (report.interrupted) {
     block.row("", block.tone("interrupted: shows the findings so far", Tone::kWarning));
@@ -111,8 +115,8 @@ std::string verdict(const Finding& finding, const AdversaryReport& report, const
   const auto ratio = report.ratio_of(finding);
   if (finding.score.worst == 0) return toned("allows nothing", Tone::kBad, look.colour);
   if (ratio <= 1) return toned("never above the limit", Tone::kGood, look.colour);
-  return toned(fmt::format("{} the limit: {} within {}", times(ratio, look), finding.score.worst,
-                           exact_text(finding.score.worst_span)),
+  return toned(fmt::format("{} the limit: {} {}", times(ratio, look), finding.score.worst,
+                           within_text(finding.score.worst_span)),
                Tone::kBad, look.colour);
 }
 
@@ -120,18 +124,20 @@ std::string verdict(const Finding& finding, const AdversaryReport& report, const
 void append_schedule(std::string& out, const Finding& finding, const AdversaryReport& report,
                      const Look& look) {
   const auto instants = adversary::instants_of(finding.schedule);
-  std::vector<std::string> at, asked, allowed, denied;
+  std::vector<std::string> at, cost, asked, allowed, denied;
   for (const auto& instant : std::span(instants).first(std::min(instants.size(), kMostRows))) {
     const auto answers = std::span(finding.answers).subspan(instant.first, instant.count);
     const auto passed = static_cast<std::size_t>(std::count_if(
         answers.begin(), answers.end(), [](const auto& answer) { return answer.allowed; }));
     at.push_back(exact_offset_text(instant.at - report.base));
+    cost.push_back(fmt::to_string(instant.cost));
     asked.push_back(fmt::to_string(instant.count));
     allowed.push_back(fmt::to_string(passed));
     denied.push_back(fmt::to_string(instant.count - passed));
   }
   Table table;
   table.add("at", std::move(at));
+  if (report.search().costs.size() > 1) table.add("cost", std::move(cost));
   table.add("requests", std::move(asked));
   table.add("allowed", std::move(allowed));
   table.add("denied", std::move(denied));
@@ -145,11 +151,14 @@ void append_schedule(std::string& out, const Finding& finding, const AdversaryRe
 std::string promise_of(const AdversaryRun& run, const AdversaryReport& report) {
   const auto& algorithm = *run.candidate->algorithm;
   std::string text(algorithm.allows_at_most);
-  if (algorithm.has_delay && report.limit().limit % report.plan.request.cost != 0) {
+  const auto cost = report.largest_cost();
+  if (algorithm.has_delay && report.search().costs.size() > 1) {
+    text += fmt::format("; the last unit that fits may be the first of {}: {}", cost,
+                        report.limit().limit - 1 + cost);
+  } else if (algorithm.has_delay && report.limit().limit % cost != 0) {
     // The last unit that fits may be the first unit of a request.
-    const auto whole =
-        (report.limit().limit / report.plan.request.cost + 1) * report.plan.request.cost;
-    text += fmt::format("; in whole requests of {}: {}", report.plan.request.cost, whole);
+    const auto whole = (report.limit().limit / cost + 1) * cost;
+    text += fmt::format("; in whole requests of {}: {}", cost, whole);
   }
   const auto burst = limiter::effective_burst(algorithm, report.limit());
   if (!burst || algorithm.has_delay) return text;
@@ -171,24 +180,69 @@ void append_finding(std::string& out, const std::string& title, const Finding& f
   append_schedule(out, finding, report, look);
 }
 
-/// A row whose text is wrapped if it is too wide.
-void append_sentence(std::string& out, std::string_view label, std::string_view text,
-                     const Look& look) {
-  std::string lines;
-  TextBlock(lines, look).note(text);
-  out += toned(label, Tone::kLabel, look.colour);
-  pad(out, label.size(), TextBlock::kLabel);
-  out.append(lines, TextBlock::kLabel);
+/// If the schedule shows no more than the rounding of the time that the script gets: how to leave
+/// it out. Otherwise empty.
+std::string rounding_text(const AdversaryRun& run, const AdversaryReport& report) {
+  const auto& score = run.result.most.score;
+  if (run.rounded_by == nullptr || score.worst <= report.limit().limit) return {};
+  const auto tick = run.rounded_by->tick;
+  if (report.limit().window - score.worst_span >= tick) return {};
+  const auto& beyond = run.result.beyond_rounding;
+  return fmt::format(
+      "{} in windows within {} of a full one, which is what {{{}}} rounds off; --tick {} leaves "
+      "this out{}",
+      beyond ? "so many" : "only", exact_text(tick), run.rounded_by->name, format_duration(tick),
+      beyond ? fmt::format(", and shows how {} come {}", beyond->worst,
+                           within_text(beyond->worst_span))
+             : std::string());
 }
 
 void append_denied(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
                    const Look& look) {
-  if (run.result.wrongly_denied) {
-    out += toned("denied what an exact log would allow", Tone::kBad, look.colour) + "\n";
-    append_schedule(out, *run.result.wrongly_denied, report, look);
+  if (const auto& wrong = run.result.wrongly_denied) {
+    const bool is_minor = wrong->score.only_at_edge();
+    out += toned(is_minor ? "denied exactly one window after, where an exact log would allow"
+                          : "denied what an exact log would allow",
+                 is_minor ? Tone::kWarning : Tone::kBad, look.colour) +
+           "\n";
+    append_schedule(out, *wrong, report, look);
+    if (is_minor) {
+      append_sentence(out, "edge",
+                      "the limiter denies exactly one window after a unit, where an exact log "
+                      "allows, and not a moment later: it compares with > instead of >=, or it "
+                      "rounds; no other denial differs",
+                      look);
+    }
   } else {
-    append_sentence(out, "denied", "nothing that an exact log would allow", look);
+    append_sentence(out, "denied",
+                    run.result.interrupted ? "so far nothing that an exact log would allow"
+                                           : "nothing that an exact log would allow",
+                    look);
   }
+}
+
+/// What an exhaustive search has proved, and for which schedules. Empty after another search.
+std::string proof_text(const AdversaryRun& run, const AdversaryReport& report) {
+  const auto& result = run.result;
+  if (!result.exhaustive) return {};
+  const auto& [tried, undecided] = *result.exhaustive;
+  const auto requests = counted(*report.search().exhaustive, "request");
+  std::string text;
+  if (result.interrupted) {
+    text =
+        fmt::format("none: interrupted after {} schedules of up to {}", grouped(tried), requests);
+  } else if (result.most.score.worst > report.limit().limit) {
+    text = fmt::format("the worst of all {} schedules of up to {} at critical times",
+                       grouped(tried), requests);
+  } else {
+    text = fmt::format("no schedule of up to {} at critical times leaks ({} tried)", requests,
+                       grouped(tried));
+  }
+  if (undecided == 0) return text;
+  return text + fmt::format(
+                    "; {} of them are left out, and so are all that begin with them: their "
+                    "answers change if keys live a moment longer or shorter",
+                    grouped(undecided));
 }
 
 void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport& report,
@@ -197,18 +251,32 @@ void append_run(std::string& out, const AdversaryRun& run, const AdversaryReport
   const auto* algorithm = run.candidate->algorithm;
   append_finding(out, toned(escaped_text(name_of(*run.candidate)), Tone::kLabel, look.colour),
                  result.most, report, look);
+  if (run.hint) append_sentence(out, "hint", *run.hint, look);
+  if (const auto text = rounding_text(run, report); !text.empty()) {
+    append_sentence(out, "rounding", text, look);
+  }
+  if (const auto text = proof_text(run, report); !text.empty()) {
+    append_sentence(out, "proof", text, look);
+  }
   if (result.is_unbounded) {
-    append_sentence(out, "at most", "as many as were sent: no bound was found", look);
+    append_sentence(out, "at most", kUnbounded, look);
   }
   if (algorithm != nullptr) append_sentence(out, "at most", promise_of(run, report), look);
   if (result.most_stepping_back) {
     append_finding(out, "by a clock that steps back", *result.most_stepping_back, report, look);
   }
   if (algorithm == nullptr || algorithm->is_exact) append_denied(out, run, report, look);
-  if (run.told_by == nullptr) return;
-  const auto* unit = run.tick() == std::chrono::seconds{1} ? "seconds" : "ms";
-  append_sentence(out, "times",
-                  fmt::format("in whole {}, as {{{}}} gives them", unit, run.told_by->name), look);
+}
+
+/// The times that an exhaustive search tries.
+std::string critical_text(const AdversaryReport& report) {
+  const auto tick = exact_text(report.search().tick);
+  return fmt::format(
+      "the time of the request before; {} later; 1/4, 1/2 and 3/4 of a window later; and {} "
+      "before, "
+      "at, and {} after the next edge of the clock's windows and one window after each earlier "
+      "request",
+      tick, tick, tick);
 }
 
 // --- JSON ----------------------------------------------------------------------------------------
@@ -225,10 +293,11 @@ void write_finding(JsonWriter& json, std::string_view name, const std::optional<
   json.field("ratio", report.ratio_of(*finding)).field("from_us", score.worst_from);
   json.field("span_us", score.worst_span).end_object().name("wrongly_denied").begin_array();
   for (const auto index : score.wrongly_denied) json.value(index);
-  json.end_array().name("schedule").begin_array();
+  json.end_array().field("denied_at_edge", score.denied_at_edge).name("schedule").begin_array();
   for (std::size_t i = 0; i < finding->schedule.size(); ++i) {
+    const auto& [at, cost] = finding->schedule[i];
     const auto& answer = finding->answers[i];
-    json.begin_object().field("at_us", finding->schedule[i]).field("allowed", answer.allowed);
+    json.begin_object().field("at_us", at).field("cost", cost).field("allowed", answer.allowed);
     json.field("delay_us", answer.delay).end_object();
   }
   json.end_array().end_object();
@@ -259,37 +328,50 @@ std::string comment(const std::string& text) {
   return out + "\n";
 }
 
-void append_adversary_text(std::string& out, const AdversaryReport& report, const Look& look) {
+void append_adversary_text(std::string& all, const AdversaryReport& report, const Look& look) {
+  std::string out;
   TextBlock block(out, look);
   append_header(block, report);
   for (const auto& run : report.runs) {
     out += '\n';
     append_run(out, run, report, look);
   }
-  append_sentence(out, "times", "from the beginning of a window, " + instant_text(report.base),
-                  look);
+  auto times = "from the beginning of a window, " + instant_text(report.base);
+  const auto tick = report.search().tick;
+  if (tick > microseconds{1}) times += "; multiples of " + exact_text(tick);
+  append_sentence(out, "times", times, look);
+  if (report.search().exhaustive) append_sentence(out, "critical", critical_text(report), look);
   out += '\n';
   append_pasteable(out, report.plan.command, look);
+  all += without_micro_sign(std::move(out), look.utf8);
 }
 
 void append_adversary_json(std::string& out, const AdversaryReport& report) {
   const auto& plan = report.plan;
   const auto& limit = report.limit();
+  const auto& exhaustive = report.search().exhaustive;
   JsonWriter json(out);
-  json.begin_object().field("pattern", kAdversary).field("seed", plan.request.seed);
+  json.begin_object().field("pattern", kAdversary);
+  json.field("seed", exhaustive ? std::nullopt : std::optional(plan.request.seed));
   json.field("clock", "virtual").field("limit", limit.limit).field("window_us", limit.window);
-  json.field("burst", limit.burst).field("cost", plan.request.cost);
-  json.field("budget", plan.adversary_budget).field("base_us", report.base);
+  json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
+  for (const auto cost : report.search().costs) json.value(cost);
+  json.end_array();
+  json.field("budget", exhaustive ? std::nullopt : std::optional(report.search().budget));
+  json.field("exhaustive", exhaustive).field("base_us", report.base);
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
   for (const auto& run : report.runs) {
     const auto& result = run.result;
     json.begin_object().field("algorithm", name_of(*run.candidate)).field("asked", result.asked);
-    json.field("tick_us", run.tick()).field("unbounded", result.is_unbounded);
+    json.field("tick_us", report.search().tick).field("unbounded", result.is_unbounded);
+    const auto& all = result.exhaustive;
+    json.field("tried", all ? std::optional(all->tried) : std::nullopt);
+    json.field("undecided", all ? std::optional(all->undecided) : std::nullopt);
     write_finding(json, "most", result.most, report);
     write_finding(json, "most_stepping_back", result.most_stepping_back, report);
     write_finding(json, "wrongly_denied", result.wrongly_denied, report);
-    json.end_object();
+    json.field("hint", run.hint).end_object();
   }
   json.end_array().end_object();
   out += '\n';
@@ -301,12 +383,12 @@ std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run)
   const auto& finding = telling_finding(report, run);
   auto log = comment(command_line(report.plan.replay_command)) +
              comment(command_line(report.plan.command));
-  log += fmt::format("# {}: {} allowed within {} us, {} of {} requests denied wrongly\n",
+  log += fmt::format("# {}: {} allowed {}, {} of {} requests denied wrongly\n",
                      escaped_text(name_of(*run.candidate)), finding.score.worst,
-                     finding.score.worst_span.count(), finding.score.wrongly_denied.size(),
+                     within_text(finding.score.worst_span), finding.score.wrongly_denied.size(),
                      finding.schedule.size());
-  for (const auto at : finding.schedule) {
-    log += fmt::format("{} 1 {}\n", epoch_text(at), report.plan.request.cost);
+  for (const auto& [at, cost] : finding.schedule) {
+    log += fmt::format("{} 1 {}\n", epoch_text(at), cost);
   }
   return log;
 }
@@ -314,46 +396,58 @@ std::string schedule_log(const AdversaryReport& report, const AdversaryRun& run)
 /// A run's findings in the form of measured traffic, for assertions to check.
 BurstRun as_burst_run(const AdversaryReport& report, const AdversaryRun& run) {
   const auto& finding = run.result.most;
-  traffic::Measurement measurement({report.limit()});
+  std::int64_t highest_cost = 1;
+  bool has_refunds = false;
+  const traffic::OnDecision no_callback;
+  traffic::OutcomeRecorder recorder({report.limit()}, no_callback, false, report.base);
   for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
     const limiter::Decision decision{.allowed = finding.answers[i].allowed,
-                                     .retry_after = limiter::kNever,
+                                     .remaining = limiter::kNotTold,
+                                     .retry_after = limiter::kTimeNotTold,
+                                     .reset_after = limiter::kTimeNotTold,
                                      .delay = finding.answers[i].delay};
-    measurement.add({.at = finding.schedule[i], .cost = report.plan.request.cost}, decision);
+    const auto& [at, cost] = finding.schedule[i];
+    has_refunds |= cost < 0;
+    highest_cost = std::max(highest_cost, cost);
+    if (cost > 0) recorder.add({.at = at, .cost = cost}, decision);
   }
   const auto& back = run.result.most_stepping_back;
   const auto& wrong = run.result.wrongly_denied;
   BurstRun burst{.name = std::string(name_of(*run.candidate))};
-  burst.outcome.measured = measurement.result();
+  burst.outcome = recorder.finish();
+  // The measurement knows no refunds.
+  if (!has_refunds) burst.why = why_of(*run.candidate, burst.outcome.measured, highest_cost, true);
+  if (run.result.is_unbounded) burst.why = kUnbounded;
+  burst.outcome.measured.worst.allowed = finding.score.worst;
+  burst.outcome.measured.worst.from = finding.score.worst_from;
+  burst.outcome.measured.worst.span = finding.score.worst_span;
+  burst.outcome.measured.worst.ratio = report.ratio_of(finding);
+  burst.outcome.replies = run.replies;
+  burst.verdict = verdict(finding, report, {.utf8 = true});
   burst.search = {
       .most_stepping_back = report.ratio_of(back ? *back : finding),
-      .wrongly_denied = wrong ? static_cast<std::int64_t>(wrong->score.wrongly_denied.size()) : 0};
+      .wrongly_denied = wrong ? static_cast<std::int64_t>(wrong->score.wrongly_denied.size()) : 0,
+      .has_refunds = has_refunds};
   return burst;
 }
 
 // --- The search ----------------------------------------------------------------------------------
 
-/// Searches use times in a future year, so that a key that a script expires at a time of the
-/// schedule outlives the search.
-constexpr microseconds kYearToCome{
-    std::chrono::sys_days{std::chrono::year{2050} / 1 / 1}.time_since_epoch()};
-
-/// The placeholder that gives a script a rounded time. Null if the script gets the time in µs, or
-/// if the window is shorter than the rounding unit.
-const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate) {
+/// AdversaryRun::rounded_by.
+const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate,
+                                        const BurstPlan& plan) {
+  // If the time is coarser, a finding shows more than the rounding.
+  constexpr int kTicksOfWindow = 10;
   if (!candidate.foreign) return nullptr;
-  const auto* told = coarsest_time(*candidate.foreign);
-  const bool makes_sense = told != nullptr && told->tick <= candidate.limits.front().window;
-  return makes_sense ? told : nullptr;
+  const auto* rounded = coarsest_time(*candidate.foreign);
+  const bool matters = rounded != nullptr && rounded->tick > plan.search->tick &&
+                       kTicksOfWindow * rounded->tick <= plan.limits.front().window;
+  return matters ? rounded : nullptr;
 }
 
-/// A multiple of the window and of every tick.
+/// The start of a window.
 microseconds base_for(const BurstPlan& plan) {
-  auto step = plan.limits.front().window.count();
-  for (const auto& candidate : plan.candidates) {
-    if (const auto* told = rounding_of(candidate)) step = std::lcm(step, told->tick.count());
-  }
-  return microseconds{(kYearToCome.count() + step - 1) / step * step};
+  return traffic::window_from(plan.request.start, plan.limits.front().window);
 }
 
 /// Runs the searches of a report's plan.
@@ -367,9 +461,13 @@ class AdversarySession {
   /// Appends the runs to the report.
   void run() {
     for (const auto& candidate : plan_.candidates) {
-      AdversaryRun run{.candidate = &candidate, .told_by = rounding_of(candidate)};
+      AdversaryRun run{.candidate = &candidate, .rounded_by = rounding_of(candidate, plan_)};
       run.result = plan_.model ? search_model(run) : search_script(run);
       report_.interrupted = run.result.interrupted;
+      auto measured = as_burst_run(report_, run);
+      run.hint = measured.hint = reply_hint(measured, candidate);
+      progress_.clear();
+      warn_of_hint(measured, invocation_);
       report_.runs.push_back(std::move(run));
       if (report_.interrupted) return;
     }
@@ -386,39 +484,60 @@ class AdversarySession {
           fmt::format("{} requests; {}: {} within a window", static_cast<std::int64_t>(runs) * of,
                       name_of(*run.candidate), worst));
     };
-    return adversary::search(trial,
-                             {.limit = report_.limit(),
-                              .cost = plan_.request.cost,
-                              .budget = *plan_.adversary_budget,
-                              .seed = plan_.request.seed,
-                              .base = report_.base,
-                              .tick = run.tick()},
-                             invocation_.interrupt, on_progress);
+    return adversary::search(trial, request_for(run), invocation_.interrupt, on_progress);
   }
 
-  [[nodiscard]] adversary::SearchResult search_script(const AdversaryRun& run) {
-    using State = adversary::Preconditions::State;
-    constexpr microseconds kTolerance{20'000};
-    const auto& candidate = *run.candidate;
-    const adversary::TrialKeys keys;
-    const auto prefix = server_->next_prefix();
-    const auto script = traffic::make_script(candidate, keys, prefix);
-    const Cleaning cleaning(*server_, candidate, *script);
-    auto& connection = server_->connections(1).front();
-    // The bundled scripts keep all of their state in their KEYS.
-    adversary::Preconditions preconditions;
-    if (candidate.foreign) {
-      preconditions = {.state = server_->is_private() ? State::kOwnServer : State::kUnderPrefix,
-                       .ttl_tolerance = std::min(kTolerance, plan_.limits.front().window / 10),
-                       .prefix = prefix};
+  [[nodiscard]] adversary::SearchRequest request_for(const AdversaryRun& run) const {
+    return {.limit = report_.limit(),
+            .costs = report_.search().costs,
+            .budget = report_.search().budget,
+            .seed = plan_.request.seed,
+            .base = report_.base,
+            .tick = report_.search().tick,
+            .rounding = run.rounded_by != nullptr ? run.rounded_by->tick : microseconds{0},
+            .steps_back = report_.search().steps_back};
+  }
+
+  /// `limiter`: a trial, with its states or without.
+  template <typename... Limiter>
+  [[nodiscard]] adversary::SearchResult exhaust(const AdversaryRun& run, Limiter&... limiter) {
+    const auto done = static_cast<double>(report_.runs.size());
+    const auto runs = static_cast<double>(plan_.candidates.size());
+    return adversary::search_all(
+        limiter..., request_for(run), *report_.search().exhaustive, invocation_.interrupt,
+        [&](std::int64_t tried, double share, std::int64_t worst) {
+          progress_.update((done + share) / runs,
+                           fmt::format("all schedules; {}: {} tried, {} within a window",
+                                       name_of(*run.candidate), grouped(tried), worst));
+        });
+  }
+
+  /// If a script never ends, searches again in the same way, to name the request to blame.
+  [[nodiscard]] adversary::SearchResult search_script(AdversaryRun& run) {
+    try {
+      return search_script(run, false);
+    } catch (const redis::Error& error) {
+      if (!server_->may_retry(error, *run.candidate)) throw;
+      server_ = std::make_unique<BurstServer>(invocation_, plan_.candidates);
+      static_cast<void>(search_script(run, true));
+      throw;
     }
-    adversary::ScriptTrial trial(connection, *script, plan_.request.cost, preconditions);
-    return search(trial, run);
+  }
+
+  [[nodiscard]] adversary::SearchResult search_script(AdversaryRun& run, bool one_at_a_time) {
+    LimiterTrial limiter(*run.candidate, server_.get());
+    auto& trial = *limiter.script_trial();
+    if (one_at_a_time) trial.send_one_at_a_time();
+    auto result = report_.search().exhaustive ? exhaust(run, trial) : search(trial, run);
+    run.replies = trial.replies();
+    return result;
   }
 
   [[nodiscard]] adversary::SearchResult search_model(const AdversaryRun& run) {
-    adversary::ModelTrial trial(*run.candidate, plan_.request.cost);
-    return search(trial, run);
+    adversary::ModelTrial trial(*run.candidate);
+    if (!report_.search().exhaustive) return search(trial, run);
+    adversary::ModelBranching limiter(*run.candidate);
+    return exhaust(run, limiter, trial);
   }
 
   AdversaryReport& report_;
@@ -445,6 +564,7 @@ Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocat
 ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
                          const std::vector<Assertion>& assertions, Invocation& invocation) {
   auto log = open_log(plan, options, invocation);
+  SearchFiles files(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   AdversaryReport report{.plan = plan, .base = base_for(plan)};
   try {
@@ -458,7 +578,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
     log.write(schedule_log(report, report.runs.front()));
     log.commit();
   }
-  if (!options.quiet && !log.to_stdout()) {
+  if (!options.quiet && !log.to_stdout() && !files.to_stdout()) {
     auto& out = invocation.out;
     if (invocation.json) {
       append_adversary_json(out.buffer(), report);
@@ -471,6 +591,7 @@ ExitStatus run_adversary(const BurstPlan& plan, const BurstOptions& options,
   if (report.interrupted) invocation.interrupt.check();
   std::vector<BurstRun> runs;
   for (const auto& run : report.runs) runs.push_back(as_burst_run(report, run));
+  files.write(plan, runs, assertions);
   return tell_failures(failures_of(assertions, runs), invocation);
 }
 

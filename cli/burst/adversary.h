@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "cli/burst/measures.h"
+#include "cli/burst/assertions.h"
 #include "cli/burst/options.h"
 #include "cli/burst/plan.h"
 #include "cli/command.h"

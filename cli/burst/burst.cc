@@ -12,7 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/burst/adversary.h"
+#include "cli/burst/assertions.h"
+#include "cli/burst/hint.h"
+#include "cli/burst/junit.h"
 #include "cli/burst/measures.h"
 #include "cli/burst/options.h"
 #include "cli/burst/plan.h"
@@ -28,7 +32,10 @@
 #include "cli/term/terminal.h"
 #include "limiter/algorithm.h"
 #include "limiter/decision.h"
+#include "redis/error.h"
 #include "replay/recording.h"
+#include "replay/spool.h"
+#include "traffic/measurement.h"
 #include "traffic/real_run.h"
 #include "traffic/script.h"
 #include "traffic/suggestion.h"
@@ -75,15 +82,42 @@ BurstRun with_names(std::string name, traffic::Outcome outcome, const traffic::T
   return run;
 }
 
-/// The requests of one run, and the origin of its times (BurstRun::begin).
+/// The requests of one run, the origin of its times (BurstRun::begin), and the zero of its
+/// timelines: an edge of a window, or for dates and times of day 1970.
 struct RunTraffic {
   std::unique_ptr<traffic::Traffic> traffic = {};
-  std::chrono::microseconds begin{0};
+  std::chrono::microseconds begin{0}, zero{0};
 };
 
 RunTraffic virtual_traffic(const BurstPlan& plan, const replay::Recording* recording) {
   if (recording) return {.traffic = recording->traffic(), .begin = recording->first()};
-  return {.traffic = traffic::make_traffic(*plan.pattern, plan.request)};
+  const auto start = plan.request.start;
+  return {.traffic = traffic::make_traffic(*plan.pattern, plan.request),
+          .zero = start - start % plan.request.limit.window};
+}
+
+void keep(replay::Spool& allowed, const traffic::Arrival& arrival,
+          const limiter::Decision& decision) {
+  constexpr std::int64_t kMost = UINT32_MAX;
+  for (auto left = arrival.cost; left > 0; left -= kMost) {
+    allowed.add({.at_us = (arrival.at + decision.delay).count(),
+                 .key = arrival.key,
+                 .cost = static_cast<std::uint32_t>(std::min(left, kMost))});
+  }
+}
+
+/// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
+void draw_key(replay::Spool& allowed, traffic::Outcome& outcome) {
+  if (outcome.measured.worst.allowed == 0) return;
+  traffic::Timeline departures(outcome.departures.zero());
+  departures.begin_at(outcome.departures.begin());
+  allowed.finish();
+  replay::SpoolReader reader(allowed);
+  for (replay::Record record; reader.next(record);) {
+    if (record.key != outcome.measured.worst.key) continue;
+    departures.add(std::chrono::microseconds{record.at_us}, true, record.cost);
+  }
+  outcome.departures = std::move(departures);
 }
 
 /// The time to the server and back. A user who may not PING gets an error, which takes as long.
@@ -103,14 +137,15 @@ RunTraffic traffic_soon(const BurstPlan& plan, const replay::Recording* recordin
   if (recording) {
     return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording->traffic(),
                                                                  recording->first(), start),
-            .begin = start};
+            .begin = start,
+            .zero = start};
   }
   const auto request = traffic::starting_at(*plan.pattern, plan.request, start);
   RunTraffic run{.traffic = traffic::make_traffic(*plan.pattern, request), .begin = request.start};
   if (plan.pattern->first_in_window != nullptr) {
-    const auto window = request.limit.window;
-    run.begin = (request.start + window - std::chrono::microseconds{1}) / window * window;
+    run.begin = traffic::window_from(request.start, request.limit.window);
   }
+  run.zero = run.begin;
   return run;
 }
 
@@ -125,14 +160,17 @@ std::string_view advice_of(const BurstPlan& plan) {
 class Session {
  public:
   Session(BurstReport& report, Invocation& invocation, bool shows_progress,
-          const OnBurstDecision& on_decision)
+          const OnBurstDecision& on_decision, bool has_assertions, bool draws)
       : report_(report),
         plan_(report.plan),
         recording_(report.recording.get()),
         invocation_(invocation),
         progress_(plan_, shows_progress, recording_),
-        on_decision_(on_decision) {
+        on_decision_(on_decision),
+        has_assertions_(has_assertions),
+        draws_(draws) {
     if (!plan_.model) server_ = std::make_unique<BurstServer>(invocation, plan_.candidates);
+    if (plan_.is_comparison) comparison_.emplace();
   }
 
   void run() {
@@ -145,23 +183,69 @@ class Session {
              invocation_.command);
       }
       if (const auto why = why_overloaded(run)) warn("warning: " + *why, invocation_.command);
+      warn_of_hint(run, invocation_);
     }
     if (plan_.suggest && !report_.interrupted) suggest();
+    if (comparison_ && comparison_->found() && !report_.interrupted) tell_difference();
   }
 
  private:
-  traffic::OnDecision on_decision_of(const std::string& name, const traffic::Traffic& traffic) {
-    if (!on_decision_) return {};
+  traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
+                                     const traffic::Traffic& traffic) {
+    all_allowed_.reset();
+    if (has_assertions_) all_allowed_.emplace(candidate.limits).ignore_reports();
+    allowed_.reset();
+    if (draws_ && draws_one_key(report_)) allowed_.emplace();
+    if (comparison_ && !report_.runs.empty()) comparison_->start_second();
+    if (!on_decision_ && !all_allowed_ && !allowed_ && !comparison_) return {};
     return [this, &name, &traffic](const traffic::Arrival& arrival,
                                    const limiter::Decision& decision) {
-      on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
+      if (all_allowed_) all_allowed_->add(arrival, {.allowed = true});
+      if (allowed_ && decision.allowed) keep(*allowed_, arrival, decision);
+      if (comparison_) comparison_->add(arrival, decision.allowed);
+      if (on_decision_) on_decision_(name, traffic.key_name(arrival.key), arrival, decision);
     };
   }
 
+  void warn_of_change(const traffic::Script& script) {
+    const auto change = script.change();
+    if (change.empty()) return;
+    warn(fmt::format("warning: {}: {}", escape(script.name()), change), invocation_.command);
+  }
+
+  /// The result of a run, whose times are from `begin`.
+  BurstRun finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
+                    const traffic::Traffic& traffic, std::chrono::microseconds begin) {
+    auto run = with_names(std::string(name_of(candidate)), std::move(outcome), traffic);
+    run.begin = begin;
+    if (allowed_) draw_key(*allowed_, run.outcome);
+    if (all_allowed_) {
+      const auto worst = all_allowed_->result().worst;
+      run.offered = {.worst = worst, .window = candidate.limits[worst.limit].window};
+    }
+    run.hint = reply_hint(run, candidate);
+    run.why = why_of(candidate, run.outcome.measured,
+                     recording_ != nullptr ? recording_->max_cost() : plan_.request.cost, false);
+    return run;
+  }
+
+  /// If a script never ends, runs it again in the same way, to name the request to blame.
   BurstRun run_virtual(std::size_t number) {
+    try {
+      return run_virtual(number, false);
+    } catch (const redis::Error& error) {
+      const auto& candidate = plan_.candidates[number];
+      if (!server_ || !server_->may_retry(error, candidate)) throw;
+      server_ = std::make_unique<BurstServer>(invocation_, plan_.candidates);
+      static_cast<void>(run_virtual(number, true));
+      throw;
+    }
+  }
+
+  BurstRun run_virtual(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
-    const auto [traffic, begin] = virtual_traffic(plan_, recording_);
+    const auto [traffic, begin, zero] = virtual_traffic(plan_, recording_);
     std::unique_ptr<traffic::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<traffic::Decider> decider;
@@ -170,24 +254,34 @@ class Session {
     } else {
       script = make_script(candidate, *traffic, server_->next_prefix());
       cleaning.emplace(*server_, candidate, *script);
-      decider = std::make_unique<traffic::ScriptDecider>(server_->connections(1).front(), *script);
+      auto scripts =
+          std::make_unique<traffic::ScriptDecider>(server_->connections(1).front(), *script);
+      const auto timeout = server_->timeout();
+      scripts->stop_at(invocation_.interrupt, timeout,
+                       server_->is_private() ? std::chrono::microseconds{0} : timeout);
+      if (one_at_a_time) scripts->send_one_at_a_time();
+      decider = std::move(scripts);
+      if (!one_at_a_time) warn_of_change(*script);
     }
+    const auto on_decision =
+        one_at_a_time ? traffic::OnDecision() : on_decision_of(candidate, name, *traffic);
     auto outcome = traffic::run_virtually(
-        *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision_of(name, *traffic),
-        [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); });
+        *traffic, *decider, candidate.limits, invocation_.interrupt, on_decision,
+        [&, size = traffic->size()](std::int64_t done) { progress_.update(number, done, size); },
+        has_assertions_ || invocation_.json || candidate.foreign != nullptr, zero);
     progress_.clear();  // cleaning up may write a warning
-    auto result = with_names(name, std::move(outcome), *traffic);
-    result.begin = begin;
-    return result;
+    return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
   BurstRun run_real(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto connections = server_->connections(plan_.real->clients);
-    const auto [traffic, begin] =
+    const auto [traffic, begin, zero] =
         traffic_soon(plan_, recording_, round_trip_of(connections.front()));
-    const auto script = make_script(candidate, *traffic, server_->next_prefix());
+    const auto script =
+        make_script(candidate, *traffic, server_->next_prefix(),
+                    {.virtual_clock = false, .registers_made_keys = !server_->is_private()});
     const Cleaning cleaning(*server_, candidate, *script);
     const traffic::RealRun run{
         .script = script.get(),
@@ -195,18 +289,20 @@ class Session {
         .limits = candidate.limits,
         .timeout = server_->timeout(),
         .interrupt = &invocation_.interrupt,
-        .on_decision = on_decision_of(name, *traffic),
-        .on_progress = [&, size = traffic->size()](const traffic::RealProgress& progress) {
-          progress_.update(number, name, size, progress);
-        }};
+        .on_decision = on_decision_of(candidate, name, *traffic),
+        .on_progress =
+            [&, size = traffic->size()](const traffic::RealProgress& progress) {
+              progress_.update(number, name, size, progress);
+            },
+        .zero = plan_.real->is_closed_loop() ? std::nullopt : std::optional(zero)};
     auto outcome =
         plan_.real->is_closed_loop()
             ? traffic::run_flat_out(*traffic, run, *plan_.real->pipeline, plan_.real->duration)
             : traffic::run_on_schedule(*traffic, run);
     progress_.clear();  // cleaning up may write a warning
-    auto result = with_names(name, std::move(outcome), *traffic);
-    result.begin = plan_.real->is_closed_loop() ? result.outcome.timeline.begin() : begin;
-    return result;
+    warn_of_change(*script);
+    const auto origin = plan_.real->is_closed_loop() ? outcome.timeline.begin() : begin;
+    return finished(candidate, std::move(outcome), *traffic, origin);
   }
 
   /// Ctrl-C stops the suggestions; the report keeps the runs.
@@ -223,12 +319,31 @@ class Session {
     progress_.clear();
   }
 
+  /// After Ctrl-C the difference is not shrunk.
+  void tell_difference() {
+    report_.difference = comparison_->found();
+    const auto traffic = virtual_traffic(plan_, recording_).traffic;
+    try {
+      shrink_difference(*report_.difference, plan_, *traffic, server_.get());
+    } catch (const UsageError& error) {
+      // A script that keeps state elsewhere cannot be asked again on another's server.
+      warn(fmt::format("warning: the difference is not shrunk: {}", error.what()),
+           invocation_.command);
+    }
+  }
+
   BurstReport& report_;
   const BurstPlan& plan_;
   const replay::Recording* recording_;  ///< null if a pattern makes the traffic
   Invocation& invocation_;
   BurstProgress progress_;
   const OnBurstDecision& on_decision_;
+  bool has_assertions_, draws_;
+  /// Of the current run: the allowed units of all keys, to draw those of one key.
+  std::optional<replay::Spool> allowed_;
+  /// Of the current run: as a limiter that allows everything would have treated its requests.
+  std::optional<traffic::Measurement> all_allowed_;
+  std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
   std::unique_ptr<BurstServer> server_;
 };
 
@@ -263,11 +378,13 @@ class Reporting {
         invocation_(invocation),
         svg_("--svg", options.svg, invocation.out),
         csv_("--csv", options.csv, invocation.out),
-        jsonl_("--jsonl", options.jsonl, invocation.out) {
-    const int on_stdout = svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout();
+        jsonl_("--jsonl", options.jsonl, invocation.out),
+        junit_("--junit", options.junit, invocation.out) {
+    const int on_stdout =
+        svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout() + junit_.to_stdout();
     if (on_stdout + invocation.json > 1) {
       throw UsageError("standard output is asked for more than once",
-                       "use only one of --json, --svg -, --csv - and --jsonl -");
+                       "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
     }
     // Then nothing else goes to standard output.
     if (on_stdout > 0) quiet_ = true;
@@ -285,7 +402,7 @@ class Reporting {
 
   /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
   /// formats cannot state that it was interrupted.
-  void finish(const BurstReport& report) {
+  void finish(const BurstReport& report, std::span<const Assertion> assertions) {
     write_decisions(0);
     if (!report.interrupted) {
       jsonl_.commit();
@@ -295,6 +412,8 @@ class Reporting {
       csv_.commit();
       if (svg_.is_wanted()) svg_.write(burst_svg(report));
       svg_.commit();
+      if (junit_.is_wanted()) junit_.write(junit_report(report, assertions));
+      junit_.commit();
     }
     if (quiet_) return;
     auto& out = invocation_.out;
@@ -315,57 +434,61 @@ class Reporting {
 
   bool quiet_;
   Invocation& invocation_;
-  Destination svg_, csv_, jsonl_;
+  Destination svg_, csv_, jsonl_, junit_;
   std::string decisions_;
 };
 
-/// If the sender fell behind in a run, its measures are not reliable, so no assertion holds.
-std::vector<std::string> failures(const std::vector<Assertion>& assertions,
-                                  const BurstReport& report) {
-  auto all = failures_of(assertions, report.runs);
-  if (assertions.empty()) return all;
-  for (const auto& run : report.runs) {
-    if (!why_invalid(run)) continue;
-    all.push_back("no assertion holds for " + run.name + ": the sender fell behind");
-  }
-  return all;
-}
-
 /// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
-BurstReport run_and_report(BurstPlan plan, const BurstOptions& options, Invocation& invocation) {
+BurstReport run_and_report(BurstPlan plan, const BurstOptions& options,
+                           std::span<const Assertion> assertions, Invocation& invocation) {
   Reporting reporting(options, invocation);
   const bool shows_progress = !options.quiet && is_terminal(STDERR_FILENO);
   BurstReport report{.plan = std::move(plan)};
   report.recording = read_recording(report.plan, invocation, shows_progress);
   try {
     const auto on_decision = reporting.on_decision();
-    Session(report, invocation, shows_progress, on_decision).run();
+    const bool draws = options.svg || (!options.quiet && !invocation.json);
+    Session(report, invocation, shows_progress, on_decision, !assertions.empty(), draws).run();
   } catch (const std::exception&) {
     // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
     // finished runs.
     report.failed = invocation.interrupt.signal() == 0;
     if (report.failed && report.runs.empty()) throw;
     report.interrupted = true;
-    reporting.finish(report);
+    reporting.finish(report, assertions);
     if (report.failed) throw;
     return report;
   }
-  reporting.finish(report);
+  reporting.finish(report, assertions);
   return report;
+}
+
+void warn_of_missing_clock(const BurstPlan& plan, const Invocation& invocation) {
+  if (plan.real) return;
+  for (const auto& candidate : plan.candidates) {
+    if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
+    warn(
+        fmt::format("warning: no time passes for {}: it calls neither TIME nor a command that "
+                    "sets a TTL, and --keys and --args do not contain the time, such as {{now_ms}}",
+                    escape(candidate.foreign->name)),
+        invocation.command);
+  }
 }
 
 ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation) {
   std::vector<Assertion> assertions;
   auto plan = make_burst_plan(options, invocation);
-  const auto measures = plan.adversary_budget ? search_measures() : burst_measures();
+  warn_of_missing_clock(plan, invocation);
+  const auto measures = plan.search ? search_measures() : burst_measures();
   for (const auto& text : options.assertions) {
     assertions.push_back(parse_assertion(text, plan.real.has_value(), measures));
   }
-  if (plan.adversary_budget) return run_adversary(plan, options, assertions, invocation);
-  const auto report = run_and_report(std::move(plan), options, invocation);
+  if (plan.search) return run_adversary(plan, options, assertions, invocation);
+  const auto report = run_and_report(std::move(plan), options, assertions, invocation);
   // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
-  return tell_failures(failures(assertions, report), invocation);
+  const auto status = tell_failures(failures_of(assertions, report.runs), invocation);
+  return report.difference ? ExitStatus::kDenied : status;
 }
 
 Action add_burst(Options& options) {
@@ -381,6 +504,7 @@ const Command burst_command{
     .summary = "drive traffic at limiters, and show what they let pass",
     .synopsis =
         "[connection] burst [options] [PATTERN]\n"
+        "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"
         "[connection] burst [options] --replay FILE...",
     .about =
         "Sends the same traffic through one limiter after another, and compares the most\n"
@@ -392,7 +516,7 @@ const Command burst_command{
     .epilogue = R"(
 Exit status:
   0  done
-  1  an assertion does not hold, or is about a run that is not valid
+  1  an assertion does not hold or proves nothing; --against: they differ
   2  wrong usage, a log that cannot be read, or output that cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
@@ -402,10 +526,13 @@ Examples:
   rlctl burst
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50
   rlctl burst adversary --algorithm gcra
-  rlctl burst boundary --algorithm gcra --assert 'worst<=2' --svg gcra.svg
+  rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' --svg gcra.svg
+  rlctl burst poisson --limit 9/7s --algorithm gcra --against token-bucket
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10
   rlctl burst --replay access.log --limit 100/60s --suggest 1%
+  rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
+  rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
 )",
     .add = add_burst,
     .notes = burst_notes};

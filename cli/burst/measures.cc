@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -12,8 +11,7 @@
 
 #include "base/json.h"
 #include "base/shell.h"
-#include "base/text.h"
-#include "cli/failure.h"
+#include "base/time.h"
 
 namespace rlctl::cli {
 namespace {
@@ -22,6 +20,8 @@ using std::chrono::microseconds;
 using traffic::Histogram;
 using traffic::Measured;
 using traffic::Minute;
+using traffic::RemainingError;
+using traffic::ResetError;
 using traffic::RetryError;
 using traffic::Timing;
 using traffic::Worst;
@@ -59,6 +59,8 @@ struct Measure {
   unsigned outputs = kInAll;
   Value (*of)(const BurstRun&) = nullptr;
   Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
+  /// For assertions; null: BurstMeasure::reach.
+  Reach (*reach)(const BurstRun&) = nullptr;
 };
 
 /// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
@@ -95,6 +97,13 @@ Value of_timing(const BurstRun& run) {
   return timing ? value_of((*timing).*member) : Value();
 }
 
+/// A member of the errors of a report; unknown if no decision has made it.
+template <auto errors, auto member>
+Value of_reported(const BurstRun& run) {
+  const auto& all = measured(run).*errors;
+  return all.compared > 0 ? value_of(all.*member) : Value();
+}
+
 /// A value that needs at least one request.
 Value of_requests(const BurstRun& run, double value) {
   return measured(run).sent > 0 ? Value(value) : Value();
@@ -106,18 +115,77 @@ Value of_allowed(const BurstRun& run) {
   return measured(run).worst.allowed > 0 ? value_of(measured(run).worst.*time) : Value();
 }
 
+// --- What limiters could do ----------------------------------------------------------------------
+
+/// A number of requests, units or keys, of which there are `most`.
+Reach up_to(std::int64_t most) {
+  return {.most = as_double(most)};
+}
+
+Reach reach_of_requests(const BurstRun& run) {
+  return up_to(measured(run).sent);
+}
+
+/// A limiter that allows nothing meets every upper bound.
+Reach nothing_allowed() {
+  return {.least = -HUGE_VAL, .most = 0, .because = "nothing was allowed"};
+}
+
+Reach reach_of_worst(const BurstRun& run) {
+  const auto& all = measured(run);
+  if (all.worst.allowed == 0) return nothing_allowed();
+  // Delays may bring requests together.
+  if (!run.offered || all.longest_delay.count() > 0) return {};
+  return {.most = run.offered->worst.ratio,
+          .because = fmt::format(
+              "the traffic never offered more than {} within {}, so no limiter could exceed that; "
+              "send more, or lower --limit",
+              run.offered->worst.allowed, format_duration(run.offered->window))};
+}
+
+Reach reach_of_delay(const BurstRun& run) {
+  return measured(run).allowed == 0 ? nothing_allowed() : Reach{};
+}
+
+/// No client is shut out for longer than the traffic lasts.
+Reach reach_of_shut_out(const BurstRun& run) {
+  const auto& timeline = run.outcome.timeline;
+  return up_to((timeline.end() - timeline.begin()).count());
+}
+
+Reach reach_of_broken(const BurstRun& run) {
+  auto reach = up_to(measured(run).retry_error.compared);
+  if (reach.most == 0) reach.because = "no retry_after was compared";
+  return reach;
+}
+
+Reach reach_of_retry_error(const BurstRun& run) {
+  auto reach = reach_of_broken(run);
+  if (reach.most > 0) reach.most = HUGE_VAL;
+  return reach;
+}
+
+Reach reach_of_search(const BurstRun& run) {
+  const bool allows_nothing =
+      measured(run).allowed == 0 && run.search && run.search->most_stepping_back == 0;
+  return allows_nothing ? nothing_allowed() : Reach{};
+}
+
 constexpr Measure kCountMeasures[] = {
     {"worst", kInAssert,
-     [](const BurstRun& run) { return of_requests(run, measured(run).worst.ratio); }},
+     [](const BurstRun& run) { return of_requests(run, measured(run).worst.ratio); }, nullptr,
+     reach_of_worst},
     {"sent", kInAll, of<&Measured::sent>},
-    {"allowed", kInAll, of<&Measured::allowed>},
-    {"denied", kInAll, of<&Measured::denied>},
+    {"allowed", kInAll, of<&Measured::allowed>, nullptr, reach_of_requests},
+    {"denied", kInAll, of<&Measured::denied>, nullptr, reach_of_requests},
     {"denied_share", kInAssert,
      [](const BurstRun& run) {
        return of_requests(run, as_double(measured(run).denied) / as_double(measured(run).sent));
-     }},
+     },
+     nullptr, [](const BurstRun&) { return up_to(1); }},
     {"keys", kInAll, of<&Measured::keys>},
-    {"keys_denied", kInAll, of<&Measured::keys_denied>},
+    {"keys_denied", kInAll, of<&Measured::keys_denied>, nullptr,
+     [](const BurstRun& run) { return up_to(measured(run).keys); }},
 };
 
 // If nothing was allowed, these times are null in JSON, but 0 in CSV.
@@ -132,15 +200,34 @@ constexpr Measure kWorstMeasures[] = {
 
 constexpr Measure kDenialMeasures[] = {
     {"first_denial_us", kInData, of<&Measured::first_denial>},
-    {"longest_shut_out_us", kInAll, of<&Measured::longest_shut_out>},
-    {"longest_delay_us", kInJson | kInAssert, of<&Measured::longest_delay>},
+    {"longest_shut_out_us", kInAll, of<&Measured::longest_shut_out>, nullptr, reach_of_shut_out},
+    {"longest_delay_us", kInJson | kInAssert, of<&Measured::longest_delay>, nullptr,
+     reach_of_delay},
 };
 
 constexpr Measure kRetryMeasures[] = {
     {"compared", kInData, of<&Measured::retry_error, &RetryError::compared>},
-    {"broken", kInAll, of<&Measured::retry_error, &RetryError::broken>},
-    {"too_early_us", kInJson, of<&Measured::retry_error, &RetryError::too_early>},
-    {"too_late_us", kInJson, of<&Measured::retry_error, &RetryError::too_late>},
+    {"broken", kInAll, of<&Measured::retry_error, &RetryError::broken>, nullptr, reach_of_broken},
+    {"too_early_us", kInJson | kInAssert, of<&Measured::retry_error, &RetryError::too_early>,
+     nullptr, reach_of_retry_error},
+    {"too_late_us", kInJson | kInAssert, of<&Measured::retry_error, &RetryError::too_late>, nullptr,
+     reach_of_retry_error},
+};
+
+constexpr Measure kRemainingMeasures[] = {
+    {"compared", kInJson, of_reported<&Measured::remaining_error, &RemainingError::compared>},
+    {"too_many", kInJson | kInAssert,
+     of_reported<&Measured::remaining_error, &RemainingError::too_many>},
+    {"too_few", kInJson | kInAssert,
+     of_reported<&Measured::remaining_error, &RemainingError::too_few>},
+};
+
+constexpr Measure kResetMeasures[] = {
+    {"compared", kInJson, of_reported<&Measured::reset_error, &ResetError::compared>},
+    {"too_early_us", kInJson | kInAssert,
+     of_reported<&Measured::reset_error, &ResetError::too_early>},
+    {"too_late_us", kInJson | kInAssert,
+     of_reported<&Measured::reset_error, &ResetError::too_late>},
 };
 
 constexpr Measure kMemoryMeasures[] = {
@@ -177,6 +264,7 @@ constexpr Measure kMinuteMeasures[] = {
 
 constexpr MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
     kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
+    kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
     kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
     kMinuteGroup{"worst_minute", kMinuteMeasures};
 
@@ -266,6 +354,18 @@ void write_measures(JsonWriter& json, const MeasureGroup& group, const BurstRun&
   }
 }
 
+/// An object of the group's name, or null.
+void write_object(JsonWriter& json, const MeasureGroup& group, const BurstRun& run, bool known) {
+  json.name(group.name);
+  if (!known) {
+    json.null();
+    return;
+  }
+  json.begin_object();
+  write_measures(json, group, run);
+  json.end_object();
+}
+
 void write_times(JsonWriter& json, const std::optional<Timing>& timing) {
   json.name("latency_us");
   if (!timing) {
@@ -320,22 +420,17 @@ void write_run(JsonWriter& json, const BurstReport& report, const BurstRun& run)
   write_measures(json, kServerGroup, run);
   write_times(json, run.outcome.timing);
   write_measures(json, kDenialGroup, run);
-  json.name(kRetryGroup.name).begin_object();
-  write_measures(json, kRetryGroup, run);
-  json.end_object().name("top_denied").begin_array();
+  write_object(json, kRetryGroup, run, true);
+  write_object(json, kRemainingGroup, run, measured(run).remaining_error.compared > 0);
+  write_object(json, kResetGroup, run, measured(run).reset_error.compared > 0);
+  json.name("top_denied").begin_array();
   for (const auto& [key, denied] : run.top_denied) {
     json.begin_object().bytes_field("key", key).field("denied", denied).end_object();
   }
-  json.end_array().name(kMinuteGroup.name);
-  if (measured(run).worst_minute) {
-    json.begin_object();
-    write_measures(json, kMinuteGroup, run);
-    json.end_object();
-  } else {
-    json.null();
-  }
+  json.end_array();
+  write_object(json, kMinuteGroup, run, measured(run).worst_minute.has_value());
   write_suggestion(json, report, run);
-  json.end_object();
+  json.field("hint", run.hint).field("why", run.why).end_object();
 }
 
 void write_file(JsonWriter& json, const replay::RecordedFile& file) {
@@ -420,8 +515,8 @@ void add_values(CsvLine& line, const MeasureGroup& group, const BurstRun& run) {
 }
 
 /// The groups before the columns of the clock, in column order.
-constexpr std::array kBeforeClock{&kCountGroup, &kWorstGroup, &kDenialGroup, &kRetryGroup,
-                                  &kMemoryGroup};
+constexpr std::array kBeforeClock{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,
+                                  &kRemainingGroup, &kResetGroup, &kMemoryGroup};
 
 void add_csv_names(CsvLine& line) {
   for (const auto* name : {"pattern", "seed", "limit", "window_us", "algorithm"}) line.add(name);
@@ -461,7 +556,8 @@ void add_asserted(std::vector<BurstMeasure>& all, const MeasureGroup& group) {
     if ((measure.outputs & kInAssert) == 0) continue;
     all.push_back({.name = full_name(group.name, measure.name),
                    .of = [of = measure.of](const BurstRun& run) { return as_number(of(run)); },
-                   .needs_real_clock = group.needs_real_clock});
+                   .needs_real_clock = group.needs_real_clock,
+                   .reach = measure.reach});
   }
 }
 
@@ -478,81 +574,6 @@ void add_asserted_times(std::vector<BurstMeasure>& all, Times times, std::string
                    .needs_real_clock = true,
                    .needs_answers = statistic.needs});
   }
-}
-
-struct Comparison {
-  std::string_view sign;
-  bool (*holds)(double, double);
-};
-
-template <typename Compare>
-bool holds(double left, double right) {
-  return Compare{}(left, right);
-}
-
-// Longer signs first: "<" is a prefix of "<=".
-constexpr std::array kComparisons{
-    Comparison{"<=", holds<std::less_equal<>>}, Comparison{">=", holds<std::greater_equal<>>},
-    Comparison{"==", holds<std::equal_to<>>},   Comparison{"!=", holds<std::not_equal_to<>>},
-    Comparison{"<", holds<std::less<>>},        Comparison{">", holds<std::greater<>>},
-};
-
-constexpr std::string_view kAssertExample = "--assert 'worst<=1'";
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(' ');
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
-BurstMeasure find_measure(std::string_view name, const std::string& text,
-                          const std::vector<BurstMeasure>& measures) {
-  std::vector<std::string_view> names;
-  for (const auto& measure : measures) {
-    if (measure.name == name) return measure;
-    names.push_back(measure.name);
-  }
-  throw UsageError("--assert: " + in_quotes(text) + " compares " + in_quotes(name) +
-                       ", which is not a measure" + did_you_mean(name, names),
-                   "it is one of " + one_of(names));
-}
-
-double parse_value(std::string_view number, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value,
-                                            std::chars_format::fixed);
-  const bool good = error == std::errc{} && end == number.data() + number.size() &&
-                    std::isfinite(value) && !number.empty();
-  if (good) return value;
-  throw UsageError("--assert: " + in_quotes(text) + " compares with " + in_quotes(number) +
-                       ", which is not a number",
-                   std::string(kAssertExample));
-}
-
-/// The part of a failure message after the name of a run.
-std::string value_text(const BurstMeasure& measure, const BurstRun& run,
-                       std::optional<double> value) {
-  if (value) return fmt::format(" has {}", *value);
-  const auto sent = run.outcome.measured.sent;
-  if (measure.needs_answers > sent) {
-    return fmt::format(" has {} answers, but needs {}", sent, measure.needs_answers);
-  }
-  return " has no value";
-}
-
-/// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds. An assertion about
-/// an unknown value does not hold; without runs every value is unknown.
-std::optional<std::string> failure_of(const Assertion& assertion, std::span<const BurstRun> runs) {
-  std::string values;
-  for (const auto& run : runs) {
-    const auto value = assertion.measure.of(run);
-    if (value && assertion.compare(*value, assertion.value)) continue;
-    if (!values.empty()) values += ", ";
-    values += run.name + value_text(assertion.measure, run, value);
-  }
-  if (values.empty() && !runs.empty()) return std::nullopt;
-  if (values.empty()) values = "nothing was run";
-  return fmt::format("assertion {} does not hold: {}", in_quotes(assertion.text), values);
 }
 
 }  // namespace
@@ -574,7 +595,11 @@ void append_burst_json(std::string& out, const BurstReport& report) {
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
   for (const auto& run : report.runs) write_run(json, report, run);
-  json.end_array().end_object();
+  json.end_array();
+  if (plan.is_comparison && !report.interrupted) {
+    write_difference(json.name("against"), plan, report.difference);
+  }
+  json.end_object();
   out += '\n';
 }
 
@@ -602,15 +627,16 @@ void append_burst_csv(std::string& out, const BurstReport& report) {
 
 void append_decision_json(std::string& out, std::string_view run, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  // A foreign script may not report these two.
-  const bool has_remaining = decision.remaining != limiter::kNotTold;
-  const bool has_retry_after = has_remaining || decision.retry_after != limiter::kNever;
+  // A foreign script may not report these.
+  const auto reported = [](const auto& value, const auto& unknown) {
+    return value != unknown ? std::optional(value) : std::nullopt;
+  };
   JsonWriter json(out);
   json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
   json.field("cost", arrival.cost).field("allowed", decision.allowed);
-  json.field("remaining", has_remaining ? std::optional(decision.remaining) : std::nullopt);
-  json.field("retry_after_us",
-             has_retry_after ? std::optional(decision.retry_after) : std::nullopt);
+  json.field("remaining", reported(decision.remaining, limiter::kNotTold));
+  json.field("retry_after_us", reported(decision.retry_after, limiter::kTimeNotTold));
+  json.field("reset_after_us", reported(decision.reset_after, limiter::kTimeNotTold));
   json.field("delay_us", decision.delay).end_object();
   out += '\n';
 }
@@ -632,47 +658,10 @@ std::vector<BurstMeasure> search_measures() {
   };
   return {burst_measures().front(),
           {.name = "most_stepping_back",
-           .of = found([](const SearchFindings& all) { return all.most_stepping_back; })},
+           .of = found([](const SearchFindings& all) { return all.most_stepping_back; }),
+           .reach = reach_of_search},
           {.name = "wrongly_denied",
            .of = found([](const SearchFindings& all) { return as_double(all.wrongly_denied); })}};
-}
-
-Assertion parse_assertion(const std::string& text, bool real_clock,
-                          const std::vector<BurstMeasure>& measures) {
-  const auto at = text.find_first_of("<>=!");
-  const std::string_view rest =
-      at == text.npos ? std::string_view{} : std::string_view(text).substr(at);
-  const auto* sign = std::find_if(kComparisons.begin(), kComparisons.end(),
-                                  [rest](const auto& one) { return rest.starts_with(one.sign); });
-  if (sign == kComparisons.end()) {
-    throw UsageError("--assert: " + in_quotes(text) + " needs one of < <= == != >= >",
-                     std::string(kAssertExample));
-  }
-  auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text, measures);
-  if (measure.needs_real_clock && !real_clock) {
-    throw UsageError("--assert: " + in_quotes(text) + " is about " + measure.name +
-                         ", which a virtual clock cannot measure",
-                     "use --clock real");
-  }
-  const auto value = parse_value(trimmed(rest.substr(sign->sign.size())), text);
-  return {.text = text, .measure = std::move(measure), .compare = sign->holds, .value = value};
-}
-
-std::vector<std::string> failures_of(std::span<const Assertion> assertions,
-                                     std::span<const BurstRun> runs) {
-  std::vector<std::string> failures;
-  for (const auto& assertion : assertions) {
-    if (auto failure = failure_of(assertion, runs)) failures.push_back(std::move(*failure));
-  }
-  return failures;
-}
-
-ExitStatus tell_failures(const std::vector<std::string>& failures, const Invocation& invocation) {
-  for (const auto& failure : failures) {
-    write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
-                        invocation.command, invocation.json));
-  }
-  return failures.empty() ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
 }  // namespace rlctl::cli

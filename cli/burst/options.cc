@@ -42,7 +42,17 @@ void add_burst_options(Options& options, BurstOptions& target) {
             "algorithms to test, separated by commas, or all (default: "
             "fixed-window,sliding-window-log)")
       .repeats();
-  add_script_options(options, target.script);
+  add_script_options(options, target.script, false);
+  auto& against = options.value("--against", "NAME", target.against,
+                                "show the first request that the limiter and this one, an "
+                                "algorithm or a script, decide differently; then the exit status "
+                                "is 1");
+  not_for_search(against, "both limiters get the same traffic");
+  constexpr std::string_view kSameTimes = "only virtual time is the same for both";
+  against.excludes("--clock real", kSameTimes)
+      .excludes("--rate max", kSameTimes)
+      .excludes("--suggest", "the limits are the same for both")
+      .repeats();
   options
       .value("--burst", "NUMBER", target.burst,
              "requests that may come at once in algorithms with a burst (default: the limit)")
@@ -78,18 +88,30 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .repeats();
   options
       .list("--keys", "NUMBER", target.keys,
-            "number of keys (default: 1); with --script, a key template (default: {key})")
+            "number of keys (default: 1); with --script, one of its KEYS, given once for each "
+            "(default: {key})")
       .repeats();
   auto& skew =
       options.value("--key-skew", "NUMBER", target.key_skew,
                     "request key n in proportion to 1/n^NUMBER (default: 0, all equally often)");
   not_for_search(skew, kOneKey);
   skew.excludes("--replay", "the log has the keys").repeats();
-  options.value("--cost", "NUMBER", target.cost, "cost of each request (default: 1)")
+  options
+      .value("--cost", "NUMBER", target.cost,
+             "cost of each request (default: 1); for adversary also several: 1,3")
       .excludes("--replay", "the log has the costs", "--cost-field names their field")
       .repeats();
   options.value("--seed", "NUMBER", target.seed, "seed for the random generator (default: 1)")
       .excludes("--replay", "nothing in a log is random")
+      .repeats();
+  constexpr std::string_view kRealNow = "real requests come now";
+  options
+      .value("--start", "TIME", target.start,
+             "when the traffic begins: microseconds since 1970, or ISO 8601 with a zone (default: "
+             "2026-01-01T00:00:00Z)")
+      .excludes("--replay", "the log has the times")
+      .excludes("--clock real", kRealNow)
+      .excludes("--rate max", kRealNow)
       .repeats();
   add_replay_options(options, target.replay);
   options.group("Clock");
@@ -114,6 +136,29 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .value("--budget", "NUMBER", target.budget,
              "requests to try against each limiter (default: 50000)")
       .needs(kAdversary, kSearch)
+      .excludes("--exhaustive", "an exhaustive search tries all schedules")
+      .repeats();
+  options
+      .value("--exhaustive", "NUMBER", target.exhaustive,
+             "try every schedule of up to this many requests at the times at which a limiter's "
+             "answer may change")
+      .needs(kAdversary, kSearch)
+      .excludes("--seed", "nothing in an exhaustive search is random")
+      .repeats();
+  options.flag("--refunds", target.refunds, "also refund: requests with each cost below 0")
+      .needs(kAdversary, kSearch)
+      .excludes("--write", "a log has no refunds")
+      .repeats();
+  options
+      .flag("--no-stepping-back", target.no_stepping_back,
+            "do not try a clock that steps back; an exhaustive search never does")
+      .needs(kAdversary, kSearch)
+      .repeats();
+  options
+      .value("--tick", "TIME", target.tick,
+             "try only times that are multiples of this, for limiters with a coarse clock "
+             "(default: 1us)")
+      .needs(kAdversary, kSearch)
       .repeats();
   options
       .value("--write", "FILE", target.write,
@@ -122,9 +167,16 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options.group("Report");
   options.list("--assert", "EXPRESSION", target.assertions,
                "exit with status 1 unless this holds for each algorithm: 'worst<=1', 'denied==0'");
-  not_for_search(
-      options.value("--svg", "FILE", target.svg, "write the plot as SVG; - for standard output"),
-      kTable);
+  options
+      .value("--junit", "FILE", target.junit,
+             "write the assertions as a JUnit report for CI; - for standard output")
+      .needs("--assert", "it reports assertions");
+  options.value("--svg", "FILE", target.svg, "write the plot as SVG; - for standard output");
+  options.value("--title", "TEXT", target.title, "title of the SVG (default: from the traffic)")
+      .needs("--svg");
+  not_for_search(options.flag("--overlay", target.overlay, "all limiters in one chart of the SVG")
+                     .needs("--svg", "the terminal shows a chart for each limiter"),
+                 "each limiter has a schedule of its own");
   not_for_search(options.value("--csv", "FILE", target.csv,
                                "write a row of CSV for each algorithm; - for standard output"),
                  kTable);

@@ -16,11 +16,11 @@ struct BurstOptions {
   std::vector<std::string> keys = {};  ///< the number of keys, or key templates for the script
   ScriptOptions script = {};           ///< without its keys
   ReplayArguments replay = {};
-  std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed;
+  std::optional<std::string> burst, rate, duration, requests, key_skew, cost, seed, start;
   std::optional<std::string> clock, clients, pipeline;
-  std::optional<std::string> budget, write;
-  std::optional<std::string> svg, csv, jsonl;
-  bool model = false, quiet = false;
+  std::optional<std::string> budget, exhaustive, tick, write;
+  std::optional<std::string> svg, title, csv, jsonl, junit, against;
+  bool model = false, overlay = false, quiet = false, refunds = false, no_stepping_back = false;
 };
 
 void add_burst_options(Options& options, BurstOptions& target);

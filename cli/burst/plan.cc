@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/text.h"
+#include "cli/burst/search_plan.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "limiter/algorithm.h"
@@ -56,6 +58,35 @@ ScriptOptions script_options(const BurstOptions& options) {
     if (!is_number(text)) script.keys.push_back(text);
   }
   return script;
+}
+
+// --- KEYS and ARGV as operands -------------------------------------------------------------------
+
+bool names_traffic(const std::string& operand) {
+  return operand == kAdversary || traffic::find_pattern(operand) != nullptr;
+}
+
+/// Takes KEY... , ARG... of a script from the operands, which leaves the pattern, if any.
+void take_words(BurstOptions& options, std::vector<std::string>& operands) {
+  if (options.script.scripts.empty()) return;
+  auto words = split_at_comma(operands, options.script);
+  if (!words) return;
+  options.script.arguments = std::move(words->arguments);
+  auto& before = words->before;
+  const bool has_pattern =
+      !options.replay.given() && !before.empty() && names_traffic(before.front());
+  operands.assign(before.begin(), before.begin() + (has_pattern ? 1 : 0));
+  before.erase(before.begin(), before.begin() + (has_pattern ? 1 : 0));
+  if (!before.empty() && !script_options(options).keys.empty()) {
+    throw UsageError("--keys " + in_quotes(script_options(options).keys.front()) + " and the KEY " +
+                     in_quotes(before.front()) + " before ',' exclude each other");
+  }
+  for (const auto& key : before) {
+    if (!is_number(key)) continue;
+    throw UsageError("KEY " + in_quotes(key) + " is a number",
+                     "a KEY of burst is a template, such as '{key}'");
+  }
+  options.script.keys = std::move(before);
 }
 
 // --- The clock -----------------------------------------------------------------------------------
@@ -121,27 +152,37 @@ void require_searchable(const BurstOptions& options) {
   }
 }
 
-std::int64_t parse_budget(const BurstOptions& options) {
-  constexpr std::int64_t kBudget = 50'000, kMostBudget = 1'000'000'000'000;
-  if (!options.budget) return kBudget;
-  return parse_between(*options.budget, "--budget", 1, kMostBudget);
-}
-
 // --- The traffic and the limiters ----------------------------------------------------------------
 
 /// A hint for an operand that is not a pattern; empty if its meaning is unknown.
-std::string hint_for(const std::string& operand) {
-  if (operand.ends_with(".lua")) return "run a script with --script " + operand;
+std::string hint_for(const std::string& operand, ConfigurationSource& configuration) {
+  if (operand == ",")
+    return "it separates the KEYS and ARGV of a script: --script FILE.lua KEY , ARG";
+  const bool is_script = operand.ends_with(".lua") ||
+                         limiter::find_script(configuration.scripts(), operand) != nullptr;
+  if (is_script) return "run a script with --script " + operand;
   if (operand.find('{') == operand.npos) return {};
-  return "quote the value of --args, which is one word: --args '{now_ms} {window_ms}'";
+  return "quote the value of --args, which is one word: --args '{now_ms} {window_ms}', or write a "
+         "comma before the words: KEY , '{now_ms}' '{window_ms}'";
+}
+
+/// About operands of which the second is too many.
+std::string hint_for(const std::vector<std::string>& operands, ConfigurationSource& configuration) {
+  for (const auto& operand : operands) {
+    if (operand.size() < 2 || !operand.ends_with(',')) continue;
+    const auto key = operand.substr(0, operand.size() - 1);
+    return "the comma before ARGV is a word of its own: " + in_quotes(key) + " ,";
+  }
+  return hint_for(operands[1], configuration);
 }
 
 const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
-                                      const std::optional<RealClock>& clock) {
+                                      const std::optional<RealClock>& clock,
+                                      ConfigurationSource& configuration) {
   if (operands.size() > 1) {
     throw UsageError("one PATTERN is expected, but there are " + std::to_string(operands.size()) +
                          ": the second is " + in_quotes(operands[1]),
-                     hint_for(operands[1]));
+                     hint_for(operands, configuration));
   }
   const bool is_closed_loop = clock && clock->is_closed_loop();
   if (operands.empty()) {
@@ -156,7 +197,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
     throw UsageError(in_quotes(operands[0]) + " is an algorithm, not a pattern",
                      "--algorithm " + operands[0]);
   }
-  if (auto hint = hint_for(operands[0]); !hint.empty()) {
+  if (auto hint = hint_for(operands[0], configuration); !hint.empty()) {
     throw UsageError(in_quotes(operands[0]) + " is not a pattern", std::move(hint));
   }
   std::vector<std::string_view> names;
@@ -164,18 +205,6 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   names.push_back(kAdversary);
   throw UsageError("unknown pattern " + in_quotes(operands[0]) + did_you_mean(operands[0], names),
                    "it is one of " + one_of(names));
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts{""};
-  for (const char c : list) {
-    if (c == ',') {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
 }
 
 /// Without duplicates, in the order of first mention.
@@ -187,7 +216,7 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
     }
   };
   for (const auto& list : lists) {
-    for (const auto& name : split(list)) {
+    for (const auto& name : split_at_commas(list)) {
       if (name != kAll) {
         add(parse_algorithm(name, kAll));
         continue;
@@ -198,16 +227,6 @@ std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& l
     }
   }
   return chosen;
-}
-
-/// The error names the limit and the algorithm, since there may be several of each.
-void require_taken(const Algorithm& algorithm, const limiter::Limit& limit, std::int64_t cost) {
-  try {
-    limiter::require_usable(algorithm, limit, cost);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
-                     fmt::format("an --algorithm other than {} may accept it", algorithm.name));
-  }
 }
 
 /// Each algorithm with its limits: without a burst if only other candidates take one.
@@ -229,29 +248,71 @@ std::vector<traffic::Candidate> make_candidates(const std::vector<const Algorith
   return candidates;
 }
 
-void require_told_time(const traffic::ForeignLimiter& script, bool searches) {
-  constexpr std::string_view kTell =
-      "pass it the time in --args or --keys: {now_us}, {now_ms}, {now_s}, {now} or {window_index}; "
-      "if it decides by its TTLs, as an extra argument, which it ignores";
-  try {
-    require_virtual_clock(script);
-  } catch (const UsageError& error) {
-    throw UsageError(error.what(), (searches ? "" : "use --clock real; or ") + std::string(kTell));
-  }
+/// What reads standard input besides a script; empty if nothing does.
+std::string_view input_user(const BurstPlan& plan) {
+  const bool is_log = plan.replay && std::count(plan.replay->files.begin(),
+                                                plan.replay->files.end(), kStandardInput) > 0;
+  return is_log ? "--replay -" : "";
 }
 
-/// The foreign script first, then the algorithms to compare it with.
-void add_candidates(BurstPlan& plan, const BurstOptions& options) {
-  plan.script = read_script(script_options(options));
+/// The foreign scripts first, then the algorithms to compare them with.
+void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
+  const auto scripts =
+      read_scripts(script_options(options), invocation.configuration, input_user(plan));
+  plan.has_configured_script = scripts.uses_configuration;
+  for (const auto& script : scripts.limiters) {
+    traffic::Candidate candidate{.limits = plan.limits, .foreign = script};
+    require_usable(candidate);
+    if (!script->function.empty() && names_server(invocation.connection)) {
+      throw UsageError(
+          fmt::format("{} is a library of functions, which runs on a private server only: FUNCTION "
+                      "LOAD would replace that of others",
+                      escape(script->name)),
+          "leave out --url, --host, --port and --socket");
+    }
+    plan.candidates.push_back(std::move(candidate));
+  }
   auto lists = options.algorithms;
-  if (lists.empty() && !plan.script) lists.emplace_back(kDefaultAlgorithms);
-  plan.candidates = make_candidates(parse_algorithms(lists), plan.limits, plan.request.cost,
-                                    plan.script != nullptr);
-  if (!plan.script) return;
-  traffic::Candidate candidate{.limits = plan.limits, .foreign = plan.script};
-  require_usable(candidate);
-  if (!plan.real) require_told_time(*plan.script, plan.adversary_budget.has_value());
-  plan.candidates.insert(plan.candidates.begin(), std::move(candidate));
+  if (lists.empty() && plan.candidates.empty()) lists.emplace_back(kDefaultAlgorithms);
+  auto others = make_candidates(parse_algorithms(lists), plan.limits, plan.request.cost,
+                                !plan.candidates.empty());
+  std::move(others.begin(), others.end(), std::back_inserter(plan.candidates));
+}
+
+/// Adds the limiter to compare with; there must be one other.
+void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
+  if (!options.against) return;
+  if (options.algorithms.empty() && options.script.scripts.empty()) {
+    throw UsageError("--against compares with one limiter, but none is named",
+                     "name it with --algorithm or --script");
+  }
+  if (plan.candidates.size() != 1) {
+    throw UsageError(
+        fmt::format("--against compares with one limiter, not {}", plan.candidates.size()),
+        "name one with --algorithm or --script");
+  }
+  auto other = options;
+  other.algorithms.clear();
+  other.script.scripts.clear();
+  const auto* algorithm = limiter::find_algorithm(*options.against);
+  if (algorithm != nullptr) {
+    other.algorithms.push_back(*options.against);
+  } else if (limiter::find_script(invocation.configuration.scripts(), *options.against) ==
+                 nullptr &&
+             !is_script_file(*options.against)) {
+    throw UsageError(
+        "--against: " + in_quotes(*options.against) + " is neither an algorithm nor a script" +
+            did_you_mean(*options.against, limiter::list_names(limiter::counts_requests)),
+        "a script is a file, such as ./limiter.lua, or a section [script.NAME] of the "
+        "configuration");
+  } else {
+    other.script.scripts.push_back(*options.against);
+  }
+  BurstPlan added{.request = plan.request, .limits = plan.limits};
+  add_candidates(added, other, invocation);
+  plan.has_configured_script |= added.has_configured_script;
+  plan.candidates.push_back(std::move(added.candidates.front()));
+  plan.is_comparison = true;
 }
 
 double parse_skew(const std::string& text) {
@@ -300,7 +361,7 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   if (options.key_skew && request.keys == 1) {
     throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
   }
-  if (options.cost) request.cost = parse_between(*options.cost, "--cost", 1, limiter::kLargestCost);
+  request.cost = parse_costs(options.cost).front();
   if (options.seed) {
     request.seed = static_cast<std::uint64_t>(parse_between(*options.seed, "--seed", 0, INT64_MAX));
   }
@@ -318,9 +379,20 @@ std::optional<traffic::DeniedShare> parse_suggest(const BurstOptions& options,
   return share;
 }
 
+void set_start(BurstPlan& plan, const BurstOptions& options) {
+  if (!options.start) return;
+  const auto start = parse_now(*options.start, "--start");
+  if (plan.pattern) {
+    plan.request = traffic::starting_at(*plan.pattern, plan.request, start);
+  } else {
+    plan.request.start = start;
+  }
+}
+
 /// Sets the traffic: a log, a pattern or a search.
-void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation& invocation) {
-  plan.replay = parse_replay(options.replay, invocation.operands);
+void set_traffic(BurstPlan& plan, const BurstOptions& options,
+                 const std::vector<std::string>& operands, ConfigurationSource& configuration) {
+  plan.replay = parse_replay(options.replay, operands);
   if (plan.replay) {
     if (key_count(options)) {
       throw UsageError("--keys and --replay exclude each other: the log has the keys",
@@ -328,12 +400,15 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options, const Invocation&
     }
     plan.request.limit = plan.limits.front();
   } else {
-    if (asks_adversary(options, invocation.operands)) {
-      plan.adversary_budget = parse_budget(options);
-    } else {
-      plan.pattern = &parse_pattern(invocation.operands, plan.real);
+    const bool searches = asks_adversary(options, operands);
+    if (!searches) plan.pattern = &parse_pattern(operands, plan.real, configuration);
+    if (!searches && parse_costs(options.cost).size() > 1) {
+      throw UsageError("--cost must be one number for a pattern, not " + in_quotes(*options.cost),
+                       "rlctl burst adversary mixes costs");
     }
     plan.request = make_request(options, plan.limits.front(), plan.real);
+    set_start(plan, options);
+    if (searches) plan.search = make_search_plan(options, plan.request);
   }
   plan.suggest = parse_suggest(options, plan);
 }
@@ -365,7 +440,9 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
   if (has_all_algorithms(plan)) return {"all"};
-  for (const auto& candidate : plan.candidates) {
+  const auto named =
+      std::span(plan.candidates).first(plan.candidates.size() - (plan.is_comparison ? 1 : 0));
+  for (const auto& candidate : named) {
     if (candidate.foreign) continue;
     const auto name = candidate.algorithm->name;
     if (lists.empty() || lists.back().size() + 1 + name.size() > kMostLetters) {
@@ -380,16 +457,26 @@ std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 
 /// The options for the limiters and their limits.
-Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options) {
+Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options,
+                           const Invocation& invocation) {
   Resolved values{{"--algorithm", algorithm_lists(plan)}};
   for (const auto& limit : plan.limits) {
     values["--limit"].push_back(limiter::format_limit(limit));
   }
-  if (!plan.script) return values;
+  values["--config"] = {};
   const auto script = script_options(options);
-  values["--keys"] = script_keys(script);
-  values["--args"] = {script.arguments.value_or("")};
-  values["--allowed-when"] = {script_condition(script)};
+  if (script.scripts.empty()) return values;
+  const bool is_configured = plan.has_configured_script;
+  const auto file = is_configured ? invocation.configuration.named_file() : std::nullopt;
+  if (file) values["--config"] = {*file};
+  // A default would override what the configuration says.
+  values["--keys"] = is_configured ? script.keys : script_keys(script);
+  for (const auto& setting : script_settings()) {
+    const auto& text = script.*setting.value;
+    if (text || (!is_configured && !setting.if_not_given.empty())) {
+      values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
+    }
+  }
   return values;
 }
 
@@ -397,7 +484,7 @@ Resolved resolved_limiters(const BurstPlan& plan, const BurstOptions& options) {
 /// its password: under the virtual clock all servers give the same result.
 std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions& options,
                                        const Invocation& invocation) {
-  auto values = resolved_limiters(plan, options);
+  auto values = resolved_limiters(plan, options, invocation);
   if (const auto count = key_count(options)) values["--keys"].push_back(*count);
   if (plan.replay) {
     values["--replay"] = plan.replay->files;
@@ -411,13 +498,17 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
     if (plan.real->pipeline) values["--pipeline"] = {std::to_string(*plan.real->pipeline)};
     if (plan.real->duration) values["--duration"] = {format_duration(*plan.real->duration)};
   }
-  if (plan.adversary_budget) values["--budget"] = {std::to_string(*plan.adversary_budget)};
+  if (plan.search && plan.search->exhaustive) {
+    values["--seed"] = {};
+  } else if (plan.search) {
+    values["--budget"] = {std::to_string(plan.search->budget)};
+  }
   if (const auto& url = invocation.connection.url) {
     values["--url"] = {redis::display(redis::parse_url(*url))};
   }
   std::vector<std::string> words{"rlctl", "burst"};
   if (plan.pattern) words.emplace_back(plan.pattern->name);
-  if (plan.adversary_budget) words.emplace_back(kAdversary);
+  if (plan.search) words.emplace_back(kAdversary);
   const auto options_words = invocation.options.repeated(values, plan.real.has_value());
   words.insert(words.end(), options_words.begin(), options_words.end());
   return words;
@@ -427,8 +518,10 @@ std::vector<std::string> command_words(const BurstPlan& plan, const BurstOptions
 std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions& options,
                                       const Invocation& invocation) {
   const bool is_file = options.write && options.write != "-";
-  auto values = resolved_limiters(plan, options);
-  for (const auto* option : {"--seed", "--budget", "--cost", "--clock"}) values[option] = {};
+  auto values = resolved_limiters(plan, options, invocation);
+  for (const auto* option : {"--seed", "--budget", "--tick", "--cost", "--start", "--clock",
+                             "--exhaustive", "--refunds", "--no-stepping-back"})
+    values[option] = {};
   std::vector<std::string> words{"rlctl", "burst", "--replay", is_file ? *options.write : "FILE"};
   const auto options_words = invocation.options.repeated(values, false);
   words.insert(words.end(), options_words.begin(), options_words.end());
@@ -437,15 +530,28 @@ std::vector<std::string> replay_words(const BurstPlan& plan, const BurstOptions&
 
 }  // namespace
 
-BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation) {
-  const bool searches = asks_adversary(options, invocation.operands);
+BurstPlan make_burst_plan(const BurstOptions& typed, const Invocation& invocation) {
+  auto options = typed;
+  auto operands = invocation.operands;
+  take_words(options, operands);
+  const bool searches = asks_adversary(options, operands);
   if (searches) require_searchable(options);
-  BurstPlan plan{.real = parse_clock(options), .model = options.model};
+  if (options.title && options.title->find_first_not_of(' ') == std::string::npos) {
+    throw UsageError("--title is empty", "omit it for a title from the traffic");
+  }
+  BurstPlan plan{.real = parse_clock(options),
+                 .title = options.title,
+                 .overlay = options.overlay,
+                 .model = options.model};
   auto limits = options.limits;
   if (limits.empty()) limits.emplace_back(searches ? kSearchLimit : kDefaultLimit);
   plan.limits = parse_limits(limits, options.burst);
-  set_traffic(plan, options, invocation);
-  add_candidates(plan, options);
+  set_traffic(plan, options, operands, invocation.configuration);
+  add_candidates(plan, options, invocation);
+  add_against(plan, options, invocation);
+  if (plan.search) {
+    for (const auto& candidate : plan.candidates) require_costs(candidate, *plan.search);
+  }
   plan.command = command_words(plan, options, invocation);
   if (searches) plan.replay_command = replay_words(plan, options, invocation);
   if (plan.pattern) require_traffic(plan);

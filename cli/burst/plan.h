@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/burst/options.h"
+#include "cli/burst/search_plan.h"
 #include "cli/command.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
@@ -37,17 +38,20 @@ struct BurstPlan {
   std::optional<traffic::DeniedShare> suggest =
       {};                                   ///< find the limit that denies at most this share
   std::vector<limiter::Limit> limits = {};  ///< with the requested burst
-  std::vector<traffic::Candidate> candidates = {};             ///< each with its own limits
-  std::shared_ptr<const traffic::ForeignLimiter> script = {};  ///< the first candidate, if any
-  std::optional<RealClock> real = {};                          ///< none: the virtual clock
-  std::vector<std::string> command = {};                       ///< repeats this plan
-  std::vector<std::string> replay_command = {};                ///< replays a search's schedule
-  std::optional<std::int64_t> adversary_budget = {};           ///< a search with this many requests
-  bool model = false;  ///< the models decide, without a server
+  std::vector<traffic::Candidate> candidates = {};  ///< each with its own limits; scripts first
+  bool is_comparison = false;                       ///< of the decisions of two candidates
+  bool has_configured_script = false;               ///< one of them is from the configuration
+  std::optional<RealClock> real = {};               ///< none: the virtual clock
+  std::vector<std::string> command = {};            ///< repeats this plan
+  std::vector<std::string> replay_command = {};     ///< replays a search's schedule
+  std::optional<SearchPlan> search = {};            ///< instead of traffic
+  std::optional<std::string> title = {};            ///< of a picture; none: from the traffic
+  bool overlay = false;                             ///< a picture has all limiters in one chart
+  bool model = false;                               ///< the models decide, without a server
 };
 
 /// The plan for these options and operands. Throws UsageError if it cannot run, before anything
 /// starts.
-[[nodiscard]] BurstPlan make_burst_plan(const BurstOptions& options, const Invocation& invocation);
+[[nodiscard]] BurstPlan make_burst_plan(const BurstOptions& typed, const Invocation& invocation);
 
 }  // namespace rlctl::cli

@@ -47,22 +47,24 @@ class Plot {
   }
 
  private:
-  /// How far the limit was exceeded, and for which key if there are several and the line has room.
-  [[nodiscard]] std::string broken_text(const BurstRun& run) const {
+  /// How far the limit was exceeded, if it was, and for which key if there are several.
+  [[nodiscard]] std::string verdict_of(const BurstRun& run) const {
     const auto& worst = run.outcome.measured.worst;
-    const auto text = [&](std::string_view of_key) {
-      return fmt::format("{}{} the limit{} within {}", ratio_text(worst.ratio), glyphs_.times,
-                         of_key, span_text(worst.span));
-    };
-    const auto with_key = text(" of key " + escaped_message(run.worst_key));
-    const bool says_key = traffic_keys(report_) > 1 && display_width(with_key) + 2 <= look_.columns;
-    return says_key ? with_key : text("");
+    const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
+    const auto key = says_key ? "key " + escaped_message(run.worst_key) : std::string();
+    if (worst.ratio <= 1) {
+      return "never above the limit" + (says_key ? "; closest: " + key : std::string());
+    }
+    const auto text = fmt::format("{}{} the limit{}", ratio_text(worst.ratio), glyphs_.times,
+                                  says_key ? " of " + key : std::string());
+    const auto with_span = text + " within " + span_text(worst.span);
+    return display_width(with_span) + 2 <= look_.columns ? with_span : text;
   }
 
   void append_run(const BurstRun& run) {
     const auto& worst = run.outcome.measured.worst;
     const bool broken = worst.ratio > 1;
-    const auto verdict = broken ? broken_text(run) : std::string("never above the limit");
+    const auto verdict = verdict_of(run);
     const auto name = escaped_message(run.name);
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");
@@ -130,7 +132,7 @@ class Plot {
       const auto column = std::min(static_cast<std::size_t>(tick.at), axis_.columns - 1);
       if (!first) marks[column] = last ? glyphs_.end : glyphs_.tick;
       if (tick.text.empty()) continue;
-      pad(labels, labels.size(), text_begin(axis_, tick, axis_.columns));
+      pad(labels, display_width(labels), text_begin(axis_, tick, axis_.columns));
       labels += tick.text;
     }
     std::string axis;
@@ -141,14 +143,12 @@ class Plot {
 
   void append_notes() {
     TextBlock block(out_, look_);
-    const auto keys = traffic_keys(report_);
+    const bool one_key = draws_one_key(report_);
     if (scale_.has_chart) {
       block.row("chart", fmt::format("allowed within the last {}", period_text(scale_.window)),
-                keys > 1 ? fmt::format("of all keys together; the limit, {} times {}", keys,
-                                       report_.plan.limits.front().limit)
-                         : "against the limit");
+                one_key ? "to the key that is named, against the limit" : "against the limit");
     }
-    block.row("rows", "requests",
+    block.row("rows", one_key ? "requests of all keys" : "requests",
               fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
     if (axis_.recorded_at) block.row("times", "UTC");
   }

@@ -7,6 +7,9 @@
 
 #include "base/shell.h"
 #include "base/time.h"
+#include "cli/burst/text.h"
+#include "limiter/why.h"
+#include "traffic/pattern.h"
 
 namespace rlctl::cli {
 namespace {
@@ -23,12 +26,6 @@ constexpr std::int64_t kBinsOfWindow = 8;
 std::string tail_text(const Histogram& histogram) {
   const auto p99 = histogram.percentile(kP99);
   return (p99 ? "p99 " : "at most ") + latency_text(p99.value_or(histogram.max()));
-}
-
-std::int64_t units_in(const traffic::Timeline& departures) {
-  std::int64_t units = 0;
-  for (const auto& bin : departures.bins()) units += bin.allowed;
-  return units;
 }
 
 }  // namespace
@@ -56,11 +53,37 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
   return lines;
 }
 
+std::optional<std::string> why_of(const traffic::Candidate& candidate,
+                                  const traffic::Measured& measured, std::int64_t highest_cost,
+                                  bool is_search) {
+  // Which of several limits denied a request is not known.
+  const bool is_ambiguous = candidate.limits.size() > 1 && measured.worst.ratio <= 1;
+  if (candidate.foreign || is_ambiguous) return std::nullopt;
+  const auto& worst = measured.worst;
+  return limiter::why(*candidate.algorithm, {.limit = candidate.limits[worst.limit],
+                                             .cost = highest_cost,
+                                             .denied = measured.denied,
+                                             .keys_denied = measured.keys_denied,
+                                             .has_several_keys = measured.keys > 1,
+                                             .allowed = worst.allowed,
+                                             .span = worst.span,
+                                             .edge = worst.edge,
+                                             .after_edge = worst.after_edge,
+                                             .longest_delay = measured.longest_delay,
+                                             .is_search = is_search,
+                                             .text_of = is_search ? exact_text : span_text});
+}
+
 std::string clock_text(const RealClock& clock) {
   auto text = fmt::format("{} loop, {} client{}", clock.is_closed_loop() ? "closed" : "open",
                           clock.clients, plural(clock.clients));
   if (clock.pipeline) text += fmt::format(", pipeline {}", *clock.pipeline);
   return text;
+}
+
+bool has_refunds(const BurstReport& report) {
+  return std::any_of(report.runs.begin(), report.runs.end(),
+                     [](const auto& run) { return run.search && run.search->has_refunds; });
 }
 
 bool shows_dates(const BurstReport& report) {
@@ -69,6 +92,7 @@ bool shows_dates(const BurstReport& report) {
 
 std::string traffic_text(const BurstReport& report) {
   if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
+  if (report.is_search) return "the schedule that makes a limiter allow the most";
   if (!report.plan.pattern) return "recorded traffic";
   const auto& rate = report.plan.request.rate;
   if (rate) return fmt::format("{} {}", rate_text(*rate), report.plan.pattern->rate);
@@ -76,12 +100,17 @@ std::string traffic_text(const BurstReport& report) {
 }
 
 std::string_view traffic_name(const BurstReport& report) {
+  if (report.is_search) return kAdversary;
   return report.plan.pattern ? report.plan.pattern->name : "replay";
 }
 
 std::int64_t traffic_keys(const BurstReport& report) {
   if (report.recording) return static_cast<std::int64_t>(report.recording->keys());
   return report.plan.request.keys;
+}
+
+bool draws_one_key(const BurstReport& report) {
+  return report.plan.pattern && traffic_keys(report) > 1;
 }
 
 std::string ratio_text(double ratio) {
@@ -130,30 +159,37 @@ std::optional<std::string> why_invalid(const BurstRun& run) {
 
 BurstScale scale_of(const BurstReport& report) {
   const auto& limit = report.plan.limits.front();
-  const auto keys = traffic_keys(report);
-  BurstScale scale{.window = limit.window, .has_chart = report.plan.pattern || keys == 1};
-  scale.limit = scale.has_chart ? limit.limit * keys : limit.limit;
+  BurstScale scale{
+      .window = limit.window,
+      .limit = limit.limit,
+      .has_chart = (report.plan.pattern || traffic_keys(report) == 1) && !has_refunds(report)};
   const bool has_edges =
-      report.plan.pattern && (!report.plan.real || report.plan.pattern->first_in_window);
+      report.is_search ||
+      (report.plan.pattern && (!report.plan.real || report.plan.pattern->first_in_window));
   bool first = true;
   for (const auto& run : report.runs) {
     const auto& outcome = run.outcome;
-    scale.most = std::max(
-        scale.most, keys == 1 ? outcome.measured.worst.allowed : units_in(outcome.departures));
+    scale.most = std::max(scale.most, outcome.measured.worst.allowed);
     if (outcome.measured.sent == 0) continue;
     const auto& timeline = outcome.timeline;
     const auto begin = timeline.begin() - run.begin;
     scale.begin = first ? begin : std::min(scale.begin, begin);
-    scale.end = std::max(scale.end, timeline.end() - run.begin);
+    // A request that is allowed with a delay goes on after the last request.
+    const auto end = std::max(timeline.end(), outcome.departures.end());
+    scale.end = std::max(scale.end, end - run.begin);
+    scale.zero = timeline.zero() - run.begin;  // the same for all runs
     first = false;
   }
+  // A schedule may be a single instant.
+  if (report.is_search) scale.end = std::max(scale.end, scale.begin + scale.window);
   if (shows_dates(report)) scale.recorded_at = report.recording->first();
   if (!has_edges) scale.begin = std::min(scale.begin, microseconds{0});
   return scale;
 }
 
 TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns) {
-  return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at);
+  return make_time_axis(scale.begin, scale.end, scale.window, most_columns, scale.recorded_at,
+                        scale.zero);
 }
 
 TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run) {
@@ -166,8 +202,7 @@ TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run) {
 
 std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run, const TimeAxis& axis) {
   const auto own = axis_of_run(axis, run);
-  return run.outcome.timeline.resampled(own.from, own.to - std::chrono::microseconds{1},
-                                        own.columns);
+  return run.outcome.timeline.columns(own.from, column_width(own), own.columns);
 }
 
 std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
@@ -178,6 +213,7 @@ std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& 
 
 std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
                                                 const TimeAxis& axis, microseconds window) {
+  const auto width = column_width(axis);
   const auto in_window = static_cast<std::size_t>(window / timeline.width());
   const auto& bins = timeline.bins();
   if (window / timeline.width() < kBinsOfWindow) return {};
@@ -186,14 +222,9 @@ std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timelin
   std::vector<std::int64_t> left(axis.columns, kNone);     // the sum at its end
   std::int64_t sum = 0;
   const auto show = [&](std::size_t bin) {
-    const auto first = timeline.begin() + timeline.width() * static_cast<std::int64_t>(bin);
-    auto last = first + timeline.width() - microseconds{1};
-    if (bin + 1 == bins.size()) last = std::min(last, timeline.end());
-    const auto middle = first + (last - first) / 2;
-    if (middle >= axis.to) return false;
-    const auto place = static_cast<std::int64_t>(place_of(axis, middle));
-    const auto column =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(place, 0, std::ssize(columns) - 1));
+    const auto at = timeline.first() + timeline.width() * static_cast<std::int64_t>(bin);
+    if (at >= axis.to) return false;
+    const auto column = static_cast<std::size_t>(std::max(at - axis.from, microseconds{0}) / width);
     columns[column] = std::max(columns[column], sum);
     left[column] = sum;
     return true;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/burst/difference.h"
 #include "cli/burst/plan.h"
 #include "cli/term/bars.h"
 #include "replay/recording.h"
@@ -22,6 +23,13 @@ namespace rlctl::cli {
 struct SearchFindings {
   double most_stepping_back = 0;    ///< as a multiple of the limit
   std::int64_t wrongly_denied = 0;  ///< requests
+  bool has_refunds = false;         ///< in that schedule: its outcome lacks them
+};
+
+/// The most units that the traffic asked for within one window.
+struct OfferedLoad {
+  traffic::Worst worst = {};
+  std::chrono::microseconds window{0};  ///< of the limit that this exceeds most
 };
 
 /// How one limiter handled the traffic. Keys have names here, and numbers in traffic::Outcome.
@@ -30,10 +38,17 @@ struct BurstRun {
   std::string name = {};  ///< the limiter's
   traffic::Outcome outcome = {};
   std::optional<SearchFindings> search = {};  ///< if a search found the traffic
+  std::optional<OfferedLoad> offered = {};    ///< if assertions need it
+  /// What the replies of a script suggest about how they were read.
+  std::optional<std::string> hint = {};
   /// The origin of the run's times. Under the real clock each run has its own: the beginning of its
   /// traffic, or of the window before the edge that its pattern surrounds. With a log, the time of
   /// the first request. Otherwise 0: all runs have the same times.
   std::chrono::microseconds begin{0};
+  /// Why a bundled algorithm treated the traffic so: a sentence without a full stop.
+  std::optional<std::string> why = {};
+  /// The verdict of a picture; by default, that of its worst window.
+  std::optional<std::string> verdict = {};
   std::string worst_key = {};  ///< empty if nothing was allowed
   std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
   std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
@@ -44,20 +59,31 @@ struct BurstRun {
 struct BurstReport {
   BurstPlan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< of the plan's log, if any
-  std::vector<BurstRun> runs = {};                          ///< in the order of the candidates
+  bool is_search = false;           ///< the runs have the schedules that a search found
+  std::vector<BurstRun> runs = {};  ///< in the order of the candidates
   /// The last run covers only the beginning of the traffic, or some runs are missing.
   bool interrupted = false;
-  bool failed = false;  ///< an error, not Ctrl-C, interrupted the report
+  bool failed = false;                             ///< an error, not Ctrl-C, interrupted the report
+  std::optional<FoundDifference> difference = {};  ///< of the plan's two limiters, if it compares
 };
 
 /// A command as lines to paste at once, of at most `columns` if possible. An option and its value
 /// stay on one line if they fit.
 [[nodiscard]] std::vector<std::string> command_lines(const std::vector<std::string>& words,
                                                      std::size_t columns);
-/// "boundary", or "replay" for a log.
+/// BurstRun::why.
+[[nodiscard]] std::optional<std::string> why_of(const traffic::Candidate& candidate,
+                                                const traffic::Measured& measured,
+                                                std::int64_t highest_cost, bool is_search);
+/// "boundary", "replay" for a log, or "adversary".
 [[nodiscard]] std::string_view traffic_name(const BurstReport& report);
 /// The number of keys in the traffic.
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
+/// Whether a picture shows the units allowed to one of several keys: the key of the worst window.
+/// The requests that it counts are those of all keys.
+[[nodiscard]] bool draws_one_key(const BurstReport& report);
+/// Whether the schedule that a search found has refunds, which pictures do not show.
+[[nodiscard]] bool has_refunds(const BurstReport& report);
 /// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
 [[nodiscard]] std::string clock_text(const RealClock& clock);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
@@ -105,11 +131,13 @@ struct BurstScale {
   /// The extent of the traffic, relative to BurstRun::begin.
   std::chrono::microseconds begin{0}, end{0};
   std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
-  std::int64_t limit = 1;               ///< units, of all keys together
+  std::int64_t limit = 1;               ///< units
   std::int64_t most = 0;                ///< the most units within a window
-  /// Whether to draw the units allowed within a window. False for a log with several keys: the
-  /// limit of one key does not bound their sum.
+  /// Whether to draw the units allowed within a window. False for a log with several keys, and with
+  /// refunds.
   bool has_chart = true;
+  /// Columns begin at multiples of their width from this, as the bins of the timelines do.
+  std::optional<std::chrono::microseconds> zero = {};
   /// The instant of BurstRun::begin, if the report shows_dates().
   std::optional<std::chrono::microseconds> recorded_at = {};
 };

@@ -96,9 +96,7 @@ std::span<redis::Connection> BurstServer::connections(std::size_t count) {
   if (!connector_.is_private() && !last_words_) {
     require_writable();
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
-    last_words_.emplace(
-        render({.message = "keys under '" + prefix_ + "' may be left; they expire by themselves"},
-               invocation_.command, false));
+    last_words_.emplace(render({.message = rest()}, invocation_.command, false));
   }
   return connections_;
 }
@@ -113,10 +111,38 @@ void BurstServer::require_writable() {
   }
 }
 
+bool BurstServer::may_retry(const redis::Error& error, const traffic::Candidate& candidate) const {
+  return error.failure() == redis::Failure::kTimeout && candidate.foreign && is_private() &&
+         invocation_.interrupt.signal() == 0;
+}
+
+std::string BurstServer::rest() const {
+  return "keys under '" + prefix_ + "' may be left; they expire by themselves";
+}
+
+bool BurstServer::leaves_keys() noexcept {
+  if (invocation_.interrupt.signal() == 0) return false;
+  if (is_private()) return true;
+  const bool is_busy = std::any_of(connections_.begin(), connections_.end(),
+                                   [](const auto& each) { return each.outstanding() > 0; });
+  if (is_busy) warn(rest(), invocation_.command);
+  return is_busy;
+}
+
 void BurstServer::remove(const std::vector<std::string>& keys) noexcept {
   if (keys.empty()) return;
   try {
     unlink(keys);
+  } catch (const std::exception& error) {
+    warn_of_rest(error);
+  }
+}
+
+void BurstServer::remove_made(const traffic::Script& script) noexcept {
+  if (connector_.is_private() || !script.registry()) return;
+  try {
+    auto connection = connector_.open_uninterrupted();
+    redis::unlink_keys(connection, traffic::made_keys(script, connection));
   } catch (const std::exception& error) {
     warn_of_rest(error);
   }

@@ -10,6 +10,7 @@
 #include "cli/connection.h"
 #include "cli/term/signals.h"
 #include "redis/connection.h"
+#include "redis/error.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {
@@ -33,14 +34,25 @@ class BurstServer {
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
   [[nodiscard]] std::string next_prefix() { return prefix_ + std::to_string(++runs_) + ':'; }
   [[nodiscard]] std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
+  /// Whether this error may come from a foreign script that never ends, on a server that can be
+  /// replaced to find out which request is to blame.
+  [[nodiscard]] bool may_retry(const redis::Error& error,
+                               const traffic::Candidate& candidate) const;
+  /// Whether removing keys is of no use after Ctrl-C: the server is private, and ends now, or it
+  /// still executes requests, which would create the keys again. Warns of keys that are left.
+  [[nodiscard]] bool leaves_keys() noexcept;
   /// Removes keys; only warns on failure, since another exception may be in flight.
   void remove(const std::vector<std::string>& keys) noexcept;
+  /// Removes the keys that a script made beside its KEYS, as remove() does; does nothing on a
+  /// private server.
+  void remove_made(const traffic::Script& script) noexcept;
   /// Removes all keys under the prefix, using SCAN; does nothing on a private server.
   void remove_all() noexcept;
 
  private:
   void open(std::size_t count);
   void require_writable();
+  [[nodiscard]] std::string rest() const;
   void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
 
@@ -53,14 +65,17 @@ class BurstServer {
 };
 
 /// Removes the keys of a script when it is destroyed. A foreign script may have written other keys
-/// too, so everything under the prefix is removed.
+/// too, so those that it made and everything under the prefix are removed.
 class Cleaning {
  public:
   Cleaning(BurstServer& server, const traffic::Candidate& candidate, const traffic::Script& script)
       : server_(server), script_(script), is_foreign_(candidate.foreign != nullptr) {}
   ~Cleaning() {
+    if (server_.leaves_keys()) return;
     server_.remove(script_.keys());
-    if (is_foreign_) server_.remove_all();
+    if (!is_foreign_) return;
+    server_.remove_made(script_);
+    server_.remove_all();
   }
   Cleaning(const Cleaning&) = delete;
   Cleaning& operator=(const Cleaning&) = delete;

@@ -1,5 +1,7 @@
 #include "cli/burst/text.h"
 
+#include "cli/burst/difference.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,9 +131,7 @@ void append_traffic(TextBlock& block, const BurstReport& report) {
 
 void append_header(TextBlock& block, const BurstReport& report) {
   append_traffic(block, report);
-  if (report.plan.script) {
-    block.row("script", escaped_text(report.plan.script->name), reading_text(*report.plan.script));
-  }
+  append_script_rows(block, report.plan);
   if (report.plan.real) {
     block.row("clock", "real time", clock_text(*report.plan.real));
   } else {
@@ -273,6 +273,33 @@ void append_table(std::string& out, const BurstReport& report, const Look& look)
   block.row("times", origin_text(report, axis),
             each_its_own ? "each run from its own"
                          : instant_text(axis_of_run(axis, report.runs.front()).origin));
+}
+
+/// Where the remaining and the reset_after that a script reports differ from an exact log.
+void append_misreports(TextBlock& block, const BurstReport& report) {
+  for (std::size_t i = 0; i < std::min(report.runs.size(), report.plan.candidates.size()); ++i) {
+    if (!report.plan.candidates[i].foreign) continue;
+    const auto& run = report.runs[i];
+    const auto& remaining = run.outcome.measured.remaining_error;
+    const auto& reset = run.outcome.measured.reset_error;
+    if (remaining.too_many > 0 || remaining.too_few > 0) {
+      block.row(
+          "remaining", shown_name(run),
+          fmt::format("at most {} too many, {} too few", remaining.too_many, remaining.too_few));
+    }
+    if (reset.too_early.count() > 0 || reset.too_late.count() > 0) {
+      block.row("reset", shown_name(run),
+                fmt::format("at most {} too early, {} too late", span_text(reset.too_early),
+                            span_text(reset.too_late)));
+    }
+  }
+}
+
+void append_why(std::string& out, const BurstReport& report, const BurstRun& run,
+                const Look& look) {
+  const bool says_key = traffic_keys(report) > 1;
+  const auto key = says_key ? " (key " + escaped_message(run.worst_key) + ")" : std::string();
+  append_sentence(out, "why", shown_name(run) + key + ": " + *run.why, look);
 }
 
 /// The most denied keys.
@@ -505,18 +532,17 @@ void append_suggestions(std::string& out, const BurstReport& report, const Look&
   append_summary(out, report, look);
 }
 
-}  // namespace
-
-void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look) {
-  for (const auto& line : command_lines(command, look.columns)) out.append(line).append("\n");
-}
-
-void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {
+void append_report(std::string& out, const BurstReport& report, const Look& look) {
   TextBlock block(out, look);
   append_header(block, report);
   out += '\n';
   if (!report.runs.empty()) {
     append_table(out, report, look);
+    append_misreports(block, report);
+    for (const auto& run : report.runs) {
+      if (run.why) append_why(out, report, run, look);
+      if (run.hint) append_sentence(out, "hint", shown_name(run) + ": " + *run.hint, look);
+    }
     if (traffic_keys(report) > 1 && report.recording) {
       append_top_denied_table(out, report, look);
     } else if (traffic_keys(report) > 1) {
@@ -531,7 +557,51 @@ void append_burst_text(std::string& out, const BurstReport& report, const Look& 
     append_burst_plot(out, report, look);
     out += '\n';
   }
+  if (report.plan.is_comparison && !report.interrupted) {
+    append_difference_text(out, report.plan, report.difference,
+                           report.runs.front().outcome.measured.sent, look);
+    out += '\n';
+  }
   append_pasteable(out, report.plan.command, look);
+}
+
+}  // namespace
+
+void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look) {
+  for (const auto& line : command_lines(command, look.columns)) out.append(line).append("\n");
+}
+
+void append_script_rows(TextBlock& block, const BurstPlan& plan) {
+  for (const auto& candidate : plan.candidates) {
+    if (!candidate.foreign) continue;
+    block.row("script", escaped_text(candidate.foreign->name), reading_text(*candidate.foreign));
+  }
+}
+
+void append_sentence(std::string& out, std::string_view label, std::string_view text,
+                     const Look& look) {
+  out += toned(label, Tone::kLabel, look.colour);
+  pad(out, label.size(), TextBlock::kLabel);
+  append_filled(out, text, TextBlock::kLabel, look.columns);
+}
+
+std::string exact_text(std::chrono::microseconds span) {
+  if (span % std::chrono::minutes{1} == std::chrono::microseconds{0}) return span_text(span);
+  const auto count = static_cast<double>(span.count());
+  if (span < std::chrono::milliseconds{1}) return fmt::format("{} µs", span.count());
+  if (span < std::chrono::seconds{1}) return fmt::format("{} ms", count / 1e3);
+  return fmt::format("{} s", count / 1e6);
+}
+
+std::string exact_offset_text(std::chrono::microseconds offset) {
+  if (offset == std::chrono::microseconds{0}) return "0";
+  return (offset < std::chrono::microseconds{0} ? "-" : "+") + exact_text(std::chrono::abs(offset));
+}
+
+void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {
+  std::string text;
+  append_report(text, report, look);
+  out += without_micro_sign(std::move(text), look.utf8);
 }
 
 }  // namespace rlctl::cli

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -7,9 +8,11 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/limits.h"
+#include "cli/script_options.h"
 #include "cli/subcommand.h"
 #include "cli/term/table.h"
 #include "limiter/policies.h"
@@ -44,34 +47,58 @@ ExitStatus run_config_check(std::span<const std::string>, Invocation& invocation
   auto& out = invocation.out.buffer();
   const auto path = invocation.configuration.path();
   if (!path) throw_no_file(invocation.configuration);
-  std::size_t policies = 0;
+  std::size_t policies = 0, scripts = 0;
   try {
-    policies = invocation.configuration.get_correct().policies.size();
+    const auto& configuration = invocation.configuration.get_correct();
+    policies = configuration.policies.size();
+    scripts = configuration.scripts.size();
   } catch (const limiter::ConfigurationError& error) {
     write_mistakes(error, invocation.json);
     return ExitStatus::kUsage;
   }
   if (invocation.json) {
-    JsonWriter(out).begin_object().field("file", *path).field("policies", policies).end_object();
+    JsonWriter(out)
+        .begin_object()
+        .field("file", *path)
+        .field("policies", policies)
+        .field("scripts", scripts)
+        .end_object();
     out += '\n';
     return ExitStatus::kDone;
   }
   escape_message(out, *path);
-  out += ": " + std::to_string(policies) + (policies == 1 ? " policy" : " policies") +
-         ", no mistakes\n";
+  out += ": " + std::to_string(policies) + (policies == 1 ? " policy" : " policies");
+  if (scripts > 0) out += ", " + counted(static_cast<std::int64_t>(scripts), "script");
+  out += ", no mistakes\n";
   return ExitStatus::kDone;
 }
 
 // --- show ----------------------------------------------------------------------------------------
 
-/// The policies with these names; all policies if `names` is empty.
-std::vector<const limiter::Policy*> chosen(std::span<const std::string> names,
-                                           ConfigurationSource& source) {
+/// The policies and scripts to show.
+struct Chosen {
   std::vector<const limiter::Policy*> policies;
-  for (const auto& name : names) policies.push_back(&source.policy(name));
-  if (!names.empty()) return policies;
-  for (const auto& policy : source.get_correct().policies) policies.push_back(&policy);
-  return policies;
+  std::vector<NamedScript> scripts;
+};
+
+/// Those with these names, which a policy and a script may share; all if `names` is empty.
+Chosen chosen(std::span<const std::string> names, ConfigurationSource& source) {
+  const auto& configuration = source.get_correct();
+  Chosen chosen;
+  const auto add_script = [&](const limiter::ScriptSection& section) {
+    chosen.scripts.push_back(script_of(section, configuration));
+  };
+  for (const auto& name : names) {
+    const auto* script = limiter::find_script(configuration, name);
+    if (script != nullptr) add_script(*script);
+    if (script == nullptr || limiter::find_policy(configuration, name) != nullptr) {
+      chosen.policies.push_back(&source.policy(name));
+    }
+  }
+  if (!names.empty()) return chosen;
+  for (const auto& policy : configuration.policies) chosen.policies.push_back(&policy);
+  for (const auto& script : configuration.scripts) add_script(script);
+  return chosen;
 }
 
 /// The burst that all limits share, or the burst of each limit.
@@ -104,8 +131,46 @@ std::vector<std::pair<std::string_view, std::string>> files_of(const ConnectionS
           {"password_file", settings.password_file ? settings.password_file->path : ""}};
 }
 
-void show_text(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
-               Invocation& invocation) {
+void append_policies(std::string& out, std::span<const limiter::Policy* const> policies) {
+  if (policies.empty()) return;
+  std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst", "ipv6_prefix"}};
+  for (const auto* policy : policies) {
+    rows.push_back({escaped_text(policy->name), escaped_text(policy->key),
+                    std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy),
+                    policy->ipv6_prefix ? std::to_string(*policy->ipv6_prefix) : "-"});
+  }
+  out += '\n';
+  append_rows(out, rows);
+}
+
+/// A text that may have several words, as one: '{now_ms} {limit}'.
+std::string words_text(const std::string& text) {
+  return text.find(' ') == text.npos ? escaped_text(text) : shell_quoted(text);
+}
+
+/// A row for each script; only the columns that one of them has.
+void append_scripts(std::string& out, std::span<const NamedScript> scripts) {
+  if (scripts.empty()) return;
+  std::vector<Cells> rows{{"script", "file", "keys"}};
+  for (const auto& script : scripts) {
+    rows.push_back({escaped_text(script.name), escaped_text(script.path),
+                    words_text(joined_words(script_keys(script.options)))});
+  }
+  for (const auto& setting : script_settings()) {
+    const auto has = [&](const auto& script) {
+      return (script.options.*setting.value).has_value();
+    };
+    if (std::none_of(scripts.begin(), scripts.end(), has)) continue;
+    rows.front().push_back(setting.key());
+    for (std::size_t i = 0; i < scripts.size(); ++i) {
+      rows[i + 1].push_back(words_text((scripts[i].options.*setting.value).value_or("-")));
+    }
+  }
+  out += '\n';
+  append_rows(out, rows);
+}
+
+void show_text(const ConnectionSettings& settings, const Chosen& chosen, Invocation& invocation) {
   const auto origin = [](Origin from) {
     return std::string("(").append(origin_name(from)).append(")");
   };
@@ -120,15 +185,8 @@ void show_text(const ConnectionSettings& settings, std::span<const limiter::Poli
   }
   if (settings.url.tls && settings.url.tls->insecure) lines.push_back({"insecure", "true"});
   append_rows(out, lines);
-  if (policies.empty()) return;
-  std::vector<Cells> rows{{"policy", "key", "algorithm", "limit", "burst", "ipv6_prefix"}};
-  for (const auto* policy : policies) {
-    rows.push_back({escaped_text(policy->name), escaped_text(policy->key),
-                    std::string(policy->algorithm->name), limits_of(*policy), bursts_of(*policy),
-                    policy->ipv6_prefix ? std::to_string(*policy->ipv6_prefix) : "-"});
-  }
-  out += '\n';
-  append_rows(out, rows);
+  append_policies(out, chosen.policies);
+  append_scripts(out, chosen.scripts);
 }
 
 void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
@@ -146,8 +204,21 @@ void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
   json.end_array().field("ipv6_prefix", policy.ipv6_prefix).field("line", policy.line).end_object();
 }
 
-void show_json(const ConnectionSettings& settings, std::span<const limiter::Policy* const> policies,
-               Invocation& invocation) {
+void append_script_json(JsonWriter& json, const NamedScript& script) {
+  json.begin_object()
+      .field("name", script.name)
+      .field("file", script.path)
+      .name("keys")
+      .begin_array();
+  for (const auto& key : script_keys(script.options)) json.value(key);
+  json.end_array();
+  for (const auto& setting : script_settings()) {
+    json.field(setting.key(), script.options.*setting.value);
+  }
+  json.field("line", script.line).end_object();
+}
+
+void show_json(const ConnectionSettings& settings, const Chosen& chosen, Invocation& invocation) {
   const auto& file = invocation.configuration.get_correct().file;
   auto& out = invocation.out.buffer();
   JsonWriter json(out);
@@ -163,19 +234,20 @@ void show_json(const ConnectionSettings& settings, std::span<const limiter::Poli
   json.field("insecure", settings.url.tls && settings.url.tls->insecure)
       .name("policies")
       .begin_array();
-  for (const auto* policy : policies) append_policy_json(json, *policy);
+  for (const auto* policy : chosen.policies) append_policy_json(json, *policy);
+  json.end_array().name("scripts").begin_array();
+  for (const auto& script : chosen.scripts) append_script_json(json, script);
   json.end_array().end_object();
   out += '\n';
 }
 
 ExitStatus run_config_show(std::span<const std::string> names, Invocation& invocation) {
-  (void)invocation.configuration.get_correct();
-  const auto policies = chosen(names, invocation.configuration);
+  const auto shown = chosen(names, invocation.configuration);
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
   if (invocation.json) {
-    show_json(settings, policies, invocation);
+    show_json(settings, shown, invocation);
   } else {
-    show_text(settings, policies, invocation);
+    show_text(settings, shown, invocation);
   }
   return ExitStatus::kDone;
 }
@@ -230,7 +302,7 @@ const Command config_command{
     .summary = "check or show the configuration file",
     .synopsis =
         "[--config FILE] config check\n"
-        "[--config FILE] config show [POLICY...]\n"
+        "[--config FILE] config show [NAME...]\n"
         "[--config FILE] config path",
     .about =
         "check lists every mistake in the configuration file, show prints the settings in\n"

@@ -1,33 +1,26 @@
 #include "cli/debug/commands.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "base/time.h"
+#include "cli/debug/help.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/view.h"
-#include "cli/failure.h"
-#include "cli/term/line_editor.h"
-#include "cli/term/signals.h"
-#include "cli/term/terminal.h"
 #include "ldb/debugger.h"
 #include "ldb/walk.h"
-#include "limiter/limit.h"
-#include "redis/error.h"
 
 namespace rlctl::cli {
 namespace {
@@ -99,7 +92,9 @@ std::string_view hint_for(std::string_view word) {
                              kNoSet = "variables cannot be changed, 'eval' sees copies";
   constexpr Hint kHints[] = {{"run", kRestart},
                              {"start", kRestart},
-                             {"finish", kUntil},
+                             {"out", "'finish' runs until this function has returned"},
+                             {"return", "'finish' runs until this function has returned"},
+                             {"call", "'again' calls the script on the state that it left"},
                              {"until", kUntil},
                              {"advance", kUntil},
                              {"tbreak", kUntil},
@@ -117,7 +112,8 @@ std::string_view hint_for(std::string_view word) {
   return {};
 }
 
-constexpr std::string_view kEnded = "the script has ended; 'restart' begins again";
+constexpr std::string_view kEnded =
+    "the script has ended; 'again' calls it on the state that it left, 'restart' begins again";
 
 /// The topics of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
@@ -138,6 +134,7 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
   static constexpr Row kRows[] = {
       {"step", "s", "[TIMES]", "run this line", &Self::step, true},
       {"next", "n", "[TIMES]", "run this line, and the functions that it calls", &Self::next, true},
+      {"finish", "f", "", "run until this function has returned", &Self::finish, true},
       {"continue", "c", "", "run to a breakpoint, watch change or the end", &Self::go_on, true},
       {"list", "l", "[LINE [AROUND]]", "the source around this line, or another", &Self::list},
       {"whole", "w", "", "all of the source", &Self::whole},
@@ -154,7 +151,10 @@ std::span<const DebugCommands::Row> DebugCommands::rows() {
       {"maxlen", "m", "[BYTES]", "set the bytes of a value to show; 0: all", &Self::maxlen},
       {"abort", "a", "", "end the script with an error at this line", &Self::abort_script, true,
        false},
-      {"restart", "", "", "start again from the same state", &Self::restart, false, false},
+      {"restart", "", "", "read the script again, begin on the original state", &Self::restart,
+       false, false},
+      {"again", "", "", "once it has ended: call it on the state that it left", &Self::again, false,
+       false},
       {"help", "h", "[COMMAND]", "list the commands, or explain one", &Self::help},
       {"quit", "q", "", "leave", &Self::quit, false, false},
   };
@@ -192,15 +192,19 @@ AfterCommand DebugCommands::run(std::string_view line) {
     run_row(*row, arguments);
     return after_;
   }
+  wrong(unknown(word));
+  return AfterCommand::kGoOn;
+}
+
+std::string DebugCommands::unknown(std::string_view word) {
   std::vector<std::string_view> names;
   for (const auto& known : rows()) names.push_back(known.name);
   const auto hint = hint_for(word);
   const auto near = did_you_mean(word, names);
-  wrong("unknown command " + in_quotes(word) +
-        (!hint.empty()  ? ": " + std::string(hint)
-         : near.empty() ? "; 'help' lists them"
-                        : near));
-  return AfterCommand::kGoOn;
+  return "unknown command " + in_quotes(word) +
+         (!hint.empty()  ? ": " + std::string(hint)
+          : near.empty() ? "; 'help' lists them"
+                         : near);
 }
 
 void DebugCommands::wrong(std::string_view message) {
@@ -244,6 +248,11 @@ void DebugCommands::next(std::string_view rest) {
   move(rest, &ldb::Debugger::next);
 }
 
+void DebugCommands::finish(std::string_view rest) {
+  require_nothing(rest);
+  show(debugger_.finish());
+}
+
 void DebugCommands::go_on(std::string_view rest) {
   require_nothing(rest);
   show(debugger_.go_on());
@@ -261,6 +270,14 @@ void DebugCommands::abort_script(std::string_view rest) {
 void DebugCommands::restart(std::string_view rest) {
   require_nothing(rest);
   after_ = AfterCommand::kRestart;
+}
+
+void DebugCommands::again(std::string_view rest) {
+  require_nothing(rest);
+  if (debugger_.running()) {
+    throw UsageError("the script has not ended; 'continue' goes on, 'restart' begins again");
+  }
+  after_ = AfterCommand::kAgain;
 }
 
 void DebugCommands::quit(std::string_view rest) {
@@ -330,8 +347,10 @@ void DebugCommands::maxlen(std::string_view rest) {
     if (!size || *size < 0) {
       throw UsageError(in_quotes(rest) + " is not a number of bytes; 0 shows all");
     }
-    const auto bytes = static_cast<std::size_t>(*size);
-    view_.set_maxlen(bytes == 0 ? 0 : std::max(bytes, DebugView::kShortest));
+    if (*size > 0 && *size < kLeastMaxlen) {
+      throw UsageError(fmt::format("it is at least {}, not {}; 0 shows all", kLeastMaxlen, *size));
+    }
+    view_.set_maxlen(static_cast<std::size_t>(*size));
   }
   view_.say(view_.maxlen() == 0 ? "values are shown in full"
                                 : fmt::format("{} bytes of a value are shown", view_.maxlen()));
@@ -476,7 +495,7 @@ void DebugCommands::show_key(const std::string& key) {
 // ---- Help and completion ----
 
 std::string DebugCommands::help() {
-  constexpr std::size_t kColumn = 36;
+  constexpr std::size_t kColumn = 28;  // leaves 52 of 80 columns to the longest summary
   std::string out;
   for (const auto& row : rows()) {
     std::string left(row.name);
@@ -491,26 +510,43 @@ std::string DebugCommands::help() {
   return out + "An empty line repeats the last command if it moved or showed something.\n";
 }
 
+void DebugCommands::explain(const Row& row, std::string& out) {
+  constexpr std::size_t kWidth = 76;
+  out += row.name;
+  if (!row.letter.empty()) out.append(", ").append(row.letter);
+  if (!row.arguments.empty()) out.append(" ").append(row.arguments);
+  const bool is_long = out.size() + row.summary.size() > kWidth;
+  out.append(is_long ? ":\n" : ": ").append(row.summary).append("\n");
+  out.append(explanation_of(row.name));
+}
+
 void DebugCommands::help(std::string_view rest) {
-  std::string_view text;
-  std::string all;
+  std::string answer;
   if (rest.empty()) {
-    all = help();
-    text = all;
-    while (!text.empty()) {
-      const auto line = text.substr(0, text.find('\n'));
-      view_.say(line);
-      text.remove_prefix(std::min(line.size() + 1, text.size()));
-    }
-    return;
+    answer = help();
+  } else if (const auto* row = find(rest)) {
+    explain(*row, answer);
+  } else {
+    throw UsageError(unknown(rest));
   }
-  const auto* row = find(rest);
-  if (row == nullptr) throw UsageError("there is no command " + in_quotes(rest));
-  view_.say(fmt::format("{}{}{}{}{}: {}", row->name, row->letter.empty() ? "" : ", ", row->letter,
-                        row->arguments.empty() ? "" : " ", row->arguments, row->summary));
+  for (std::string_view text = answer; !text.empty();) {
+    const auto line = text.substr(0, text.find('\n'));
+    view_.say(line);
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
 }
 
 std::vector<std::string> DebugCommands::complete(std::string_view line) const {
+  const auto found = candidates(line);
+  std::vector<std::string> words(found.begin(), found.end());
+  std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
+    const auto first = parse_number(a), second = parse_number(b);
+    return first && second ? *first < *second : first.has_value() && !second;
+  });
+  return words;
+}
+
+std::set<std::string> DebugCommands::candidates(std::string_view line) const {
   const auto begin = line.find_last_of(" \t(){}[]+-*/%^#<>=~,;.") + 1;
   const auto prefix = line.substr(begin);
   auto before = line.substr(0, begin);
@@ -538,235 +574,7 @@ std::vector<std::string> DebugCommands::complete(std::string_view line) const {
   } else if (row != nullptr && row->name == "redis") {
     for (const auto& key : keys_) offer(key);
   }
-  return {found.begin(), found.end()};
-}
-
-namespace {
-
-using ldb::Ending;
-
-constexpr std::string_view kPrompt = "debug> ";
-
-bool reads_terminal(const DebugPlan& plan) {
-  const bool is_input = plan.commands.empty() || plan.commands == "-";
-  return is_input && is_terminal(STDIN_FILENO);
-}
-
-/// The script's time. If none is given and the server is private, it is the current time, so that a
-/// restarted run has the same result.
-std::optional<std::chrono::microseconds> clock_of(
-    const DebugPlace& place, const std::optional<std::chrono::microseconds>& now) {
-  return now || !place.is_private() ? now : system_time();
-}
-
-/// No practical deadline if the server's is unknown: Ctrl-C ends the wait.
-ldb::Session::Limits limits_at(const DebugPlace& place) {
-  ldb::Session::Limits limits;
-  if (!place.is_private()) limits.run = std::chrono::hours(24);
-  return limits;
-}
-
-// ---- A run ----
-
-// ---- Commands ----
-
-class Repl {
- public:
-  Repl(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
-       const ldb::Debuggee& debuggee, std::optional<std::chrono::microseconds> now)
-      : plan_(plan),
-        invocation_(invocation),
-        place_(place),
-        debuggee_(debuggee),
-        stops_clock_(freezes_time(plan) || !now),
-        now_(clock_of(place, now)),
-        is_typed_(reads_terminal(plan)),
-        debugger_(
-            debuggee, place.mode(), [this] { return place_.connect(); }, debugger_options()),
-        view_(invocation.out.buffer(), look_of(invocation.out.fd()), debuggee),
-        commands_(debugger_, view_, debuggee.keys,
-                  [this](const auto& words) { return call_afterwards(words); }) {}
-
-  [[nodiscard]] ExitStatus run() {
-    if (is_typed_) key_.emplace();
-    const auto lines = open_lines();
-    if (place_.is_private()) first_state_ = place_.keep();
-    begin();
-    invocation_.out.flush();
-    if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) return status();
-    try {
-      for (std::int64_t number = 1; auto line = lines->next(); ++number) {
-        const bool goes_on = answer(*line);
-        if (commands_.was_wrong() && wrong_count_++ == 0) {
-          first_wrong_ = number;
-          wrong_line_ = *line;
-        }
-        if (!goes_on) break;
-      }
-    } catch (const redis::Error&) {
-      show_leaving();
-      throw;
-    } catch (const Interrupted&) {
-      show_leaving();
-      throw;
-    }
-    show_leaving();
-    const auto of_commands = status_of_commands();
-    const auto of_script = status();
-    return of_script == ExitStatus::kDone ? of_commands : of_script;
-  }
-
- private:
-  [[nodiscard]] ldb::Debugger::Options debugger_options() {
-    ldb::Debugger::Options options;
-    if (stops_clock_) options.now = now_;
-    options.may_hang = place_.is_private();
-    options.wants_stop = [this] { return key_ && key_->pressed(); };
-    options.limits = limits_at(place_);
-    return options;
-  }
-
-  [[nodiscard]] std::unique_ptr<LineSource> open_lines() {
-    const auto file = plan_.commands.empty() ? "-" : plan_.commands;
-    const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
-    if (is_seen && may_draw(STDOUT_FILENO)) {
-      return typed_lines(
-          std::string(kPrompt), state_file("history"),
-          [this](std::string_view line) { return commands_.complete(line); }, *key_,
-          invocation_.interrupt);
-    }
-    return lines_of(file, is_seen ? std::string(kPrompt) : "", invocation_.interrupt);
-  }
-
-  void begin() {
-    if (place_.is_private()) {
-      auto connection = place_.connect();
-      key_watch_.emplace(connection, plan_, debuggee_.keys, now_);
-    }
-    view_.halt(debugger_.start(), debugger_.breakpoints());
-    if (debugger_.running()) return;
-    if (const auto problem = problem_of(debugger_.result())) throw ProblemError(*problem);
-    show_end();
-  }
-
-  /// Restarts the script, from the initial state if the server is private.
-  void begin_again() {
-    show_leaving();
-    debugger_.leave();
-    key_watch_.reset();
-    place_.replace(first_state_);
-    begin();
-  }
-
-  /// Returns false if no more commands follow.
-  [[nodiscard]] bool answer(const std::string& line) {
-    if (!key_) key_.emplace();
-    auto& out = invocation_.out.buffer();
-    const auto begin = out.size();
-    const auto after = commands_.run(line);
-    // The terminal has shown ^C.
-    if (is_typed_ && key_->pressed()) out.insert(begin, "\n");
-    if (after == AfterCommand::kEnded) show_end();
-    if (after == AfterCommand::kRestart) begin_again();
-    // Whatever Ctrl-C was meant to stop has ended.
-    if (is_typed_) {
-      key_->clear();
-    } else {
-      key_.reset();
-    }
-    invocation_.out.flush();
-    return after != AfterCommand::kQuit;
-  }
-
-  void show_end() {
-    const auto& result = debugger_.result();
-    view_.result(result);
-    if (result.ending == Ending::kCutOff || result.ending == Ending::kLost) {
-      // A private server may never answer again.
-      if (place_.is_private()) place_.discard();
-      view_.say("the session is over; 'restart' begins again");
-      return;
-    }
-    if (result.ending != Ending::kCompileError) show_keys();
-  }
-
-  /// Shows which keys changed, if that can be known.
-  void show_keys() {
-    if (!place_.is_private()) {
-      view_.say(kept_text(place_.mode(), debugger_.result().ending));
-      return;
-    }
-    auto connection = place_.connect();
-    bool changed = false;
-    const bool utf8 = look_of(invocation_.out.fd()).utf8;
-    for (const auto& change : key_watch_->changes(connection)) {
-      if (change.changed) view_.say("  " + text_of(change, utf8));
-      changed = changed || change.changed;
-    }
-    if (!changed) view_.say("no key was changed");
-  }
-
-  /// Calls Redis if the keys are still as the script left them.
-  [[nodiscard]] std::optional<ldb::Call> call_afterwards(const std::vector<std::string>& words) {
-    if (!place_.is_private() || !place_.is_there()) return std::nullopt;
-    auto connection = place_.connect();
-    connection.set_timeout(std::chrono::seconds(2));
-    const std::vector<std::string_view> views(words.begin(), words.end());
-    try {
-      return ldb::call_of(words, connection.call(views));
-    } catch (const redis::Error& error) {
-      return ldb::Call{.words = words, .error = error.what()};
-    }
-  }
-
-  /// Reports what happens to a script that is left before its end.
-  void show_leaving() {
-    if (place_.is_private() || place_.mode() != ldb::Mode::kSync || !debugger_.running()) return;
-    warn("the script runs on to its end in the server, and what it writes is kept",
-         invocation_.command);
-  }
-
-  /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
-  [[nodiscard]] ExitStatus status_of_commands() const {
-    if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
-    const auto file =
-        plan_.commands.empty() || plan_.commands == "-" ? "" : " of " + plan_.commands;
-    warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
-                     first_wrong_, file, in_quotes(wrong_line_)),
-         invocation_.command);
-    return ExitStatus::kUsage;
-  }
-
-  [[nodiscard]] ExitStatus status() const {
-    if (debugger_.running()) return ExitStatus::kDone;
-    const auto& result = debugger_.result();
-    return result.ending == Ending::kAborted ? ExitStatus::kDone : status_of(result);
-  }
-
-  const DebugPlan& plan_;
-  Invocation& invocation_;
-  DebugPlace& place_;
-  const ldb::Debuggee& debuggee_;
-  bool stops_clock_;  ///< TIME replies `now_`, not only the script's arguments
-  std::optional<std::chrono::microseconds> now_;
-  bool is_typed_;
-  std::optional<BreakKey> key_;
-  ldb::Debugger debugger_;
-  DebugView view_;
-  DebugCommands commands_;
-  std::vector<redis::DumpedKey> first_state_;  ///< of a private server
-  std::optional<KeyWatch> key_watch_;
-  std::int64_t wrong_count_ = 0;  ///< commands that failed
-  std::int64_t first_wrong_ = 0;  ///< the line of the first of them
-  std::string wrong_line_;
-};
-
-}  // namespace
-
-ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation, DebugPlace& place,
-                       const ldb::Debuggee& debuggee,
-                       std::optional<std::chrono::microseconds> now) {
-  return Repl(plan, invocation, place, debuggee, now).run();
+  return found;
 }
 
 }  // namespace rlctl::cli

@@ -1,20 +1,17 @@
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "cli/command.h"
-#include "cli/debug/place.h"
-#include "cli/debug/plan.h"
 #include "cli/debug/view.h"
 #include "ldb/debugger.h"
-#include "ldb/session.h"
+#include "ldb/walk.h"
 
 namespace rlctl::cli {
 
@@ -22,7 +19,8 @@ namespace rlctl::cli {
 enum class AfterCommand {
   kGoOn,
   kEnded,    ///< the command ended the script
-  kRestart,  ///< run the script again
+  kRestart,  ///< run the script again, as its file is now, from the original state
+  kAgain,    ///< run the script again, on the state that it left
   kQuit,
 };
 
@@ -45,10 +43,13 @@ class DebugCommands {
   /// in the line are reported through the view, too. Throws redis::Error, as Debugger does.
   [[nodiscard]] AfterCommand run(std::string_view line);
 
+  /// Reports an error of the last line.
+  void wrong(std::string_view message);
   /// Whether the last line was invalid, impossible at that point, or ended in an error.
   [[nodiscard]] bool was_wrong() const noexcept { return was_wrong_; }
 
-  /// The completions of a line's last word: commands, variables, lines, topics.
+  /// The completions of a line's last word: commands, variables, lines, topics. In order, numbers
+  /// by their value.
   [[nodiscard]] std::vector<std::string> complete(std::string_view line) const;
 
   /// The help text on all commands.
@@ -62,10 +63,10 @@ class DebugCommands {
   void run_row(const Row& row, std::string_view rest);
   void show(const ldb::Halt& halt);
   void move(std::string_view times, ldb::Halt (ldb::Debugger::*by)());
-  void wrong(std::string_view message);
 
   void step(std::string_view rest);
   void next(std::string_view rest);
+  void finish(std::string_view rest);
   void go_on(std::string_view rest);
   void list(std::string_view rest);
   void whole(std::string_view rest);
@@ -79,9 +80,13 @@ class DebugCommands {
   void maxlen(std::string_view rest);
   void abort_script(std::string_view rest);
   void restart(std::string_view rest);
+  void again(std::string_view rest);
   void help(std::string_view rest);
   void quit(std::string_view rest);
 
+  [[nodiscard]] static std::string unknown(std::string_view word);
+  static void explain(const Row& row, std::string& out);
+  [[nodiscard]] std::set<std::string> candidates(std::string_view line) const;
   void answer(std::string_view code, const ldb::Evaluation& evaluation);
   void break_at(const std::string& word);
   void show_breakpoints();
@@ -99,18 +104,5 @@ class DebugCommands {
   AfterCommand after_ = AfterCommand::kGoOn;  ///< set by the line that runs
   std::string last_;
 };
-
-/// Steps through a script interactively. Reads commands from the terminal, the plan's file or
-/// standard input, and answers them in order on standard output.
-///
-/// `now` is the script's time, in µs since 1970; none: the server's clock, which on a private
-/// server stays at its value at the beginning.
-///
-/// At a terminal Ctrl-C stops a running script; a second one, or one while no script runs, ends the
-/// session. Returns how the last run of the script ended, or kDone if the user left it before its
-/// end. Throws ProblemError if the server does not start a session, and Interrupted.
-[[nodiscard]] ExitStatus run_by_hand(const DebugPlan& plan, Invocation& invocation,
-                                     DebugPlace& place, const ldb::Debuggee& debuggee,
-                                     std::optional<std::chrono::microseconds> now);
 
 }  // namespace rlctl::cli

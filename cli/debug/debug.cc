@@ -19,10 +19,11 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/command.h"
-#include "cli/debug/commands.h"
+#include "cli/debug/coverage.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/place.h"
 #include "cli/debug/plan.h"
+#include "cli/debug/repl.h"
 #include "cli/debug/view.h"
 #include "cli/failure.h"
 #include "cli/replay.h"
@@ -33,6 +34,7 @@
 #include "ldb/session.h"
 #include "ldb/walk.h"
 #include "limiter/algorithm.h"
+#include "lua/shebang.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/reply.h"
@@ -47,10 +49,8 @@ namespace {
 struct Target {
   ldb::Debuggee debuggee;
   std::optional<std::chrono::microseconds> now = {};
+  traffic::TemplateValues values = {};  ///< of the call, without its key
 };
-
-/// A script whose text contains the time is a new script each time, and servers keep them all.
-constexpr std::int64_t kForgetScriptsEvery = 500;
 
 void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
   if (plan.words != nullptr) return;
@@ -100,8 +100,9 @@ class DebugReplay {
     warn_of_bad_lines(recording_, invocation.command);
     require_requests(plan, recording_);
     require_costs(plan, recording_);
-    script_ = traffic::make_script(candidate_, *traffic_, "");
-    is_frozen_ = plan.words != nullptr && script_->may_call_time();
+    script_ = traffic::make_script(candidate_, *traffic_, "",
+                                   {.virtual_clock = false, .registers_made_keys = false});
+    skipped_ = traffic::make_script(candidate_, *traffic_, "");
   }
 
   /// Call this first. Throws redis::Error.
@@ -113,6 +114,7 @@ class DebugReplay {
   /// Runs the skipped requests as ordinary calls; the first error reply is reported on stderr.
   /// Throws redis::Error if the connection fails, and Interrupted.
   void run_skipped() {
+    if (plan_.skip > 0) skipped_->load(*connection_);
     while (number_ < plan_.skip && advance()) {
       invocation_.interrupt.check();
       run();
@@ -130,8 +132,10 @@ class DebugReplay {
   /// and look as the script left them. Throws redis::Error.
   [[nodiscard]] Target last() {
     static_cast<void>(advance());
-    age(std::vector<std::string>(used_.begin(), used_.end()));
-    static_cast<void>(connection_->call({"UNLINK", kHash}));
+    auto keys = traffic::made_keys(*skipped_, *connection_);
+    keys.insert(keys.end(), used_.begin(), used_.end());
+    age(keys);
+    static_cast<void>(connection_->call({"UNLINK", kHash, skipped_->registry().value_or(kHash)}));
     return target();
   }
 
@@ -145,7 +149,12 @@ class DebugReplay {
   static constexpr const char* kHash = traffic::KeyAging::kHashName;
 
   [[nodiscard]] Target target() const {
-    Target call{.debuggee = plan_.debuggee, .now = arrival_.at};
+    Target call{.debuggee = plan_.debuggee,
+                .now = arrival_.at,
+                .values = {.limit = candidate_.limits.front(),
+                           .cost = arrival_.cost,
+                           .id = number_,
+                           .now = arrival_.at}};
     call.debuggee.keys = called_.keys;
     call.debuggee.arguments = called_.arguments;
     return call;
@@ -168,29 +177,9 @@ class DebugReplay {
 
   void run() {
     age(called_.keys);
-    append_call();
+    skipped_->call(arrival_).append_to(*connection_);
     const auto reply = connection_->read();
     if (reply.is_error()) tell(redis::to_error(reply));
-    if (is_frozen_ && number_ % kForgetScriptsEvery == 0) forget_scripts();
-  }
-
-  void forget_scripts() {
-    if (aging_->pause()) traffic::KeyAging::require_done(connection_->read());
-    static_cast<void>(connection_->call({"SCRIPT", "FLUSH"}));
-    aging_.emplace(*connection_, kHash);
-  }
-
-  void append_call() {
-    std::optional<ldb::ProbedScript> frozen;
-    if (is_frozen_) {
-      frozen = ldb::add_probes(plan_.debuggee.source, {.probes = false, .now = arrival_.at});
-    }
-    const auto count = std::to_string(called_.keys.size());
-    std::vector<std::string_view> command{"EVAL", frozen ? frozen->text : plan_.debuggee.source,
-                                          count};
-    command.insert(command.end(), called_.keys.begin(), called_.keys.end());
-    command.insert(command.end(), called_.arguments.begin(), called_.arguments.end());
-    connection_->append(command);
   }
 
   void tell(const redis::Error& error) {
@@ -206,8 +195,8 @@ class DebugReplay {
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
   traffic::Candidate candidate_;
-  std::unique_ptr<traffic::Script> script_;
-  bool is_frozen_ = false;  ///< TIME replies the requests' times to the script
+  std::unique_ptr<traffic::Script> script_;   ///< says what to debug
+  std::unique_ptr<traffic::Script> skipped_;  ///< runs the requests before that
   bool has_told_ = false;
   std::optional<redis::Connection> connection_;
   std::optional<traffic::KeyAging> aging_;
@@ -238,11 +227,11 @@ void tell_failure(const DebugPlan& plan, const ldb::TraceResult& result,
 /// Shows a run line by line, as text or JSON.
 class TraceView {
  public:
-  TraceView(Invocation& invocation, const ldb::Debuggee& debuggee)
+  TraceView(Invocation& invocation, const ldb::Debuggee& debuggee, std::size_t maxlen)
       : out_(invocation.out),
         look_(look_of(out_.fd())),
         is_terminal_(is_terminal(out_.fd())),
-        text_(out_.buffer(), look_, debuggee, {.value = 0, .cuts_source = is_terminal_}) {
+        text_(out_.buffer(), look_, debuggee, {.value = maxlen, .cuts_source = is_terminal_}) {
     if (invocation.json) json_.emplace(out_.buffer(), debuggee);
   }
 
@@ -266,6 +255,14 @@ class TraceView {
       for (const auto& key : keys) {
         if (key.changed) text_.say("  " + text_of(key, look_.utf8));
       }
+    }
+  }
+
+  void reading(const ReplyAsRead& reading) {
+    if (json_) {
+      json_->reading(reading);
+    } else {
+      text_.reading(reading);
     }
   }
 
@@ -293,16 +290,16 @@ constexpr std::size_t kMostCalls = 1000;
 
 class DebugSession {
  public:
-  DebugSession(const DebugPlan& plan, Invocation& invocation)
-      : plan_(plan), invocation_(invocation) {
+  /// Changes the plan's source if the server accepts it only in another form.
+  DebugSession(DebugPlan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
     // Read the log before a server is started.
     if (plan.replay) replay_.emplace(plan, invocation);
     place_.emplace(plan, invocation);
+    if (lua::read_shebang(plan.debuggee.source)) plan.debuggee.source = accepted_source();
     if (replay_) replay_->connect(place_->connect());
   }
 
   [[nodiscard]] ExitStatus run(Destination& lcov) {
-    warn_of_expiry();
     if (plan_.interactive) {
       const auto target = next_target();
       return run_by_hand(plan_, invocation_, *place_, target.debuggee, target.now);
@@ -311,12 +308,12 @@ class DebugSession {
     const auto status = plan_.is_whole_replay ? run_all() : run_one();
     show_coverage(lcov);
     invocation_.out.flush();
-    return status;
+    return is_covered() || status != ExitStatus::kDone ? status : ExitStatus::kDenied;
   }
 
  private:
   [[nodiscard]] Target next_target() {
-    if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now};
+    if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now, .values = plan_.values};
     replay_->run_skipped();
     auto call = replay_->last();
     if (!plan_.quiet) warn("debugging " + replay_->request_text(), invocation_.command);
@@ -368,7 +365,7 @@ class DebugSession {
       auto connection = place_->connect();
       watch.emplace(connection, plan_, target.debuggee.keys, target.now);
     }
-    TraceView view(invocation_, target.debuggee);
+    TraceView view(invocation_, target.debuggee, plan_.maxlen.value_or(0));
     std::set<std::vector<std::string>> calls;
     const auto result = trace(target, [&](const ldb::TracedLine& line) {
       if (plan_.trace) view.line(line);
@@ -380,7 +377,7 @@ class DebugSession {
     if (problem) throw ProblemError(*problem);
     if (result.ending != Ending::kCutOff) warn_of_other_keys(calls, target);
     if (plan_.trace) {
-      show(view, result, watch ? &*watch : nullptr);
+      show(view, target, result, watch ? &*watch : nullptr);
     } else {
       tell_failure(plan_, result, invocation_);
     }
@@ -404,7 +401,8 @@ class DebugSession {
     return status;
   }
 
-  void show(TraceView& view, const ldb::TraceResult& result, const KeyWatch* watch) {
+  void show(TraceView& view, const Target& target, const ldb::TraceResult& result,
+            const KeyWatch* watch) {
     std::vector<KeyChange> keys;
     std::string kept;
     if (!place_->is_private()) {
@@ -415,6 +413,19 @@ class DebugSession {
       kept = "the changes are not known";
     }
     view.result(result, keys, kept);
+    if (plan_.reads_reply && result.ending == Ending::kReturned && !result.reply->is_error()) {
+      view.reading(reading_of(*result.reply, target.values));
+    }
+  }
+
+  [[nodiscard]] ReplyAsRead reading_of(redis::ReplyView reply,
+                                       const traffic::TemplateValues& values) const {
+    try {
+      return {.decision =
+                  traffic::read_reply(reply, plan_.words->reading, values, plan_.words->name)};
+    } catch (const redis::Error& error) {
+      return {.problem = error.what()};
+    }
   }
 
   /// None if the server no longer answers because the script runs on: it may have caught the error
@@ -432,13 +443,31 @@ class DebugSession {
     }
   }
 
+  /// The source in the form that the server accepts; as it is if none is, or if this user may not
+  /// load scripts.
+  [[nodiscard]] std::string accepted_source() {
+    const auto& debuggee = plan_.debuggee;
+    auto connection = place_->connect();
+    try {
+      auto accepted = traffic::load_accepted(connection, debuggee.source, debuggee.name);
+      if (!accepted.change.empty() && !plan_.quiet) {
+        warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
+             invocation_.command);
+      }
+      return std::move(accepted.source);
+    } catch (const redis::Error&) {
+      return debuggee.source;
+    }
+  }
+
   /// A script that does not compile has no coverage; the error is reported when it is run.
   void prepare_coverage() {
     if (!plan_.coverage) return;
     auto connection = place_->connect();
     try {
       const auto& source = plan_.debuggee.source;
-      coverage_.emplace(source, ldb::coverable_lines_as_run(connection, source));
+      coverage_.emplace(plan_.debuggee.shown_source(),
+                        ldb::coverable_lines_as_run(connection, source));
     } catch (const redis::Error& error) {
       if (error.failure() != redis::Failure::kRejected) throw;
     }
@@ -461,30 +490,23 @@ class DebugSession {
     }
   }
 
+  /// Reports if less was reached than --fail-under asks for.
+  [[nodiscard]] bool is_covered() const {
+    if (!coverage_ || !coverage_->is_below(plan_.least_coverage)) return true;
+    warn(fmt::format("--fail-under {}: only {}", plan_.least_coverage, coverage_->summary()),
+         invocation_.command);
+    return false;
+  }
+
   /// The source path under which other tools find it.
   [[nodiscard]] std::string source_path() const {
     std::error_code failed;
-    if (plan_.algorithm == nullptr) {
+    if (plan_.algorithm == nullptr && plan_.path != kStandardInput) {
       const auto path = std::filesystem::canonical(plan_.path, failed);
       return failed ? plan_.path : path.string();
     }
     const auto path = bundled_file(plan_.debuggee);
     return path.empty() ? plan_.debuggee.name : path;
-  }
-
-  /// Warns that a key set to expire at a given time does so by the server's clock.
-  void warn_of_expiry() const {
-    constexpr std::array<std::string_view, 3> kAtTimes{"EXPIREAT", "EXAT", "PXAT"};
-    if (plan_.quiet || !(plan_.replay || plan_.now)) return;
-    const auto source = lower_case(plan_.debuggee.source);
-    for (const auto word : kAtTimes) {
-      if (source.find(lower_case(word)) == source.npos) continue;
-      return warn(
-          fmt::format("warning: {} has the word {}: a key that expires at a time does so by "
-                      "the server's clock, not by that of --now or --replay",
-                      plan_.debuggee.name, word),
-          invocation_.command);
-    }
   }
 
   const DebugPlan& plan_;
@@ -501,7 +523,7 @@ void require_one_output(const DebugOptions& options, const Invocation& invocatio
 }
 
 ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
-  const auto plan = make_debug_plan(options, invocation);
+  auto plan = make_debug_plan(options, invocation);
   if (plan.redis_cli || plan.print_command) return run_redis_cli(plan, invocation);
   require_one_output(options, invocation);
   Destination lcov("--lcov", options.lcov, invocation.out);
@@ -529,20 +551,20 @@ const Command debug_command{
     .summary = "run a limiter's script line by line, and show what each line did",
     .synopsis =
         "[connection] debug SCRIPT KEY --limit LIMIT [--trace] [options]\n"
-        "[connection] debug FILE.lua [KEY...] [--args WORDS] [options]\n"
+        "[connection] debug SCRIPT [KEY...] [, ARG...] [options]\n"
         "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
         "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]",
     .about =
-        "Runs a bundled script, or your own, in the server's debugger: step by step\n"
-        "('help' lists the commands), or with --trace all at once, showing each line,\n"
-        "its calls, their replies, and the variables it changed. It runs on a private\n"
-        "server with copies of the script's keys from the server that the connection\n"
-        "names, which is neither changed nor blocked.",
+        "Runs a bundled script, a file, or a script that the configuration names, in the\n"
+        "server's debugger: step by step ('help' lists the commands), or with --trace all\n"
+        "at once, showing each line, its calls, their replies, and the variables it\n"
+        "changed. It runs on a private server with copies of the script's keys from the\n"
+        "server that the connection names, which is neither changed nor blocked.",
     .epilogue = R"(
 Exit status:
   0  the script returned, or was left by its user
-  1  it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2), or
-     --sync was not allowed
+  1  it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),
+     --sync was not allowed, or the coverage is below --fail-under
   2  wrong usage or input, a command that failed, or output that
      cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
@@ -553,8 +575,10 @@ Examples:
   rlctl debug sliding-window-log login:ann --limit 5/60s
   rlctl debug sliding-window-log login:ann --limit 5/60s --trace
   rlctl debug my.lua 'hist:ann' --args '60 {limit}' --limit 5/60s --trace --json
+  rlctl debug my.lua KEY1 KEY2 , '{now_ms}' 60 --trace
   rlctl debug my.lua --args '{now_ms}' --limit 5/60s --replay found.log --skip 3
   rlctl debug gcra --limit 10/s --replay found.log --coverage --lcov gcra.info
+  rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
   rlctl debug --policy login alice --print-command
 )",
     .add = add_debug,

@@ -267,12 +267,22 @@ std::vector<redis::DumpedKey> DebugPlace::keep() {
   return redis::dump_keys(connection, list);
 }
 
-void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys) {
-  if (!is_private()) return;
-  server_.reset();
-  start_private(version_);
-  auto connection = connect();
-  redis::restore_keys(connection, keys);
+void DebugPlace::replace(const std::vector<redis::DumpedKey>& keys,
+                         const std::function<void(redis::Connection&)>& check) {
+  if (!is_private()) {
+    auto connection = connect();
+    return check(connection);
+  }
+  auto old = std::exchange(server_, std::nullopt);
+  try {
+    start_private(version_);
+    auto connection = connect();
+    check(connection);
+    redis::restore_keys(connection, keys);
+  } catch (...) {
+    server_ = std::move(old);
+    throw;
+  }
 }
 
 ldb::Mode DebugPlace::mode() const noexcept {
@@ -305,7 +315,7 @@ void require_sayable(const std::vector<std::string>& keys) {
                    "--trace takes it");
 }
 
-// ---- A bundled script as a file ----
+// ---- A script as a file ----
 
 bool holds(const fs::path& path, std::string_view text) {
   std::ifstream file(path, std::ios::binary);
@@ -339,7 +349,8 @@ std::string inherited_file(const ldb::Debuggee& script) {
 
 /// The file that redis-cli opens.
 std::string file_of(const DebugPlan& plan, Invocation& invocation) {
-  if (plan.algorithm == nullptr) return plan.path.starts_with('-') ? "./" + plan.path : plan.path;
+  const bool is_file = plan.algorithm == nullptr && plan.path != kStandardInput;
+  if (is_file) return plan.path.starts_with('-') ? "./" + plan.path : plan.path;
   if (auto installed = bundled_file(plan.debuggee); !installed.empty()) return installed;
   if (plan.redis_cli) return inherited_file(plan.debuggee);
   auto path = written_file(plan.debuggee);

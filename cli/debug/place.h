@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,9 +43,10 @@ class DebugPlace {
   [[nodiscard]] redis::Connection connect();
   /// All keys of a private server, as they are now.
   [[nodiscard]] std::vector<redis::DumpedKey> keep();
-  /// Kills the private server, whatever it does, and starts another like it with these keys. Does
-  /// nothing for other places.
-  void replace(const std::vector<redis::DumpedKey>& keys);
+  /// Starts another private server like this one, with these keys. If `check`, which may throw,
+  /// accepts it, kills the old one, whatever it does. Elsewhere, only checks.
+  void replace(const std::vector<redis::DumpedKey>& keys,
+               const std::function<void(redis::Connection&)>& check);
   /// False if the private server was discarded.
   [[nodiscard]] bool is_there() const noexcept { return !is_private() || server_.has_value(); }
   /// Kills the private server; only replace() may be called after that.

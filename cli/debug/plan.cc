@@ -3,17 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/debug/view.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "cli/script_options.h"
 #include "limiter/algorithm.h"
 #include "limiter/check.h"
+#include "lua/substitute.h"
+#include "traffic/pattern.h"
 #include "traffic/template.h"
 
 namespace rlctl::cli {
@@ -45,19 +50,26 @@ void add_script(Options& options, DebugOptions& target) {
       .excludes("--replay", "the log has the costs", "--cost-field names their field");
   options.value("--now", "TIME", target.now, kNowHelp)
       .excludes("--replay", "the log has the times");
-  options
-      .value("--policy", "NAME", target.policy,
-             "use the script, limit and burst of this policy in the configuration, not SCRIPT; the "
-             "operands are the arguments of its key")
-      .excludes("--limit", kItsOwn)
-      .excludes("--burst", kItsOwn)
-      .excludes("--keys", kItsOwn)
-      .excludes("--args", kItsOwn);
-  options.list("--keys", "KEY", target.keys,
+  options.value("--algorithm", "NAME", target.algorithm,
+                "a bundled script, instead of the operand SCRIPT");
+  auto& policy =
+      options
+          .value("--policy", "NAME", target.policy,
+                 "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
+                 "the operands are the arguments of its key")
+          .excludes("--limit", kItsOwn)
+          .excludes("--burst", kItsOwn)
+          .excludes("--algorithm", kItsOwn)
+          .excludes("--script", kItsOwn)
+          .excludes("--keys", kItsOwn);
+  for (const auto& setting : script_settings()) policy.excludes(setting.option, kItsOwn);
+  options.list("--keys", "KEY", target.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
-  options.value("--args", "WORDS", target.arguments,
-                "ARGV of the script, in one string that is split as a shell does, with the "
-                "placeholders below");
+  add_script_options(options, target.script, true);
+  options.value("--seed", "NUMBER", target.seed,
+                "no effect: with it, the options of a command of 'rlctl burst' debug one call, of "
+                "key 1 unless a KEY is given");
+  options.value("--budget", "NUMBER", target.budget, "no effect, as --seed").needs("--seed");
 }
 
 void add_replay(Options& options, DebugOptions& target) {
@@ -105,13 +117,20 @@ void add_form(Options& options, DebugOptions& target) {
   options.value("--lcov", "FILE", target.lcov, "with --coverage, write the counts in lcov's format")
       .needs("--coverage");
   options
+      .value("--fail-under", "PERCENT", target.fail_under,
+             "with --coverage, exit with status 1 if less of the lines was reached")
+      .needs("--coverage");
+  options
       .value("--max-steps", "NUMBER", target.max_steps,
              "cut the script off after this many lines (default: 100000)")
       .needs("--trace")
       .unless("--coverage");
+  options.value("--maxlen", "BYTES", target.maxlen,
+                "show this much of a value, at least 60; 0: all of it (default: 256; with "
+                "--trace: 0)");
   const auto without_the_rest = [](Options::Row& row) -> Options::Row& {
     for (const auto* other :
-         {"--trace", "--coverage", "--max-steps", "--commands", "--replay", "--json"}) {
+         {"--trace", "--coverage", "--max-steps", "--commands", "--maxlen", "--replay", "--json"}) {
       row.excludes(other);
     }
     return row;
@@ -147,36 +166,69 @@ constexpr std::string_view kKey = "key", kCost = "cost";
 
 // ---- Which script ----
 
-bool is_path(std::string_view script) {
-  return script.find('/') != script.npos || script.ends_with(".lua");
-}
-
-const limiter::Algorithm& bundled_script(const std::string& name) {
-  if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
-  const auto names = limiter::list_names(nullptr);
-  throw UsageError("no bundled script " + in_quotes(name) + did_you_mean(name, names),
-                   "there is " + one_of(names) + "; a file's name has a / in it, or ends in .lua");
-}
-
 void set_bundled(DebugPlan& plan, const limiter::Algorithm& algorithm) {
   plan.algorithm = &algorithm;
   plan.debuggee.name = std::string(algorithm.name) + ".lua";
   plan.debuggee.source = algorithm.script;
 }
 
-/// Sets the script from the first operand; returns the others.
-Operands set_script(DebugPlan& plan, Operands operands) {
-  if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
-  const auto& script = operands.front();
-  if (script.empty()) throw UsageError("SCRIPT is empty", "is the variable set?");
-  if (!is_path(script)) {
-    set_bundled(plan, bundled_script(script));
-  } else {
-    plan.path = script;
-    plan.debuggee.name = script_name(script);
-    plan.debuggee.source = read_script_file("", script);
+/// The script's name, from --script, --algorithm or the first operand, which it takes.
+std::string script_word(const DebugOptions& options, Operands& operands) {
+  const auto& scripts = options.script.scripts;
+  if (scripts.size() + (options.algorithm ? 1 : 0) > 1) {
+    throw UsageError("one script is debugged at a time, but there are " +
+                         std::to_string(scripts.size() + (options.algorithm ? 1 : 0)),
+                     "leave one --script, or one --algorithm with one name");
   }
-  return operands.subspan(1);
+  if (!scripts.empty()) return scripts.front();
+  if (options.algorithm) return *options.algorithm;
+  if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
+  const auto& word = operands.front();
+  if (word.empty()) throw UsageError("SCRIPT is empty", "is the variable set?");
+  operands = operands.subspan(1);
+  return word;
+}
+
+const limiter::Algorithm& bundled_script(const std::string& name) {
+  if (const auto* algorithm = limiter::find_algorithm(name)) return *algorithm;
+  const auto names = limiter::list_names(nullptr);
+  throw UsageError("--algorithm: no bundled script " + in_quotes(name) + did_you_mean(name, names),
+                   "there is " + one_of(names));
+}
+
+/// Standard input can serve only one purpose.
+void require_free_input(const DebugPlan& plan, const std::string& script) {
+  if (script != kStandardInput) return;
+  if (plan.reads_log_from_input()) {
+    throw UsageError("--replay - and the script - both read standard input",
+                     "name the file of one of them");
+  }
+  const bool reads_commands =
+      plan.redis_cli ||
+      (plan.interactive && (plan.commands.empty() || plan.commands == kStandardInput));
+  if (!reads_commands) return;
+  throw UsageError("the script is read from standard input, from which the commands come",
+                   "add --trace, or name the file of the commands with --commands");
+}
+
+/// Sets the script; returns what is said about it, for a call with KEYS and ARGV.
+NamedScript set_script(DebugPlan& plan, const DebugOptions& options, const std::string& word,
+                       ConfigurationSource& configuration) {
+  if (options.algorithm) {
+    set_bundled(plan, bundled_script(word));
+  } else if (const auto* algorithm = limiter::find_algorithm(word)) {
+    set_bundled(plan, *algorithm);
+  }
+  if (plan.algorithm != nullptr) return {.name = plan.debuggee.name, .options = options.script};
+  const std::string_view option = options.script.scripts.empty() ? "" : "--script";
+  auto script =
+      find_script(option, word, options.script, configuration, limiter::list_names(nullptr));
+  require_free_input(plan, script.path);
+  script.name = script_name(script.path);
+  plan.path = script.path;
+  plan.debuggee.name = script.name;
+  plan.debuggee.source = read_source(option, script);
+  return script;
 }
 
 // ---- Called as by `check` ----
@@ -229,34 +281,21 @@ bool holds(const traffic::ForeignLimiter& words, std::string_view placeholder) {
   return any_of(words, [placeholder](const Template& text) { return text.holds(placeholder); });
 }
 
-traffic::ForeignLimiter parse_words(const DebugOptions& options, const DebugPlan& plan) {
-  traffic::ForeignLimiter words{.name = plan.debuggee.name, .source = plan.debuggee.source};
-  auto keys = options.keys;
-  if (keys.empty() && plan.replay) keys.emplace_back("{key}");
-  parsed("--keys", [&] {
-    for (const auto& key : keys) words.keys.emplace_back(key);
-  });
-  parsed("--args", [&] {
-    for (const auto& word : shell_words(options.arguments.value_or(""))) {
-      words.arguments.emplace_back(word);
-    }
-  });
-  return words;
-}
-
-/// Sets the single --limit that fills templates.
-void set_template_limit(DebugPlan& plan, const DebugOptions& options,
+/// Sets the single --limit that fills templates. With --script, as under burst, it may be unused.
+void set_template_limit(DebugPlan& plan, const DebugOptions& options, const NamedScript& script,
                         const traffic::ForeignLimiter& words) {
-  const bool is_told = any_of(words, [](const Template& text) { return text.tells_limit(); });
+  const bool fills = any_of(words, [](const Template& text) { return text.tells_limit(); });
+  const bool is_told = fills || reading_uses_limit(script.options);
   if (options.limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
                      "write further limits in --args");
   }
   if (options.limits.empty()) {
-    if (is_told) throw UsageError("--limit is missing: --keys or --args use it");
+    if (fills) throw UsageError("--limit is missing: --keys or --args use it");
+    if (is_told) throw UsageError("--limit is missing: the reply is compared with it");
     return;
   }
-  if (!is_told) {
+  if (!is_told && options.script.scripts.empty()) {
     throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script wants it");
   }
@@ -265,14 +304,7 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options,
 }
 
 /// Checks the KEYs: used as typed, unless --keys derives others from one.
-void require_key_operands(const DebugOptions& options, const traffic::ForeignLimiter& words,
-                          Operands operands) {
-  // This is redis-cli's syntax.
-  if (operands.size() > 1 &&
-      std::find(operands.begin() + 1, operands.end(), ",") != operands.end()) {
-    throw UsageError("',' is not a KEY: arguments do not follow it",
-                     "write them as one string: --args 'WORD WORD'");
-  }
+void require_key_operands(const traffic::ForeignLimiter& words, Operands operands) {
   const bool has_key = holds(words, kKey);
   if (has_key && operands.size() != 1) {
     throw UsageError(operands.empty()
@@ -280,7 +312,7 @@ void require_key_operands(const DebugOptions& options, const traffic::ForeignLim
                          : fmt::format("{{key}} is one KEY, but there are {}", operands.size()),
                      "write the keys in --keys");
   }
-  if (!options.keys.empty() && !has_key && !operands.empty()) {
+  if (!words.keys.empty() && !has_key && !operands.empty()) {
     throw UsageError(
         "KEY " + in_quotes(operands.front()) + " has no effect: --keys does not contain {key}",
         "omit one of them");
@@ -296,21 +328,39 @@ std::string filled(const Template& text, const traffic::TemplateValues& values) 
 
 void fill(DebugPlan& plan, const DebugOptions& options, const traffic::ForeignLimiter& words,
           Operands operands) {
-  require_key_operands(options, words, operands);
+  require_key_operands(words, operands);
   traffic::TemplateValues values{.cost = parse_cost(options),
                                  .now = plan.now.value_or(system_time())};
   if (operands.size() == 1) values.key = operands.front();
   if (!plan.limits.empty()) values.limit = plan.limits.front();
   for (const auto& key : words.keys) plan.debuggee.keys.push_back(filled(key, values));
-  if (options.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
+  if (words.keys.empty()) plan.debuggee.keys.assign(operands.begin(), operands.end());
   for (const auto& word : words.arguments) {
     plan.debuggee.arguments.push_back(filled(word, values));
   }
+  plan.values = values;
+  plan.values.key = {};
 }
 
-void set_words(DebugPlan& plan, const DebugOptions& options, Operands operands) {
-  auto words = parse_words(options, plan);
-  set_template_limit(plan, options, words);
+/// The debugger runs EVAL only.
+void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view function) {
+  debuggee.shown = std::move(source);
+  debuggee.source = lua::library_as_script(debuggee.shown, function);
+}
+
+void set_words(DebugPlan& plan, const DebugOptions& options, NamedScript script,
+               Operands operands) {
+  if (plan.replay) script.options.keys = script_keys(script.options);
+  auto words = make_limiter(script, plan.debuggee.source);
+  parsed("--function", [&] { traffic::choose_function(words); });
+  if (!words.function.empty()) {
+    plan.function = words.function;
+    set_library(plan.debuggee, std::move(words.source), plan.function);
+    words.source = plan.debuggee.source;
+    words.function.clear();
+  }
+  set_template_limit(plan, options, script, words);
+  plan.reads_reply = has_reading(script.options);
   if (options.cost && !holds(words, kCost)) {
     throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
   }
@@ -344,17 +394,45 @@ void require_own_contract(const DebugPlan& plan) {
       fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", plan.algorithm->name));
 }
 
+void require_own_reply(const DebugPlan& plan, const DebugOptions& options) {
+  for (const auto& setting : script_settings()) {
+    if (!(options.script.*setting.value)) continue;
+    throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
+                                 setting.option, plan.algorithm->name));
+  }
+}
+
+/// The operands of a command of burst: without its pattern, and with its first key.
+Operands operands_of_burst(Operands operands) {
+  static const std::vector<std::string> kFirstKey{"1"};
+  const bool has_pattern =
+      !operands.empty() &&
+      (traffic::find_pattern(operands.front()) != nullptr || operands.front() == kAdversary);
+  if (has_pattern) operands = operands.subspan(1);
+  return operands.empty() ? Operands(kFirstKey) : operands;
+}
+
 void set_call(DebugPlan& plan, const DebugOptions& options, const Invocation& invocation) {
   Operands operands = invocation.operands;
-  const bool has_words = !options.keys.empty() || options.arguments;
+  if (options.seed && !options.replay.given()) operands = operands_of_burst(operands);
   if (options.policy) {
     if (plan.replay) refuse_key(operands);
     return set_check(plan, options, invocation, operands);
   }
-  operands = set_script(plan, operands);
+  const auto word = script_word(options, operands);
+  auto script = set_script(plan, options, word, invocation.configuration);
+  auto split = split_at_comma(operands, options.script);
+  if (split) {
+    script.options.arguments = std::move(split->arguments);
+    operands = split->before;
+  }
   if (plan.replay) refuse_key(operands);
-  if (plan.algorithm == nullptr || has_words) return set_words(plan, options, operands);
+  const bool has_words = !script.options.keys.empty() || script.options.arguments;
+  if (plan.algorithm == nullptr || has_words) {
+    return set_words(plan, options, std::move(script), operands);
+  }
   require_own_contract(plan);
+  require_own_reply(plan, options);
   set_check(plan, options, invocation, operands);
 }
 
@@ -379,17 +457,37 @@ void set_by_hand(DebugPlan& plan, const DebugOptions& options, bool json) {
 /// Standard input can serve only one purpose.
 void require_one_input(const DebugPlan& plan) {
   if (!plan.interactive || !plan.replay) return;
-  const bool log_is_input = std::any_of(plan.replay->files.begin(), plan.replay->files.end(),
-                                        [](const auto& file) { return file == "-"; });
-  if (!log_is_input || (!plan.commands.empty() && plan.commands != "-")) return;
+  if (!plan.reads_log_from_input() || (!plan.commands.empty() && plan.commands != "-")) return;
   throw UsageError("--replay - reads standard input, from which the commands come",
                    "name the log's file, or those of the commands with --commands");
+}
+
+double parse_percent(const std::string& text, std::string_view option) {
+  double percent = 0;
+  const auto* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, percent, std::chars_format::fixed);
+  if (error == std::errc{} && end == last && percent >= 0 && percent <= 100) return percent;
+  throw UsageError(fmt::format("{}: {} is not a percentage", option, in_quotes(text)),
+                   "a number from 0 to 100, such as 90 or 87.5");
 }
 
 void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
   if (plan.redis_cli || plan.print_command) return;
   plan.interactive = !plan.trace && !plan.coverage;
+  if (options.maxlen) {
+    const auto bytes = parse_between(*options.maxlen, "--maxlen", 0, INT32_MAX);
+    if (bytes > 0 && bytes < kLeastMaxlen) {
+      throw UsageError(fmt::format("--maxlen must be at least {}, not {}", kLeastMaxlen, bytes),
+                       "use --maxlen 0 to show values in full");
+    }
+    plan.maxlen = static_cast<std::size_t>(bytes);
+  }
   if (plan.interactive) return set_by_hand(plan, options, json);
+  if (plan.maxlen && (!plan.trace || json)) {
+    throw UsageError(json ? "--maxlen has no effect: --json prints values in full"
+                          : "--maxlen has no effect: --coverage prints no values");
+  }
+  if (options.fail_under) plan.least_coverage = parse_percent(*options.fail_under, "--fail-under");
   if (options.max_steps) {
     plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, 1'000'000'000);
   }
@@ -406,8 +504,20 @@ void require_own_clock(const DebugPlan& plan) {
 
 }  // namespace
 
+bool DebugPlan::reads_log_from_input() const {
+  return replay && std::count(replay->files.begin(), replay->files.end(), kStandardInput) > 0;
+}
+
 bool freezes_time(const DebugPlan& plan) {
   return plan.words != nullptr && (plan.now || plan.replay);
+}
+
+std::optional<ldb::Debuggee> read_again(const DebugPlan& plan) {
+  if (plan.path.empty() || plan.path == kStandardInput) return std::nullopt;
+  auto debuggee = plan.debuggee;
+  debuggee.source = read_source("", {.name = debuggee.name, .path = plan.path});
+  if (!plan.function.empty()) set_library(debuggee, std::move(debuggee.source), plan.function);
+  return debuggee;
 }
 
 DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation) {

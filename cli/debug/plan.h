@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/replay.h"
+#include "cli/script_options.h"
 #include "ldb/session.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
@@ -20,11 +22,13 @@ namespace rlctl::cli {
 
 /// The options of `rlctl debug` as typed.
 struct DebugOptions {
-  std::vector<std::string> limits = {}, keys = {};
-  std::optional<std::string> burst, policy, cost, now, arguments;
+  std::vector<std::string> limits = {};
+  ScriptOptions script = {};
+  std::optional<std::string> algorithm, burst, policy, cost, now;
   ReplayArguments replay = {};
   std::optional<std::string> skip;
-  std::optional<std::string> lcov, max_steps, commands;
+  std::optional<std::string> lcov, fail_under, max_steps, maxlen, commands;
+  std::optional<std::string> seed, budget;  ///< of a command of burst; no effect
   bool attach = false, sync = false, yes = false;
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   bool quiet = false;
@@ -45,12 +49,15 @@ enum class DebugWhere {
 struct DebugPlan {
   /// What to debug; with a log, without keys and arguments, which come from its requests.
   ldb::Debuggee debuggee = {};
-  std::string path = {};                          ///< the script's; empty if it is bundled
+  std::string path = {};                          ///< as in NamedScript; empty if it is bundled
+  std::string function = {};                      ///< the library's function, if it is a library
   const limiter::Algorithm* algorithm = nullptr;  ///< the bundled algorithm; null: a file
   /// At least one if the script is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
   std::shared_ptr<const traffic::ForeignLimiter> words = {};
+  bool reads_reply = false;  ///< show the decision that the reply is, as `words` reads it
+  traffic::TemplateValues values = {};  ///< without a log, those of the call; without its key
   std::optional<std::chrono::microseconds> now = {};
   std::optional<replay::ReplayOptions> replay = {};
   std::int64_t skip = 0;         ///< log requests to run before the debugged one
@@ -64,6 +71,11 @@ struct DebugPlan {
   bool quiet = false;
   bool is_sure = false;  ///< --yes
   std::int64_t max_steps = 100'000;
+  double least_coverage = 0;               ///< in percent
+  std::optional<std::size_t> maxlen = {};  ///< as ViewLengths::value
+
+  /// Whether the log is standard input.
+  [[nodiscard]] bool reads_log_from_input() const;
 };
 
 /// Whether TIME replies `now` to the script because no argument holds the time. Scripts called as
@@ -73,5 +85,9 @@ struct DebugPlan {
 /// Makes a plan from the options and operands, and reads the script. Throws UsageError if the plan
 /// cannot run, before anything is started, and what reading the configuration throws.
 [[nodiscard]] DebugPlan make_debug_plan(const DebugOptions& options, const Invocation& invocation);
+
+/// The plan's debuggee with its file's current contents; none if it does not come from a file.
+/// Throws UsageError if the file cannot be read.
+[[nodiscard]] std::optional<ldb::Debuggee> read_again(const DebugPlan& plan);
 
 }  // namespace rlctl::cli

@@ -9,10 +9,11 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/term/terminal.h"
-#include "ldb/lua_lexer.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
+#include "lua/lexer.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -194,11 +195,13 @@ std::optional<std::string> returned_text(const ldb::TraceResult& result) {
 
 DebugView::DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
                      const ViewLengths& lengths)
-    : out_(out),
-      look_(look),
-      debuggee_(debuggee),
-      source_(ldb::source_lines(debuggee.source)),
-      lengths_(lengths) {}
+    : out_(out), look_(look), debuggee_(debuggee), lengths_(lengths) {
+  read_source();
+}
+
+void DebugView::read_source() {
+  source_ = lua::source_lines(debuggee_.shown_source());
+}
 
 // ---- Pieces ----
 
@@ -253,9 +256,11 @@ void DebugView::error(std::string_view message) {
   out_ += tone("!", Tone::kBad) + "   " + tone(shortened(last_error_), Tone::kBad) + '\n';
 }
 
-/// Shows a message of redis.debug().
-void DebugView::message(std::string_view message) {
-  out_ += bar() + tone("debug>", Tone::kDim) + " " + shortened(escaped_message(message)) + '\n';
+/// "debug> 1, 2" for redis.debug(1, 2), "log> notice: text" for redis.log().
+void DebugView::message(const ldb::ScriptMessage& message) {
+  const bool is_log = !message.level.empty();
+  out_ += bar() + tone(is_log ? "log>" : "debug>", Tone::kDim) + " " +
+          (is_log ? message.level + ": " : "") + shortened(escaped_message(message.text)) + '\n';
 }
 
 // ---- A stop ----
@@ -411,6 +416,23 @@ void DebugView::traced_result(const ldb::TraceResult& result, std::string_view c
   }
 }
 
+void DebugView::reading(const ReplyAsRead& reading) {
+  const auto& decision = reading.decision;
+  if (!reading.problem.empty()) return error(reading.problem);
+  std::string text = decision.allowed ? "allowed" : "denied";
+  if (decision.remaining != limiter::kNotTold) {
+    text += fmt::format(", remaining {}", decision.remaining);
+  }
+  const auto add = [&text](std::string_view name, std::chrono::microseconds time) {
+    if (time == limiter::kTimeNotTold) return;
+    text += fmt::format(", {} {}", name, time == limiter::kNever ? "never" : format_duration(time));
+  };
+  if (!decision.allowed) add("retry_after", decision.retry_after);
+  add("reset_after", decision.reset_after);
+  if (decision.delay.count() > 0) add("delay", decision.delay);
+  say("reads as " + text);
+}
+
 namespace {
 
 /// "returned", "run_time_error"
@@ -467,7 +489,7 @@ void append_call(std::string& out, const ldb::Call& call, int line) {
 }  // namespace
 
 TraceJson::TraceJson(std::string& out, const ldb::Debuggee& debuggee)
-    : out_(out), source_(ldb::source_lines(debuggee.source)) {}
+    : out_(out), source_(lua::source_lines(debuggee.shown_source())) {}
 
 void TraceJson::line(const ldb::TracedLine& line) {
   const auto index = static_cast<std::size_t>(line.line) - 1;
@@ -475,7 +497,11 @@ void TraceJson::line(const ldb::TracedLine& line) {
   Event(out_, "line")->field("line", line.line).field("source", source);
   for (const auto& call : line.calls) append_call(out_, call, line.line);
   for (const auto& message : line.messages) {
-    Event(out_, "debug")->field("line", line.line).field("message", message);
+    const bool is_log = !message.level.empty();
+    Event event(out_, is_log ? "log" : "debug");
+    event->field("line", line.line);
+    if (is_log) event->field("level", message.level);
+    event->field("message", message.text);
   }
   for (const auto& change : line.changed) {
     Event(out_, "local")
@@ -498,6 +524,21 @@ void TraceJson::result(const ldb::TraceResult& result) {
       .field("exact", result.exact);
 }
 
+void TraceJson::reading(const ReplyAsRead& reading) {
+  const auto& decision = reading.decision;
+  const bool is_known = reading.problem.empty();
+  const auto known = [is_known](auto value, auto none) {
+    return is_known && value != none ? std::optional(value) : std::nullopt;
+  };
+  Event(out_, "reading")
+      ->field("allowed", is_known ? std::optional(decision.allowed) : std::nullopt)
+      .field("remaining", known(decision.remaining, limiter::kNotTold))
+      .field("retry_after_us", known(decision.retry_after, limiter::kTimeNotTold))
+      .field("reset_after_us", known(decision.reset_after, limiter::kTimeNotTold))
+      .field("delay_us", is_known ? std::optional(decision.delay) : std::nullopt)
+      .known_field("error", reading.problem);
+}
+
 void TraceJson::key(const KeyChange& change) {
   const auto text = [](const std::optional<KeyText>& key) {
     return key ? std::optional(text_of(*key)) : std::nullopt;
@@ -507,87 +548,6 @@ void TraceJson::key(const KeyChange& change) {
       .field("before", text(change.before))
       .field("after", text(change.after))
       .field("changed", change.changed);
-}
-
-namespace {
-
-std::string count_text(std::int64_t hits) {
-  return hits == 0 ? "***0" : fmt::format("{}x", hits);
-}
-
-}  // namespace
-
-Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
-    : lines_(ldb::source_lines(source)) {
-  for (const int line : coverable) hits_[line] = 0;
-}
-
-void Coverage::add(const std::map<int, std::int64_t>& hits) {
-  ++runs_;
-  for (const auto& [line, count] : hits) {
-    const auto found = hits_.find(line);
-    if (found != hits_.end()) found->second += count;
-  }
-}
-
-std::int64_t Coverage::reached() const noexcept {
-  return std::count_if(hits_.begin(), hits_.end(),
-                       [](const auto& line) { return line.second > 0; });
-}
-
-std::string Coverage::summary() const {
-  const auto all = static_cast<std::int64_t>(hits_.size());
-  if (all == 0) return "no lines that can be reached";
-  // Rounded down, so that 100 % means every line.
-  const auto permille = reached() * 1000 / all;
-  auto out = fmt::format("{} of {} line{} reached ({}.{} %)", reached(), all, plural(all),
-                         permille / 10, permille % 10);
-  if (runs_ != 1) out += fmt::format(" by {} requests", runs_);
-  return out;
-}
-
-void Coverage::append_text(std::string& out, const Look& look) const {
-  std::size_t width = count_text(0).size();
-  for (const auto& [line, hits] : hits_) width = std::max(width, count_text(hits).size());
-  for (std::size_t i = 0; i < lines_.size(); ++i) {
-    const auto found = hits_.find(static_cast<int>(i) + 1);
-    const auto count = found == hits_.end() ? std::string() : count_text(found->second);
-    auto line = fmt::format("{:>{}}  ", count, width + 2);
-    escape_message(line, lines_[i]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    const bool is_missed = found != hits_.end() && found->second == 0;
-    out += is_missed ? toned(line, Tone::kBad, look.colour) : line;
-    out += '\n';
-  }
-  out += summary() + '\n';
-}
-
-void Coverage::append_json(std::string& out) const {
-  for (const auto& [line, hits] : hits_) {
-    const auto index = static_cast<std::size_t>(line) - 1;
-    JsonWriter(out)
-        .begin_object()
-        .field("event", "coverage")
-        .field("line", line)
-        .field("hits", hits)
-        .field("source", index < lines_.size() ? lines_[index] : std::string_view())
-        .end_object();
-    out += '\n';
-  }
-  JsonWriter(out)
-      .begin_object()
-      .field("event", "coverage_total")
-      .field("runs", runs_)
-      .field("lines", hits_.size())
-      .field("reached", reached())
-      .end_object();
-  out += '\n';
-}
-
-void Coverage::append_lcov(std::string& out, std::string_view path) const {
-  out.append("TN:\nSF:").append(path).append("\n");
-  for (const auto& [line, hits] : hits_) out += fmt::format("DA:{},{}\n", line, hits);
-  out += fmt::format("LF:{}\nLH:{}\nend_of_record\n", hits_.size(), reached());
 }
 
 }  // namespace rlctl::cli

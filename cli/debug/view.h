@@ -13,6 +13,7 @@
 #include "cli/term/terminal.h"
 #include "ldb/debugger.h"
 #include "ldb/walk.h"
+#include "limiter/decision.h"
 
 namespace rlctl::cli {
 
@@ -28,7 +29,18 @@ namespace rlctl::cli {
 /// not return.
 [[nodiscard]] std::optional<std::string> returned_text(const ldb::TraceResult& result);
 
+// ---- How its reply reads ----
+
+/// What a reply means to a caller that reads it as the options or the configuration say.
+struct ReplyAsRead {
+  limiter::Decision decision = {};
+  std::string problem = {};  ///< why it cannot be read; empty: it can
+};
+
 // ---- What it did ----
+
+/// The fewest bytes of a value to show, except 0 for all, as in Redis' own debugger.
+inline constexpr int kLeastMaxlen = 60;
 
 struct ViewLengths {
   std::size_t value = 256;   ///< the bytes of a value to show; 0: all
@@ -55,15 +67,14 @@ struct ViewLengths {
 ///     = {0, 0, 12041000, 59310000, 0, 1}    19 lines, 3 redis calls; nothing was changed
 class DebugView {
  public:
-  /// The smallest maxlen() except 0.
-  static constexpr std::size_t kShortest = 60;
-
   /// Appends to `out` and reads `debuggee`; both must outlive this.
   DebugView(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
             const ViewLengths& lengths = {});
 
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
+  /// The debuggee has another source.
+  void read_source();
   void halt(const ldb::Halt& halt, const Breakpoints& breakpoints);
   /// Shows lines of the source; numbers outside it are skipped.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
@@ -83,10 +94,12 @@ class DebugView {
   void traced(const ldb::TracedLine& line);
   /// `changes` is one line, "nothing was changed", or empty.
   void traced_result(const ldb::TraceResult& result, std::string_view changes);
+  /// "denied, retry_after 12.041 s"
+  void reading(const ReplyAsRead& reading);
 
   /// `text` cut to maxlen(), at a character boundary.
   [[nodiscard]] std::string shortened(std::string text) const;
-  void set_maxlen(std::size_t maxlen) { lengths_.value = maxlen; }
+  void set_maxlen(std::size_t bytes) { lengths_.value = bytes; }
   [[nodiscard]] std::size_t maxlen() const noexcept { return lengths_.value; }
   [[nodiscard]] int line_count() const noexcept { return static_cast<int>(source_.size()); }
 
@@ -101,7 +114,7 @@ class DebugView {
   [[nodiscard]] std::string source_line(int line) const;
   [[nodiscard]] std::string statement(int line) const;
   [[nodiscard]] std::string outcome_line(const ldb::TraceResult& result) const;
-  void message(std::string_view message);
+  void message(const ldb::ScriptMessage& message);
   void heading(const ldb::Halt& halt, const Breakpoints& breakpoints);
 
   std::string& out_;
@@ -117,9 +130,12 @@ class DebugView {
 ///     {"event":"line","line":24,"source":"local len = redis.call('LLEN', key)"}
 ///     {"event":"call","line":24,"command":["LLEN","login:ann"],"exact":true,"reply":"5","error":null}
 ///     {"event":"debug","line":24,"message":"\"a\", 1"}
+///     {"event":"log","line":24,"level":"notice","message":"hello"}
 ///     {"event":"local","line":24,"name":"len","value":"5","exact":true}
 ///     {"event":"result","ending":"returned","value":"{1, 4}","error":null,"error_line":null,
 ///      "lines":19,"calls":3,"exact":true}
+///     {"event":"reading","allowed":true,"remaining":3,"retry_after_us":0,
+///      "reset_after_us":null,"delay_us":0,"error":null}
 ///     {"event":"key","key":"login:ann","before":null,"after":"list, ...","changed":true}
 ///
 /// Replies are in the debugger's notation, values in Lua's. A command that is not exact is a single
@@ -131,41 +147,12 @@ class TraceJson {
 
   void line(const ldb::TracedLine& line);
   void result(const ldb::TraceResult& result);
+  void reading(const ReplyAsRead& reading);
   void key(const KeyChange& change);
 
  private:
   std::string& out_;
   std::vector<std::string_view> source_;
-};
-
-/// How often runs of a script reached each of its lines.
-class Coverage {
- public:
-  /// `coverable`: the lines that can be reached.
-  Coverage(std::string_view source, const std::vector<int>& coverable);
-
-  /// Adds a run's counts; lines that are not coverable are ignored.
-  void add(const std::map<int, std::int64_t>& hits);
-
-  [[nodiscard]] std::int64_t runs() const noexcept { return runs_; }
-  /// The counts of the lines that can be reached.
-  [[nodiscard]] const std::map<int, std::int64_t>& hits() const noexcept { return hits_; }
-  [[nodiscard]] std::int64_t reached() const noexcept;
-  /// "17 of 19 lines reached (89.5 %)"
-  [[nodiscard]] std::string summary() const;
-
-  /// Each source line after its count: "12x", "***0" if it was never reached, nothing if it cannot
-  /// be reached. Then the summary.
-  void append_text(std::string& out, const Look& look) const;
-  /// One event for each line that can be reached and one for the total, each on its own line.
-  void append_json(std::string& out) const;
-  /// In lcov's format, for genhtml; `path` is the source file.
-  void append_lcov(std::string& out, std::string_view path) const;
-
- private:
-  std::vector<std::string_view> lines_;  ///< of the source, which must outlive this; [0] is line 1
-  std::map<int, std::int64_t> hits_;
-  std::int64_t runs_ = 0;
 };
 
 }  // namespace rlctl::cli

@@ -61,7 +61,7 @@ class DoctorReport {
 
 void DoctorReport::add_text(std::string_view check, const Finding& finding) {
   constexpr std::size_t kHealthColumns = 9, kCheckColumns = 13;
-  auto& out = out_.buffer();
+  std::string out;
   const auto& [name, tone] = row_of(finding.health);
   out += toned(name, tone, look_.colour);
   pad(out, name.size(), kHealthColumns);
@@ -69,10 +69,12 @@ void DoctorReport::add_text(std::string_view check, const Finding& finding) {
   pad(out, check.size(), kCheckColumns);
   escape_message(out, finding.detail);
   out += '\n';
-  if (finding.mend.empty()) return;
-  pad(out, 0, kHealthColumns + kCheckColumns);
-  escape_message(out, finding.mend);
-  out += '\n';
+  if (!finding.mend.empty()) {
+    pad(out, 0, kHealthColumns + kCheckColumns);
+    escape_message(out, finding.mend);
+    out += '\n';
+  }
+  out_.buffer() += without_micro_sign(std::move(out), look_.utf8);
 }
 
 void DoctorReport::add_json(std::string_view check, const Finding& finding) {

@@ -480,10 +480,7 @@ void append_absent(std::string& out, const Found& found, std::string_view server
   out += '\n';
 }
 
-}  // namespace
-
-void append_inspection_text(std::string& out, const Found& found, const Look& look,
-                            std::string_view server) {
+void append_found(std::string& out, const Found& found, const Look& look, std::string_view server) {
   const auto& inspection = found.inspection;
   if (!inspection.exists()) return append_absent(out, found, server);
   TextBlock block(out, look);
@@ -506,6 +503,15 @@ void append_inspection_text(std::string& out, const Found& found, const Look& lo
     block.note(
         block.tone("it changed while it was read: the figures are approximate", Tone::kWarning));
   }
+}
+
+}  // namespace
+
+void append_inspection_text(std::string& out, const Found& found, const Look& look,
+                            std::string_view server) {
+  std::string text;
+  append_found(text, found, look, server);
+  out += without_micro_sign(std::move(text), look.utf8);
 }
 
 std::size_t columns_for_bars(const Look& look) noexcept {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "base/time.h"
 
 namespace rlctl::cli {
@@ -201,7 +202,7 @@ std::string tick_text(microseconds instant, const TickStep& step) {
 std::vector<Tick> recorded_ticks(const TimeAxis& axis) {
   const auto begin = *axis.recorded_at + axis.from;
   const auto end = *axis.recorded_at + axis.to;
-  const auto column = (axis.to - axis.from) / static_cast<std::int64_t>(axis.columns);
+  const auto column = column_width(axis);
   const auto steps = tick_steps();
   const auto step = std::find_if(steps.begin(), steps.end() - 1, [&](const TickStep& one) {
     return (end - begin) / one.length <= kMostTicks;
@@ -243,15 +244,16 @@ double place_of(const TimeAxis& axis, microseconds time) {
 }
 
 TimeAxis make_time_axis(microseconds begin, microseconds end, microseconds window,
-                        std::size_t most_columns, std::optional<microseconds> recorded_at) {
+                        std::size_t most_columns, std::optional<microseconds> recorded_at,
+                        std::optional<microseconds> zero) {
   TimeAxis axis{.recorded_at = recorded_at};
   const auto first_window = round_down(begin, window);
   axis.is_about_edge = !recorded_at && end - begin < window && end >= first_window + window;
   axis.origin = axis.is_about_edge ? first_window + window : first_window;
-  const auto zero = recorded_at ? -*recorded_at : axis.origin;
+  const auto first = zero.value_or(recorded_at ? -*recorded_at : axis.origin);
   for (const auto width : round_widths()) {
-    axis.from = zero + round_down(begin - zero, width);
-    axis.to = zero + round_up(end + microseconds{1} - zero, width);
+    axis.from = first + round_down(begin - first, width);
+    axis.to = first + round_up(end + microseconds{1} - first, width);
     axis.columns = static_cast<std::size_t>((axis.to - axis.from) / width);
     if (axis.columns <= most_columns) break;
   }
@@ -259,7 +261,7 @@ TimeAxis make_time_axis(microseconds begin, microseconds end, microseconds windo
 }
 
 std::size_t text_begin(const TimeAxis& axis, const Tick& tick, std::size_t letters) {
-  const auto width = tick.text.size();
+  const auto width = display_width(tick.text);
   const auto share = tick.at / static_cast<double>(axis.columns);
   const auto letter = static_cast<std::size_t>(share * static_cast<double>(letters));
   const auto before = letter == 0 ? 0 : letter == letters ? width : width / 2;
@@ -270,10 +272,10 @@ std::vector<Tick> ticks_of(const TimeAxis& axis, microseconds window, std::size_
   constexpr std::size_t kGap = 2;
   auto ticks = axis.recorded_at ? recorded_ticks(axis) : window_ticks(axis, window);
   const auto last = text_begin(axis, ticks.back(), letters);
-  auto used = ticks.front().text.size();
+  auto used = display_width(ticks.front().text);
   for (std::size_t i = 1; i + 1 < ticks.size(); ++i) {
     const auto begin = text_begin(axis, ticks[i], letters);
-    const auto end = begin + ticks[i].text.size();
+    const auto end = begin + display_width(ticks[i].text);
     if (begin < used + kGap || end + kGap > last) {
       ticks[i].text.clear();
     } else {
@@ -284,8 +286,12 @@ std::vector<Tick> ticks_of(const TimeAxis& axis, microseconds window, std::size_
   return ticks;
 }
 
+microseconds column_width(const TimeAxis& axis) {
+  return (axis.to - axis.from) / static_cast<std::int64_t>(axis.columns);
+}
+
 std::string column_text(const TimeAxis& axis) {
-  return period_text((axis.to - axis.from) / static_cast<std::int64_t>(axis.columns));
+  return period_text(column_width(axis));
 }
 
 }  // namespace rlctl::cli

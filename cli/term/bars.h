@@ -52,16 +52,20 @@ struct TimeAxis {
 };
 
 /// The axis for events from `begin` to `end`, with at most `most_columns` columns (at least 2).
-/// Windows begin at multiples of `window` since 1970, as in fixed-window.
+/// Windows begin at multiples of `window` since 1970, as in fixed-window. Columns begin at
+/// multiples of their width from `zero`: by default the origin or, of recorded traffic, 1970.
 [[nodiscard]] TimeAxis make_time_axis(std::chrono::microseconds begin,
                                       std::chrono::microseconds end,
                                       std::chrono::microseconds window, std::size_t most_columns,
-                                      std::optional<std::chrono::microseconds> recorded_at = {});
+                                      std::optional<std::chrono::microseconds> recorded_at = {},
+                                      std::optional<std::chrono::microseconds> zero = {});
+/// The width of a column.
+[[nodiscard]] std::chrono::microseconds column_width(const TimeAxis& axis);
 
 /// A labelled place on an axis.
 struct Tick {
   double at = 0;     ///< in columns, from the beginning
-  std::string text;  ///< ASCII; empty if it does not fit
+  std::string text;  ///< empty if it does not fit
 };
 
 /// The position of a time, in columns from the beginning.
@@ -75,7 +79,7 @@ struct Tick {
 /// The position of the first letter of a tick's text, from 0 to `letters`.
 [[nodiscard]] std::size_t text_begin(const TimeAxis& axis, const Tick& tick, std::size_t letters);
 
-/// The width of a column: "400 us".
+/// The width of a column: "400 µs".
 [[nodiscard]] std::string column_text(const TimeAxis& axis);
 
 }  // namespace rlctl::cli

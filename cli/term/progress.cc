@@ -25,7 +25,8 @@ bool Progress::is_due() {
 
 void Progress::show(std::string line) {
   // Leave the last column free: some terminals wrap after writing it.
-  line.resize(std::min(line.size(), terminal_width(STDERR_FILENO) - 1));
+  line = cut_to_width(without_micro_sign(std::move(line), locale_is_utf8()),
+                      terminal_width(STDERR_FILENO) - 1);
   write_stderr("\r" + line + "\033[K");
   shown_ = true;
 }

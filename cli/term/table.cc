@@ -58,6 +58,26 @@ std::string Columns::line(const Cells& row) const {
   return line;
 }
 
+void append_filled(std::string& out, std::string_view text, std::size_t indent,
+                   std::size_t columns) {
+  auto used = indent;
+  while (!text.empty()) {
+    const auto word = text.substr(0, text.find(' '));
+    const auto width = display_width(word);
+    if (used > indent && used + 1 + width > columns) {
+      out.append("\n").append(indent, ' ');
+      used = indent;
+    } else if (used > indent) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width;
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+  }
+  out += '\n';
+}
+
 void append_rows(std::string& out, std::span<const Cells> rows) {
   const Columns columns(rows, Numbers::kNone);
   for (const auto& row : rows) out.append(columns.line(row)).append("\n");

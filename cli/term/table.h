@@ -35,6 +35,11 @@ class Columns {
   std::size_t width_ = 0;
 };
 
+/// Appends a text as lines of at most `columns`, broken at blanks, and a line end. Each line begins
+/// at column `indent`, where the first one already is.
+void append_filled(std::string& out, std::string_view text, std::size_t indent,
+                   std::size_t columns);
+
 /// Appends the rows as lines, all cells left-aligned.
 void append_rows(std::string& out, std::span<const Cells> rows);
 

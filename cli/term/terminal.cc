@@ -83,6 +83,15 @@ bool locale_is_utf8() {
   return false;
 }
 
+std::string without_micro_sign(std::string text, bool utf8) {
+  constexpr std::string_view kSign = " \u00b5s", kPlain = " us";
+  if (utf8) return text;
+  for (auto at = text.find(kSign); at != text.npos; at = text.find(kSign, at + 1)) {
+    if (at > 0 && is_digit(text[at - 1])) text.replace(at, kSign.size(), kPlain);
+  }
+  return text;
+}
+
 Look look_of(int fd) {
   return {.columns = terminal_width(fd), .colour = may_colour(fd), .utf8 = locale_is_utf8()};
 }

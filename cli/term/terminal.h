@@ -27,6 +27,10 @@ namespace rlctl::cli {
 /// Whether the terminal uses UTF-8: the first non-empty one of LC_ALL, LC_CTYPE and LANG decides.
 [[nodiscard]] bool locale_is_utf8();
 
+/// Text for people, with "us" in place of the "µs" after the numbers in it, which base/time.h
+/// writes, unless the terminal uses UTF-8.
+[[nodiscard]] std::string without_micro_sign(std::string text, bool utf8);
+
 /// How output may be formatted.
 struct Look {
   std::size_t columns = 80;

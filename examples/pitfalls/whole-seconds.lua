@@ -9,6 +9,9 @@
 --     --algorithm sliding-window-log
 -- > whole-seconds.lua 20 20 0 20 2.00× 19 ms
 -- > sliding-window-log 20 10 10 10 1.00×
+-- $ rlctl burst adversary --limit 10/1s \
+--     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}'
+-- > whole-seconds.lua 2.00× the limit: 20 within 100 ms
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id = ARGV[4]

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
+#include "adversary/exact_log.h"
 #include "traffic/measurement.h"
 
 namespace rlctl::adversary {
@@ -25,9 +27,16 @@ struct Burst {
 Schedule made_of(std::initializer_list<Burst> bursts) {
   Schedule schedule;
   for (const auto& [at, count, every] : bursts) {
-    for (std::int64_t i = 0; i < count; ++i) schedule.push_back(at + i * every);
+    for (std::int64_t i = 0; i < count; ++i) schedule.push_back({.at = at + i * every});
   }
   return schedule;
+}
+
+std::vector<Schedule> with_cost(std::vector<Schedule> schedules, std::int64_t cost) {
+  for (auto& schedule : schedules) {
+    for (auto& request : schedule) request.cost = cost;
+  }
+  return schedules;
 }
 
 /// Appends `time` unless it is already there.
@@ -91,8 +100,9 @@ void add_trickles(std::vector<Schedule>& probes, const limiter::Limit& limit, st
 std::vector<Instant> instants_of(const Schedule& schedule) {
   std::vector<Instant> instants;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    if (instants.empty() || instants.back().at != schedule[i]) {
-      instants.push_back({.at = schedule[i], .first = i});
+    const auto [at, cost] = schedule[i];
+    if (instants.empty() || instants.back().at != at || instants.back().cost != cost) {
+      instants.push_back({.at = at, .cost = cost, .first = i});
     }
     ++instants.back().count;
   }
@@ -100,35 +110,70 @@ std::vector<Instant> instants_of(const Schedule& schedule) {
 }
 
 bool steps_back(const Schedule& schedule) {
-  return !std::is_sorted(schedule.begin(), schedule.end());
+  return !std::is_sorted(schedule.begin(), schedule.end(), is_earlier);
 }
 
-Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
-               std::int64_t cost) {
-  Score score;
-  std::vector<microseconds> departures;
-  std::vector<microseconds> log;  // what an exact log holds, oldest first
-  const auto counted_at = [&](microseconds at) {
-    return log.end() - std::upper_bound(log.begin(), log.end(), at - limit.window);
-  };
-  microseconds latest = schedule.empty() ? microseconds{0} : schedule.front();
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    latest = std::max(latest, schedule[i]);
-    if (answers[i].allowed) {
-      departures.push_back(std::max(latest, schedule[i] + answers[i].delay));
-      log.push_back(latest);
-    } else if ((counted_at(schedule[i]) + 1) * cost <= limit.limit) {
-      // More requests count at the earlier of the two times, so one that fits then fits at both.
-      score.wrongly_denied.push_back(i);
+Schedule shifted(Schedule schedule, microseconds by) {
+  for (auto& request : schedule) request.at += by;
+  return schedule;
+}
+
+std::int64_t fills_of(const limiter::Limit& limit, std::int64_t cost) {
+  return std::max<std::int64_t>(1, limit.limit / cost);
+}
+
+namespace {
+
+/// The worst window of the departures. Refunds come in sending order between them; without any, a
+/// request may overtake one that is delayed.
+void find_worst(Schedule departures, microseconds window, Score& score) {
+  const bool refunds = std::any_of(departures.begin(), departures.end(),
+                                   [](const Request& departure) { return departure.cost < 0; });
+  if (!refunds) std::stable_sort(departures.begin(), departures.end(), is_earlier);
+  traffic::WorstWindow worst(window);
+  microseconds latest{0};
+  for (const auto& [at, cost] : departures) {
+    latest = std::max(latest, at);
+    if (cost < 0) {
+      worst.refund(latest, -cost);
+    } else {
+      worst.allow(latest, cost);
     }
   }
-  std::sort(departures.begin(), departures.end());
-  traffic::WorstWindow worst(limit.window);
-  for (const auto at : departures) worst.allow(at, cost);
   score.worst = worst.allowed();
   score.worst_from = worst.from();
   score.worst_span = worst.span();
+}
+
+}  // namespace
+
+Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
+               microseconds tick) {
+  Score score;
+  Schedule departures;
+  ExactLog log(limit.window);
+  microseconds latest = schedule.empty() ? microseconds{0} : schedule.front().at;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto [at, cost] = schedule[i];
+    latest = std::max(latest, at);
+    if (answers[i].allowed) {
+      departures.push_back({std::max(latest, at + answers[i].delay), cost});
+      log.add(latest, cost);
+    } else if (log.counted(at) + cost <= limit.limit) {
+      // More units count at the earlier of the two times, so what fits then fits at both.
+      score.wrongly_denied.push_back(i);
+      if (log.counted(at, tick) + cost > limit.limit) ++score.denied_at_edge;
+    }
+  }
+  find_worst(std::move(departures), limit.window, score);
   return score;
+}
+
+int margin_digits(const Score& score, microseconds window) {
+  int digits = 0;
+  auto margin = std::min(window - score.worst_span, window / 100);
+  for (; margin.count() > 0; margin /= 10) ++digits;
+  return digits;
 }
 
 std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
@@ -160,8 +205,9 @@ std::vector<microseconds> telling_gaps(const limiter::Limit& limit) {
   return gaps;
 }
 
-std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t fills,
+std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
                                         std::int64_t most) {
+  const auto fills = fills_of(limit, cost);
   std::vector<Schedule> probes;
   probes.push_back(made_of({{microseconds{0}, most}}));
   add_single_bursts(probes, limit, fills);
@@ -171,10 +217,11 @@ std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_
   }
   probes.push_back(made_of({{microseconds{0}, 1}, {4 * limit.window, most - 1}}));
   add_pairs(probes, limit, fills);
-  return probes;
+  return with_cost(std::move(probes), cost);
 }
 
-std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t fills) {
+std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64_t cost) {
+  const auto fills = fills_of(limit, cost);
   std::vector<Schedule> probes;
   // Far enough from 0 for every step back.
   const auto start = 4 * limit.window;
@@ -184,6 +231,27 @@ std::vector<Schedule> backward_schedules(const limiter::Limit& limit, std::int64
       probes.push_back(made_of({{at, fills}, {at - step, fills}}));
       probes.push_back(made_of({{at, fills}, {at - step, 1}, {at, fills}}));
       probes.push_back(made_of({{at, fills}, {at + step, 1}, {at, fills}, {at + step, fills}}));
+    }
+  }
+  return with_cost(std::move(probes), cost);
+}
+
+std::vector<Schedule> refunding_schedules(const limiter::Limit& limit, std::int64_t cost,
+                                          std::int64_t refund) {
+  const auto fills = fills_of(limit, cost), refunds = fills_of(limit, -refund);
+  std::vector<Schedule> probes;
+  for (const auto gap : telling_gaps(limit)) {
+    for (const auto back_at : {microseconds{0}, gap, limit.window}) {
+      // Fills, refunds and fills again, from shortly before the end of a window.
+      for (const auto phase : {microseconds{0}, limit.window - kTick}) {
+        auto probe = with_cost({made_of({{phase, fills}})}, cost).front();
+        const auto back = with_cost({made_of({{phase + back_at, refunds}})}, refund).front();
+        const auto more =
+            with_cost({made_of({{phase + std::max(back_at, gap), fills}})}, cost).front();
+        probe.insert(probe.end(), back.begin(), back.end());
+        probe.insert(probe.end(), more.begin(), more.end());
+        probes.push_back(std::move(probe));
+      }
     }
   }
   return probes;

@@ -10,9 +10,16 @@ namespace rlctl::adversary {
 
 using std::chrono::microseconds;
 
-/// The time of each request by the sender's clock, in sending order. If a time is earlier than the
-/// one before it, the clock has stepped back.
-using Schedule = std::vector<microseconds>;
+struct Request {
+  microseconds at{0};     ///< by the sender's clock
+  std::int64_t cost = 1;  ///< below 0: a refund of that many units
+  bool operator==(const Request&) const = default;
+};
+[[nodiscard]] inline bool is_earlier(const Request& one, const Request& other) {
+  return one.at < other.at;
+}
+/// In sending order. If a time is earlier than the one before it, the clock has stepped back.
+using Schedule = std::vector<Request>;
 
 /// How a limiter answered one request.
 struct Answer {
@@ -23,18 +30,22 @@ struct Answer {
 /// One for each request of a schedule.
 using Answers = std::vector<Answer>;
 
-/// Consecutive requests at the same time.
+/// Consecutive requests at the same time, which cost the same.
 struct Instant {
   microseconds at{0};
+  std::int64_t cost = 1;
   std::size_t first = 0;  ///< the index of the first request
   std::size_t count = 0;
 };
 [[nodiscard]] std::vector<Instant> instants_of(const Schedule& schedule);
 
 [[nodiscard]] bool steps_back(const Schedule& schedule);
+/// The same schedule, earlier or later.
+[[nodiscard]] Schedule shifted(Schedule schedule, microseconds by);
 
 /// How a limiter fails under a schedule, measured as if time never went back: no request is earlier
-/// than those before it. A request allowed with a delay counts when it may proceed.
+/// than those before it. A request allowed with a delay counts when it may proceed. A refund gives
+/// back the oldest units that an exact log holds.
 struct Score {
   std::int64_t worst = 0;      ///< the most units allowed within one window
   microseconds worst_from{0};  ///< the start of the first span that held that many
@@ -42,21 +53,36 @@ struct Score {
   /// Requests that were denied although an exact log of the allowed ones would have allowed them,
   /// both by the sender's clock and by a clock that never goes back.
   std::vector<std::size_t> wrongly_denied = {};
+  /// How many of them an exact log would deny too if units left it one tick later: the limiter
+  /// compares with > where the log compares with >=.
+  std::size_t denied_at_edge = 0;
+
+  /// Every wrong denial is of that kind.
+  [[nodiscard]] bool only_at_edge() const { return denied_at_edge == wrongly_denied.size(); }
 };
+/// `tick`: that of the limiter's clock.
 [[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
-                             const limiter::Limit& limit, std::int64_t cost);
+                             const limiter::Limit& limit, microseconds tick = microseconds{1});
+/// The number of decimal digits of the µs by which the worst span is shorter than a window, at most
+/// those of a hundredth of a window. The more digits, the more serious a leak: one within 1 µs of a
+/// full window may be due to rounding.
+[[nodiscard]] int margin_digits(const Score& score, microseconds window);
 
 /// Durations at which limiters are known to fail: close to the window, fractions of it, and clock
 /// units. None is longer than two windows. The most telling come first.
 [[nodiscard]] std::vector<microseconds> telling_gaps(const limiter::Limit& limit);
 
 /// Schedules, from time 0 on, under which limiters are known to fail. The most telling come first,
-/// since the budget may not cover all. `fills` requests fill the limit; a schedule has at most
-/// `most`.
+/// since the budget may not cover all. Each request has this cost; a schedule has at most `most`.
 [[nodiscard]] std::vector<Schedule> forward_schedules(const limiter::Limit& limit,
-                                                      std::int64_t fills, std::int64_t most);
+                                                      std::int64_t cost, std::int64_t most);
 /// The same with a clock that steps back.
 [[nodiscard]] std::vector<Schedule> backward_schedules(const limiter::Limit& limit,
-                                                       std::int64_t fills);
+                                                       std::int64_t cost);
+/// Schedules with refunds, each of `refund` (below 0), between requests of this cost.
+[[nodiscard]] std::vector<Schedule> refunding_schedules(const limiter::Limit& limit,
+                                                        std::int64_t cost, std::int64_t refund);
+/// The number of requests of this cost that fill the limit; at least 1.
+[[nodiscard]] std::int64_t fills_of(const limiter::Limit& limit, std::int64_t cost);
 
 }  // namespace rlctl::adversary

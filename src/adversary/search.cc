@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "adversary/shrinking.h"
 #include "traffic/random.h"
 
 namespace rlctl::adversary {
@@ -25,10 +26,20 @@ constexpr std::int64_t kLeastFills = 40;
 /// The latest time of a request, in windows.
 constexpr std::int64_t kMostWindows = 8;
 
-/// Fewer units are worse; with equal units, more requests are worse.
-bool is_worse_than(const Finding& one, const Finding& other) {
-  if (one.score.worst != other.score.worst) return one.score.worst < other.score.worst;
-  return one.schedule.size() > other.schedule.size();
+/// The requests that it takes to fill the limit with the smallest cost.
+std::int64_t most_fills(const SearchRequest& request) {
+  std::int64_t most = 1;
+  for (const auto cost : request.costs) {
+    if (cost > 0) most = std::max(most, fills_of(request.limit, cost));
+  }
+  return most;
+}
+
+/// Without refunds.
+std::int64_t units_of(const Schedule& schedule) {
+  std::int64_t units = 0;
+  for (const auto& request : schedule) units += std::max<std::int64_t>(request.cost, 0);
+  return units;
 }
 
 /// The search with a clock that never steps back, or with one that may.
@@ -40,16 +51,13 @@ class Hunt {
         request_(request),
         interrupt_(interrupt),
         clock_steps_back_(clock_steps_back),
-        fills_(std::max<std::int64_t>(1, request.limit.limit / request.cost)),
-        most_requests_(static_cast<std::size_t>(4 * fills_ + 8)),
+        most_requests_(static_cast<std::size_t>(4 * most_fills(request) + 8)),
         gaps_(telling_gaps(request.limit)),
         random_(random) {}
 
   /// Runs until it has sent `budget` requests, or the interrupt is raised.
   void run(std::int64_t budget, const std::function<void()>& on_progress) {
-    auto probes = clock_steps_back_ ? backward_schedules(request_.limit, fills_)
-                                    : forward_schedules(request_.limit, fills_,
-                                                        static_cast<std::int64_t>(most_requests_));
+    const auto probes = known_schedules();
     for (std::size_t next = 0; next < probes.size() && !is_over(budget);) {
       std::vector<Schedule> some;
       while (next < probes.size() && some.size() < kAtOnce) some.push_back(probes[next++]);
@@ -65,12 +73,16 @@ class Hunt {
   }
 
   [[nodiscard]] const Finding* best() const { return elite_.empty() ? nullptr : &elite_[0]; }
-  [[nodiscard]] const std::optional<Finding>& wrong() const { return wrong_; }
+  [[nodiscard]] Leads leads() const {
+    auto leads = leads_;
+    if (best() != nullptr) leads.most = *best();
+    return leads;
+  }
   [[nodiscard]] std::int64_t asked() const { return asked_; }
   /// Whether one window allowed as many requests as a schedule may have.
   [[nodiscard]] bool has_no_bound() const {
-    return !elite_.empty() &&
-           elite_[0].score.worst >= static_cast<std::int64_t>(most_requests_) * request_.cost;
+    return !elite_.empty() && elite_[0].schedule.size() >= most_requests_ &&
+           elite_[0].score.worst >= units_of(elite_[0].schedule);
   }
 
  private:
@@ -79,9 +91,21 @@ class Hunt {
     return interrupt_.signal() != 0 || asked_ >= budget || has_no_bound();
   }
 
+  [[nodiscard]] std::vector<Schedule> known_schedules() const {
+    std::vector<Schedule> all;
+    for (const auto cost : request_.costs) {
+      const auto most = static_cast<std::int64_t>(most_requests_);
+      auto some = cost < 0            ? refunding_schedules(request_.limit, request_.costs[0], cost)
+                  : clock_steps_back_ ? backward_schedules(request_.limit, cost)
+                                      : forward_schedules(request_.limit, cost, most);
+      std::move(some.begin(), some.end(), std::back_inserter(all));
+    }
+    return all;
+  }
+
   void ask(std::vector<Schedule> schedules) {
     for (auto& schedule : schedules) {
-      for (auto& at : schedule) at += request_.base - at % request_.tick;
+      for (auto& request : schedule) request.at += request_.base - request.at % request_.tick;
       asked_ += static_cast<std::int64_t>(schedule.size());
     }
     const auto answers = trial_.ask(schedules);
@@ -91,17 +115,18 @@ class Hunt {
   }
 
   void keep(Schedule schedule, const Answers& answers) {
-    Finding candidate{.answers = answers,
-                      .score = score_of(schedule, answers, request_.limit, request_.cost)};
-    for (auto& at : schedule) at -= request_.base;
+    Finding candidate{.answers = answers, .score = score_of(schedule, answers, request_)};
     candidate.schedule = std::move(schedule);
-    const bool is_fewer = !wrong_ || candidate.schedule.size() < wrong_->schedule.size();
-    if (!candidate.score.wrongly_denied.empty() && is_fewer) wrong_ = candidate;
+    leads_.keep_beyond_rounding(candidate.score, request_.limit, request_.rounding);
+    const auto& denied = leads_.wrongly_denied;
+    leads_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
     const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
     if (std::any_of(elite_.begin(), elite_.end(), same)) return;
     const auto place = std::upper_bound(
         elite_.begin(), elite_.end(), candidate,
-        [](const Finding& one, const Finding& other) { return is_worse_than(other, one); });
+        [window = request_.limit.window](const Finding& one, const Finding& other) {
+          return is_worse_than(other, one, window);
+        });
     elite_.insert(place, std::move(candidate));
     if (elite_.size() > kElite) elite_.pop_back();
   }
@@ -110,7 +135,7 @@ class Hunt {
     constexpr double kFresh = 0.1;
     constexpr std::size_t kMostChanges = 3;
     if (elite_.empty() || random_.uniform() < kFresh) return fresh();
-    auto schedule = elite_[pick(elite_.size())].schedule;
+    auto schedule = shifted(elite_[pick(elite_.size())].schedule, -request_.base);
     for (auto changes = 1 + pick(kMostChanges); changes > 0; --changes) change(schedule);
     mend(schedule);
     return schedule;
@@ -122,7 +147,8 @@ class Hunt {
     Schedule schedule;
     microseconds at = pick_gap();
     for (auto bursts = 1 + pick(kMostBursts); bursts > 0; --bursts) {
-      schedule.insert(schedule.end(), pick_count(), at);
+      const auto cost = pick_cost();
+      schedule.insert(schedule.end(), pick_count(cost), {at, cost});
       at += pick_gap();
     }
     mend(schedule);
@@ -134,7 +160,7 @@ class Hunt {
     if (instants.empty()) return insert(schedule);
     const auto& instant = instants[pick(instants.size())];
     const auto begin = std::next(schedule.begin(), static_cast<std::ptrdiff_t>(instant.first));
-    switch (pick(4)) {
+    switch (pick(request_.costs.size() > 1 ? 5 : 4)) {
       case 0:
         return insert(schedule);
       case 1:
@@ -142,8 +168,11 @@ class Hunt {
                        std::next(begin, static_cast<std::ptrdiff_t>(1 + pick(instant.count))));
         return;
       case 2:
-        schedule.insert(begin, pick_count(), instant.at);
+        schedule.insert(begin, pick_count(instant.cost), {instant.at, instant.cost});
         return;
+      case 3:
+        if (request_.costs.size() > 1) return change_costs(schedule, instant);
+        [[fallthrough]];
       default:
         return move_instant(schedule, instant);
     }
@@ -152,10 +181,16 @@ class Hunt {
   /// Moves an instant by a gap, or a gap away from another request; sometimes only a part of it.
   void move_instant(Schedule& schedule, const Instant& instant) {
     const auto sign = pick(2) == 0 ? 1 : -1;
-    const auto from = pick(2) == 0 ? instant.at : schedule[pick(schedule.size())];
+    const auto from = pick(2) == 0 ? instant.at : schedule[pick(schedule.size())].at;
     const auto to = from + sign * pick_gap();
     const auto first = instant.first + (pick(4) == 0 ? pick(instant.count) : 0);
-    for (auto i = first; i < instant.first + instant.count; ++i) schedule[i] = to;
+    for (auto i = first; i < instant.first + instant.count; ++i) schedule[i].at = to;
+  }
+
+  void change_costs(Schedule& schedule, const Instant& instant) {
+    const auto cost = pick_cost();
+    const auto first = instant.first + (pick(2) == 0 ? pick(instant.count) : 0);
+    for (auto i = first; i < instant.first + instant.count; ++i) schedule[i].cost = cost;
   }
 
   void insert(Schedule& schedule) {
@@ -165,18 +200,20 @@ class Hunt {
     }
     const auto after = pick(schedule.size());
     const auto sign = pick(3) == 0 ? -1 : 1;
-    const auto at = schedule[after] + sign * pick_gap();
+    const auto at = schedule[after].at + sign * pick_gap();
+    const auto cost = pick_cost();
     schedule.insert(std::next(schedule.begin(), static_cast<std::ptrdiff_t>(after) + 1),
-                    pick_count(), at);
+                    pick_count(cost), {at, cost});
   }
 
   /// Brings a schedule back within its bounds.
   void mend(Schedule& schedule) const {
     if (schedule.size() > most_requests_) schedule.resize(most_requests_);
-    if (schedule.empty()) schedule.emplace_back(0);
+    if (schedule.empty()) schedule.push_back({.cost = request_.costs[0]});
     const auto latest = kMostWindows * request_.limit.window;
-    for (auto& at : schedule) at = std::clamp(at, microseconds{0}, latest);
-    if (!clock_steps_back_) std::sort(schedule.begin(), schedule.end());
+    for (auto& request : schedule) request.at = std::clamp(request.at, microseconds{0}, latest);
+    if (clock_steps_back_) return;
+    std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
   }
 
   [[nodiscard]] std::size_t pick(std::size_t count) {
@@ -184,8 +221,14 @@ class Hunt {
   }
   [[nodiscard]] microseconds pick_gap() { return gaps_[pick(gaps_.size())]; }
 
-  [[nodiscard]] std::size_t pick_count() {
-    const auto fills = static_cast<std::size_t>(fills_);
+  /// The same without a draw if there is only one.
+  [[nodiscard]] std::int64_t pick_cost() {
+    return request_.costs.size() == 1 ? request_.costs[0]
+                                      : request_.costs[pick(request_.costs.size())];
+  }
+
+  [[nodiscard]] std::size_t pick_count(std::int64_t cost) {
+    const auto fills = static_cast<std::size_t>(fills_of(request_.limit, std::abs(cost)));
     const std::array counts{std::size_t{1}, fills, fills + 1, 2 * fills,
                             std::max(fills / 2, std::size_t{1})};
     return counts[pick(counts.size())];
@@ -195,179 +238,12 @@ class Hunt {
   const SearchRequest& request_;
   const Interrupt& interrupt_;
   bool clock_steps_back_;
-  std::int64_t fills_;
   std::size_t most_requests_;
   std::vector<microseconds> gaps_;
   traffic::Random& random_;
   std::vector<Finding> elite_;  ///< best first
-  std::optional<Finding> wrong_;
+  Leads leads_;
   std::int64_t asked_ = 0;
-};
-
-// --- Shrinking -----------------------------------------------------------------------------------
-
-using namespace std::chrono_literals;
-
-/// Round durations and the window itself, the roundest first.
-std::vector<microseconds> round_steps(microseconds window) {
-  std::vector<microseconds> steps{24h, 1h, 10min, 1min, 10s, 1s};
-  for (microseconds step = 100ms; step >= 10us; step /= 10) steps.push_back(step);
-  steps.push_back(window);
-  std::sort(steps.rbegin(), steps.rend());
-  std::erase_if(steps, [window](microseconds step) { return step > window; });
-  steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-  return steps;
-}
-
-/// Makes a finding smaller: drops requests that it does not need, joins instants, and moves each to
-/// the roundest time that still shows the finding.
-class Shrinking {
- public:
-  using StillShows = std::function<bool(const Schedule&, const Answers&)>;
-
-  /// Sends at most `budget` requests. `clock_steps_back`: times may go back.
-  Shrinking(Trial& trial, const Finding& found, StillShows still_shows, bool clock_steps_back,
-            std::int64_t budget)
-      : trial_(trial),
-        still_shows_(std::move(still_shows)),
-        clock_steps_back_(clock_steps_back),
-        budget_(budget),
-        schedule_(found.schedule),
-        answers_(found.answers) {}
-
-  /// A window begins at `base`; no request is earlier. The result has no score.
-  [[nodiscard]] Finding run(microseconds base, microseconds window) {
-    drop_requests();
-    join_instants();
-    begin_early(base, window);
-    round_times(window);
-    begin_early(base, window);
-    drop_requests();
-    return {.schedule = std::move(schedule_), .answers = std::move(answers_)};
-  }
-
-  [[nodiscard]] std::int64_t asked() const { return asked_; }
-
- private:
-  void drop_requests() {
-    drop_denied();
-    // From the end, so that earlier instants keep their indexes.
-    for (bool dropped = true; dropped;) {
-      dropped = false;
-      const auto instants = instants_of(schedule_);
-      for (auto i = instants.size(); i-- > 0;) {
-        auto instant = instants[i];
-        for (auto before = schedule_.size(); instant.count > 0 && drop_from(instant);) {
-          dropped = true;
-          instant.count -= before - schedule_.size();
-          before = schedule_.size();
-        }
-      }
-    }
-  }
-
-  /// Moves each instant to the one before it, if that still shows the finding.
-  void join_instants() {
-    for (std::size_t i = 1; i < instants_of(schedule_).size();) {
-      const auto instants = instants_of(schedule_);
-      auto joined = schedule_;
-      const auto begin = std::next(joined.begin(), static_cast<std::ptrdiff_t>(instants[i].first));
-      std::fill_n(begin, instants[i].count, instants[i - 1].at);
-      if (!take_first_of({joined})) ++i;
-    }
-  }
-
-  void round_times(microseconds window) {
-    const auto steps = round_steps(window);
-    constexpr int kRounds = 3;
-    bool rounded = true;
-    for (int i = 0; i < kRounds && rounded; ++i) {
-      rounded = false;
-      for (const auto& instant : instants_of(schedule_)) {
-        // An earlier move may have joined or shifted this instant; the next round tries it again.
-        if (instant.first >= schedule_.size()) break;
-        if (schedule_[instant.first] != instant.at) continue;
-        rounded |= round(instant, steps);
-      }
-    }
-  }
-
-  /// Moves the schedule to the window at `base`, if that still shows the finding.
-  void begin_early(microseconds base, microseconds window) {
-    const auto earliest = *std::min_element(schedule_.begin(), schedule_.end());
-    const auto windows = (earliest - base) / window;
-    if (windows == 0) return;
-    auto moved = schedule_;
-    for (auto& at : moved) at -= windows * window;
-    static_cast<void>(take_first_of({moved}));
-  }
-
-  /// Takes the first candidate that still shows the finding; the best come first. False if none
-  /// does, or if the budget is used up.
-  bool take_first_of(const std::vector<Schedule>& candidates) {
-    std::int64_t requests = 0;
-    for (const auto& candidate : candidates)
-      requests += static_cast<std::int64_t>(candidate.size());
-    if (candidates.empty() || asked_ + requests > budget_) return false;
-    asked_ += requests;
-    auto answers = trial_.ask(candidates);
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (!clock_steps_back_ && steps_back(candidates[i])) continue;
-      if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
-      schedule_ = candidates[i];
-      answers_ = std::move(answers[i]);
-      return true;
-    }
-    return false;
-  }
-
-  bool drop_denied() {
-    Schedule allowed;
-    for (std::size_t i = 0; i < schedule_.size(); ++i) {
-      if (answers_[i].allowed) allowed.push_back(schedule_[i]);
-    }
-    const bool is_smaller = !allowed.empty() && allowed.size() < schedule_.size();
-    return is_smaller && take_first_of({allowed});
-  }
-
-  /// Drops all of an instant's requests, or as many as possible.
-  bool drop_from(const Instant& instant) {
-    std::vector<Schedule> candidates;
-    for (auto count = instant.count; count > 0; count /= 2) {
-      auto without = schedule_;
-      const auto first = std::next(without.begin(), static_cast<std::ptrdiff_t>(instant.first));
-      without.erase(first, std::next(first, static_cast<std::ptrdiff_t>(count)));
-      if (!without.empty()) candidates.push_back(std::move(without));
-    }
-    return take_first_of(candidates);
-  }
-
-  /// Moves an instant to the roundest time that still shows the finding: together with all later
-  /// ones, which keeps the gaps between them, or alone.
-  bool round(const Instant& instant, const std::vector<microseconds>& steps) {
-    std::vector<Schedule> candidates;
-    const auto end = instant.first + instant.count;
-    for (const auto step : steps) {
-      const auto past = instant.at % step;
-      if (past == 0us) break;
-      for (const auto by : {-past, step - past}) {
-        for (const auto last : {schedule_.size(), end}) {
-          auto moved = schedule_;
-          for (auto i = instant.first; i < last; ++i) moved[i] += by;
-          candidates.push_back(std::move(moved));
-          if (end == schedule_.size()) break;  // both are the same
-        }
-      }
-    }
-    return take_first_of(candidates);
-  }
-
-  Trial& trial_;
-  StillShows still_shows_;
-  bool clock_steps_back_;
-  std::int64_t budget_, asked_ = 0;
-  Schedule schedule_;
-  Answers answers_;
 };
 
 // --- The search ----------------------------------------------------------------------------------
@@ -385,62 +261,28 @@ class Search {
 
   [[nodiscard]] SearchResult run() {
     const auto backward_budget =
-        static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request_.budget));
+        request_.steps_back
+            ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request_.budget))
+            : 0;
     Hunt forward(trial_, request_, interrupt_, false, random_);
     hunt(forward, request_.budget - backward_budget);
     Hunt backward(trial_, request_, interrupt_, true, random_);
-    hunt(backward, backward_budget);
-
-    const auto worst = forward.best() != nullptr ? forward.best()->score.worst : 0;
-    if (forward.best() != nullptr) {
-      result_.most =
-          shrunk(*forward.best(), false, [&](const Score& score) { return score.worst >= worst; });
-    }
-    if (backward.best() != nullptr && backward.best()->score.worst > worst) {
-      const auto more = backward.best()->score.worst;
-      result_.most_stepping_back =
-          shrunk(*backward.best(), true, [&](const Score& score) { return score.worst >= more; });
-    }
-    if (forward.wrong()) {
-      result_.wrongly_denied = shrunk(*forward.wrong(), false, [](const Score& score) {
-        return !score.wrongly_denied.empty();
-      });
-    }
-    result_.is_unbounded = forward.has_no_bound();
-    result_.interrupted = interrupt_.signal() != 0;
-    return std::move(result_);
+    if (request_.steps_back) hunt(backward, backward_budget);
+    auto result = shrunk_result(trial_, request_, forward.leads(), backward.leads(), interrupt_);
+    result.is_unbounded = forward.has_no_bound();
+    result.asked += asked_;
+    return result;
   }
 
  private:
   void hunt(Hunt& hunt, std::int64_t budget) {
-    const auto before = result_.asked;
+    const auto before = asked_;
     hunt.run(budget, [&] {
       if (!on_progress_) return;
       on_progress_(before + hunt.asked(), request_.budget,
                    hunt.best() != nullptr ? hunt.best()->score.worst : 0);
     });
-    result_.asked += hunt.asked();
-  }
-
-  [[nodiscard]] Finding shrunk(const Finding& found, bool clock_steps_back,
-                               const std::function<bool(const Score&)>& shows) {
-    auto absolute = found;
-    for (auto& at : absolute.schedule) at += request_.base;
-    const auto score = [&](const Schedule& tried, const Answers& answers) {
-      return score_of(tried, answers, request_.limit, request_.cost);
-    };
-    const auto still_shows = [&](const Schedule& tried, const Answers& answers) {
-      const auto may_come = [&](microseconds at) {
-        return at >= request_.base && (at - request_.base) % request_.tick == microseconds{0};
-      };
-      return std::all_of(tried.begin(), tried.end(), may_come) && shows(score(tried, answers));
-    };
-    Shrinking shrinking(trial_, absolute, still_shows, clock_steps_back,
-                        interrupt_.signal() != 0 ? 0 : request_.budget);
-    auto small = shrinking.run(request_.base, request_.limit.window);
-    small.score = score(small.schedule, small.answers);
-    result_.asked += shrinking.asked();
-    return small;
+    asked_ += hunt.asked();
   }
 
   Trial& trial_;
@@ -448,8 +290,75 @@ class Search {
   const Interrupt& interrupt_;
   const OnSearchProgress& on_progress_;
   traffic::Random random_;
-  SearchResult result_;
+  std::int64_t asked_ = 0;
 };
+
+/// Shrinks the leads of a search.
+class Shrinker {
+ public:
+  Shrinker(Trial& trial, const SearchRequest& request, const Interrupt& interrupt)
+      : trial_(trial), request_(request), interrupt_(interrupt) {}
+
+  [[nodiscard]] Finding shrunk(const Finding& found, bool steps_back,
+                               const std::function<bool(const Score&)>& shows) {
+    const auto still_shows = [&](const Schedule& tried, const Answers& answers) {
+      return shows(score_of(tried, answers, request_));
+    };
+    auto [small, asked] = shrink(trial_, {found.schedule, found.answers}, still_shows,
+                                 {.base = request_.base,
+                                  .window = request_.limit.window,
+                                  .tick = request_.tick,
+                                  .steps_back = steps_back},
+                                 interrupt_.signal() != 0 ? 0 : request_.budget);
+    asked_ += asked;
+    Finding finding{.score = score_of(small.schedule, small.answers, request_)};
+    finding.schedule = std::move(small.schedule);
+    finding.answers = std::move(small.answers);
+    return finding;
+  }
+  /// With as many units, in a span that is not much longer.
+  [[nodiscard]] Finding shrunk_most(const Finding& found, bool steps_back) {
+    const auto window = request_.limit.window;
+    const auto digits = margin_digits(found.score, window);
+    return shrunk(found, steps_back, [&](const Score& score) {
+      return score.worst >= found.score.worst && margin_digits(score, window) >= digits;
+    });
+  }
+  [[nodiscard]] std::int64_t asked() const { return asked_; }
+
+ private:
+  Trial& trial_;
+  const SearchRequest& request_;
+  const Interrupt& interrupt_;
+  std::int64_t asked_ = 0;
+};
+
+}  // namespace
+
+Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
+  return score_of(schedule, answers, request.limit, std::max(request.rounding, microseconds{1}));
+}
+
+SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Leads& forward,
+                           const Leads& stepping_back, const Interrupt& interrupt) {
+  SearchResult result;
+  Shrinker shrinker(trial, request, interrupt);
+  const auto worst = forward.most ? forward.most->score.worst : 0;
+  if (forward.most) result.most = shrinker.shrunk_most(*forward.most, false);
+  if (stepping_back.most && stepping_back.most->score.worst > worst) {
+    result.most_stepping_back = shrinker.shrunk_most(*stepping_back.most, true);
+  }
+  if (const auto& wrong = forward.wrongly_denied) {
+    result.wrongly_denied = shrinker.shrunk(
+        *wrong, false, [is_minor = wrong->score.only_at_edge()](const Score& score) {
+          return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());
+        });
+  }
+  result.beyond_rounding = forward.beyond_rounding;
+  result.interrupted = interrupt.signal() != 0;
+  result.asked = shrinker.asked();
+  return result;
+}
 
 bool is_confirmed(Trial& trial, const SearchResult& result) {
   const auto holds = [&trial](const Finding& finding) {
@@ -459,11 +368,9 @@ bool is_confirmed(Trial& trial, const SearchResult& result) {
          (!result.wrongly_denied || holds(*result.wrongly_denied));
 }
 
-}  // namespace
-
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress) {
-  const auto fills = std::max<std::int64_t>(1, request.limit.limit / request.cost);
+  const auto fills = most_fills(request);
   if (request.budget / kLeastFills < fills) {
     throw UsageError(fmt::format(
         "a budget of {} requests is too small for a limit that {} requests fill: give at least "

@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <vector>
 
+#include "adversary/finding.h"
 #include "adversary/schedule.h"
 #include "adversary/trial.h"
 #include "base/wait.h"
@@ -12,34 +13,19 @@
 namespace rlctl::adversary {
 
 struct SearchRequest {
-  limiter::Limit limit = {};     ///< the limit that must hold
-  std::int64_t cost = 1;         ///< of each request
+  limiter::Limit limit = {};  ///< the limit that must hold
+  /// Each request has one of these; the first is above 0, one below 0 is a refund.
+  std::vector<std::int64_t> costs{1};
   std::int64_t budget = 50'000;  ///< requests; shrinking sends at most that many again
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
-  /// Request times are the base plus multiples of this, so that a limiter that gets a rounded time
-  /// is not blamed for differences that it cannot see.
+  /// Request times are the base plus multiples of this, which leaves out differences that a coarse
+  /// clock cannot see.
   microseconds tick{1};
-};
-
-/// The shortest schedule, with the roundest times, that shows a result of the search.
-struct Finding {
-  Schedule schedule = {};
-  Answers answers = {};
-  Score score = {};
-};
-
-struct SearchResult {
-  /// The most units allowed within one window by a clock that never steps back. Not empty.
-  Finding most;
-  /// More units than that, with a clock that steps back.
-  std::optional<Finding> most_stepping_back = {};
-  /// A denied request that an exact log would have allowed.
-  std::optional<Finding> wrongly_denied = {};
-  /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
-  bool is_unbounded = false;
-  std::int64_t asked = 0;  ///< requests
-  bool interrupted = false;
+  /// By how much the limiter's clock rounds: SearchResult::beyond_rounding leaves out spans that
+  /// are shorter than a window by less.
+  microseconds rounding{0};
+  bool steps_back = true;  ///< also try a clock that steps back
 };
 
 /// The requests sent so far, roughly how many there will be, and the most units allowed so far.
@@ -57,5 +43,16 @@ using OnSearchProgress =
 [[nodiscard]] SearchResult search(Trial& trial, const SearchRequest& request,
                                   const Interrupt& interrupt,
                                   const OnSearchProgress& on_progress = {});
+
+/// By a clock as coarse as the request's rounding.
+[[nodiscard]] Score score_of(const Schedule& schedule, const Answers& answers,
+                             const SearchRequest& request);
+/// Shrinks the leads of one search, in both directions of the clock, to its result. Adds the
+/// requests that it sends to `asked`.
+[[nodiscard]] SearchResult shrunk_result(Trial& trial, const SearchRequest& request,
+                                         const Leads& forward, const Leads& stepping_back,
+                                         const Interrupt& interrupt);
+/// Whether each finding really has these answers; see Trial::confirms().
+[[nodiscard]] bool is_confirmed(Trial& trial, const SearchResult& result);
 
 }  // namespace rlctl::adversary

@@ -16,15 +16,11 @@
 namespace rlctl::adversary {
 namespace {
 
-Answer answer_of(const limiter::Decision& decision) {
-  return {.allowed = decision.allowed, .delay = decision.delay};
-}
-
 /// The requests of all schedules, each schedule with its own key.
-std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules, std::int64_t cost) {
+std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
-    for (const auto at : schedules[i]) {
+    for (const auto& [at, cost] : schedules[i]) {
       arrivals.push_back({.at = at, .key = static_cast<std::uint32_t>(i), .cost = cost});
     }
   }
@@ -43,8 +39,11 @@ UsageError keeps_state(std::string_view name, std::string_view where) {
 
 }  // namespace
 
-ModelTrial::ModelTrial(const traffic::Candidate& candidate, std::int64_t cost)
-    : candidate_(candidate), cost_(cost) {
+Answer answer_of(const limiter::Decision& decision) {
+  return {.allowed = decision.allowed, .delay = decision.delay};
+}
+
+ModelTrial::ModelTrial(const traffic::Candidate& candidate) : candidate_(candidate) {
   traffic::require_usable(candidate_);
 }
 
@@ -56,7 +55,9 @@ Answers ModelTrial::answers_to(const Schedule& schedule) const {
     keys.push_back({.key = models.back().get(), .limit = limit});
   }
   Answers answers;
-  for (const auto at : schedule) answers.push_back(answer_of(limiter::decide(keys, cost_, at)));
+  for (const auto& [at, cost] : schedule) {
+    answers.push_back(answer_of(limiter::decide(keys, cost, at)));
+  }
   return answers;
 }
 
@@ -77,19 +78,36 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   explicit NamedKeys(traffic::Script& script) : script_(script) {}
 
   [[nodiscard]] std::string_view name() const override { return script_.name(); }
-  void require_virtual_clock() const override { script_.require_virtual_clock(); }
   [[nodiscard]] bool may_call_time() const override { return script_.may_call_time(); }
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
     return script_.key_of_ttls();
   }
+  [[nodiscard]] std::optional<std::string> registry() const override { return script_.registry(); }
   void load(redis::Connection& connection) override { script_.load(connection); }
   [[nodiscard]] limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     const auto call = script_.call(arrival);
-    for (const auto key : call.keys) {
-      const auto named = owners_.try_emplace(std::string(key), arrival.key);
-      are_shared_ |= named.first->second != arrival.key;
+    for (std::size_t i = 0; i < call.keys.size(); ++i) {
+      const auto [owner, is_new] = owners_.try_emplace(std::string(call.keys[i]), arrival.key);
+      are_shared_ |= owner->second != arrival.key;
+      if (is_new) named_.push_back({.key = owner->first, .place = i, .arrival = arrival});
     }
     return call;
+  }
+  /// A key, and the request and the place in its KEYS where it was named first.
+  struct Named {
+    std::string_view key = {};  ///< valid until forget()
+    std::size_t place = 0;
+    traffic::Arrival arrival = {};
+  };
+  /// Since forget(), in order.
+  [[nodiscard]] const std::vector<Named>& named() const { return named_; }
+  /// The name that the key would have for the first schedule.
+  [[nodiscard]] std::string neutral_name(const Named& named) {
+    auto arrival = named.arrival;
+    arrival.key = 0;
+    const auto call = script_.call(arrival);
+    return named.place < call.keys.size() ? std::string(call.keys[named.place])
+                                          : std::string(named.key);
   }
   [[nodiscard]] redis::Error with_question(const redis::Error& error,
                                            const traffic::Arrival& arrival,
@@ -105,32 +123,34 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   /// Whether two schedules have named the same key since forget().
   [[nodiscard]] bool are_shared() const { return are_shared_; }
   void forget() {
+    named_.clear();
     owners_.clear();
     are_shared_ = false;
   }
 
  private:
-  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override {
-    return script_.parse(reply);
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const traffic::Arrival& arrival,
+                                       std::int64_t number) const override {
+    return script_.parse(reply, arrival, number);
   }
 
   traffic::Script& script_;
   std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule of each key
+  std::vector<Named> named_;
   bool are_shared_ = false;
 };
 
-ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
+ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script,
                          Preconditions preconditions)
     : connection_(connection),
       script_(std::make_unique<NamedKeys>(script)),
       decider_(connection, *script_),
-      cost_(cost),
       preconditions_(std::move(preconditions)) {}
 
 ScriptTrial::~ScriptTrial() = default;
 
 std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) {
-  const auto arrivals = arrivals_of(schedules, cost_);
+  const auto arrivals = arrivals_of(schedules);
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
   decider_.decide(arrivals, decisions);
@@ -138,7 +158,37 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     answers[arrivals[i].key].push_back(answer_of(decisions[i]));
   }
+  if (notes_contents_ && !is_apart_) {
+    contents_.resize(schedules.size());
+    add_contents();
+  }
   return answers;
+}
+
+/// Adds what each key holds, and the virtual time at which it expires; a key that does not exist is
+/// like one that was never named.
+void ScriptTrial::add_contents() {
+  const auto hash = script_->key_of_ttls();
+  for (const auto& named : script_->named()) {
+    connection_.append({"DUMP", named.key});
+    if (hash) connection_.append({"HGET", *hash, named.key});
+  }
+  for (const auto& named : script_->named()) {
+    const auto contents = connection_.read();
+    std::string end;
+    bool is_known = !contents.is_error();  // the user may be denied them
+    if (hash) {
+      const auto reply = connection_.read();
+      is_known = is_known && !reply.is_error();
+      end = reply.text();
+    }
+    notes_contents_ = notes_contents_ && is_known;
+    if (contents.type() == redis::ReplyType::kNil || !notes_contents_) continue;
+    auto& own = contents_[named.arrival.key];
+    own.append(script_->neutral_name(named)).append(1, '\0').append(contents.text());
+    own.append(1, '\0').append(end).append(1, '\0');
+  }
+  if (!notes_contents_) contents_.clear();
 }
 
 /// If keys may have TTLs, runs the schedules three times, with slightly different TTLs: answers
@@ -148,8 +198,10 @@ std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedul
   const auto tolerance = preconditions_.ttl_tolerance;
   if (tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
   for (const auto slack : {-tolerance, tolerance}) {
+    note_others();
     remove_keys();
     decider_.set_ttl_slack(slack);
+    for (auto& own : contents_) own += '|';
     const auto others = ask_once(schedules);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       if (answers[i] != others[i]) answers[i].clear();
@@ -172,6 +224,7 @@ std::vector<Answers> ScriptTrial::ask_apart(std::span<const Schedule> schedules)
 bool ScriptTrial::holds_more_than_named() {
   auto known = script_->keys();
   if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
+  if (traffic::made_keys(*script_, connection_).size() > 1) return true;
   if (preconditions_.state == Preconditions::State::kUnderPrefix) {
     redis::Scan scan(connection_, redis::escape_glob(preconditions_.prefix) + "*");
     while (!scan.done()) {
@@ -187,6 +240,11 @@ bool ScriptTrial::holds_more_than_named() {
   connection_.append(exists);
   const auto all = connection_.read().integer();
   return all > connection_.read().integer();
+}
+
+void ScriptTrial::note_others() {
+  const bool may_differ = preconditions_.state == Preconditions::State::kOwnServer;
+  saw_others_ = saw_others_ || (may_differ && holds_more_than_named());
 }
 
 /// Runs a schedule twice, and throws if the answers are not independent.
@@ -211,12 +269,9 @@ void ScriptTrial::remove_keys() {
   }
   auto keys = script_->keys();
   if (auto hash = script_->key_of_ttls()) keys.push_back(std::move(*hash));
+  auto made = traffic::made_keys(*script_, connection_);
+  keys.insert(keys.end(), made.begin(), made.end());
   redis::unlink_keys(connection_, keys);
-}
-
-void ScriptTrial::take_care() {
-  is_apart_ = true;
-  decider_.age_all_keys();
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
@@ -226,7 +281,7 @@ bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
   remove_keys();
   if (again.front() == answers) return true;
   if (preconditions_.state == State::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
-  take_care();
+  is_apart_ = true;
   return false;
 }
 
@@ -235,13 +290,16 @@ std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
   if (schedules.empty()) return {};
   if (preconditions_.state == State::kUnderPrefix && !is_checked_) require_apart(schedules.front());
   std::vector<Answers> answers;
+  contents_.clear();
   if (!is_apart_) {
     answers = ask_together(schedules);
-    is_apart_ = preconditions_.state == State::kOwnServer &&
-                (script_->are_shared() || holds_more_than_named());
-    if (is_apart_) take_care();
+    note_others();
+    is_apart_ = preconditions_.state == State::kOwnServer && (script_->are_shared() || saw_others_);
   }
-  if (is_apart_) answers = ask_apart(schedules);
+  if (is_apart_) {
+    contents_.clear();
+    answers = ask_apart(schedules);
+  }
   remove_keys();
   return answers;
 }

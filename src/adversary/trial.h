@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "adversary/schedule.h"
+#include "limiter/decision.h"
 #include "redis/connection.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
@@ -23,6 +24,9 @@ class Trial {
   /// Runs each schedule on an empty state, and returns its answers: none if they depend on chance.
   /// Throws what the limiter throws.
   [[nodiscard]] virtual std::vector<Answers> ask(std::span<const Schedule> schedules) = 0;
+  /// What the limiter holds after each schedule of the last ask(). If two are equal, it answers
+  /// every request that follows alike. Empty if unknown.
+  [[nodiscard]] virtual std::vector<std::string> contents() const { return {}; }
   /// Whether a schedule really has these answers. If not, the trial is more careful from now on,
   /// and the caller must repeat the search.
   [[nodiscard]] virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) {
@@ -30,18 +34,19 @@ class Trial {
   }
 };
 
+[[nodiscard]] Answer answer_of(const limiter::Decision& decision);
+
 /// A trial of the models in C++.
 class ModelTrial final : public Trial {
  public:
   /// Throws UsageError if the algorithm does not support these limits.
-  ModelTrial(const traffic::Candidate& candidate, std::int64_t cost);
+  explicit ModelTrial(const traffic::Candidate& candidate);
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
 
  private:
   [[nodiscard]] Answers answers_to(const Schedule& schedule) const;
 
   traffic::Candidate candidate_;
-  std::int64_t cost_;
 };
 
 /// Provides any number of keys, for a Script.
@@ -78,11 +83,21 @@ struct Preconditions {
 class ScriptTrial final : public Trial {
  public:
   /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
-  ScriptTrial(redis::Connection& connection, traffic::Script& script, std::int64_t cost,
+  ScriptTrial(redis::Connection& connection, traffic::Script& script,
               Preconditions preconditions = {});
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
+  /// See traffic::ScriptDecider.
+  void send_one_at_a_time() { decider_.send_one_at_a_time(); }
+  /// Of all schedules.
+  [[nodiscard]] traffic::RepliesSeen replies() const { return decider_.replies(); }
+  /// Whether schedules run one at a time; see above.
+  [[nodiscard]] bool is_apart() const { return is_apart_; }
+  /// From now on tells contents(): what the keys hold and when they expire. Not of schedules that
+  /// run one at a time.
+  void note_contents() { notes_contents_ = true; }
+  [[nodiscard]] std::vector<std::string> contents() const override { return contents_; }
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
   /// Runs the schedule again on an empty database, if the database may be emptied.
@@ -95,17 +110,20 @@ class ScriptTrial final : public Trial {
   [[nodiscard]] std::vector<Answers> ask_together(std::span<const Schedule> schedules);
   [[nodiscard]] std::vector<Answers> ask_apart(std::span<const Schedule> schedules);
   [[nodiscard]] bool holds_more_than_named();
+  void add_contents();
+  void note_others();
   void require_apart(const Schedule& schedule);
-  void take_care();
   void remove_keys();
 
   redis::Connection& connection_;
   std::unique_ptr<NamedKeys> script_;
   traffic::ScriptDecider decider_;
-  std::int64_t cost_;
   Preconditions preconditions_;
   bool is_apart_ = false;    ///< schedules run one at a time
-  bool is_checked_ = false;  ///< require_apart() has passed
+  bool saw_others_ = false;  ///< there were keys besides the named ones
+  bool notes_contents_ = false;
+  std::vector<std::string> contents_;  ///< of each schedule
+  bool is_checked_ = false;            ///< require_apart() has passed
 };
 
 }  // namespace rlctl::adversary

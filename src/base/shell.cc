@@ -12,6 +12,18 @@ namespace {
 constexpr std::string_view kNeedNoQuotes =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:,=+@%";
 
+std::string in_single_quotes(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') {
+      out += "'\\''";
+    } else {
+      out += c;
+    }
+  }
+  return out + "'";
+}
+
 /// Quotes a word for bash, zsh and ksh if it contains bytes that a terminal would interpret.
 std::string quoted_with_escapes(const std::string& word) {
   std::string out;
@@ -106,18 +118,20 @@ std::vector<std::string> shell_words(std::string_view text) {
   return WordSplitter(text).split();
 }
 
+std::string joined_words(const std::vector<std::string>& words) {
+  std::string out;
+  for (const auto& word : words) {
+    if (!out.empty()) out += ' ';
+    const bool is_plain = !word.empty() && word.find_first_of(" \t\r\n'\"\\") == word.npos;
+    out += is_plain ? word : in_single_quotes(word);
+  }
+  return out;
+}
+
 std::string shell_quoted(const std::string& word) {
   if (needs_escapes(word)) return quoted_with_escapes(word);
   if (!word.empty() && word.find_first_not_of(kNeedNoQuotes) == word.npos) return word;
-  std::string out = "'";
-  for (const char c : word) {
-    if (c == '\'') {
-      out += "'\\''";
-    } else {
-      out += c;
-    }
-  }
-  return out + "'";
+  return in_single_quotes(word);
 }
 
 std::string command_line(const std::vector<std::string>& words) {

@@ -11,6 +11,9 @@ namespace rlctl {
 /// stay as they are. Throws UsageError for an unclosed quote or a final backslash.
 [[nodiscard]] std::vector<std::string> shell_words(std::string_view text);
 
+/// A text that shell_words() splits into exactly these words, with as few quotes as possible.
+[[nodiscard]] std::string joined_words(const std::vector<std::string>& words);
+
 /// A word as a shell reads it: quoted if necessary, without bytes that a terminal would interpret.
 [[nodiscard]] std::string shell_quoted(const std::string& word);
 /// The command on one line, ready to paste into a shell.

@@ -181,6 +181,25 @@ std::string escape(std::string_view bytes, std::size_t limit) {
   return out;
 }
 
+std::vector<std::string> split_at_commas(std::string_view list) {
+  std::vector<std::string> parts{""};
+  for (const char c : list) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+std::string grouped(std::int64_t count) {
+  auto text = std::to_string(count);
+  const std::size_t first = count < 0 ? 1 : 0;
+  for (auto at = text.size(); at > first + 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
 std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, plural(count));
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rlctl {
 
@@ -48,10 +49,15 @@ void append_number(std::string& out, std::int64_t number);
 /// Removes the digits at the front of `text` and returns them.
 [[nodiscard]] std::string_view take_digits(std::string_view& text);
 
+/// At least one part, which may be empty.
+[[nodiscard]] std::vector<std::string> split_at_commas(std::string_view list);
+
 // ---- Words and sentences ----
 
 /// "1 key", "2 keys": `noun` is a singular whose plural adds an s.
 [[nodiscard]] std::string counted(std::int64_t count, std::string_view noun);
+/// "10,518,299"
+[[nodiscard]] std::string grouped(std::int64_t count);
 /// The plural ending for `count` items: "" or "s".
 template <std::integral Integer>
 [[nodiscard]] constexpr std::string_view plural(Integer count) {

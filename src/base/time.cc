@@ -38,6 +38,9 @@ constexpr std::array kUnits{
 };
 
 const Unit* find_unit(std::string_view name) {
+  for (const std::string_view sign : {"\u00b5s", "\u03bcs"}) {  // a micro sign, a Greek letter
+    if (name == sign) return &kUnits.back();
+  }
   const auto plural_of = [&](std::string_view word) {
     return name.size() == word.size() + 1 && name.starts_with(word) && name.ends_with('s');
   };
@@ -292,12 +295,13 @@ std::string period_text(microseconds period) {
   const auto unit = text.find_first_not_of("0123456789");
   if (unit == text.npos) return text;
   if (text.compare(unit, text.npos, "m") == 0) text += "in";
+  if (text.compare(unit, text.npos, "us") == 0) text.replace(unit, text.npos, "µs");
   return text.insert(unit, 1, ' ');
 }
 
 std::string span_text(microseconds span) {
   const auto count = static_cast<double>(span.count());
-  if (span < milliseconds{1}) return fmt::format("{} us", span.count());
+  if (span < milliseconds{1}) return fmt::format("{} µs", span.count());
   if (span < seconds{1}) return fmt::format("{:.4g} ms", count / 1e3);
   if (span < kSecondsBelow) return fmt::format("{:.4g} s", count / 1e6);
   if (span < kMinutesFrom) return without_zeros(long_text(std::chrono::round<seconds>(span)));
@@ -312,7 +316,7 @@ std::string latency_text(std::chrono::nanoseconds duration) {
     return fmt::format("{:.{}f} {}", value, decimals, unit);
   };
   const auto us = static_cast<double>(duration.count()) / 1e3;
-  if (us < 999.5) return three_digits(us, "us");
+  if (us < 999.5) return three_digits(us, "µs");
   if (us < 999.5e3) return three_digits(us / 1e3, "ms");
   return three_digits(us / 1e6, "s");
 }

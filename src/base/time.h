@@ -17,9 +17,9 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 /// This machine's current time, since 1970.
 [[nodiscard]] microseconds system_time();
 
-/// "60s", "1h30m", "250ms", "10us", "7d": whole numbers with units, largest first, each at most
-/// once. A number without a unit is an error, and so is more than kLongestDuration; 0s is valid.
-/// Throws UsageError.
+/// "60s", "1h30m", "250ms", "10us" or "10µs", "7d": whole numbers with units, largest first, each
+/// at most once. A number without a unit is an error, and so is more than kLongestDuration; 0s is
+/// valid. Throws UsageError.
 [[nodiscard]] microseconds parse_duration(std::string_view text);
 /// The same, but a unit without a number counts once: "s", "min". `whole` is the text that contains
 /// it, for messages.
@@ -36,7 +36,7 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 /// ISO 8601, UTC, six decimals.
 [[nodiscard]] std::string format_instant(microseconds instant);
 
-// Times for people; programs get µs.
+// Times for people; programs get µs. In UTF-8: cli/term/terminal.h has without_micro_sign().
 
 /// The time until something: "12.041 s", rounded up to ms; below 10 ms with all digits, "4.250 ms";
 /// from ten minutes "1h2m3s", from a day "3d4h5m", rounded up to the last unit. Never below 0.
@@ -49,11 +49,11 @@ inline constexpr microseconds kLatestInstant{4'000'000'000'000'000};
 [[nodiscard]] std::string ttl_text(microseconds ttl);
 /// A window or an interval in one unit: "60 s", "90 min", "1500 ms", "30 d".
 [[nodiscard]] std::string period_text(microseconds period);
-/// How long something lasted, to four digits: "250 us", "19.99 ms", "1.5 s"; from ten minutes to
+/// How long something lasted, to four digits: "250 µs", "19.99 ms", "1.5 s"; from ten minutes to
 /// the second, "12m34s", "2h", from a day to the hour, "3d4h", and from ten days to the day,
 /// "1157d".
 [[nodiscard]] std::string span_text(microseconds span);
-/// A measured duration, to three significant digits: "87.3 us", "1.25 ms", "12.0 s".
+/// A measured duration, to three significant digits: "87.3 µs", "1.25 ms", "12.0 s".
 [[nodiscard]] std::string latency_text(std::chrono::nanoseconds duration);
 /// The distance from an origin: "0", "+10 ms", "-10 ms".
 [[nodiscard]] std::string offset_text(microseconds offset);

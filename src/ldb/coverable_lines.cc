@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "ldb/lua_lexer.h"
+#include "lua/lexer.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -247,7 +247,7 @@ std::vector<int> coverable_lines(redis::Connection& connection, std::string_view
   append_reachable_lines(parse_bytecode(reply.text()), lines);
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  if (const auto tokens = lex_lua(source)) {
+  if (const auto tokens = lua::lex(source)) {
     const auto last = static_cast<int>(tokens->line_offsets.size());
     std::erase_if(lines, [last](int line) { return line > last; });
   }

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "ldb/coverable_lines.h"
 #include "ldb/locals.h"
-#include "ldb/lua_scopes.h"
+#include "lua/scopes.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -115,6 +115,23 @@ Halt Debugger::start() {
   return halt(Why::kStarted);
 }
 
+void Debugger::forget_source() {
+  forget_run();
+  stop_lines_.reset();
+  is_global_.clear();
+}
+
+std::vector<int> Debugger::drop_lost_breakpoints() {
+  std::vector<int> lost;
+  if (!stop_lines_ || stop_lines_->empty()) return lost;
+  std::erase_if(breakpoints_, [&](const auto& one) {
+    if (stop_lines_->contains(one.first)) return false;
+    lost.push_back(one.first);
+    return true;
+  });
+  return lost;
+}
+
 // ---- Variables ----
 
 int Debugger::declared_at(std::string_view name) const noexcept {
@@ -209,10 +226,11 @@ std::optional<Halt> Debugger::reason_to_halt() {
   look_at_watches();
   if (!running()) return finished();
   if (!since_.watches.empty()) return halt(Why::kWatch);
-  if (reason == Stop::Reason::kCalledFor) return halt(Why::kCalledFor);
   const bool breaks = breaks_here();
   if (!running()) return finished();
   if (breaks) return halt(Why::kBreakpoint);
+  // A probe stops the script by calling redis.breakpoint(), too.
+  if (reason == Stop::Reason::kCalledFor) return halt(Why::kCalledFor);
   if (wants_stop()) return halt(Why::kStopped);
   return std::nullopt;
 }
@@ -251,7 +269,22 @@ bool Debugger::is_back_in(const std::vector<std::size_t>& functions) {
 Halt Debugger::next() {
   require_running();
   if (!walk_->script().may_have_functions()) return step();
-  const auto functions = functions_entered();
+  return step_back_to(functions_entered());
+}
+
+Halt Debugger::finish() {
+  require_running();
+  auto functions = functions_entered();
+  if (!running()) return finished();
+  const bool is_main = functions.empty() || (functions.size() == 1 && functions.front() == 0);
+  if (is_main) return go_on();
+  functions.pop_back();
+  // The function of a coroutine returns to the main function, or to what that calls.
+  if (functions.empty()) functions.push_back(0);
+  return step_back_to(functions);
+}
+
+Halt Debugger::step_back_to(const std::vector<std::size_t>& functions) {
   while (running()) {
     if (!moved(walk_->step())) break;
     const bool is_back = is_back_in(functions);
@@ -265,14 +298,16 @@ Halt Debugger::next() {
 
 /// If false, the script must run in steps, checking watches and breakpoints at each.
 bool Debugger::can_run_freely() const {
-  return watches_.empty() && stops_by_itself_ && breakpoints_.size() <= kMostBreakpoints;
+  return watches_.empty() && (stops_by_itself_ || walk_->passes_probes()) &&
+         breakpoints_.size() <= kMostBreakpoints;
 }
 
-void Debugger::send_breakpoints() {
+/// Sets the breakpoints in the server, or removes them all.
+void Debugger::send_breakpoints(bool are_set) {
   std::set<int> wanted;
   for (const auto& [line, breakpoint] : breakpoints_) {
     const auto found = text_lines_.find(line);
-    if (found != text_lines_.end()) wanted.insert(found->second);
+    if (are_set && found != text_lines_.end()) wanted.insert(found->second);
   }
   // First remove breakpoints: the server has room for kMostBreakpoints.
   for (const int line : sent_) {
@@ -288,10 +323,27 @@ void Debugger::send_breakpoints() {
   sent_ = std::move(wanted);
 }
 
+/// Lets the probes stop the script if they can do so at all breakpoints, which is fast; else the
+/// server stops it, and the probes report all variables at each line. Returns false if the server
+/// cannot.
+bool Debugger::prepare_to_run() {
+  std::vector<Walk::ProbeStop> stops;
+  const bool by_probes =
+      std::all_of(breakpoints_.begin(), breakpoints_.end(), [&](const auto& one) {
+        const auto& [line, breakpoint] = one;
+        stops.push_back({.line = line, .condition = breakpoint.condition});
+        return walk_->can_stop_by_probe(line) && !calls_functions(breakpoint.condition);
+      });
+  const bool is_muted = by_probes && walk_->mute(stops, !stops_by_itself_);
+  if (!running() || (!is_muted && !stops_by_itself_)) return false;
+  if (is_muted) locals_.miss();
+  send_breakpoints(!is_muted);
+  return true;
+}
+
 Halt Debugger::go_on() {
   require_running();
-  const bool freely = can_run_freely();
-  if (freely) send_breakpoints();
+  const bool freely = can_run_freely() && prepare_to_run();
   while (running()) {
     const bool stands = freely ? walk_->run([this] {
       gather();
@@ -437,7 +489,7 @@ void Debugger::require_stop_line(int line) const {
 /// The server checks this if a script is running.
 void Debugger::require_compiles(const std::string& expression) {
   if (!running()) {
-    if (find_scopes("return " + expression + "\n")) return;
+    if (lua::find_scopes("return " + expression + "\n")) return;
     throw UsageError("'" + expression + "' is not an expression");
   }
   // A function that is not called does not run.

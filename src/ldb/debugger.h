@@ -46,8 +46,8 @@ struct Halt {
   /// The last ones if there were many; `calls_before` counts the earlier ones.
   std::vector<Call> calls = {};
   std::int64_t calls_before = 0;
-  std::vector<std::string> messages = {};  ///< from redis.debug(); the last ones
-  std::vector<LocalChange> changed = {};   ///< of the variables visible now
+  std::vector<ScriptMessage> messages = {};  ///< the last ones
+  std::vector<LocalChange> changed = {};     ///< of the variables visible now
   /// kBreakpoint: why its condition could not be evaluated.
   std::string condition_error = {};
   struct WatchChange {
@@ -80,6 +80,11 @@ class Debugger {
   [[nodiscard]] Halt start();
   /// Leaves the script as ~Session does.
   void leave() noexcept { walk_.reset(); }
+  /// The debuggee has another source, which the next start() runs. Leaves the script.
+  void forget_source();
+  /// Removes the breakpoints at lines at which the script, since it has started, never stops, and
+  /// returns their lines.
+  [[nodiscard]] std::vector<int> drop_lost_breakpoints();
 
   // Only while running().
 
@@ -88,6 +93,9 @@ class Debugger {
   /// Runs to the next line of this function or of a caller, not of a coroutine that they resume;
   /// stops earlier at a breakpoint, a watch change or a user's stop.
   [[nodiscard]] Halt next();
+  /// Runs until this function has returned, to the next line of a caller; from the main function,
+  /// to the end. Stops earlier as next() does.
+  [[nodiscard]] Halt finish();
   /// Runs to a breakpoint, a watch change, or the end.
   [[nodiscard]] Halt go_on();
   /// Ends the script with an error at its current line. A script that catches the error runs on to
@@ -156,9 +164,11 @@ class Debugger {
   /// The active functions, outermost first.
   [[nodiscard]] std::vector<std::size_t> functions_entered();
   [[nodiscard]] bool is_back_in(const std::vector<std::size_t>& functions);
+  [[nodiscard]] Halt step_back_to(const std::vector<std::size_t>& functions);
   [[nodiscard]] bool can_run_freely() const;
   [[nodiscard]] std::optional<Call> time_told(const std::vector<std::string>& words) const;
-  void send_breakpoints();
+  void send_breakpoints(bool are_set);
+  [[nodiscard]] bool prepare_to_run();
   void require_running() const;
   void require_stop_line(int line) const;
   void require_compiles(const std::string& expression);

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -14,14 +15,14 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "ldb/lua_lexer.h"
 #include "ldb/session.h"
+#include "lua/lexer.h"
 
 namespace rlctl::ldb {
 namespace {
 
-using TokenKind = LuaToken::Kind;
-using Tokens = std::span<const LuaToken>;
+using TokenKind = lua::Token::Kind;
+using Tokens = std::span<const lua::Token>;
 
 /// A string without escapes, in quotes.
 std::optional<Value> string_key(std::string_view text) {
@@ -73,7 +74,7 @@ std::optional<VariablePath::Step> take_step(Tokens& rest) {
 }  // namespace
 
 std::optional<VariablePath> parse_path(std::string_view expression) {
-  const auto tokens = lex_lua(expression);
+  const auto tokens = lua::lex(expression);
   if (!tokens || tokens->tokens.front().kind != TokenKind::kName) return std::nullopt;
   VariablePath path{.root = std::string(tokens->tokens.front().text)};
   auto rest = Tokens(tokens->tokens).subspan(1);
@@ -144,13 +145,13 @@ std::string quoted(std::string_view text) {
 bool begins_statement(std::string_view code) {
   constexpr std::array<std::string_view, 9> kWords{"return", "local", "if",    "for",     "while",
                                                    "repeat", "do",    "break", "function"};
-  const auto tokens = lex_lua(code);
+  const auto tokens = lua::lex(code);
   if (!tokens) return false;
   const auto& first = tokens->tokens.front();
   const auto& second = tokens->tokens[std::min(std::size_t{1}, tokens->tokens.size() - 1)];
   // An expression may begin with an anonymous function.
   if (first.is("function") && second.is("(")) return false;
-  return first.kind == LuaToken::Kind::kKeyword &&
+  return first.kind == lua::Token::Kind::kKeyword &&
          std::find(kWords.begin(), kWords.end(), first.text) != kWords.end();
 }
 
@@ -237,14 +238,14 @@ std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
 
 std::set<std::string> names_in(std::string_view code) {
   std::set<std::string> names;
-  const auto tokens = lex_lua(code);
+  const auto tokens = lua::lex(code);
   if (!tokens) return names;
   int braces = 0;
   for (std::size_t i = 0; i + 1 < tokens->tokens.size(); ++i) {  // the last token is kEnd
     const auto& token = tokens->tokens[i];
     if (token.is("{")) ++braces;
     if (token.is("}")) --braces;
-    if (token.kind != LuaToken::Kind::kName) continue;
+    if (token.kind != lua::Token::Kind::kName) continue;
     const bool is_key = braces > 0 && tokens->tokens[i + 1].is("=");
     const bool is_field = i > 0 && (tokens->tokens[i - 1].is(".") || tokens->tokens[i - 1].is(":"));
     if (!is_field && !is_key) names.emplace(token.text);
@@ -253,8 +254,8 @@ std::set<std::string> names_in(std::string_view code) {
 }
 
 std::string assigned_in(std::string_view code) {
-  const auto tokens = lex_lua(code);
-  if (!tokens || tokens->tokens.front().kind != LuaToken::Kind::kName) return {};
+  const auto tokens = lua::lex(code);
+  if (!tokens || tokens->tokens.front().kind != lua::Token::Kind::kName) return {};
   int depth = 0;
   for (const auto& token : tokens->tokens) {
     if (token.is("(") || token.is("{")) ++depth;
@@ -267,13 +268,28 @@ std::string assigned_in(std::string_view code) {
 bool may_be_endless(std::string_view code) {
   constexpr std::array<std::string_view, 7> kWords{"while",      "repeat", "for", "function",
                                                    "loadstring", "load",   "rep"};
-  const auto tokens = lex_lua(code);
+  const auto tokens = lua::lex(code);
   return tokens &&
          std::any_of(tokens->tokens.begin(), tokens->tokens.end(), [&](const auto& token) {
            const bool is_word =
-               token.kind == LuaToken::Kind::kKeyword || token.kind == LuaToken::Kind::kName;
+               token.kind == lua::Token::Kind::kKeyword || token.kind == lua::Token::Kind::kName;
            return is_word && std::find(kWords.begin(), kWords.end(), token.text) != kWords.end();
          });
+}
+
+bool calls_functions(std::string_view expression) {
+  const auto source = lua::lex(expression);
+  if (!source) return true;
+  // A call is an operand followed by its arguments; `function` begins an operand that can be
+  // called.
+  bool is_operand = false;
+  for (const auto& token : source->tokens) {
+    const bool is_string = token.kind == TokenKind::kString;
+    const bool begins_arguments = is_string || token.is("(") || token.is("{") || token.is(":");
+    if ((is_operand && begins_arguments) || token.is("function")) return true;
+    is_operand = is_string || token.kind == TokenKind::kName || token.is(")") || token.is("]");
+  }
+  return false;
 }
 
 Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
@@ -400,6 +416,7 @@ void VisibleLocals::hear(const ProbedScript& script, const ProbeReading& reading
   readings_[script.probes[reading.probe].function] = reading;
   last_reading_ = reading;
   heard_ = true;
+  told_.insert(script.probes[reading.probe].function);
 }
 
 std::size_t VisibleLocals::function_at(const ProbedScript& script, int line) const {
@@ -429,6 +446,28 @@ void VisibleLocals::take_printed(const std::vector<std::string>& items) {
   }
 }
 
+/// Variables may have come, gone and changed since the reading: the server knows the function's
+/// own.
+void VisibleLocals::replace_outdated(Walk& walk) {
+  const auto& declared = walk.script().locals;
+  const auto known = std::exchange(locals_, {});
+  std::copy_if(known.begin(), known.end(), std::back_inserter(locals_),
+               [this](const auto& one) { return one.local.function != function_; });
+  const auto items = walk.session().ask({"print"}).items;
+  for (const auto& printed : PrintedLocals().changes(items, 1, 0)) {
+    const auto& name = printed.local.name;
+    // The text that runs has variables of ours, too.
+    const auto local = std::find_if(declared.begin(), declared.end(), [&](const Local& one) {
+      return one.name == name && one.function == function_;
+    });
+    if (local == declared.end()) continue;
+    const auto exact = std::find_if(known.begin(), known.end(), [&](const auto& one) {
+      return one.local.name == name && may_print_as(one.value, printed.value);
+    });
+    locals_.push_back({*local, exact == known.end() ? printed.value : exact->value});
+  }
+}
+
 void VisibleLocals::look(Walk& walk, bool in_midst) {
   locals_.clear();
   function_ = function_at(walk.script(), walk.line());
@@ -440,11 +479,18 @@ void VisibleLocals::look(Walk& walk, bool in_midst) {
     return;
   }
   const auto* reading = reading_here();
-  if (reading == nullptr) return;
-  for (const auto& variable : reading->variables) {
-    locals_.push_back({walk.script().locals[variable.local], variable.value});
+  const bool is_outdated = was_muted_ && !told_.contains(function_);
+  if (reading == nullptr && !is_outdated) return;
+  if (reading != nullptr) {
+    for (const auto& variable : reading->variables) {
+      locals_.push_back({walk.script().locals[variable.local], variable.value});
+    }
   }
-  if (in_midst || !is_told) take_printed(walk.session().ask({"print"}).items);
+  if (is_outdated) {
+    replace_outdated(walk);
+  } else if (in_midst || !is_told) {
+    take_printed(walk.session().ask({"print"}).items);
+  }
 }
 
 std::vector<LocalChange> VisibleLocals::changes(Walk& walk) {

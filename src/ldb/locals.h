@@ -60,6 +60,9 @@ struct Evaluation {
 /// from a string, or repeats a string.
 [[nodiscard]] bool may_be_endless(std::string_view code);
 
+/// Whether an expression calls a function.
+[[nodiscard]] bool calls_functions(std::string_view expression);
+
 /// Runs code, an expression or statements, in the server at the session's current stop, after
 /// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis. Values are exact,
 /// unless the server accepts only short commands and this one is too long: then there is at most
@@ -111,6 +114,13 @@ class VisibleLocals {
   /// Takes a probe's reading; call it for each one, in order.
   void hear(const ProbedScript& script, const ProbeReading& reading);
 
+  /// The probes are off until the next stop: each function's reading is out of date there, until
+  /// the next one.
+  void miss() noexcept {
+    was_muted_ = true;
+    told_.clear();
+  }
+
   /// Updates the variables; call it at each stop of the walk. `in_midst`: the script was stopped
   /// within a line that keeps running. There, and when execution returns to a line without a new
   /// reading, values may be outdated; an outdated one is replaced by what the server prints, which
@@ -146,6 +156,7 @@ class VisibleLocals {
   [[nodiscard]] std::size_t function_at(const ProbedScript& script, int line) const;
   [[nodiscard]] const ProbeReading* reading_here() const;
   void take_printed(const std::vector<std::string>& items);
+  void replace_outdated(Walk& walk);
 
   std::map<std::size_t, ProbeReading> readings_;  ///< the latest of each function
   std::optional<ProbeReading> last_reading_;
@@ -154,8 +165,10 @@ class VisibleLocals {
   std::vector<std::string> printed_items_;  ///< without probes
   std::vector<VisibleLocal> locals_;
   std::size_t function_ = 0;
-  int line_ = 0;        ///< of the last look
-  bool heard_ = false;  ///< hear() was called since then
+  int line_ = 0;                ///< of the last look
+  bool heard_ = false;          ///< hear() was called since then
+  bool was_muted_ = false;      ///< miss() was called
+  std::set<std::size_t> told_;  ///< the functions with a reading since then
 };
 
 }  // namespace rlctl::ldb

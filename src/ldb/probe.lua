@@ -1,29 +1,40 @@
 -- Loaded before a probed script. It provides the probes, which report the values of local variables
--- to the debugger, and a `redis` for the script that reports its calls and can set TIME.
+-- to the debugger, and a `redis` for the script that reports its calls.
 --
--- Arguments  telling          whether to report calls; probes always report
+-- Arguments  parts            the number of parts of probes; none: no reports
 --            seconds, micros  the reply of TIME; without them, the server replies
+--            clocked          the `redis` with that reply, given with them
 -- Returns    the script's `redis`
---            the probe: probe(part, place, values...) reports the values that changed since the
+--            the probes: [part](part, place, values...) reports the values that changed since the
 --            last report for this place: at once if `part` is above 0, else with the next report.
---            probe() returns a new number. probe(server) returns the script's `redis` if `server`
---            is the real one, else `server` itself.
+--            [part] is nil while that part is off. new() returns a new number. script(server)
+--            returns the script's `redis` if `server` is the real one, else `server` itself.
+-- The first field of the metatable of KEYS, which the debugger's `eval` can reach, is a function:
+--   (true)             turns all probes on
+--   (false, pauses)    turns them off; with `pauses`, they stop the script now and then, after a
+--                      report, as some servers do not do by themselves
+--   (part, condition)  makes a probe that is off stop the script, after a report and with all
+--                      probes on, if the condition holds: Lua that gets the probe's arguments as
+--                      "..."; none: always
+-- It returns true, or false if the condition does not compile.
 -- Reports are lines of redis.debug(), made of letters, digits and signs that no server quotes (see
 -- encode):
 --   ~rl:P7;1=d1.5;2=n:8;1=sab    part 7: its first value is 1.5, its second nil; then part 8
 --   ~rl:C;GET;k                  a call, before it is executed
 --   ~rl:C;TIME=17;5              a call and its reply
+--   ~rl:L;3;text                 redis.log(3, 'text')
+--   ~rl:T                        the script pauses
 -- Values: n nil, t true, f false, d number, s string; o and the type for a function and the like; c
 -- for a table within itself or nested too deep; {d1;d2;sx=d3;} a table: a value without a key has
 -- the next whole number as its key, and ~9; says that fields are left out and that #table is 9.
 -- This code must not change what the script does: it writes no globals and runs no metamethods, and
 -- omits what fails. But it raises a stack overflow, since the script would have overflowed as well.
 
-local telling, seconds, micros = ...
+local parts, seconds, micros, clocked = ...
 local real = redis
 local debug, version = real.debug, real.REDIS_VERSION_NUM or 0
-local error, next, pcall, rawequal, select = error, next, pcall, rawequal, select
-local setmetatable, type = setmetatable, type
+local error, loadstring, next, pcall, rawequal = error, loadstring, next, pcall, rawequal
+local select, setmetatable, tostring, type = select, setmetatable, tostring, type
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
 local lower, concat = string.lower, table.concat
 
@@ -146,22 +157,78 @@ local function check(done, message)
   end
 end
 
-local activations = 0
+-- Every 100,000 instructions the server checks the time and whether to stop the script, but only
+-- if that instruction is the script's own. A loop whose length divides 100,000 might never stop.
 local ticks = 0
 
-local function probe(part, ...)
-  if not part then
-    activations = activations + 1
-    return activations
-  end
-  -- Every 100,000 instructions the server checks the time and whether to stop the script, but only
-  -- if that instruction is the script's own. A loop whose length divides 100,000 might never stop.
+local function vary()
   ticks = ticks + 1
   if ticks % 8 == 0 then
     for _ = 1, ticks % 89 do end
   end
-  if type(part) == 'table' then return rawequal(part, real) and script_redis or part end
-  check(pcall(tell, part, ...))
+end
+
+local function probe(...)
+  vary()
+  check(pcall(tell, ...))
+end
+
+local probes
+
+local function turn_on()
+  for part = 1, parts do
+    probes[part] = probe
+  end
+end
+
+local function stop_if(condition)
+  return function(...)
+    vary()
+    if condition then
+      local done, holds = pcall(condition, ...)
+      if done and not holds then return end
+    end
+    turn_on()
+    check(pcall(tell, ...))
+    real.breakpoint()
+  end
+end
+
+local function pause()
+  ticks = ticks + 1
+  if ticks % 1000 > 0 then return end
+  debug('~rl:T')
+  real.breakpoint()
+end
+
+local activations = 0
+probes = {
+  new = function()
+    activations = activations + 1
+    return activations
+  end,
+  script = function(server) return rawequal(server, real) and script_redis or server end,
+}
+
+local function control(what, condition)
+  if what == true then
+    turn_on()
+    return true
+  elseif not what then
+    for part = 1, parts do
+      probes[part] = condition and pause or nil
+    end
+    return true
+  end
+  local holds = condition and loadstring(condition, '=condition')
+  if condition and not holds then return false end
+  probes[what] = stop_if(holds)
+  return true
+end
+
+if parts then
+  turn_on()
+  pcall(setmetatable, KEYS, { control })
 end
 
 -- The number as the server writes it; '#' marks the fewest digits, which servers write since 7.2.
@@ -190,15 +257,32 @@ end
 
 local function caller(execute)
   return function(...)
-    if seconds and is_time(...) then
-      if telling then check(pcall(tell_call, '=' .. seconds .. ';' .. micros, ...)) end
-      return { seconds, micros }
+    if parts then
+      local answer = seconds and is_time(...) and '=' .. seconds .. ';' .. micros or ''
+      check(pcall(tell_call, answer, ...))
     end
-    if telling then check(pcall(tell_call, '', ...)) end
     return execute(...)
   end
 end
 
-local callers = setmetatable({ call = caller(real.call), pcall = caller(real.pcall) }, { __index = real })
+-- The server joins the words with blanks, and refuses levels outside 0 to 3.
+local function tell_log(level, ...)
+  local words, count = { ... }, select('#', ...)
+  if type(level) ~= 'number' or level < 0 or level > 3 or count == 0 then return end
+  for i = 1, count do
+    local kind = type(words[i])
+    words[i] = (kind == 'string' or kind == 'number') and encode(tostring(words[i])) or ''
+  end
+  debug('~rl:L;' .. format('%d', level) .. ';' .. concat(words, '%20', 1, count))
+end
+
+local function log(...)
+  if parts then check(pcall(tell_log, ...)) end
+  return real.log(...)
+end
+
+local inner = clocked or real
+local callers = { call = caller(inner.call), pcall = caller(inner.pcall), log = log }
+setmetatable(callers, { __index = real })
 script_redis = setmetatable({}, { __index = callers, __newindex = real })
-return script_redis, probe
+return script_redis, probes

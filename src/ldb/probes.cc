@@ -11,33 +11,30 @@
 #include <utility>
 
 #include "embedded_probe.h"
-#include "ldb/lua_scopes.h"
+#include "lua/scopes.h"
+#include "lua/substitute.h"
 
 namespace rlctl::ldb {
 namespace {
 
-constexpr std::size_t kMostUpvalues = 60;
-constexpr std::size_t kMostLocals = 200;
-
-/// The shim as a Lua string on one line, without its comments. Lua then sees only one line: the
-/// debugger checks each new line, also in the shim, and that takes most of its time.
-std::string quoted_shim() {
-  std::string quoted = "\"";
-  std::string_view rest = embedded::k_probe.text;
-  while (!rest.empty()) {
-    const auto end = std::min(rest.find('\n'), rest.size());
-    auto line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    line = line.substr(0, line.find("--"));
-    if (line.empty()) continue;
-    for (const char c : line) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += c;
-    }
-    quoted += ' ';
+/// Lua that loads a text. It is on one line, as the debugger checks each new one, also in a chunk
+/// of another name, and that would take most of the time.
+std::string loaded(std::string_view one_line) {
+  std::string quoted;
+  for (const char c : one_line) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
   }
-  return quoted + '"';
+  return fmt::format("loadstring(\"{}\",\"@rl_shim\")", quoted);
+}
+
+/// Lua for the `redis` of a script at a given time: see lua::Substitutes.
+std::string redis_at(std::string_view seconds, std::string_view micros) {
+  std::string redis = "redis";
+  for (const auto& chunk : lua::virtual_clock_chunks()) {
+    redis = fmt::format("{}({},\"{}\",\"{}\")", loaded(chunk), redis, seconds, micros);
+  }
+  return redis;
 }
 
 std::vector<int> same_lines(std::size_t count) {
@@ -54,21 +51,25 @@ struct Insertion {
 
 class ProbeWriter {
  public:
-  ProbeWriter(std::string_view source, const LuaScopes& scopes, const ProbeOptions& options)
-      : source_(source), scopes_(scopes), options_(options), plans_(scopes.functions.size()) {}
+  ProbeWriter(std::string_view source, const lua::Scopes& scopes, const ProbeOptions& options)
+      : source_(source),
+        scopes_(scopes),
+        options_(options),
+        name_(lua::unused_name(scopes)),
+        plans_(scopes.functions.size()) {}
 
   /// Returns false if probes cannot be added.
   bool run() {
     // In a function that takes "...", `arg` is a local.
     if (options_.wrapped && scopes_.functions[0].uses_varargs && mentions(0, "arg")) return false;
-    choose_name();
     if (!choose_functions()) return false;
-    insert_prefix();
     if (options_.probes) {
       choose_markers();
       insert_probes();
     }
+    insert_prefix();
     insert_aliases();
+    insertions_.insert(insertions_.end(), following_.begin(), following_.end());
     // Make the main function return at its original line, not at that of our `end`.
     if (options_.wrapped && !scopes_.ends_in_return && scopes_.code_end > 0) {
       insertions_.push_back({scopes_.code_end, " return"});
@@ -86,25 +87,15 @@ class ProbeWriter {
     bool has_marker = false;
   };
 
-  // Chooses a name that is not a prefix of any name in the source.
-  void choose_name() {
-    name_ = "__rl";
-    const auto is_taken = [&] {
-      const auto name = scopes_.names.lower_bound(name_);
-      return name != scopes_.names.end() && name->substr(0, name_.size()) == name_;
-    };
-    while (is_taken()) name_ += '_';
-  }
-
   bool choose_functions() {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       auto& plan = plans_[i];
       const auto& function = scopes_.functions[i];
-      plan.can_mark = i > 0 && function.most_locals < kMostLocals;
-      plan.probed = plans_[function.parent].probed && upvalues_of(i) <= kMostUpvalues;
+      plan.can_mark = i > 0 && function.most_locals < lua::kMostLocals;
+      plan.probed = plans_[function.parent].probed && upvalues_of(i) <= lua::kMostUpvalues;
       plan.can_mark = plan.can_mark && plan.probed;
       const std::size_t ours = (mentions(i, "redis") ? 1U : 0U) + (mentions(i, "server") ? 1U : 0U);
-      if (i > 0 && ours > 0 && function.outer.size() + ours > kMostUpvalues) return false;
+      if (i > 0 && ours > 0 && function.outer.size() + ours > lua::kMostUpvalues) return false;
     }
     return true;
   }
@@ -134,7 +125,7 @@ class ProbeWriter {
   [[nodiscard]] bool mentions(std::size_t function, std::string_view global) const {
     return scopes_.functions[function].globals.contains(global);
   }
-  [[nodiscard]] std::vector<std::size_t> told_at(const ScopedStatement& statement) const {
+  [[nodiscard]] std::vector<std::size_t> told_at(const lua::ScopedStatement& statement) const {
     std::vector<std::size_t> told;
     std::set<std::string_view> own;
     for (const auto local : statement.locals) own.insert(scopes_.locals[local].name);
@@ -143,11 +134,13 @@ class ProbeWriter {
     }
     std::sort(told.begin(), told.end());
     told.insert(told.end(), statement.locals.begin(), statement.locals.end());
-    std::erase_if(told, [&](std::size_t local) { return scopes_.locals[local].is_hidden; });
+    std::erase_if(told, [&](std::size_t local) {
+      return scopes_.locals[local].is_hidden || scopes_.locals[local].name == lua::kLibraryLocal;
+    });
     return told;
   }
 
-  [[nodiscard]] bool begins_probe(const ScopedStatement& statement) const {
+  [[nodiscard]] bool begins_probe(const lua::ScopedStatement& statement) const {
     return options_.probes && statement.begins_line && plans_[statement.function].probed;
   }
   [[nodiscard]] std::string marker(std::size_t function) const {
@@ -158,12 +151,15 @@ class ProbeWriter {
     const bool has_shebang = source_.substr(0, 2) == "#!";
     Insertion prefix{has_shebang ? scopes_.line_offsets[1] : 0, {}};
     const bool names_probe = options_.probes || mentions(0, "server");
+    static const auto kShim = loaded(lua::one_line(embedded::k_probe.text));
     prefix.text =
-        fmt::format("local redis{}{}=loadstring({},\"@rl_shim\")({}", names_probe ? "," : "",
-                    names_probe ? name_ : "", quoted_shim(), options_.probes ? "true" : "false");
+        fmt::format("local redis{}{}={}({}", names_probe ? "," : "", names_probe ? name_ : "",
+                    kShim, options_.probes ? fmt::to_string(parts_) : "nil");
     if (options_.now) {
       const auto now = options_.now->count();
-      prefix.text += fmt::format(",\"{}\",\"{}\"", now / 1'000'000, now % 1'000'000);
+      const auto seconds = fmt::to_string(now / 1'000'000),
+                 micros = fmt::to_string(now % 1'000'000);
+      prefix.text += fmt::format(",\"{}\",\"{}\",{}", seconds, micros, redis_at(seconds, micros));
     }
     prefix.text += ");";
     if (options_.wrapped) {
@@ -173,16 +169,23 @@ class ProbeWriter {
     // A CR after the LF would be part of that line end.
     const bool cr_follows = source_.substr(prefix.offset, 1) == "\r";
     prefix.text += !options_.probes ? " " : cr_follows ? "\n " : "\n";
-    insertions_.push_back(std::move(prefix));
+    insertions_.insert(insertions_.begin(), std::move(prefix));
   }
 
   void insert_probes() {
     for (const auto& statement : scopes_.statements) {
       std::string text;
       if (statement.begins_function && plans_[statement.function].has_marker) {
-        text = fmt::format("local {}={}();", marker(statement.function), name_);
+        text = fmt::format("local {}={}.new();", marker(statement.function), name_);
       }
-      if (begins_probe(statement)) text += probe_before(statement);
+      if (begins_probe(statement)) {
+        const auto calls = probe_before(statement);
+        if (statement.follows > 0) {
+          following_.push_back({statement.follows, " " + calls});
+        } else {
+          text += calls + '\n';
+        }
+      }
       if (!text.empty()) insertions_.push_back({statement.offset, std::move(text)});
     }
   }
@@ -191,12 +194,12 @@ class ProbeWriter {
   void insert_aliases() {
     for (const auto& read : scopes_.global_reads) {
       if (read.name != "server") continue;
-      insertions_.push_back({read.offset, name_ + "("});
+      insertions_.push_back({read.offset, name_ + ".script("});
       insertions_.push_back({read.offset + read.name.size(), ")"});
     }
   }
 
-  [[nodiscard]] std::string probe_before(const ScopedStatement& statement) {
+  [[nodiscard]] std::string probe_before(const lua::ScopedStatement& statement) {
     Probe probe{statement.line, told_at(statement), {}, statement.function};
     for (const auto local : probe.locals) {
       const auto owner = scopes_.locals[local].function;
@@ -205,28 +208,32 @@ class ProbeWriter {
         probe.functions.push_back(owner);
       }
     }
-    std::string text;
-    append_calls(text, probe, statement.function);
+    auto calls = calls_of(probe);
     script.probes.push_back(std::move(probe));
-    return text + '\n';
+    return calls;
   }
 
-  // A part with a negative number is reported with the next one.
-  void append_calls(std::string& out, const Probe& probe, std::size_t function) {
+  // A part with a negative number is reported with the next one. If the last part is off, all are.
+  std::string calls_of(Probe& probe) {
     std::vector<std::string> values;
     for (const auto owner : probe.functions) values.push_back(marker(owner));
     for (const auto local : probe.locals) values.emplace_back(scopes_.locals[local].name);
+    std::string calls;
     std::size_t next = 0;
+    probe.part = parts_ + 1;
     do {
       const auto end = std::min(next + ProbePart::kMostValues, values.size());
       const char* more = end < values.size() ? "-" : "";
       // Not 0: Lua 5.1 stores 0 and -0 as one constant, the first to appear.
-      const auto place = ProbePart::place_of(function, next);
-      out += fmt::format("{}({}{},{}", name_, more, ++parts_,
-                         place == 0 ? "false" : fmt::to_string(place));
-      for (; next < end; ++next) out += ',' + values[next];
-      out += ");";
+      const auto place = ProbePart::place_of(probe.function, next);
+      ++parts_;
+      calls += fmt::format("{}[{}]({}{},{}", name_, parts_, more, parts_,
+                           place == 0 ? "false" : fmt::to_string(place));
+      for (; next < end; ++next) calls += ',' + values[next];
+      calls += ")";
+      if (next < values.size()) calls += ';';
     } while (next < values.size());
+    return fmt::format("if {}[{}]then {}end", name_, parts_, calls);
   }
 
   void write() {
@@ -255,12 +262,13 @@ class ProbeWriter {
   }
 
   std::string_view source_;
-  const LuaScopes& scopes_;
+  const lua::Scopes& scopes_;
   const ProbeOptions& options_;
   std::string name_;  ///< the probe's name, and the prefix of the markers' names
   std::vector<Plan> plans_;
   std::vector<Insertion> insertions_;
-  int parts_ = 0;
+  std::vector<Insertion> following_;  ///< after an insertion at the same offset
+  std::size_t parts_ = 0;
 };
 
 }  // namespace
@@ -268,6 +276,12 @@ class ProbeWriter {
 int ProbedScript::line_of(int line) const noexcept {
   const auto index = static_cast<std::size_t>(line);
   return line > 0 && index < lines.size() ? lines[index] : 0;
+}
+
+const Probe* ProbedScript::probe_at(int line) const noexcept {
+  const auto found = std::find_if(probes.begin(), probes.end(),
+                                  [line](const Probe& probe) { return probe.line == line; });
+  return found == probes.end() ? nullptr : &*found;
 }
 
 std::size_t ProbedScript::function_around(int line) const noexcept {
@@ -280,7 +294,7 @@ std::size_t ProbedScript::function_around(int line) const noexcept {
 }
 
 std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptions& options) {
-  const auto scopes = find_scopes(source);
+  const auto scopes = lua::find_scopes(source);
   if (!scopes) return std::nullopt;
   ProbeWriter writer(source, *scopes, options);
   if (!options.probes && !options.now) {
@@ -466,6 +480,15 @@ std::vector<std::string> read_words(Rest& rest) {
   return words;
 }
 
+void read_log(Rest& rest, ProbeReader::Line& line) {
+  constexpr std::array<std::string_view, 4> kLevels{"debug", "verbose", "notice", "warning"};
+  rest.expect(';');
+  line.message.level = kLevels.at(std::min(rest.index(), kLevels.size() - 1));
+  rest.expect(';');
+  line.message.text = decode(rest.word());
+  if (!rest.empty()) throw NotOurs{};
+}
+
 void read_call(Rest& rest, ProbeReader::Line& line) {
   rest.expect(';');
   line.words = read_words(rest);
@@ -551,6 +574,12 @@ ProbeReader::Line ProbeReader::read(std::string_view text) {
       Rest rest(text.substr(1));
       read_call(rest, line);
       line.kind = Line::Kind::kCall;
+    } else if (text.substr(0, 1) == "L") {
+      Rest rest(text.substr(1));
+      read_log(rest, line);
+      line.kind = Line::Kind::kLog;
+    } else if (text == "T") {
+      line.kind = Line::Kind::kPause;
     }
   } catch (const NotOurs&) {
     return {};

@@ -52,12 +52,18 @@ struct Probe {
   std::vector<std::size_t> locals;     ///< indices into ProbedScript::locals, innermost last
   std::vector<std::size_t> functions;  ///< whose activations it reports, before the locals
   std::size_t function = 0;            ///< that contains it; 0: the main function
+  std::size_t part = 0;                ///< the number of its first part
+
+  [[nodiscard]] bool is_one_part() const noexcept {
+    return functions.size() + locals.size() <= ProbePart::kMostValues;
+  }
 };
 
 /// A script with a probe before each line that begins with a statement or, where possible, with the
-/// end of a block; each probe is on a line of its own. The server's debugger prints numbers to six
-/// digits, only the outer of two variables of one name, and no upvalues; a probe reports exactly
-/// what each name means at that point.
+/// end of a block. A probe is on a line of its own, but at the end of a block on that of the last
+/// statement: the debugger does not stop at it there, which saves time. The server's debugger
+/// prints numbers to six digits, only the outer of two variables of one name, and no upvalues; a
+/// probe reports exactly what each name means at that point.
 ///
 /// The script behaves the same, except that its SHA1, its length and the places in its errors
 /// differ, and the debugger also stops where Lua would have omitted the instruction: at each
@@ -76,6 +82,8 @@ struct ProbedScript {
   /// The innermost function that contains a source line other than as its first or last line: those
   /// may hold parts of the enclosing function, too.
   [[nodiscard]] std::size_t function_around(int line) const noexcept;
+  /// The probe in front of a source line; null if it has none.
+  [[nodiscard]] const Probe* probe_at(int line) const noexcept;
   /// False if the main function is known to be the only one.
   [[nodiscard]] bool may_have_functions() const noexcept { return functions.size() != 1; }
 };
@@ -116,6 +124,13 @@ struct ProbeReading {
 /// is not reported.
 using CallWords = std::vector<std::string>;
 
+/// A message of the script, by redis.debug() or redis.log().
+struct ScriptMessage {
+  std::string text = {};   ///< of redis.debug(): as the debugger prints its arguments
+  std::string level = {};  ///< of redis.log(): "notice"; empty: by redis.debug()
+  bool operator==(const ScriptMessage&) const = default;
+};
+
 /// Parses the lines that a probed script writes with redis.debug(). A probe does not repeat values
 /// that did not change since the last report, so use one reader per run and give it every line.
 class ProbeReader {
@@ -123,9 +138,10 @@ class ProbeReader {
   explicit ProbeReader(const ProbedScript& script);
 
   struct Line {
-    enum class Kind { kScripts, kProbe, kCall } kind = Kind::kScripts;
-    ProbeReading reading = {};  ///< kProbe
-    CallWords words = {};       ///< kCall
+    enum class Kind { kScripts, kProbe, kCall, kLog, kPause } kind = Kind::kScripts;
+    ProbeReading reading = {};   ///< kProbe
+    CallWords words = {};        ///< kCall
+    ScriptMessage message = {};  ///< kLog
     /// kCall: the script's reply if the server is not asked: the two texts of TIME.
     std::optional<std::vector<std::string>> answer = {};
   };

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "ldb/lua_lexer.h"
+#include "lua/lexer.h"
 #include "redis/error.h"
 
 namespace rlctl::ldb {
@@ -159,11 +159,19 @@ ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& place
   take_place(error);
   if (compiling) {
     // Up to Redis 6, the script is the body of a function whose `end` is two lines below.
-    error.line = std::min(error.line, static_cast<int>(source_lines(places.source).size()));
+    error.line = std::min(error.line, static_cast<int>(lua::source_lines(places.source).size()));
   } else if (error.line == 0) {
     error.line = places.last_line == 0 && places.source.starts_with("#!") ? 1 : places.last_line;
   }
   return error;
+}
+
+std::optional<ScriptError> find_compile_error(redis::Connection& connection,
+                                              const Debuggee& debuggee) {
+  const auto reply = connection.call({"SCRIPT", "LOAD", debuggee.source});
+  if (!reply.is_error() || !reply.text().starts_with("ERR ")) return std::nullopt;
+  return explain_error(reply,
+                       {.line_of = [](int line) { return line; }, .source = debuggee.source});
 }
 
 namespace {

@@ -23,6 +23,9 @@ struct Debuggee {
   std::string name = {};    ///< for messages: a file's name without its folder
   std::string source = {};  ///< Lua
   std::vector<std::string> keys = {}, arguments = {};
+  std::string shown = {};  ///< the author's text, with the same lines; empty: the source
+
+  [[nodiscard]] const std::string& shown_source() const { return shown.empty() ? source : shown; }
 };
 
 enum class Mode {
@@ -180,5 +183,9 @@ struct ErrorPlaces {
 [[nodiscard]] std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
 
 [[nodiscard]] ScriptError explain_error(redis::ReplyView error_reply, const ErrorPlaces& places);
+
+/// Why a script does not compile, as the server says; none if it does, or if this user may not ask.
+[[nodiscard]] std::optional<ScriptError> find_compile_error(redis::Connection& connection,
+                                                            const Debuggee& debuggee);
 
 }  // namespace rlctl::ldb

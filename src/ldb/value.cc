@@ -12,17 +12,17 @@
 #include <utility>
 
 #include "base/text.h"
-#include "ldb/lua_lexer.h"
+#include "lua/lexer.h"
 
 namespace rlctl::ldb {
 namespace {
 
 bool is_name(std::string_view text) {
-  if (text.empty() || !is_name_letter(text[0])) return false;
+  if (text.empty() || !lua::is_name_letter(text[0])) return false;
   for (const char c : text) {
-    if (!is_name_letter(c) && !is_digit(c)) return false;
+    if (!lua::is_name_letter(c) && !is_digit(c)) return false;
   }
-  return !is_lua_keyword(text);
+  return !lua::is_keyword(text);
 }
 
 void append_number(std::string& out, double number) {

@@ -1,6 +1,7 @@
 #include "ldb/walk.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <iterator>
@@ -9,9 +10,9 @@
 #include <utility>
 
 #include "ldb/locals.h"
-#include "ldb/lua_lexer.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
+#include "lua/lexer.h"
 
 namespace rlctl::ldb {
 namespace {
@@ -204,22 +205,93 @@ bool Walk::step() {
   return settle(session_->step());
 }
 
+/// Whether the server, or a probe in its place, stopped a script that runs long.
+bool Walk::is_pause(const Message& message) {
+  if (!message.stop) return false;
+  return message.stop->reason == Stop::Reason::kTimeout ||
+         std::any_of(message.items.begin(), message.items.end(), [](std::string_view item) {
+           return item.starts_with("<debug> ") &&
+                  (item.ends_with(": \"~rl:T\"") || item.ends_with(": ~rl:T"));
+         });
+}
+
 bool Walk::run(const std::function<bool()>& is_enough) {
   reason_ = Stop::Reason::kStep;
   calls_.set_silent(true);
   auto message = session_->run();
-  while (message.stop && message.stop->reason == Stop::Reason::kTimeout && !is_enough()) {
+  while (is_pause(message) && !is_enough()) {
     read(message);
     message = session_->run();
   }
-  const bool stands = message.stop && message.stop->reason != Stop::Reason::kTimeout;
-  if (stands || message.ended) return settle(std::move(message));
-  // Stopped within a line: what it does shows at the next.
+  if (message.stop && std::exchange(is_muted_, false)) static_cast<void>(control("true"));
+  if (session_->ended()) message.stop.reset();
+  if (!is_pause(message)) return settle(std::move(message));
+  // Stopped within a line: what it does shows at the next, and the variables at the next probe.
   read(message);
   calls_.set_silent(false);
-  const bool goes_on = step();
+  constexpr int kMostSteps = 4;
+  is_told_ = false;
+  bool goes_on = step();
+  for (int i = 1; i < kMostSteps && goes_on && has_probes() && !is_told_; ++i) goes_on = step();
   reason_ = Stop::Reason::kTimeout;
   return goes_on;
+}
+
+/// Calls the function that probe.lua leaves for this.
+bool Walk::control(const std::string& arguments) {
+  const auto message = session_->ask({"eval", "getmetatable(KEYS)[1](" + arguments + ")"});
+  return std::any_of(message.items.begin(), message.items.end(), [](std::string_view item) {
+    return item.starts_with(kValueItem) && item.substr(kValueItem.size()) == "true";
+  });
+}
+
+bool Walk::passes_probes() const {
+  for (std::size_t line = 1; line <= source_.size(); ++line) {
+    if (may_repeat(static_cast<int>(line))) return false;
+  }
+  return true;
+}
+
+bool Walk::mute(const std::vector<ProbeStop>& stops, bool pauses) {
+  if (!has_probes() || !control(pauses ? "false,true" : "false")) return false;
+  is_muted_ = true;
+  for (const auto& stop : stops) {
+    const auto* probe = script_.probe_at(stop.line);
+    auto arguments = std::to_string(probe->part);
+    if (!stop.condition.empty()) {
+      std::string names = "_,_";
+      for (std::size_t i = 0; i < probe->functions.size(); ++i) names += ",_";
+      for (const auto local : probe->locals) names += ',' + script_.locals[local].name;
+      Value code{.kind = Value::Kind::kString,
+                 .text = "local " + names + "=... return " + stop.condition};
+      append_text(arguments += ',', code);
+    }
+    is_muted_ = !session_->ended() && control(arguments);
+    if (is_muted_) continue;
+    if (!session_->ended()) static_cast<void>(control("true"));
+    return false;
+  }
+  return true;
+}
+
+bool Walk::can_stop_by_probe(int line) const {
+  const auto* probe = script_.probe_at(line);
+  const auto source = lua::lex(debuggee_.source);
+  if (probe == nullptr || !probe->is_one_part() || !source) return false;
+  // An `end` is reached by jumps, too, and a loop or a function can begin its line again.
+  constexpr std::array<std::string_view, 3> kReached{"end", "else", "elseif"};
+  constexpr std::array<std::string_view, 5> kRepeated{"for", "while", "repeat", "until",
+                                                      "function"};
+  const auto is_any_of = [](const lua::Token& token, const auto& words) {
+    return std::any_of(words.begin(), words.end(), [&](auto word) { return token.is(word); });
+  };
+  bool is_first = true;
+  for (const auto& token : source->tokens) {
+    if (token.line != line) continue;
+    if (is_any_of(token, kRepeated)) return false;
+    if (std::exchange(is_first, false) && is_any_of(token, kReached)) return false;
+  }
+  return !is_first;
 }
 
 /// Whether a line can begin twice in a row, without another line or probe between: if it contains a
@@ -274,13 +346,19 @@ void Walk::read_debug(std::string_view item) {
   auto told = reader_.read(item);
   switch (told.kind) {
     case ProbeReader::Line::Kind::kProbe:
+      is_told_ = true;
       on_reading_(script_, told.reading);
       break;
     case ProbeReader::Line::Kind::kCall:
       calls_.add_words(std::move(told.words), told.answer);
       break;
     case ProbeReader::Line::Kind::kScripts:
-      messages_.emplace_back(item);
+      messages_.push_back({.text = std::string(item)});
+      break;
+    case ProbeReader::Line::Kind::kLog:
+      messages_.push_back(std::move(told.message));
+      break;
+    case ProbeReader::Line::Kind::kPause:
       break;
   }
 }
@@ -301,7 +379,7 @@ std::vector<Call> Walk::take_calls() {
   return calls_.take();
 }
 
-std::vector<std::string> Walk::take_messages() {
+std::vector<ScriptMessage> Walk::take_messages() {
   return std::exchange(messages_, {});
 }
 
@@ -377,7 +455,7 @@ ProbedScript plain(const Debuggee& debuggee, const WalkOptions& options) {
   auto script = add_probes(debuggee.source, {.probes = false, .now = options.now});
   if (!script) script.emplace(ProbedScript{.text = debuggee.source});
   // All lines, as Lua counts them.
-  const auto count = source_lines(debuggee.source).size();
+  const auto count = lua::source_lines(debuggee.source).size();
   script->lines.clear();
   for (std::size_t i = 0; i <= count; ++i) script->lines.push_back(static_cast<int>(i));
   // If something is missing at the end, Lua names the line after it; up to Redis 6, one further.
@@ -424,7 +502,7 @@ class Run {
   Run(const TraceOptions& options, const OnLine& on_line) : options_(options), on_line_(on_line) {}
 
   TraceResult trace(const Debuggee& debuggee, Mode mode, const Connect& connect) {
-    walk_ = begin_walk(debuggee, mode, connect, {.now = options_.now},
+    walk_ = begin_walk(debuggee, mode, connect, {.now = options_.now, .limits = options_.limits},
                        [this](const ProbedScript& script, const ProbeReading& reading) {
                          if (!watch_) watch_.emplace(script);
                          add_changes(watch_->changes(reading));

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "ldb/lua_lexer.h"
 #include "ldb/probes.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
+#include "lua/lexer.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
 
@@ -48,7 +48,7 @@ struct TracedLine {
   std::int64_t number = 0;  ///< from 1
   int line = 0;             ///< of the source
   std::vector<Call> calls = {};
-  std::vector<std::string> messages = {};  ///< the script's output by redis.debug()
+  std::vector<ScriptMessage> messages = {};
   std::vector<LocalChange> changed = {};
 };
 
@@ -74,6 +74,7 @@ struct TraceOptions {
   /// never runs on); otherwise end it with an error, keeping what it has written until then.
   bool lets_go = false;
   std::optional<std::chrono::microseconds> now = {};  ///< see ProbeOptions
+  Session::Limits limits = {};
 };
 
 /// Opens a new connection; called once per attempt.
@@ -157,13 +158,27 @@ class Walk {
   /// long-running script by itself now and then; the walk then resumes it until `is_enough`.
   bool run(const std::function<bool()>& is_enough);
 
+  /// Makes run() fast, instead of telling the variables at each line: until its stop, the probes
+  /// are off, except those of these stops, which stop the script if their condition holds or cannot
+  /// be evaluated. A condition must not call anything. Returns false if that is not possible.
+  /// `pauses`: the server does not stop a long-running script by itself, so the probes do.
+  struct ProbeStop {
+    int line = 0;
+    std::string condition = {};  ///< if empty, it always stops
+  };
+  [[nodiscard]] bool mute(const std::vector<ProbeStop>& stops, bool pauses);
+  /// Whether the script passes a probe in every loop.
+  [[nodiscard]] bool passes_probes() const;
+  /// Whether the script cannot execute any of this line without passing the probe in front of it.
+  [[nodiscard]] bool can_stop_by_probe(int line) const;
+
   /// The current line; 0 before the first. After the end, the last one.
   [[nodiscard]] int line() const noexcept { return line_; }
   /// Why the script stopped there.
   [[nodiscard]] Stop::Reason reason() const noexcept { return reason_; }
   /// What the script did since the previous take.
   [[nodiscard]] std::vector<Call> take_calls();
-  [[nodiscard]] std::vector<std::string> take_messages();
+  [[nodiscard]] std::vector<ScriptMessage> take_messages();
   /// Calls Redis with the debugger's command. Throws UsageError, as Session::ask() does.
   [[nodiscard]] Call call(const std::vector<std::string>& words);
 
@@ -184,6 +199,8 @@ class Walk {
   [[nodiscard]] bool may_repeat(int line) const;
   void read(const Message& message);
   void read_debug(std::string_view item);
+  [[nodiscard]] static bool is_pause(const Message& message);
+  [[nodiscard]] bool control(const std::string& arguments);
 
   const Debuggee& debuggee_;
   ProbedScript script_;
@@ -192,8 +209,10 @@ class Walk {
   OnReading on_reading_;
   ProbeReader reader_{script_};
   CallLog calls_;
-  std::vector<std::string> messages_;
-  std::vector<std::string_view> source_ = source_lines(debuggee_.source);
+  std::vector<ScriptMessage> messages_;
+  std::vector<std::string_view> source_ = lua::source_lines(debuggee_.source);
+  bool is_muted_ = false;
+  bool is_told_ = false;  ///< a probe reported since this was set to false
   int line_ = 0;
   int text_line_ = 0;  ///< of the last stop
   Stop::Reason reason_ = Stop::Reason::kStep;

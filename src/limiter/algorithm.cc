@@ -20,18 +20,28 @@ std::unique_ptr<KeyModel> make() {
 
 constexpr std::int64_t kMaxLogCost = 10'000;  // each unit is one entry
 
+constexpr std::string_view kWhyLogKept =
+    "it keeps the time of each unit that it allows, and denied {denied} that would have made more "
+    "than {limit} within {window}";
+
 constexpr std::array kAlgorithms{
-    Algorithm{.name = "fixed-window",
-              .summary = "a counter per window; up to twice the limit at an edge",
-              .script = embedded::k_fixed_window.text,
-              .sha1 = embedded::k_fixed_window.sha1,
-              .allows_at_most = "twice the limit, half of it on each side of a window's edge",
-              .make_model = make<FixedWindowModel>},
+    Algorithm{
+        .name = "fixed-window",
+        .summary = "a counter per window; up to twice the limit at an edge",
+        .script = embedded::k_fixed_window.text,
+        .sha1 = embedded::k_fixed_window.sha1,
+        .allows_at_most = "twice the limit, half of it on each side of a window's edge",
+        .why_kept = "its counter stops at {limit} in each window of {window}, and denied {denied}; "
+                    "it never allowed more than {allowed} within {window}{to_a_key}",
+        .why_exceeded = "its counter begins anew at {edge}, so {before} before that and {after} "
+                        "after it were allowed {within}",
+        .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
               .summary = "exact; keeps the time of each allowed unit",
               .script = embedded::k_sliding_window_log.text,
               .sha1 = embedded::k_sliding_window_log.sha1,
               .allows_at_most = "the limit",
+              .why_kept = kWhyLogKept,
               .is_exact = true,
               .max_cost = kMaxLogCost,
               .make_model = make<SlidingWindowLogModel>},
@@ -40,22 +50,34 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_sliding_window_zset.text,
               .sha1 = embedded::k_sliding_window_zset.sha1,
               .allows_at_most = "the limit",
+              .why_kept = kWhyLogKept,
               .is_exact = true,
               .max_cost = kMaxLogCost,
               .make_model = make<SlidingWindowLogModel>},
-    Algorithm{.name = "sliding-window-counter",
-              .summary = "two counters; an estimate of the sliding window",
-              .script = embedded::k_sliding_window_counter.text,
-              .sha1 = embedded::k_sliding_window_counter.sha1,
-              .allows_at_most =
-                  "less than twice the limit: it assumes that the last window's requests were "
-                  "spread evenly",
-              .make_model = make<SlidingWindowCounterModel>},
+    Algorithm{
+        .name = "sliding-window-counter",
+        .summary = "two counters; an estimate of the sliding window",
+        .script = embedded::k_sliding_window_counter.text,
+        .sha1 = embedded::k_sliding_window_counter.sha1,
+        .allows_at_most =
+            "less than twice the limit: it assumes that the last window's requests were "
+            "spread evenly",
+        .why_kept = "it estimates the last {window} from two counters, and denied {denied} for "
+                    "which the estimate would have been above {limit}",
+        .why_exceeded =
+            "it assumes that the requests before {edge} were spread evenly over their window, but "
+            "{before} came so late in it that {they} and the {after} allowed after it lie {within}",
+        .make_model = make<SlidingWindowCounterModel>},
     Algorithm{.name = "token-bucket",
               .summary = "tokens come back steadily; bursts up to --burst",
               .script = embedded::k_token_bucket.text,
               .sha1 = embedded::k_token_bucket.sha1,
               .allows_at_most = "its burst plus the refill during the window",
+              .why_kept = "its bucket holds {burst} and gets {limit} back in {window}; it had too "
+                          "few tokens for {denied}",
+              .why_exceeded =
+                  "its bucket holds {burst}, and {back} {come} back meanwhile: {of_most} "
+                  "were allowed {within}",
               .has_burst = true,
               .make_model = make<TokenBucketModel>},
     Algorithm{.name = "gcra",
@@ -63,6 +85,11 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_gcra.text,
               .sha1 = embedded::k_gcra.sha1,
               .allows_at_most = "its burst plus the refill during the window",
+              .why_kept = "it allows a burst of {burst} and then {limit} in {window}, evenly "
+                          "spaced; {denied} came before {their} time",
+              .why_exceeded =
+                  "it allows a burst of {burst}, and {back} more {become} due meanwhile: "
+                  "{of_most} were allowed {within}",
               .has_burst = true,
               .make_model = make<GcraModel>},
     Algorithm{.name = "leaky-bucket",
@@ -70,6 +97,10 @@ constexpr std::array kAlgorithms{
               .script = embedded::k_leaky_bucket.text,
               .sha1 = embedded::k_leaky_bucket.sha1,
               .allows_at_most = "the limit, since delayed requests count when they may proceed",
+              .why_kept = "it lets requests go on evenly spaced, {limit} in {window}: the longest "
+                          "waited {delay}, and {denied} found the queue of {burst} full",
+              .why_exceeded = "a request of {cost} goes on as a whole as soon as its first unit "
+                              "may, so {allowed} went on {within}",
               .has_burst = true,
               .has_refund = false,
               .has_delay = true,

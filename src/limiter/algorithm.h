@@ -23,6 +23,9 @@ struct Algorithm {
   std::string_view sha1;     ///< of `script`, in lower-case hex, for EVALSHA
   /// The most that it allows within any one window, as the end of a sentence.
   std::string_view allows_at_most = {};
+  /// Why it kept a limit and still denied or delayed requests, and why it let more through:
+  /// templates of why(), in limiter/why.h. Without the latter, it never does by its own order.
+  std::string_view why_kept = {}, why_exceeded = {};
   bool is_exact = false;  ///< allows exactly what a log of all allowed units allows
   bool has_burst = false;
   bool has_refund = true;                               ///< takes a cost below 0

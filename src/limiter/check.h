@@ -27,8 +27,10 @@ struct Request {
 struct ScriptCall {
   std::string_view sha1 = {};
   redis::Arguments keys = {}, arguments = {};
+  std::string_view function = {};  ///< a Redis function, instead of a script
 
   void append_to(redis::Connection& connection) const {
+    if (!function.empty()) return connection.append_fcall(function, keys, arguments);
     connection.append_evalsha(sha1, keys, arguments);
   }
   /// For a call that only reads: with EVALSHA_RO, which a server answers even while a failover

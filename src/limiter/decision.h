@@ -10,9 +10,9 @@ struct Decision {
   bool allowed = false;
   std::int64_t remaining = 0;  ///< requests of cost 1 that would be allowed now, or kNotTold
   /// Time until this request would be allowed if no others came; 0 if allowed, kNever if waiting
-  /// does not help.
+  /// does not help, kTimeNotTold if a foreign script denied without reporting it.
   std::chrono::microseconds retry_after{0};
-  std::chrono::microseconds reset_after{0};  ///< until all keys are as if unused
+  std::chrono::microseconds reset_after{0};  ///< until all keys are as if unused, or kTimeNotTold
   std::chrono::microseconds delay{0};        ///< to wait before proceeding (leaky-bucket)
   int denied_by = 0;                         ///< number, from 1, of the first key that denied
 
@@ -20,8 +20,9 @@ struct Decision {
 };
 
 inline constexpr std::chrono::microseconds kNever{-1};
-/// `remaining` if a foreign script does not report it. Then a retry_after of kNever means unknown
-/// as well.
+/// A time that a foreign script does not report.
+inline constexpr std::chrono::microseconds kTimeNotTold{-2};
+/// A `remaining` that a foreign script does not report.
 inline constexpr std::int64_t kNotTold = -1;
 
 }  // namespace rlctl::limiter

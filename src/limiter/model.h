@@ -38,6 +38,7 @@ class KeyModel {
   virtual void refund(const Limit& limit, std::int64_t units, microseconds now) = 0;
   /// True if the key would not exist in Redis.
   [[nodiscard]] virtual bool empty() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<KeyModel> clone() const = 0;
 };
 
 struct KeyAndLimit {
@@ -90,6 +91,9 @@ class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  std::unique_ptr<KeyModel> clone() const override {
+    return std::make_unique<FixedWindowModel>(*this);
+  }
 
  private:
   [[nodiscard]] FixedWindowFrame frame_at(const Limit& limit, microseconds now) const;
@@ -107,6 +111,9 @@ class SlidingWindowLogModel final : public KeyModel {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  std::unique_ptr<KeyModel> clone() const override {
+    return std::make_unique<SlidingWindowLogModel>(*this);
+  }
   bool empty() const override { return times().empty(); }
 
  private:
@@ -162,6 +169,9 @@ class SlidingWindowCounterModel final : public StoredModel<CounterFrame> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  std::unique_ptr<KeyModel> clone() const override {
+    return std::make_unique<SlidingWindowCounterModel>(*this);
+  }
 
  private:
   [[nodiscard]] CounterFrame frame_at(const Limit& limit, microseconds now) const;
@@ -189,6 +199,9 @@ class TokenBucketModel final : public StoredModel<TokenBucket> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  std::unique_ptr<KeyModel> clone() const override {
+    return std::make_unique<TokenBucketModel>(*this);
+  }
 
  private:
   [[nodiscard]] TokenBucket bucket_at(const Limit& limit, microseconds now) const;
@@ -239,6 +252,7 @@ class GcraModel final : public StoredModel<RationalTime> {
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  std::unique_ptr<KeyModel> clone() const override { return std::make_unique<GcraModel>(*this); }
 
  private:
   /// How far the theoretical arrival time is ahead of `now`, in 1/limit µs; never below 0.
@@ -258,6 +272,9 @@ class LeakyBucketModel final : public StoredModel<RationalTime> {
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;
   /// A place in the queue cannot be given back: throws UsageError.
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
+  std::unique_ptr<KeyModel> clone() const override {
+    return std::make_unique<LeakyBucketModel>(*this);
+  }
 
  private:
   /// How long the next request waits, in 1/limit µs; never below 0.

@@ -53,8 +53,10 @@ constexpr std::size_t kMaxSize = std::size_t{1} << 20;
 /// Each part of a dotted key is a level too, and toml++ does not count these.
 constexpr std::ptrdiff_t kMaxDots = 1000;
 
-constexpr std::array<std::string_view, 10> kKeys{
-    "url", "password_file", "tls", "cacert", "cert", "key", "sni", "insecure", "timeout", "policy"};
+constexpr std::array<std::string_view, 11> kKeys{"url",     "password_file", "tls",   "cacert",
+                                                 "cert",    "key",           "sni",   "insecure",
+                                                 "timeout", "policy",        "script"};
+constexpr std::string_view kPolicy = "policy", kScript = "script";
 constexpr std::array<std::string_view, 5> kPolicyKeys{"key", "algorithm", "limit", "burst",
                                                       "ipv6_prefix"};
 
@@ -131,25 +133,25 @@ std::string shown(const toml::node& node) {
   return node.is_table() ? "a table" : "a date or time";
 }
 
-/// The table name as the file spells it: [policy.login], [policy."a b"].
-std::string table_name(std::string_view policy) {
-  const bool bare = std::all_of(policy.begin(), policy.end(), [](char c) {
+/// A table's name as the file spells it: [policy.login], [policy."a b"].
+std::string table_name(std::string_view name, std::string_view of = kPolicy) {
+  const bool bare = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
   });
-  return bare && !policy.empty() ? fmt::format("[policy.{}]", cut(policy))
-                                 : fmt::format("[policy.\"{}\"]", cut(policy));
+  return bare && !name.empty() ? fmt::format("[{}.{}]", of, cut(name))
+                               : fmt::format("[{}.\"{}\"]", of, cut(name));
 }
 
 /// See ConfigurationMistake::part.
-std::string policy_part(std::string_view name) {
-  return std::string("policy.").append(name);
+std::string part_named(std::string_view of, std::string_view name) {
+  return std::string(of).append(".").append(name);
 }
 
 /// See ConfigurationMistake::part. `key` is one of kKeys, or empty.
 std::string_view part_of(std::string_view key) {
   if (key == "key") return "cert";
-  constexpr std::string_view kOwn[] = {"", "cacert", "cert", "timeout", "policy"};
+  constexpr std::string_view kOwn[] = {"", "cacert", "cert", "timeout", kPolicy, kScript};
   const bool is_own = std::ranges::find(kOwn, key) != std::end(kOwn);
   return is_own ? key : "url";
 }
@@ -214,7 +216,7 @@ class Reader {
 
   toml::table parse(std::string_view text);
   [[nodiscard]] std::string located(std::size_t line, std::string_view message) const {
-    return fmt::format("{}:{}: {}", configuration_.file, line, cut_sentence(message));
+    return mistake_at(configuration_.file, line, message, {}).message;
   }
   void mistake(const Position& at, std::string message) {
     mistakes_.push_back({at, std::move(message), part_});
@@ -231,8 +233,13 @@ class Reader {
   std::string file_of(const toml::table& table, std::string_view key);
   void read_connection(const toml::table& table);
   void read_tls(const toml::table& table);
-  void read_policies(const toml::node& node, const Position& at);
-  void read_policy(const toml::key& name, const toml::node& node);
+  using ReadTable = void (Reader::*)(const toml::key& name, const toml::table& table);
+  void read_each(const toml::node& node, const Position& at, std::string_view of,
+                 ReadTable read_table);
+  void read_script(const toml::key& name, const toml::table& table);
+  bool read_texts(const toml::node& node, const std::string& name, bool takes_list,
+                  std::vector<std::string>& texts);
+  void read_policy(const toml::key& name, const toml::table& table);
   bool read_key(const toml::table& table, const std::string& name, Policy& policy);
   bool read_algorithm(const toml::table& table, const std::string& name, Policy& policy);
   bool read_limits(const toml::table& table, const std::string& name, Policy& policy);
@@ -272,7 +279,8 @@ Configuration Reader::read(std::string_view text) {
   refuse_unknown(table);
   read_connection(table);
   for (const auto& [key, node] : table) {
-    if (key.str() == "policy") read_policies(node, key.source().begin);
+    if (key.str() == kPolicy) read_each(node, key.source().begin, kPolicy, &Reader::read_policy);
+    if (key.str() == kScript) read_each(node, key.source().begin, kScript, &Reader::read_script);
   }
   keep_mistakes();
   return std::move(configuration_);
@@ -282,7 +290,7 @@ void Reader::keep_mistakes() {
   std::stable_sort(mistakes_.begin(), mistakes_.end(),
                    [](const Mistake& a, const Mistake& b) { return comes_before(a.at, b.at); });
   for (const auto& [at, message, part] : mistakes_) {
-    configuration_.mistakes.push_back({.message = located(at.line, message), .part = part});
+    configuration_.mistakes.push_back(mistake_at(configuration_.file, at.line, message, part));
   }
 }
 
@@ -315,7 +323,7 @@ void Reader::refuse_unknown(const toml::table& table) {
     if (!part_.empty()) {
       refuse_key(key, node, "", did_you_mean(key.str(), kKeys));
     } else if (node.is_table()) {
-      part_ = policy_part(key.str());
+      part_ = part_named(kPolicy, key.str());
       refuse_key(key, node, "", "; write " + table_name(cut(key.str())));
     } else {
       refuse_key(key, node, "", "; it is one of " + one_of(kKeys));
@@ -415,48 +423,99 @@ void Reader::read_connection(const toml::table& table) {
   }
 }
 
-void Reader::read_policies(const toml::node& node, const Position& at) {
-  const auto* table = node.as_table();
-  part_ = "policy";
-  if (table == nullptr) {
-    mistake(at, fmt::format("policy must be a table, [policy.NAME], not {}", shown(node)));
+/// Reads the tables [policy.NAME] or [script.NAME].
+void Reader::read_each(const toml::node& node, const Position& at, std::string_view of,
+                       ReadTable read_table) {
+  part_ = of;
+  const auto* all = node.as_table();
+  if (all == nullptr) {
+    mistake(at, fmt::format("{} must be a table, [{}.NAME], not {}", of, of, shown(node)));
     return;
   }
   // toml++ sorts them by name.
   std::vector<std::pair<const toml::key*, const toml::node*>> in_order;
-  for (const auto& [name, policy] : *table) in_order.emplace_back(&name, &policy);
+  for (const auto& [name, element] : *all) in_order.emplace_back(&name, &element);
   std::stable_sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
     return comes_before(a.first->source().begin, b.first->source().begin);
   });
-  for (const auto& [name, policy] : in_order) read_policy(*name, *policy);
+  for (const auto& [name, element] : in_order) {
+    part_ = part_named(of, name->str());
+    const auto& begin = name->source().begin;
+    const auto* table = element->as_table();
+    if (table == nullptr) {
+      mistake(begin, fmt::format("{}.{} must be a table, {}, not {}", of, cut(name->str()),
+                                 table_name(name->str(), of), shown(*element)));
+      continue;
+    }
+    if (name->str().empty()) mistake(begin, fmt::format("the name of a {} is empty", of));
+    (this->*read_table)(*name, *table);
+  }
 }
 
-void Reader::read_policy(const toml::key& name, const toml::node& node) {
-  const auto& at = name.source().begin;
-  const auto* table = node.as_table();
+/// Reads a string or a list of strings; returns false after a mistake. Messages mention a list only
+/// if `takes_list`: whoever uses the section refuses other lists.
+bool Reader::read_texts(const toml::node& node, const std::string& name, bool takes_list,
+                        std::vector<std::string>& texts) {
+  const auto take = [&](const toml::node& element) {
+    const auto* text = element.as_string();
+    if (text != nullptr) {
+      texts.push_back(text->get());
+    } else {
+      mistake(element.source().begin,
+              fmt::format("{} must be a string{}, not {}", name,
+                          takes_list ? ", or a list of them" : "", shown(element)));
+    }
+    return text != nullptr;
+  };
+  const auto* list = node.as_array();
+  if (list == nullptr) return take(node);
+  bool good = true;
+  for (const auto& element : *list) good = take(element) && good;
+  return good;
+}
+
+void Reader::read_script(const toml::key& name, const toml::table& table) {
   const auto mistakes_before = mistakes_.size();
-  part_ = policy_part(name.str());
-  if (table == nullptr) {
-    mistake(at, fmt::format("policy.{} must be a table, {}, not {}", cut(name.str()),
-                            table_name(name.str()), shown(node)));
-    return;
+  ScriptSection script{.name = std::string(name.str()), .line = name.source().begin.line};
+  if (find_algorithm(script.name) != nullptr) {
+    mistake(name.source().begin,
+            fmt::format("script '{}': a bundled script has this name", cut(script.name)));
   }
-  if (name.str().empty()) mistake(at, "the name of a policy is empty");
-  refuse_unknown_of_policy(*table, name.str());
+  if (script.name == "-" || script.name.find('/') != script.name.npos ||
+      script.name.ends_with(".lua")) {
+    mistake(name.source().begin,
+            fmt::format("script '{}': --script takes this name for a file", cut(script.name)));
+  }
+  for (const auto& [key, node] : table) {
+    ScriptSection::Setting setting{
+        .key = std::string(key.str()), .is_list = node.is_array(), .line = key.source().begin.line};
+    const auto sentence = fmt::format("script '{}': {}", cut(script.name), cut(key.str()));
+    const bool takes_list = setting.key == "keys" || setting.key == "args";
+    if (read_texts(node, sentence, takes_list, setting.values)) {
+      script.settings.push_back(std::move(setting));
+    }
+  }
+  if (mistakes_.size() == mistakes_before) configuration_.scripts.push_back(std::move(script));
+}
+
+void Reader::read_policy(const toml::key& name, const toml::table& table) {
+  const auto& at = name.source().begin;
+  const auto mistakes_before = mistakes_.size();
+  refuse_unknown_of_policy(table, name.str());
   Policy policy{.name = std::string(name.str()), .line = at.line};
   const auto sentence = fmt::format("policy '{}': ", cut(name.str()));
   for (const std::string_view key : {"key", "limit"}) {
-    if (table->get(key) != nullptr) continue;
+    if (table.get(key) != nullptr) continue;
     mistake(at, fmt::format("{}{} is missing; write {} = \"{}\"", sentence, key, key,
                             key == "key" ? "login:%s" : "5/60s"));
   }
-  const bool has_key = read_key(*table, sentence + "key", policy);
-  const bool has_algorithm = read_algorithm(*table, sentence + "algorithm", policy);
-  const bool has_limits = read_limits(*table, sentence + "limit", policy);
-  const bool has_burst = read_burst(*table, sentence + "burst", policy);
-  const bool has_prefix = read_ipv6_prefix(*table, sentence + "ipv6_prefix", policy);
+  const bool has_key = read_key(table, sentence + "key", policy);
+  const bool has_algorithm = read_algorithm(table, sentence + "algorithm", policy);
+  const bool has_limits = read_limits(table, sentence + "limit", policy);
+  const bool has_burst = read_burst(table, sentence + "burst", policy);
+  const bool has_prefix = read_ipv6_prefix(table, sentence + "ipv6_prefix", policy);
   if (!has_key || !has_algorithm || !has_limits || !has_burst || !has_prefix) return;
-  if (!fit_together(*table, sentence, policy)) return;
+  if (!fit_together(table, sentence, policy)) return;
   if (mistakes_.size() > mistakes_before) return;
   configuration_.policies.push_back(std::move(policy));
 }
@@ -570,6 +629,13 @@ void require_private(Configuration& configuration, const FileDescriptor& file) {
        .hint = fmt::format("chmod 600 {}", configuration.file)});
 }
 
+template <typename Named>
+const Named* find_named(const std::vector<Named>& all, std::string_view name) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Named& each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::size_t argument_count(const Policy& policy) {
@@ -606,6 +672,27 @@ bool fits(const Policy& policy, std::string_view key) {
   return key.size() > at + last.size() && key.ends_with(last);
 }
 
+ConfigurationMistake mistake_at(const std::string& file, std::size_t line, std::string_view message,
+                                std::string part) {
+  return {.message = fmt::format("{}:{}: {}", file, line, cut_sentence(message)),
+          .part = std::move(part),
+          .line = line};
+}
+
+void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
+                    std::vector<ConfigurationMistake> others) {
+  std::move(others.begin(), others.end(), std::back_inserter(mistakes));
+  std::stable_sort(mistakes.begin(), mistakes.end(), [](const auto& a, const auto& b) {
+    return a.line != 0 && (b.line == 0 || a.line < b.line);
+  });
+}
+
+const ScriptSection::Setting* ScriptSection::find(std::string_view key) const {
+  const auto found = std::find_if(settings.begin(), settings.end(),
+                                  [&](const Setting& setting) { return setting.key == key; });
+  return found == settings.end() ? nullptr : &*found;
+}
+
 void require_correct(const Configuration& configuration) {
   if (!configuration.mistakes.empty()) throw ConfigurationError(configuration.mistakes);
 }
@@ -631,10 +718,11 @@ Configuration read_configuration(const std::string& file) {
 }
 
 const Policy* find_policy(const Configuration& configuration, std::string_view name) {
-  const auto& policies = configuration.policies;
-  const auto found = std::find_if(policies.begin(), policies.end(),
-                                  [&](const Policy& policy) { return policy.name == name; });
-  return found == policies.end() ? nullptr : &*found;
+  return find_named(configuration.policies, name);
+}
+
+const ScriptSection* find_script(const Configuration& configuration, std::string_view name) {
+  return find_named(configuration.scripts, name);
 }
 
 std::optional<PolicyMatch> match_policy(const Configuration& configuration, std::string_view key) {

@@ -43,10 +43,36 @@ struct ConfigurationMistake {
   /// cut.
   std::string message = {};
   /// The setting that cannot be used: "url" and all that belongs to its server, "cacert", "cert",
-  /// "timeout", "policy.NAME"; "policy" if it is not known which policy; empty if no setting
-  /// depends on it.
+  /// "timeout", "policy.NAME", "script.NAME"; "policy" or "script" if it is not known which one;
+  /// empty if no setting depends on it.
   std::string part = {};
   std::string hint = {};
+  std::size_t line = 0;  ///< 0: the whole file
+};
+
+/// The mistake on a line of a file: its message begins with "FILE:LINE: ".
+[[nodiscard]] ConfigurationMistake mistake_at(const std::string& file, std::size_t line,
+                                              std::string_view message, std::string part);
+/// Adds mistakes to others, in the order of their lines; those about the whole file come last.
+void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
+                    std::vector<ConfigurationMistake> others);
+
+/// The table [script.NAME], which describes a limiter of somebody else. Only its form is known
+/// here: each key has a text or a list of texts.
+struct ScriptSection {
+  struct Setting {
+    std::string key = {};
+    std::vector<std::string> values = {};  ///< exactly one unless it is a list
+    bool is_list = false;
+    std::size_t line = 0;
+  };
+
+  std::string name = {};
+  std::vector<Setting> settings = {};
+  std::size_t line = 0;
+
+  /// Null if it is not set.
+  [[nodiscard]] const Setting* find(std::string_view key) const;
 };
 
 /// A configuration with mistakes. what() and hint() are those of the first.
@@ -77,6 +103,7 @@ struct Configuration {
   /// File names as for password_file. `sni` and `insecure` concern the URL's server.
   redis::Tls tls = {};
   std::vector<Policy> policies = {};                ///< in the order of the file
+  std::vector<ScriptSection> scripts = {};          ///< in the order of the file
   std::vector<ConfigurationMistake> mistakes = {};  ///< in order too; then the file's permissions
 };
 
@@ -93,6 +120,9 @@ void require_correct(const Configuration& configuration);
 
 /// Null if no policy has that name.
 [[nodiscard]] const Policy* find_policy(const Configuration& configuration, std::string_view name);
+/// Null if no script has that name.
+[[nodiscard]] const ScriptSection* find_script(const Configuration& configuration,
+                                               std::string_view name);
 
 /// The policy to which a key belongs, and how.
 struct PolicyMatch {

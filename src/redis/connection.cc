@@ -79,12 +79,21 @@ void Connection::append(Arguments arguments) {
 }
 
 void Connection::append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments) {
+  append_script("EVALSHA", sha1, keys, arguments);
+}
+
+void Connection::append_fcall(std::string_view function, Arguments keys, Arguments arguments) {
+  append_script("FCALL", function, keys, arguments);
+}
+
+void Connection::append_script(std::string_view command, std::string_view script, Arguments keys,
+                               Arguments arguments) {
   std::array<char, 20> digits;
   const auto* end = std::to_chars(digits.begin(), digits.end(), keys.size()).ptr;
   const std::string_view count(digits.data(), static_cast<std::size_t>(end - digits.data()));
-  const std::array<std::string_view, 3> begin{"EVALSHA", sha1, count};
+  const std::array<std::string_view, 3> begin{command, script, count};
   const std::array<Arguments, 3> parts{begin, keys, arguments};
-  state_->append("EVALSHA", parts, keys);
+  state_->append(command, parts, keys);
 }
 
 /// Whether CLUSTER SLOTS was refused to the user, by a node of a Cluster.

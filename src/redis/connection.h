@@ -61,6 +61,8 @@ class Connection {
   }
   /// Queues EVALSHA of a script. In a Cluster, throws Error(kUsage) if the keys' slots differ.
   void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments);
+  /// The same for FCALL of a function.
+  void append_fcall(std::string_view function, Arguments keys, Arguments arguments);
   /// The servers that have keys, for commands about all keys, such as SCAN: the masters of a
   /// Cluster; otherwise one, whose name is empty. Asks the server of a plain URL whether it is a
   /// node of a Cluster; no reply may be outstanding. Throws Error if the masters cannot be found
@@ -114,6 +116,8 @@ class Connection {
  private:
   struct State;
   explicit Connection(std::unique_ptr<State> state);
+  void append_script(std::string_view command, std::string_view script, Arguments keys,
+                     Arguments arguments);
   [[nodiscard]] bool may_not_know_servers(const Reply& slots);
 
   std::unique_ptr<State> state_;

@@ -71,16 +71,17 @@ struct PlaceRow {
 
 /// The commands whose keys are not the first word after them.
 constexpr auto kPlaces = std::to_array<PlaceRow>({
-    {"EVALSHA", Place::kCounted}, {"EVALSHA_RO", Place::kCounted}, {"EVAL", Place::kCounted},
-    {"EVAL_RO", Place::kCounted}, {"MEMORY", Place::kSecond},      {"OBJECT", Place::kSecond},
-    {"WATCH", Place::kAll},       {"UNLINK", Place::kAll},         {"DEL", Place::kAll},
-    {"EXISTS", Place::kAll},      {"ACL", Place::kNowhere},        {"CLIENT", Place::kNowhere},
-    {"CLUSTER", Place::kNowhere}, {"COMMAND", Place::kNowhere},    {"CONFIG", Place::kNowhere},
-    {"DBSIZE", Place::kNowhere},  {"EXEC", Place::kNowhere},       {"FLUSHALL", Place::kNowhere},
-    {"FLUSHDB", Place::kNowhere}, {"FUNCTION", Place::kNowhere},   {"HELLO", Place::kNowhere},
-    {"INFO", Place::kNowhere},    {"KEYS", Place::kNowhere},       {"MULTI", Place::kNowhere},
-    {"PING", Place::kNowhere},    {"ROLE", Place::kNowhere},       {"SCAN", Place::kNowhere},
-    {"SCRIPT", Place::kNowhere},  {"TIME", Place::kNowhere},       {"UNWATCH", Place::kNowhere},
+    {"EVALSHA", Place::kCounted},  {"FCALL", Place::kCounted},   {"EVALSHA_RO", Place::kCounted},
+    {"EVAL", Place::kCounted},     {"EVAL_RO", Place::kCounted}, {"MEMORY", Place::kSecond},
+    {"OBJECT", Place::kSecond},    {"WATCH", Place::kAll},       {"UNLINK", Place::kAll},
+    {"DEL", Place::kAll},          {"EXISTS", Place::kAll},      {"ACL", Place::kNowhere},
+    {"CLIENT", Place::kNowhere},   {"CLUSTER", Place::kNowhere}, {"COMMAND", Place::kNowhere},
+    {"CONFIG", Place::kNowhere},   {"DBSIZE", Place::kNowhere},  {"EXEC", Place::kNowhere},
+    {"FLUSHALL", Place::kNowhere}, {"FLUSHDB", Place::kNowhere}, {"FUNCTION", Place::kNowhere},
+    {"HELLO", Place::kNowhere},    {"INFO", Place::kNowhere},    {"KEYS", Place::kNowhere},
+    {"MULTI", Place::kNowhere},    {"PING", Place::kNowhere},    {"ROLE", Place::kNowhere},
+    {"SCAN", Place::kNowhere},     {"SCRIPT", Place::kNowhere},  {"TIME", Place::kNowhere},
+    {"UNWATCH", Place::kNowhere},
 });
 
 Place place_of(std::string_view command) noexcept {

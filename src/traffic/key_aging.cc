@@ -34,12 +34,12 @@ void KeyAging::require_done(redis::ReplyView reply) {
 void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_view> keys) {
   const auto before = std::to_string(at_.count()), after = std::to_string(to.count());
   const auto slack = std::to_string(slack_.count());
-  const auto paused = all_ || !under_way_ ? 0 : named_.size();
-  const auto count = all_ ? std::string("-1") : std::to_string(paused);
+  const auto paused = under_way_ ? named_.size() : 0;
+  const auto count = std::to_string(paused);
   std::vector<std::string_view> named{hash_};
   named.insert(named.end(), named_.begin(),
                std::next(named_.begin(), static_cast<std::ptrdiff_t>(paused)));
-  if (!all_) named.insert(named.end(), keys.begin(), keys.end());
+  named.insert(named.end(), keys.begin(), keys.end());
   connection_.append_evalsha(sha1_, named,
                              std::array<std::string_view, 4>{count, before, after, slack});
 }

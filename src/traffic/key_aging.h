@@ -29,9 +29,6 @@ class KeyAging {
   /// slot, and remains when this is destroyed. Throws redis::Error.
   KeyAging(redis::Connection& connection, std::string hash);
 
-  /// From now on, ages all keys of the database, not only those that requests name. There must be
-  /// few keys, all of them the script's.
-  void age_all() { all_ = true; }
   /// Keys expire this much later, or earlier if negative.
   void set_slack(std::chrono::microseconds slack) { slack_ = slack; }
   /// Call this before a request at time `to` that names these keys: queues a call that ages them.
@@ -49,7 +46,6 @@ class KeyAging {
 
   redis::Connection& connection_;
   std::string hash_, sha1_;
-  bool all_ = false;
   bool under_way_ = false;          ///< real time passes for the keys of the last request
   std::vector<std::string> named_;  ///< by the last request, without duplicates
   std::chrono::microseconds at_{0}, slack_{0};

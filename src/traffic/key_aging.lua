@@ -1,11 +1,11 @@
 -- Virtual time for TTLs: protects the TTLs of the last request's keys from real time, and takes the virtual
 -- time that has passed from those of the next request's keys.
 --
---   KEYS[1]             the hash that holds the virtual expiry time of each key; its own TTL tells how much
---                       real time has passed since the last call
+--   KEYS[1]             the hash that holds the virtual expiry time of each key, and under its own name the
+--                       slack; its own TTL tells how much real time has passed since the last call
 --   KEYS[2 .. 1+count]  the keys of the last request
 --   KEYS[2+count ..]    the keys of the next request
---   ARGV   1 count   the number of the last request's keys; -1: age every key of the database
+--   ARGV   1 count   the number of the last request's keys
 --          2 before  the time of the last request, virtual µs
 --          3 after   the time of the next request, virtual µs
 --          4 slack   µs by which keys expire later
@@ -53,17 +53,10 @@ local function resume(key)
 end
 
 local to_pause, to_resume = {}, {}
-if count < 0 then
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    if key ~= hash then to_pause[#to_pause + 1] = key end
-  end
-  to_resume = to_pause
-else
-  for i = 2, 1 + count do to_pause[i - 1] = KEYS[i] end
-  for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end
-end
+for i = 2, 1 + count do to_pause[i - 1] = KEYS[i] end
+for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end
 for _, key in ipairs(to_pause) do pause(key) end
-redis.call('HSET', hash, hash, '')
+redis.call('HSET', hash, hash, ARGV[4])
 for _ = 1, 10 do  -- all TTLs in the same ms, if that can be
   redis.call('PEXPIRE', hash, 2 * spare)
   for _, key in ipairs(to_resume) do resume(key) end

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace rlctl::traffic {
 
 using limiter::Decision;
-using limiter::kNever;
 
 namespace {
 
@@ -22,8 +22,7 @@ constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at
 
 }  // namespace
 
-/// Drops the units before the window that ends at `at`. Never moves more units than it has dropped,
-/// so that each unit is moved once on average.
+/// Never moves more units than it has dropped, so that each unit is moved once on average.
 void WorstWindow::forget_before(microseconds at) {
   while (first_ < recent_.size() && at - recent_[first_].at >= window_) {
     in_window_ -= recent_[first_++].count;
@@ -45,10 +44,28 @@ void WorstWindow::allow(microseconds at, std::int64_t cost) {
     recent_.push_back({at, cost});
   }
   in_window_ += cost;
+  if (at - last_edge_ >= window_) {
+    last_edge_ = at - at % window_;
+    since_edge_ = 0;
+  }
+  since_edge_ += cost;
   if (in_window_ <= most_) return;
   most_ = in_window_;
   from_ = recent_[first_].at;
   span_ = at - from_;
+  edge_ = last_edge_;
+  after_edge_ = since_edge_;
+}
+
+void WorstWindow::refund(microseconds at, std::int64_t units) {
+  forget_before(at);
+  while (units > 0 && first_ < recent_.size()) {
+    const auto back = std::min(units, recent_[first_].count);
+    recent_[first_].count -= back;
+    in_window_ -= back;
+    units -= back;
+    if (recent_[first_].count == 0) ++first_;
+  }
 }
 
 Measurement::Key& Measurement::key(std::uint32_t number) {
@@ -68,14 +85,20 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   Key& asked = key(arrival.key);
   ++measured_.sent;
   count_minute(arrival.at, decision.allowed);
-  if (!decision.allowed) {
+  if (!departures_.empty()) depart(arrival);
+  if (decision.allowed) {
+    ++measured_.allowed;
+    measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
+    if (first_denied_) watch_inversion(arrival);
+    if (asked.denials) end_denials(asked, arrival);
+    go_on(arrival, decision.delay);
+  } else {
+    if (measured_.sent == 1) first_denied_ = arrival;
     deny(asked, arrival, decision);
-    return;
   }
-  ++measured_.allowed;
-  measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
-  if (asked.denials) end_denials(asked, arrival);
-  go_on(arrival, decision.delay);
+  const bool reports =
+      decision.remaining != limiter::kNotTold || decision.reset_after != limiter::kTimeNotTold;
+  if (compares_reports_ && reports) compare(arrival, decision);
 }
 
 void Measurement::allow(std::uint32_t key, const Departure& departure) {
@@ -85,22 +108,66 @@ void Measurement::allow(std::uint32_t key, const Departure& departure) {
   }
 }
 
-/// Counts requests in the order in which they proceed, which differs from their arrival order if
-/// some are delayed. No later request proceeds before this one arrives.
-void Measurement::go_on(const Arrival& arrival, microseconds delay) {
-  const auto found = departures_.empty() ? departures_.end() : departures_.find(arrival.key);
-  if (found != departures_.end()) {
-    auto& waiting = found->second;
-    while (!waiting.empty() && waiting.front().at <= arrival.at) {
-      std::pop_heap(waiting.begin(), waiting.end(), kIsLater);
-      allow(arrival.key, waiting.back());
-      waiting.pop_back();
-    }
+/// Counts the delayed requests that have proceeded, in the order in which they do, which differs
+/// from their arrival order. No later request proceeds before this one arrives.
+void Measurement::depart(const Arrival& arrival) {
+  const auto found = departures_.find(arrival.key);
+  if (found == departures_.end()) return;
+  auto& [waiting, units, last] = found->second;
+  while (!waiting.empty() && waiting.front().at <= arrival.at) {
+    std::pop_heap(waiting.begin(), waiting.end(), kIsLater);
+    units -= waiting.back().cost;
+    allow(arrival.key, waiting.back());
+    waiting.pop_back();
   }
+}
+
+void Measurement::go_on(const Arrival& arrival, microseconds delay) {
   if (delay.count() == 0) return allow(arrival.key, {arrival.at, arrival.cost});
-  auto& waiting = departures_[arrival.key];
+  auto& [waiting, units, last] = departures_[arrival.key];
   waiting.push_back({arrival.at + delay, arrival.cost});
   std::push_heap(waiting.begin(), waiting.end(), kIsLater);
+  units += arrival.cost;
+  last = std::max(last, arrival.at + delay);
+}
+
+/// Compares what the decision reports with the allowed units.
+void Measurement::compare(const Arrival& arrival, const Decision& decision) {
+  auto left = std::numeric_limits<std::int64_t>::max();
+  auto empty_at = arrival.at;
+  const bool is_up_to_date = decision.allowed && decision.delay.count() == 0;
+  for (std::size_t i = 0; i < limits_.size(); ++i) {
+    auto& window = windows_[arrival.key * limits_.size() + i];
+    if (!is_up_to_date) window.forget_before(arrival.at);
+    left = std::min(left, limits_[i].limit - window.in_window());
+    empty_at = std::max(empty_at, window.empty_at());
+  }
+  if (!departures_.empty()) count_delayed(arrival, left, empty_at);
+  if (decision.remaining != limiter::kNotTold) {
+    auto& [compared, too_many, too_few] = measured_.remaining_error;
+    const auto more = decision.remaining - std::max<std::int64_t>(left, 0);
+    ++compared;
+    too_many = std::max(too_many, more);
+    too_few = std::max(too_few, -more);
+  }
+  if (decision.reset_after != limiter::kTimeNotTold) {
+    auto& [compared, too_early, too_late] = measured_.reset_error;
+    const auto later = arrival.at + decision.reset_after - empty_at;
+    ++compared;
+    too_early = std::max(too_early, -later);
+    too_late = std::max(too_late, later);
+  }
+}
+
+/// Adds the requests that have not proceeded yet to what compare() found.
+void Measurement::count_delayed(const Arrival& arrival, std::int64_t& left,
+                                microseconds& empty_at) const {
+  const auto found = departures_.find(arrival.key);
+  if (found == departures_.end() || found->second.waiting.empty()) return;
+  left -= found->second.units;
+  for (const auto& limit : limits_) {
+    empty_at = std::max(empty_at, found->second.last + limit.window);
+  }
 }
 
 void Measurement::deny(Key& key, const Arrival& arrival, const Decision& decision) {
@@ -119,7 +186,8 @@ void Measurement::deny(Key& key, const Arrival& arrival, const Decision& decisio
     auto& too_early = measured_.retry_error.too_early;
     too_early = std::max(too_early, arrival.at - *earliest);
   }
-  if (decision.retry_after == kNever) return;
+  denials.never |= decision.retry_after == limiter::kNever;
+  if (decision.retry_after < microseconds{0}) return;  // kNever or kTimeNotTold
   const auto promise = arrival.at + decision.retry_after;
   earliest = earliest ? std::min(*earliest, promise) : promise;
   latest = latest ? std::max(*latest, promise) : promise;
@@ -131,7 +199,9 @@ void Measurement::end_denials(Key& key, const Arrival& allowed) {
   longest = std::max(longest, allowed.at - denials.first);
 
   RetryError& error = measured_.retry_error;
-  const bool comparable = allowed.cost == denials.cost && denials.latest_promise;
+  const bool is_like_denied = allowed.cost == denials.cost;
+  const bool comparable = is_like_denied && denials.latest_promise;
+  if (is_like_denied && denials.never) denials.broken = true;
   if (comparable && allowed.at < *denials.latest_promise) {
     denials.broken = true;
     error.too_late = std::max(error.too_late, *denials.latest_promise - allowed.at);
@@ -151,10 +221,18 @@ void Measurement::count_minute(microseconds at, bool allowed) {
   if (!allowed) ++minute_.denied;
 }
 
+/// Of an allowed request.
+void Measurement::watch_inversion(const Arrival& arrival) {
+  const auto& [at, key, cost] = *first_denied_;
+  measured_.looks_inverted |=
+      arrival.key == key && arrival.cost == cost && arrival.at - at < limits_.front().window;
+}
+
 /// The measurement after all delayed requests have proceeded.
 Measurement Measurement::with_all_gone_on() const {
   auto later = *this;
-  for (auto& [key, waiting] : later.departures_) {
+  for (auto& [key, departures] : later.departures_) {
+    auto& waiting = departures.waiting;
     std::sort_heap(waiting.begin(), waiting.end(), kIsLater);  // the latest first
     for (auto departure = waiting.rbegin(); departure != waiting.rend(); ++departure) {
       later.allow(key, *departure);
@@ -176,7 +254,9 @@ Worst Measurement::worst() const {
                .limit = limit,
                .key = static_cast<std::uint32_t>(key),
                .from = window.from(),
-               .span = window.span()};
+               .span = window.span(),
+               .edge = window.edge(),
+               .after_edge = window.after_edge()};
     }
   }
   return worst;

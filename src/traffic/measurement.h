@@ -21,18 +21,32 @@ class WorstWindow {
 
   /// Times must not go back.
   void allow(microseconds at, std::int64_t cost);
+  /// Gives back the oldest units of the window that ends at `at`, as many as there are.
+  void refund(microseconds at, std::int64_t units);
+  /// Drops the units before the window that ends at `at`.
+  void forget_before(microseconds at);
 
   [[nodiscard]] std::int64_t allowed() const noexcept { return most_; }
   /// The first span that held that many: its first unit, and the time from that to the last.
   [[nodiscard]] microseconds from() const noexcept { return from_; }
   [[nodiscard]] microseconds span() const noexcept { return span_; }
+  /// The last multiple of the window since 1970 until the end of that span, and how many of its
+  /// units are not before it.
+  [[nodiscard]] microseconds edge() const noexcept { return edge_; }
+  [[nodiscard]] std::int64_t after_edge() const noexcept { return after_edge_; }
+
+  /// As of the last allow() or forget_before(): the units in the window, and when the last of them
+  /// leaves it; 0 if it is empty.
+  [[nodiscard]] std::int64_t in_window() const noexcept { return in_window_; }
+  [[nodiscard]] microseconds empty_at() const noexcept {
+    return recent_.empty() ? microseconds{0} : recent_.back().at + window_;
+  }
 
  private:
   struct Units {
     microseconds at;
     std::int64_t count;
   };
-  void forget_before(microseconds at);
 
   microseconds window_;
   // Oldest first; the window begins at first_. (A deque takes blocks of 512 bytes, which is a lot
@@ -40,8 +54,10 @@ class WorstWindow {
   std::vector<Units> recent_;
   std::size_t first_ = 0;
   std::int64_t in_window_ = 0;
-  std::int64_t most_ = 0;
-  microseconds from_{0}, span_{0};
+  microseconds last_edge_{0};    ///< at or before the last unit
+  std::int64_t since_edge_ = 0;  ///< the units since then
+  std::int64_t most_ = 0, after_edge_ = 0;
+  microseconds from_{0}, span_{0}, edge_{0};
 };
 
 /// The most units allowed within one window, relative to the limit, and when. Ties go to the first
@@ -51,15 +67,17 @@ struct Worst {
   double ratio = 0;          ///< to the limit: 1 if exactly reached
   std::size_t limit = 0;     ///< the index of the limit
   std::uint32_t key = 0;
-  microseconds from{0};  ///< the first unit
-  microseconds span{0};  ///< from the first to the last
+  microseconds from{0};         ///< the first unit
+  microseconds span{0};         ///< from the first to the last
+  microseconds edge{0};         ///< the last edge of a window of the limit until the last unit
+  std::int64_t after_edge = 0;  ///< how many of the units are not before the edge
 };
 
 /// Whether retry_after was right, as far as later requests show. From the first denial of a key
-/// until it is allowed again, each denial promises an instant (kNever promises none). A promise is
-/// kept if requests before that instant were denied and the first request at it or later was
-/// allowed. A request whose cost differs from that of the first denied one proves nothing; if it is
-/// allowed, the comparison ends.
+/// until it is allowed again, each denial promises an instant. A promise is kept if requests before
+/// that instant were denied and the first request at it or later was allowed; kNever is a promise
+/// that is broken if the request is ever allowed. A request whose cost differs from that of the
+/// first denied one proves nothing; if it is allowed, the comparison ends.
 struct RetryError {
   /// How often a key was denied and then allowed again, or had a promise broken before the traffic
   /// ended.
@@ -67,6 +85,26 @@ struct RetryError {
   std::int64_t broken = 0;    ///< of these, how often a promise was broken
   microseconds too_early{0};  ///< the longest a key was denied after a promised instant
   microseconds too_late{0};   ///< the longest a key was allowed before a promised instant
+};
+
+/// Whether `remaining` was right: after each decision it is compared with what an exact log of the
+/// allowed units has left, which is the limit less the units allowed within the last window. Units
+/// that are allowed with a delay count from the decision until a window after they proceed.
+struct RemainingError {
+  std::int64_t compared = 0;  ///< decisions that reported it
+  std::int64_t too_many = 0;  ///< the most units by which one reported more than the log has left
+  std::int64_t too_few = 0;   ///< the most units by which one reported less
+
+  bool operator==(const RemainingError&) const = default;
+};
+
+/// The same of reset_after: the exact one is the time until the window is empty.
+struct ResetError {
+  std::int64_t compared = 0;
+  microseconds too_early{0};  ///< the longest time for which units remained after a reported reset
+  microseconds too_late{0};   ///< the longest time for which the window was empty before one
+
+  bool operator==(const ResetError&) const = default;
 };
 
 /// A clock minute, as monitoring counts it.
@@ -93,6 +131,11 @@ struct Measured {
   microseconds longest_shut_out{0};
   microseconds longest_delay{0};  ///< of an allowed request
   RetryError retry_error;
+  RemainingError remaining_error;
+  ResetError reset_error;
+  /// The first request of a key was denied, and a later one of the same cost within one window of
+  /// it was allowed: a limiter does the opposite. Judged by the first key only.
+  bool looks_inverted = false;
   /// The minute with the most denials, the first if tied; none without denials.
   std::optional<Minute> worst_minute = {};
 };
@@ -102,6 +145,8 @@ struct Measured {
 class Measurement {
  public:
   explicit Measurement(std::vector<limiter::Limit> limits) : limits_(std::move(limits)) {}
+  /// From now on does not compare what decisions report as remaining and reset_after.
+  void ignore_reports() noexcept { compares_reports_ = false; }
 
   void add(const Arrival& arrival, const limiter::Decision& decision);
   [[nodiscard]] Measured result() const;
@@ -115,12 +160,19 @@ class Measurement {
     std::int64_t cost = 1;  ///< of the first
     /// Of the denials with that cost; none if none of them made a promise.
     std::optional<microseconds> earliest_promise = {}, latest_promise = {};
+    bool never = false;   ///< whether one of them promised that it is never allowed
     bool broken = false;  ///< whether a promise was broken
   };
   /// A request that was allowed with a delay; later requests may proceed before it.
   struct Departure {
     microseconds at{0};
     std::int64_t cost = 1;
+  };
+  /// The delayed requests of a key that are still waiting.
+  struct Departures {
+    std::vector<Departure> waiting;  ///< a heap with the earliest on top
+    std::int64_t units = 0;          ///< of all of them
+    microseconds last{0};            ///< when the last of them proceeds
   };
   struct Key {
     bool asked = false;
@@ -131,18 +183,23 @@ class Measurement {
   void deny(Key& key, const Arrival& arrival, const limiter::Decision& decision);
   void end_denials(Key& key, const Arrival& allowed);
   void count_minute(microseconds at, bool allowed);
+  void depart(const Arrival& arrival);
+  void watch_inversion(const Arrival& arrival);
   void go_on(const Arrival& arrival, microseconds delay);
+  [[gnu::noinline]] void compare(const Arrival& arrival, const limiter::Decision& decision);
+  void count_delayed(const Arrival& arrival, std::int64_t& left, microseconds& empty_at) const;
   void allow(std::uint32_t key, const Departure& departure);
   [[nodiscard]] Measurement with_all_gone_on() const;
   [[nodiscard]] Worst worst() const;
 
   std::vector<limiter::Limit> limits_;
+  bool compares_reports_ = true;
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< one per key and limit, ordered by key
-  /// The delayed requests that are still waiting, by key: a heap with the earliest on top.
-  std::unordered_map<std::uint32_t, std::vector<Departure>> departures_;
-  Measured measured_;  ///< its worst minute covers finished minutes only
-  Minute minute_;      ///< of the latest request
+  std::unordered_map<std::uint32_t, Departures> departures_;  ///< by key; only of delayed ones
+  Measured measured_;                    ///< its worst minute covers finished minutes only
+  Minute minute_;                        ///< of the latest request
+  std::optional<Arrival> first_denied_;  ///< the first request, if it was denied
 };
 
 }  // namespace rlctl::traffic

@@ -1,8 +1,12 @@
 #include "traffic/outcome.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
+
+#include "traffic/script.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -26,6 +30,17 @@ std::int64_t end_of(std::size_t bucket) {
   const auto first = bucket % kInMagnitude + kInMagnitude;
   return static_cast<std::int64_t>(((first + 1) << shift) - 1);
 }
+
+/// The widths of a timeline's bins.
+constexpr std::array<microseconds, 31> kWidths = [] {
+  using namespace std::chrono_literals;
+  using std::chrono::days;
+  return std::array<microseconds, 31>{
+      1us,     2us,     10us,     20us,     100us,     200us,     1ms,       2ms,
+      10ms,    20ms,    100ms,    200ms,    1s,        2s,        10s,       20s,
+      1min,    2min,    10min,    20min,    1h,        2h,        6h,        12h,
+      days{1}, days{2}, days{10}, days{20}, days{100}, days{200}, days{1000}};
+}();
 
 void add_to(Timeline::Bin& bin, const Timeline::Bin& more) {
   bin.allowed += more.allowed;
@@ -84,6 +99,14 @@ std::optional<nanoseconds> Histogram::percentile(double percent) const {
   return max();
 }
 
+void RepliesSeen::add(redis::ReplyView reply) {
+  all_nil = all_nil && reply.is_nil();
+  const bool has_element = reply.type() == redis::ReplyType::kArray && reply.size() > 0;
+  const auto verdict = has_element ? reply[0] : reply;
+  any_negative |= verdict.type() == redis::ReplyType::kInteger && verdict.integer() < 0;
+  if (first.size() < kMost) first.push_back(reply_text(reply));
+}
+
 bool Timing::is_valid() const {
   constexpr double kLagOfService = 0.1;
   constexpr double kPercent = 99;
@@ -98,45 +121,54 @@ bool Timing::is_valid() const {
          kLagOfService * static_cast<double>(most_service.count());
 }
 
-/// Merges neighbours in pairs.
+/// The last multiple of the width at or before a time.
+microseconds Timeline::bin_before(microseconds at) const {
+  const auto past = (at - zero()) % width_;
+  return at - past - (past.count() < 0 ? width_ : microseconds{0});
+}
+
+/// Merges neighbours.
 void Timeline::widen() {
+  const auto old_first = first_, old_width = width_;
+  width_ = kWidths.at(++widened_);
+  first_ = bin_before(old_first);
+  std::size_t last = 0;
   for (std::size_t i = 0; i < bins_.size(); ++i) {
-    const Bin bin = bins_[i];
-    bins_[i] = {};
-    add_to(bins_[i / 2], bin);
+    const Bin bin = std::exchange(bins_[i], {});
+    const auto at = old_first + old_width * static_cast<std::int64_t>(i);
+    last = static_cast<std::size_t>((at - first_) / width_);
+    add_to(bins_[last], bin);
   }
-  bins_.resize((bins_.size() + 1) / 2);
-  width_ *= 2;
-  ++width_bits_;
+  bins_.resize(last + 1);
 }
 
 void Timeline::begin_at(microseconds at) {
   begin_ = end_ = at;
+  first_ = bin_before(at);
   bins_.resize(1);
 }
 
 void Timeline::add(microseconds at, bool allowed, std::int64_t count) {
   if (bins_.empty()) begin_at(at);
   end_ = std::max(end_, at);
-  const auto past_us = static_cast<std::uint64_t>((at - begin_).count());
-  while (past_us >> width_bits_ >= kMost) widen();
-  const auto index = static_cast<std::size_t>(past_us >> width_bits_);
+  auto index = static_cast<std::size_t>((at - first_) / width_);
+  while (index >= kMost) {
+    widen();
+    index = static_cast<std::size_t>((at - first_) / width_);
+  }
   if (index >= bins_.size()) bins_.resize(index + 1);
   (allowed ? bins_[index].allowed : bins_[index].denied) += count;
 }
 
-std::vector<Timeline::Bin> Timeline::resampled(microseconds from, microseconds to,
-                                               std::size_t count) const {
+std::vector<Timeline::Bin> Timeline::columns(microseconds from, microseconds width,
+                                             std::size_t count) const {
   std::vector<Bin> result(count);
-  if (count == 0) return result;
-  const auto share = static_cast<double>(count) / static_cast<double>((to - from).count() + 1);
   for (std::size_t i = 0; i < bins_.size(); ++i) {
-    const auto first = begin_ + width_ * static_cast<std::int64_t>(i);
-    const auto last = std::min(first + width_ - microseconds{1}, end_);
-    const auto middle = first + (last - first) / 2;
-    if (middle < from || middle > to) continue;
-    const auto at = static_cast<double>((middle - from).count()) * share;
-    add_to(result[std::min(static_cast<std::size_t>(at), count - 1)], bins_[i]);
+    const auto at = first_ + width_ * static_cast<std::int64_t>(i);
+    if (at < from) continue;
+    const auto column = static_cast<std::size_t>((at - from) / width);
+    if (column >= count) break;
+    add_to(result[column], bins_[i]);
   }
   return result;
 }

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "limiter/decision.h"
 #include "limiter/limit.h"
+#include "redis/reply.h"
 #include "traffic/measurement.h"
 #include "traffic/traffic.h"
 
@@ -72,11 +74,12 @@ struct Timing {
 
 /// How many requests were allowed and denied over time, in bins of equal width, for a plot. The
 /// length of the traffic need not be known in advance: whenever there would be more than kMost
-/// bins, neighbours are merged in pairs, so that there are soon between half of kMost and kMost.
-/// Widths are powers of two, in µs.
+/// bins, neighbours are merged, at most six into one, so that there are soon between a sixth of
+/// kMost and kMost. Bins begin at multiples of their width from zero(), and each width divides all
+/// round widths from 16 times itself on: a chart whose columns begin at multiples of a round width
+/// from zero() has no bin in two columns if it has at most a hundredth of kMost of them.
 class Timeline {
  public:
-  /// Many for each column of a plot, whose edges lie within bins.
   static constexpr std::size_t kMost = 32768;
 
   struct Bin {
@@ -84,28 +87,47 @@ class Timeline {
     bool operator==(const Bin&) const = default;
   };
 
+  Timeline() = default;
+  /// `zero` is by default the beginning.
+  explicit Timeline(std::optional<microseconds> zero) : zero_(zero) {}
+
   /// Sets the beginning; by default, the time of the first request.
   void begin_at(microseconds at);
   /// In any order, but none before the beginning. `count`: requests or units.
   void add(microseconds at, bool allowed, std::int64_t count = 1);
 
-  [[nodiscard]] microseconds begin() const noexcept { return begin_; }  ///< of the first bin
-  [[nodiscard]] microseconds end() const noexcept { return end_; }      ///< the latest request
+  [[nodiscard]] microseconds zero() const noexcept { return zero_.value_or(begin_); }
+  [[nodiscard]] microseconds begin() const noexcept { return begin_; }
+  [[nodiscard]] microseconds end() const noexcept { return end_; }  ///< the latest request
+  /// The beginning of the first bin.
+  [[nodiscard]] microseconds first() const noexcept { return first_; }
   [[nodiscard]] microseconds width() const noexcept { return width_; }
   [[nodiscard]] const std::vector<Bin>& bins() const noexcept { return bins_; }
 
-  /// The same in `count` bins over [from, to], one per column of a plot. A bin across an edge
-  /// counts where its middle is; the last bin ends with the last request, so that [begin(), end()]
-  /// shows every request.
-  [[nodiscard]] std::vector<Bin> resampled(microseconds from, microseconds to,
-                                           std::size_t count) const;
+  /// The same in `count` columns of a chart: the first is [from, from + width), and so on. A bin
+  /// counts in the column in which it begins.
+  [[nodiscard]] std::vector<Bin> columns(microseconds from, microseconds width,
+                                         std::size_t count) const;
 
  private:
+  [[nodiscard]] microseconds bin_before(microseconds at) const;
   void widen();
 
-  microseconds begin_{0}, end_{0}, width_{1};
-  int width_bits_ = 0;  ///< width_ is 1 µs shifted left by this
+  std::optional<microseconds> zero_;
+  microseconds begin_{0}, end_{0}, first_{0}, width_{1};
+  std::size_t widened_ = 0;  ///< how often
   std::vector<Bin> bins_;
+};
+
+/// What a script replied, for a hint on how its replies are read.
+struct RepliesSeen {
+  static constexpr std::size_t kMost = 3;
+
+  std::vector<std::string> first = {};  ///< as reply_text(), at most kMost
+  bool all_nil = true;
+  bool any_negative = false;  ///< a whole number, or the first element of an array
+
+  void add(redis::ReplyView reply);
 };
 
 /// The results of one candidate.
@@ -118,6 +140,7 @@ struct Outcome {
   /// At the end of the traffic, on average over the keys that exist then; none without a server.
   std::optional<double> bytes_per_key = {};
   std::optional<Timing> timing = {};  ///< under the real clock
+  RepliesSeen replies = {};           ///< of a script
   bool interrupted = false;           ///< covers only the beginning of the traffic
 };
 
@@ -129,9 +152,12 @@ using OnProgress = std::function<void(std::int64_t)>;
 /// Builds an outcome from decisions, which must be added in time order.
 class OutcomeRecorder {
  public:
-  /// `on_decision` may be empty.
-  OutcomeRecorder(const std::vector<limiter::Limit>& limits, const OnDecision& on_decision)
-      : measurement_(limits), on_decision_(on_decision) {}
+  /// `on_decision` may be empty. `zero` is that of the timelines.
+  OutcomeRecorder(const std::vector<limiter::Limit>& limits, const OnDecision& on_decision,
+                  bool compares_reports, std::optional<microseconds> zero)
+      : measurement_(limits), timeline_(zero), departures_(zero), on_decision_(on_decision) {
+    if (!compares_reports) measurement_.ignore_reports();
+  }
 
   void add(const Arrival& arrival, const limiter::Decision& decision) {
     measurement_.add(arrival, decision);

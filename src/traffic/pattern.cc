@@ -72,11 +72,8 @@ double length_us(const Rate& rate, const PatternRequest& request) {
   return std::min(duration_us(request), requests_us);
 }
 
-/// `start`, or the next multiple of the window.
 microseconds begin_of(const PatternRequest& request) {
-  if (request.starts_at_once) return request.start;
-  const auto past = request.start % request.limit.window;
-  return past.count() == 0 ? request.start : request.start + (request.limit.window - past);
+  return request.starts_at_once ? request.start : window_from(request.start, request.limit.window);
 }
 
 /// Picks the key of each request.
@@ -399,6 +396,11 @@ const Pattern* find_pattern(std::string_view name) {
   const auto* found = std::find_if(kPatterns.begin(), kPatterns.end(),
                                    [&](const Pattern& pattern) { return pattern.name == name; });
   return found == kPatterns.end() ? nullptr : found;
+}
+
+microseconds window_from(microseconds time, microseconds window) {
+  const auto past = time % window;
+  return past.count() == 0 ? time : time + (window - past);
 }
 
 PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,

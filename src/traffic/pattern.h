@@ -50,7 +50,10 @@ struct Pattern {
 /// Null if no pattern has that name.
 [[nodiscard]] const Pattern* find_pattern(std::string_view name);
 
-/// The same request for the real clock: its first arrival is as soon as possible, but not before
+/// `time`, or the next multiple of the window: where a window of the clock begins.
+[[nodiscard]] microseconds window_from(microseconds time, microseconds window);
+
+/// The same request at a given time: its first arrival is as soon as possible, but not before
 /// `earliest`. Only a pattern that surrounds the edge of a window waits for an edge.
 [[nodiscard]] PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request,
                                          microseconds earliest);

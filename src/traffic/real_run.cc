@@ -114,7 +114,11 @@ class Exchange {
     auto outcome = recorder_.finish();
     // A server may serve several connections in an order other than that of sending. Another
     // request may then take a promised place, which does not make the promise wrong.
-    if (clients_.size() > 1) outcome.measured.retry_error = {};
+    if (clients_.size() > 1) {
+      outcome.measured.retry_error = {};
+      outcome.measured.remaining_error = {};
+      outcome.measured.reset_error = {};
+    }
     auto& connection = run_.connections.front();
     outcome.interrupted = is_interrupted_;
     if (!is_interrupted_) {
@@ -122,6 +126,7 @@ class Exchange {
       outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys(), Sizes::kAny);
     }
     outcome.timing = std::move(timing_);
+    outcome.replies = std::move(replies_);
     return outcome;
   }
 
@@ -217,12 +222,13 @@ class Exchange {
     client.waiting.pop();
     client.heard = now;
     --awaited_;
+    const auto call = static_cast<std::int64_t>(number) + 1;
+    replies_.add(reply);
     try {
-      request.decision = run_.script->parse(reply);
+      request.decision = run_.script->parse(reply, request.arrival, call);
     } catch (const redis::Error& error) {
       request.state = State::kLost;
-      const auto explained =
-          run_.script->with_question(error, request.arrival, static_cast<std::int64_t>(number) + 1);
+      const auto explained = run_.script->with_question(error, request.arrival, call);
       stop(&explained);
       return;
     }
@@ -243,7 +249,19 @@ class Exchange {
     }
   }
 
-  void lose(Client& client, const redis::Error& error) {
+  /// The error, with details of the client's first request in flight if that may be the cause.
+  [[nodiscard]] redis::Error explained(Client& client, const redis::Error& error) {
+    if (client.waiting.empty()) return error;
+    const auto number = client.waiting.front();
+    const auto& request = requests_[number];
+    // On a schedule, requests seldom come together.
+    const bool is_first = !request.due && client.waiting.size() > 1;
+    return without_answer(error, *run_.script, request.arrival,
+                          static_cast<std::int64_t>(number) + 1, is_first);
+  }
+
+  void lose(Client& client, const redis::Error& cause) {
+    const auto error = explained(client, cause);
     stop(&error);
     if (std::exchange(client.is_lost, true)) return;
     poller_.remove(client.fd);
@@ -344,6 +362,7 @@ class Exchange {
 
   OutcomeRecorder recorder_;
   Timing timing_;
+  RepliesSeen replies_;
   std::optional<redis::CommandStats> server_time_;  ///< before the first request
   std::int64_t sent_ = 0, allowed_ = 0, denied_ = 0;
   std::int64_t awaited_ = 0;  ///< answers
@@ -361,7 +380,7 @@ Exchange::Exchange(const RealRun& run)
     : run_(run),
       timeout_(std::min<std::chrono::microseconds>(run.timeout, kLongestTimeout)),
       poller_(run.interrupt),
-      recorder_(run.limits, run.on_decision) {
+      recorder_(run.limits, run.on_decision, true, run.zero) {
   run_.script->load(run_.connections.front());
   greet(run_.connections);
   server_time_ = read_server_time(run_.connections.front());

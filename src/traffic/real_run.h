@@ -66,6 +66,8 @@ struct RealRun {
   /// Called in sending order, once all earlier requests have been answered.
   OnDecision on_decision = {};
   OnRealProgress on_progress = {};  ///< about ten times a second
+  /// That of the timelines; none: the time of the first request.
+  std::optional<std::chrono::microseconds> zero = {};
 };
 
 /// Open loop: each request is sent when it is due according to the traffic and a RealClock, however

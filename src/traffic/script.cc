@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <system_error>
@@ -14,117 +12,15 @@
 
 #include "base/text.h"
 #include "limiter/limit.h"
+#include "lua/lexer.h"
+#include "lua/scopes.h"
+#include "lua/shebang.h"
+#include "lua/substitute.h"
 #include "redis/error.h"
 #include "traffic/key_aging.h"
 
 namespace rlctl::traffic {
 namespace {
-
-using limiter::Decision;
-using redis::ReplyType;
-using std::chrono::microseconds;
-
-// --- Foreign replies -----------------------------------------------------------------------------
-
-constexpr std::array kRows{
-    AllowedWhenRow{AllowedWhen::kNonzero, "nonzero", "a number, or true or false"},
-    AllowedWhenRow{AllowedWhen::kZero, "zero", "a number, or true or false"},
-    AllowedWhenRow{AllowedWhen::kNil, "nil", "nil or anything else"},
-    AllowedWhenRow{AllowedWhen::kAtMostLimit, "<=limit", "a count"},
-    AllowedWhenRow{AllowedWhen::kAlways, "always", "a wait of 0 or more"},
-};
-
-constexpr auto kLongestWait = static_cast<double>(limiter::kLongestRefill.count());  // µs
-constexpr std::size_t kMostElements = 8;
-constexpr std::size_t kMostBytes = 60;
-
-const AllowedWhenRow& row_of(AllowedWhen value) {
-  return *std::find_if(kRows.begin(), kRows.end(),
-                       [value](const auto& row) { return row.value == value; });
-}
-
-/// A reply that cannot be read.
-class Unreadable {};
-
-std::optional<double> parse_number(std::string_view text) {
-  double value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
-double number_of(redis::ReplyView reply) {
-  switch (reply.type()) {
-    case ReplyType::kInteger:
-      return static_cast<double>(reply.integer());
-    case ReplyType::kNil:
-      return 0;
-    case ReplyType::kString:
-    case ReplyType::kStatus:
-      if (const auto number = parse_number(reply.text())) return *number;
-      throw Unreadable();
-    default:
-      throw Unreadable();
-  }
-}
-
-redis::ReplyView first_of(redis::ReplyView reply) {
-  if (reply.type() != ReplyType::kArray) return reply;
-  if (reply.size() == 0) throw Unreadable();
-  return reply[0];
-}
-
-microseconds wait_of(redis::ReplyView reply, microseconds unit) {
-  const auto wait = number_of(reply) * static_cast<double>(unit.count());
-  if (!(wait >= 0 && wait <= kLongestWait)) throw Unreadable();
-  return microseconds(std::llround(wait));
-}
-
-bool allows(redis::ReplyView reply, AllowedWhen when, std::int64_t limit) {
-  switch (when) {
-    case AllowedWhen::kNonzero:
-      return number_of(reply) != 0;
-    case AllowedWhen::kZero:
-      return number_of(reply) == 0;
-    case AllowedWhen::kNil:
-      return reply.is_nil();
-    case AllowedWhen::kAtMostLimit:
-      // A count is never nil; reading nil as 0 would allow everything.
-      if (reply.is_nil()) throw Unreadable();
-      return number_of(reply) <= static_cast<double>(limit);
-    default:
-      return true;
-  }
-}
-
-Decision decision_of(redis::ReplyView reply, const ReplyReading& reading, std::int64_t limit) {
-  const auto& unit = reading.delay_unit;
-  Decision decision{.allowed = true, .remaining = limiter::kNotTold};
-  // Without a unit the reply does not matter.
-  if (reading.allowed_when == AllowedWhen::kAlways && !unit) return decision;
-  const auto value = first_of(reply);
-  decision.allowed = allows(value, reading.allowed_when, limit);
-  if (!decision.allowed) {
-    decision.retry_after = unit ? wait_of(value, *unit) : limiter::kNever;
-  } else if (reading.allowed_when == AllowedWhen::kAlways) {
-    decision.delay = wait_of(value, *unit);
-  }
-  return decision;
-}
-
-redis::Error unreadable(redis::ReplyView reply, const ReplyReading& reading,
-                        std::string_view script) {
-  const auto& row = row_of(reading.allowed_when);
-  // With a unit a denial must be a wait, whatever the other replies are.
-  const auto expected = reading.delay_unit ? row_of(AllowedWhen::kAlways).expected : row.expected;
-  return {
-      redis::Failure::kRejected,
-      fmt::format("{} replied {}, but --allowed-when '{}'{} reads {}", script, reply_text(reply),
-                  row.name, reading.delay_unit ? " with --delay-unit" : "", expected),
-      {},
-      "it reads a reply or the first element of an array; choose what fits the script"};
-}
 
 // --- Bundled scripts -----------------------------------------------------------------------------
 
@@ -162,7 +58,8 @@ class BundledScript final : public Script {
   }
 
  private:
-  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override {
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const Arrival& /*arrival*/,
+                                       std::int64_t /*number*/) const override {
     return limiter::Checker::parse(reply, algorithm_.script);
   }
   const std::vector<std::string>& redis_keys(std::uint32_t key) {
@@ -197,11 +94,79 @@ bool any_tells_time(const std::vector<Template>& templates) {
                      [](const Template& text) { return text.tells_time(); });
 }
 
+lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundings& surroundings) {
+  std::vector<std::string_view> words;
+  for (const auto& argument : limiter.arguments) words.push_back(argument.source());
+  auto needed = lua::needed_substitutes(limiter.source, words);
+  if (!surroundings.virtual_clock) needed.time = needed.expiry = false;
+  if (!surroundings.registers_made_keys) needed.made_keys = false;
+  return needed;
+}
+
 /// EXPIRE, PEXPIREAT, SETEX, EX, PX and the like all contain "ex" or "px"; RESTORE does not. A
 /// false match costs a few µs.
 bool may_set_ttl(std::string_view text) {
   return contains_in_any_case(text, "ex") || contains_in_any_case(text, "px") ||
          contains_in_any_case(text, "restore");
+}
+
+bool may_set_ttl(const ForeignLimiter& limiter) {
+  return may_set_ttl(limiter.source) ||
+         std::any_of(limiter.arguments.begin(), limiter.arguments.end(),
+                     [](const Template& word) { return may_set_ttl(word.source()); });
+}
+
+/// Throws UsageError if it may set TTLs of the fields of a hash, which do not age.
+void require_no_field_ttls(const ForeignLimiter& limiter) {
+  for (const auto* command : {"HEXPIRE", "HPEXPIRE", "HSETEX", "HGETEX"}) {
+    if (!contains_in_any_case(limiter.source, lower_case(command))) continue;
+    throw UsageError(fmt::format("{} has the word {}: virtual time does not pass for the TTLs of a "
+                                 "hash's fields",
+                                 escape(limiter.name), command),
+                     "use --clock real, with a pattern or a log");
+  }
+}
+
+UsageError no_room(const ForeignLimiter& limiter) {
+  return UsageError(
+      fmt::format("{} has a function that refers to 60 variables of others, the most that Lua "
+                  "allows, so that it cannot get the virtual time",
+                  escape(limiter.name)),
+      "use --clock real, or fewer variables");
+}
+
+bool may_call_time(const ForeignLimiter& limiter) {
+  return contains_in_any_case(limiter.source, "time") ||
+         lua::needed_substitutes(limiter.source, {}).time;
+}
+
+/// The largest n for which the source contains TABLE[n]; 0 if there is none.
+std::size_t largest_index(const std::vector<lua::Token>& tokens, std::string_view table) {
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
+    if (tokens[i].text != table || !tokens[i + 1].is("[") || !tokens[i + 3].is("]")) continue;
+    const auto index = tokens[i + 2].text;
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), number);
+    const bool good = error == std::errc{} && end == index.data() + index.size();
+    if (good) largest = std::max(largest, number);
+  }
+  return largest;
+}
+
+/// Which KEYS or ARGV the script uses but does not get, for the hint of its errors; else empty.
+std::string missing_element(const ForeignLimiter& limiter) {
+  const auto lexed = lua::lex(limiter.source);
+  if (!lexed) return {};
+  constexpr auto kHint = "the script uses {0}[{1}], but #{0} is {2}; {3}";
+  const auto keys = largest_index(lexed->tokens, "KEYS");
+  if (keys > limiter.keys.size()) {
+    return fmt::format(kHint, "KEYS", keys, limiter.keys.size(), "give --keys once for each key");
+  }
+  const auto arguments = largest_index(lexed->tokens, "ARGV");
+  if (arguments <= limiter.arguments.size()) return {};
+  return fmt::format(kHint, "ARGV", arguments, limiter.arguments.size(),
+                     "give all of them in one --args");
 }
 
 /// Removes the name that Redis gives the script, which means nothing to its author.
@@ -237,29 +202,46 @@ std::string quoted_words(std::span<const std::string_view> words) {
 class ForeignScript final : public Script {
  public:
   ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
-                std::string prefix)
-      : limiter_(limiter), limit_(limit), traffic_(traffic), prefix_(std::move(prefix)) {
+                std::string prefix, const Surroundings& surroundings)
+      : limiter_(limiter),
+        limit_(limit),
+        traffic_(traffic),
+        prefix_(std::move(prefix)),
+        substitutes_(substitutes_for(limiter, surroundings)),
+        ages_(surroundings.virtual_clock && may_set_ttl(limiter)) {
     require_usable(limiter, limit);
+    if (surroundings.virtual_clock) require_no_field_ttls(limiter);
+    auto text = limiter.function.empty()
+                    ? lua::with_substitutes(limiter.source, substitutes_)
+                    : lua::library_with_substitutes(limiter.source, substitutes_);
+    // A source that does not compile is reported with its line when it is loaded.
+    if (!text && surroundings.virtual_clock && lua::find_scopes(limiter.source)) {
+      throw no_room(limiter);
+    }
+    if (!text) substitutes_ = {};
+    text_ = text.value_or(limiter.source);
   }
 
   [[nodiscard]] std::string_view name() const override { return limiter_.name; }
-  void require_virtual_clock() const override { traffic::require_virtual_clock(limiter_); }
-  [[nodiscard]] bool may_call_time() const override {
-    return contains_in_any_case(limiter_.source, "time");
-  }
+  [[nodiscard]] bool may_call_time() const override { return traffic::may_call_time(limiter_); }
   /// None if neither its source nor its arguments can set a TTL.
   [[nodiscard]] std::optional<std::string> key_of_ttls() const override {
-    const auto& arguments = limiter_.arguments;
-    const bool may = may_set_ttl(limiter_.source) ||
-                     std::any_of(arguments.begin(), arguments.end(),
-                                 [](const Template& word) { return may_set_ttl(word.source()); });
-    return may ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
+    return may_set_ttl(limiter_) ? std::optional(prefix_ + KeyAging::kHashName) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::string> registry() const override {
+    return substitutes_.made_keys ? std::optional(prefix_ + kRegistryName) : std::nullopt;
   }
   void load(redis::Connection& connection) override {
-    const auto reply = connection.call({"SCRIPT", "LOAD", limiter_.source});
+    if (limiter_.function.empty()) {
+      auto accepted = load_accepted(connection, text_, limiter_.name);
+      sha1_ = std::move(accepted.sha1);
+      change_ = std::move(accepted.change);
+      return;
+    }
+    const auto reply = connection.call({"FUNCTION", "LOAD", "REPLACE", text_});
     if (reply.is_error()) throw error_of(reply, limiter_.name);
-    sha1_ = reply.text();
   }
+  [[nodiscard]] std::string change() const override { return change_; }
   [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
     const auto call = fill(question_, arrival, ++asked_);
     for (const auto key : call.keys) {
@@ -271,10 +253,13 @@ class ForeignScript final : public Script {
                                            std::int64_t number) const override {
     Question question;
     const auto call = fill(question, arrival, number);
+    const auto arguments = call.arguments.first(limiter_.arguments.size());
+    auto hint = error.hint();
+    if (hint.empty()) hint = missing_element(limiter_);
     return redis::Error(error.failure(),
                         fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
-                                    quoted_words(call.keys), quoted_words(call.arguments)),
-                        error.code(), error.hint())
+                                    quoted_words(call.keys), quoted_words(arguments)),
+                        error.code(), std::move(hint))
         .from(error.server(), error.command());
   }
   /// Sorted by bytes.
@@ -298,19 +283,24 @@ class ForeignScript final : public Script {
     }
   };
 
-  [[nodiscard]] limiter::Decision read(redis::ReplyView reply) const override {
+  [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
+                                       std::int64_t number) const override {
     if (reply.is_error()) throw error_of(reply, limiter_.name);
-    return read_reply(reply, limiter_.reading, limit_.limit, limiter_.name);
+    return read_reply(reply, limiter_.reading, values_of(arrival, number), limiter_.name);
+  }
+
+  [[nodiscard]] TemplateValues values_of(const Arrival& arrival, std::int64_t number) const {
+    return {.key = traffic_.key_name(arrival.key),
+            .limit = limit_,
+            .cost = arrival.cost,
+            .id = number,
+            .now = arrival.at};
   }
 
   /// The call for request `number`; its views refer to `question`.
   [[nodiscard]] limiter::ScriptCall fill(Question& question, const Arrival& arrival,
                                          std::int64_t number) const {
-    const TemplateValues values{.key = traffic_.key_name(arrival.key),
-                                .limit = limit_,
-                                .cost = arrival.cost,
-                                .id = number,
-                                .now = arrival.at};
+    const auto values = values_of(arrival, number);
     question.text.clear();
     question.ends.clear();
     const auto add = [&](std::string_view prefix, const Template& word) {
@@ -320,6 +310,7 @@ class ForeignScript final : public Script {
     };
     for (const auto& key : limiter_.keys) add(prefix_, key);
     for (const auto& argument : limiter_.arguments) add("", argument);
+    add_hidden(question, arrival);
     // The text is complete, so views of it stay valid.
     question.words.clear();
     std::size_t begin = 0;
@@ -330,13 +321,37 @@ class ForeignScript final : public Script {
     const redis::Arguments words(question.words);
     return {.sha1 = sha1_,
             .keys = words.first(limiter_.keys.size()),
-            .arguments = words.subspan(limiter_.keys.size())};
+            .arguments = words.subspan(limiter_.keys.size()),
+            .function = limiter_.function};
   }
+
+  /// The arguments for the substitutes, which the script does not see.
+  void add_hidden(Question& question, const Arrival& arrival) const {
+    auto& text = question.text;
+    const auto add = [&](const auto& word) {
+      text += word;
+      question.ends.push_back(text.size());
+    };
+    if (!substitutes_.any()) return;
+    if (substitutes_.made_keys) {
+      add(prefix_ + kRegistryName);
+      add(ages_ ? prefix_ + KeyAging::kHashName : std::string());
+    }
+    add(fmt::format_int(arrival.at.count() / kMicros).c_str());
+    add(fmt::format_int(arrival.at.count() % kMicros).c_str());
+  }
+
+  static constexpr const char* kRegistryName = "rlctl:made";
+  static constexpr std::int64_t kMicros = 1'000'000;
 
   const ForeignLimiter& limiter_;
   limiter::Limit limit_;
   const Traffic& traffic_;
   std::string prefix_, sha1_;
+  lua::Substitutes substitutes_;
+  bool ages_;           ///< virtual time passes for TTLs
+  std::string text_;    ///< the source, with the substitutes
+  std::string change_;  ///< see change()
   std::int64_t asked_ = 0;
   Question question_;  ///< of the last request; kept, so that the next one allocates nothing
   std::unordered_set<std::string, Hash, std::equal_to<>> keys_;
@@ -344,81 +359,75 @@ class ForeignScript final : public Script {
 
 }  // namespace
 
-std::span<const AllowedWhenRow> allowed_when_rows() {
-  return kRows;
-}
-
-AllowedWhen parse_allowed_when(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const auto& row : kRows) {
-    if (row.name == name) return row.value;
-    names.push_back(row.name);
-  }
-  throw UsageError(fmt::format("a script allows when its reply is {}, not '{}'{}", one_of(names),
-                               escape(name), did_you_mean(name, names)));
-}
-
-microseconds parse_delay_unit(std::string_view name) {
-  if (name == "s") return std::chrono::seconds(1);
-  if (name == "ms") return std::chrono::milliseconds(1);
-  if (name == "us") return microseconds(1);
-  throw UsageError(fmt::format("the unit of a wait is s, ms or us, not '{}'", escape(name)));
-}
-
-void require_usable(const ReplyReading& reading) {
-  if (!reading.delay_unit) return;
-  switch (reading.allowed_when) {
-    case AllowedWhen::kNonzero:
-    case AllowedWhen::kAtMostLimit:
-      throw UsageError(
-          fmt::format("a reply that allows when it is {} cannot be a wait; one that allows when it "
-                      "is zero, nil or always can be",
-                      row_of(reading.allowed_when).name));
-    default:
-      return;
-  }
-}
-
-Decision read_reply(redis::ReplyView reply, const ReplyReading& reading, std::int64_t limit,
-                    std::string_view script) {
-  try {
-    return decision_of(reply, reading, limit);
-  } catch (const Unreadable&) {
-    throw unreadable(reply, reading, script);
-  }
-}
-
-std::string reply_text(redis::ReplyView reply) {
-  switch (reply.type()) {
-    case ReplyType::kInteger:
-      return fmt::to_string(reply.integer());
-    case ReplyType::kNil:
-      return "nil";
-    case ReplyType::kArray: {
-      std::string out = "[";
-      for (std::size_t i = 0; i < std::min(reply.size(), kMostElements); ++i) {
-        if (i > 0) out += ", ";
-        out += reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
-      }
-      return out + (reply.size() > kMostElements ? ", ...]" : "]");
-    }
-    default:
-      return "'" + escape(reply.text(), kMostBytes) + "'";
-  }
-}
-
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
-  require_usable(limiter.reading);
+  require_usable(limiter.reading, limit);
   for (const auto& key : limiter.keys) key.require_usable(limit);
   for (const auto& argument : limiter.arguments) argument.require_usable(limit);
 }
 
-void require_virtual_clock(const ForeignLimiter& limiter) {
-  if (any_tells_time(limiter.keys) || any_tells_time(limiter.arguments)) return;
-  throw UsageError(limiter.name +
-                   " gets the time neither in its keys nor in its arguments: it uses the "
-                   "server's clock, which virtual time does not move, or relies on the TTLs of "
-                   "its keys");
+AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
+                             std::string_view name) {
+  AcceptedScript accepted{.source = source};
+  const auto loads = [&] {
+    const auto reply = connection.call({"SCRIPT", "LOAD", accepted.source});
+    if (!reply.is_error()) accepted.sha1 = reply.text();
+    return !reply.is_error();
+  };
+  const auto reply = connection.call({"SCRIPT", "LOAD", source});
+  if (!reply.is_error()) {
+    accepted.sha1 = reply.text();
+    return accepted;
+  }
+  const auto error = error_of(reply, name);
+  if (const auto flags = lua::unknown_flags(source); !flags.empty()) {
+    accepted.source = lua::without_unknown_flags(source);
+    accepted.change = fmt::format("ignored the flag{} {}, which this server does not know",
+                                  plural(flags.size()), fmt::join(flags, ", "));
+    if (loads()) return accepted;
+  }
+  if (const auto shebang = lua::read_shebang(source); shebang && shebang->library.empty()) {
+    accepted.source = lua::without_shebang(source);
+    accepted.change = "ignored its first line, \"#!lua\", which this server does not know";
+    if (loads()) return accepted;
+  }
+  throw error;
+}
+
+void choose_function(ForeignLimiter& limiter) {
+  const auto shebang = lua::read_shebang(limiter.source);
+  const bool is_library = shebang && !shebang->library.empty();
+  auto& function = limiter.function;
+  if (!is_library) {
+    if (function.empty()) return;
+    throw UsageError(
+        fmt::format("{} is not a library of functions: its first line is not "
+                    "\"#!lua name=...\"",
+                    limiter.name));
+  }
+  const auto names = lua::registered_functions(limiter.source);
+  // A name that is not a literal is not among them; the server knows it.
+  if (names.empty() || std::find(names.begin(), names.end(), function) != names.end()) {
+    if (!function.empty()) return;
+    throw UsageError(limiter.name + " is a library of functions, but no function is given",
+                     "name it with --function NAME");
+  }
+  if (!function.empty()) {
+    throw UsageError(fmt::format("{} has no function '{}'{}", limiter.name, escape(function),
+                                 did_you_mean(function, names)),
+                     fmt::format("it has {}", fmt::join(names, ", ")));
+  }
+  if (names.size() > 1) {
+    throw UsageError(
+        limiter.name + " has several functions: " + fmt::format("{}", fmt::join(names, ", ")),
+        "choose one with --function NAME");
+  }
+  function = names.front();
+}
+
+bool lacks_clock(const ForeignLimiter& limiter) {
+  return !any_tells_time(limiter.keys) && !any_tells_time(limiter.arguments) &&
+         !may_call_time(limiter) && !may_set_ttl(limiter) &&
+         lua::find_scopes(limiter.source).has_value();
 }
 
 const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
@@ -447,18 +456,49 @@ void require_usable(const Candidate& candidate) {
   }
 }
 
-limiter::Decision Script::parse(redis::ReplyView reply) const {
+limiter::Decision Script::parse(redis::ReplyView reply, const Arrival& arrival,
+                                std::int64_t number) const {
   if (limiter::is_unknown_script(reply)) throw script_is_gone();
-  return read(reply);
+  return read(reply, arrival, number);
+}
+
+redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,
+                            std::int64_t number, bool is_first) {
+  if (error.failure() != redis::Failure::kTimeout) return error;
+  const auto explained = script.with_question(error, arrival, number);
+  // The bundled scripts end.
+  if (std::string_view(explained.what()) == error.what()) return error;
+  const std::string hint =
+      error.server() != nullptr
+          ? "if the script never ends, redis-cli SCRIPT KILL stops it, unless it has written; if "
+            "it is slow, use a longer --timeout"
+          : "the script may never end: step through it with rlctl debug; if it is slow, use a "
+            "longer --timeout";
+  return redis::Error(error.failure(),
+                      fmt::format("{}: {}{}", script.name(), explained.what(),
+                                  is_first ? ", unless one sent with it is to blame" : ""),
+                      error.code(), hint)
+      .from(error.server(), error.command());
 }
 
 std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
-                                    std::string prefix) {
+                                    std::string prefix, const Surroundings& surroundings) {
   if (!candidate.foreign) {
     return std::make_unique<BundledScript>(candidate, traffic, std::move(prefix));
   }
   return std::make_unique<ForeignScript>(*candidate.foreign, candidate.limits.front(), traffic,
-                                         std::move(prefix));
+                                         std::move(prefix), surroundings);
+}
+
+std::vector<std::string> made_keys(const Script& script, redis::Connection& connection) {
+  std::vector<std::string> keys;
+  const auto registry = script.registry();
+  if (!registry) return keys;
+  const auto reply = connection.call({"SMEMBERS", *registry});
+  if (reply.is_error()) throw redis::to_error(reply);
+  for (std::size_t i = 0; i < reply.size(); ++i) keys.emplace_back(reply[i].text());
+  keys.push_back(*registry);
+  return keys;
 }
 
 }  // namespace rlctl::traffic

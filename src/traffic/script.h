@@ -1,10 +1,8 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,67 +13,40 @@
 #include "limiter/limit.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
+#include "traffic/reply_reading.h"
 #include "traffic/template.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::traffic {
 
-/// Which reply of a script means allowed. In an array, the first element counts. A number may be
-/// text. true is 1; false, which Redis sends as nil, is 0.
-enum class AllowedWhen {
-  kNonzero,
-  kZero,
-  kNil,          ///< anything else denies
-  kAtMostLimit,  ///< the reply is a count that includes this request
-  kAlways,
-};
-
-struct AllowedWhenRow {
-  AllowedWhen value;
-  std::string_view name;      ///< as typed
-  std::string_view expected;  ///< the replies that it accepts: the end of a sentence
-};
-
-/// All rows, the default first.
-[[nodiscard]] std::span<const AllowedWhenRow> allowed_when_rows();
-/// Throws UsageError.
-[[nodiscard]] AllowedWhen parse_allowed_when(std::string_view name);
-/// "s", "ms" or "us". Throws UsageError.
-[[nodiscard]] std::chrono::microseconds parse_delay_unit(std::string_view name);
-
-/// How the reply of a foreign script becomes a decision.
-struct ReplyReading {
-  AllowedWhen allowed_when = AllowedWhen::kNonzero;
-  /// The unit of a reply that is a wait: with kAlways the delay before the request proceeds, with
-  /// kZero or kNil the time until a denied request would be allowed.
-  std::optional<std::chrono::microseconds> delay_unit = {};
-};
-
-/// Throws UsageError if it has a delay unit, but its replies cannot be waits.
-void require_usable(const ReplyReading& reading);
-
-/// Reads a decision from a reply, which is not an error, to a request under this limit. `remaining`
-/// is kNotTold; the retry_after of a denial that is not a wait is kNever, which promises nothing.
-/// Throws redis::Error (kRejected), with a message that begins with `script`, for any other reply.
-[[nodiscard]] limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
-                                           std::int64_t limit, std::string_view script);
-
-/// A reply in one line, for a message: 7, 'OK', nil, [1, 'x'].
-[[nodiscard]] std::string reply_text(redis::ReplyView reply);
-
 /// A third-party limiter script: its source, how to call it, and how to read its reply.
 struct ForeignLimiter {
   std::string name = {};    ///< its file name, for messages and reports
   std::string source = {};  ///< Lua
+  /// The function to call of a library ("#!lua name=..."); empty for a script.
+  std::string function = {};
   std::vector<Template> keys = {}, arguments = {};
   ReplyReading reading = {};
 };
 
 /// Throws UsageError if it cannot be called with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
-/// Throws UsageError if neither its keys nor its arguments contain the time of a request: then it
-/// uses the server's clock or relies on the TTLs of its keys, and rlctl cannot know which.
-void require_virtual_clock(const ForeignLimiter& limiter);
+/// Sets the function of a library that registers only one, and checks a name that is given. Throws
+/// UsageError if it does not exist, if several exist, or if the source is no library.
+void choose_function(ForeignLimiter& limiter);
+/// A source in the form that the server accepts: without flags in "#!lua flags=..." that it does
+/// not know; for a server before Redis 7, without that line.
+struct AcceptedScript {
+  std::string sha1 = {};
+  std::string source = {};
+  std::string change = {};  ///< for a warning; empty if nothing was changed
+};
+/// Loads a script. Throws redis::Error, with the script's name, if the server accepts no form.
+[[nodiscard]] AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
+                                           std::string_view name);
+/// Whether time does not matter to it: neither its keys nor its arguments contain the time of a
+/// request, and it calls neither TIME nor a command that sets a TTL. False if it is not valid Lua.
+[[nodiscard]] bool lacks_clock(const ForeignLimiter& limiter);
 
 /// The time placeholder in its keys and arguments that rounds most; null if all of them give µs.
 [[nodiscard]] const Placeholder* coarsest_time(const ForeignLimiter& limiter);
@@ -100,9 +71,7 @@ class Script {
 
   /// The name of an algorithm or of a file, for messages.
   [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Throws UsageError if the script is known not to follow a virtual clock.
-  virtual void require_virtual_clock() const {}
-  /// Whether the script may call TIME.
+  /// Whether the script may call TIME, and get the server's time.
   [[nodiscard]] virtual bool may_call_time() const { return false; }
   /// The key of KeyAging's hash, if the script may decide by the TTLs of its keys, so that virtual
   /// time must pass for them. None for a script that uses only the time that it is given.
@@ -111,14 +80,17 @@ class Script {
   /// Loads it into the server. Throws redis::Error; for a foreign script that does not compile,
   /// with the file's name and line.
   virtual void load(redis::Connection& connection) = 0;
+  /// What load() had to change so that the server takes it, for a warning; empty if nothing.
+  [[nodiscard]] virtual std::string change() const { return {}; }
   /// The call for a request, as of its arrival. Valid until the next call().
   [[nodiscard]] virtual limiter::ScriptCall call(const Arrival& arrival) = 0;
   /// Throws redis::Error for an error reply, and for a reply that does not fit the script. NOSCRIPT
   /// is an error too: the script was loaded, so someone has removed it; the request is not
   /// repeated, since other requests may have been decided without it.
-  [[nodiscard]] limiter::Decision parse(redis::ReplyView reply) const;
-  /// An error that parse() threw, with details of the request. `number` is that of its call(), from
-  /// 1. A foreign script adds KEYS and ARGV.
+  /// `number` is that of its call(), from 1.
+  [[nodiscard]] limiter::Decision parse(redis::ReplyView reply, const Arrival& arrival,
+                                        std::int64_t number) const;
+  /// An error that parse() threw, with details of the request. A foreign script adds KEYS and ARGV.
   [[nodiscard]] virtual redis::Error with_question(const redis::Error& error,
                                                    const Arrival& /*arrival*/,
                                                    std::int64_t /*number*/) const {
@@ -126,16 +98,38 @@ class Script {
   }
   /// Every key in Redis that call() has named.
   [[nodiscard]] virtual std::vector<std::string> keys() const = 0;
+  /// The set of the keys that the script made beside its KEYS; none if it makes none, or if they
+  /// are not registered. A name may be that of a key that has expired.
+  [[nodiscard]] virtual std::optional<std::string> registry() const { return std::nullopt; }
 
  private:
-  [[nodiscard]] virtual limiter::Decision read(redis::ReplyView reply) const = 0;
+  [[nodiscard]] virtual limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
+                                               std::int64_t number) const = 0;
 };
+
+/// How a foreign script runs; a bundled one is told everything.
+struct Surroundings {
+  /// TIME replies the time of the request, and absolute times of expiry count from it.
+  bool virtual_clock = true;
+  bool registers_made_keys = true;  ///< see Script::registry()
+};
+
+/// The error of a read for which this request was the first without an answer. If a foreign script
+/// ran out of time, which it does if it never ends, adds its name, the request and what to do.
+/// `is_first`: others were sent with it, of which each may be to blame.
+[[nodiscard]] redis::Error without_answer(const redis::Error& error, const Script& script,
+                                          const Arrival& arrival, std::int64_t number,
+                                          bool is_first);
 
 /// The script of a candidate; the candidate and the traffic must outlive it. Its keys are the
 /// prefix followed by the names from the traffic or the templates. A bundled script sets their
 /// TTLs; a foreign one may set none, and may write other keys too. Throws UsageError if the
 /// candidate does not support its limits.
 [[nodiscard]] std::unique_ptr<Script> make_script(const Candidate& candidate,
-                                                  const Traffic& traffic, std::string prefix);
+                                                  const Traffic& traffic, std::string prefix,
+                                                  const Surroundings& surroundings = {});
+/// The keys that a script made beside its KEYS, and the registry itself. Throws redis::Error.
+[[nodiscard]] std::vector<std::string> made_keys(const Script& script,
+                                                 redis::Connection& connection);
 
 }  // namespace rlctl::traffic

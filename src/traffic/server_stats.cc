@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
+#include <vector>
+
+#include "traffic/skip_list.h"
 
 namespace rlctl::traffic {
 namespace {
@@ -12,13 +16,6 @@ constexpr std::array<std::string_view, 6> kRunScripts{"evalsha", "eval",  "evals
 
 /// Keys queried in one write.
 constexpr std::size_t kKeysAtOnce = 512;
-
-/// `encoding` is OBJECT ENCODING's. The levels of a skip list are random, and a hash table grows
-/// when the server has time for it.
-bool is_by_chance(redis::ReplyView encoding) {
-  return encoding.type() == redis::ReplyType::kString &&
-         (encoding.text() == "skiplist" || encoding.text() == "hashtable");
-}
 
 }  // namespace
 
@@ -60,6 +57,7 @@ std::optional<double> us_per_call(const std::optional<redis::CommandStats>& befo
 std::optional<double> bytes_per_key(redis::Connection& connection,
                                     std::span<const std::string> keys, Sizes sizes) {
   std::int64_t bytes = 0, there = 0;
+  std::vector<std::string> skip_lists;
   bool by_chance = false;
   while (!keys.empty()) {
     const auto lot = keys.first(std::min(kKeysAtOnce, keys.size()));
@@ -67,17 +65,26 @@ std::optional<double> bytes_per_key(redis::Connection& connection,
       connection.append({"MEMORY", "USAGE", key, "SAMPLES", "0"});
       if (sizes == Sizes::kRepeatable) connection.append({"OBJECT", "ENCODING", key});
     }
-    for (std::size_t i = 0; i < lot.size(); ++i) {
+    for (const auto& key : lot) {
       const auto usage = connection.read();
-      if (sizes == Sizes::kRepeatable && is_by_chance(connection.read())) by_chance = true;
+      std::string encoding;
+      if (sizes == Sizes::kRepeatable) encoding = connection.read().text();
       if (usage.type() != redis::ReplyType::kInteger) continue;  // expired, or not permitted
-      bytes += usage.integer();
       ++there;
+      if (encoding == "skiplist") {
+        skip_lists.push_back(key);
+        continue;
+      }
+      // A hash table grows when the server has time for it.
+      if (encoding == "hashtable") by_chance = true;
+      bytes += usage.integer();
     }
     keys = keys.subspan(lot.size());
   }
   if (there == 0 || by_chance) return std::nullopt;
-  return static_cast<double>(bytes) / static_cast<double>(there);
+  const auto expected = expected_skip_list_bytes(connection, skip_lists);
+  if (!expected) return std::nullopt;
+  return (static_cast<double>(bytes) + *expected) / static_cast<double>(there);
 }
 
 }  // namespace rlctl::traffic

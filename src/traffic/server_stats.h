@@ -47,12 +47,13 @@ class TimeWatch {
 /// Which sizes of keys to report.
 enum class Sizes {
   kAny,
-  kRepeatable,  ///< only those that depend on nothing but the contents
+  kRepeatable,  ///< only those that depend on nothing but the contents, or their expected values
 };
 
 /// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now. None if
-/// no key exists or the user may not call it; with kRepeatable, also if a key's size depends on
-/// chance, as that of a skip list (a large sorted set) or a hash table does.
+/// no key exists or the user may not call it. With kRepeatable, the size of a skip list (a large
+/// sorted set) is its expected value: see skip_list.h, which also tells when there is none; and
+/// there is none if a key is a hash table, whose size depends on chance.
 [[nodiscard]] std::optional<double> bytes_per_key(redis::Connection& connection,
                                                   std::span<const std::string> keys, Sizes sizes);
 

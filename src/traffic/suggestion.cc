@@ -89,11 +89,13 @@ class Suggesting {
     const auto before = static_cast<double>(tried_.size());
     const auto size = static_cast<double>(std::max<std::int64_t>(1, traffic->size()));
     const auto outcome = run_virtually(
-        *traffic, decider, candidate.limits, interrupt_, {}, [&](std::int64_t decided) {
+        *traffic, decider, candidate.limits, interrupt_, {},
+        [&](std::int64_t decided) {
           if (!on_progress_) return;
           const auto done = before + static_cast<double>(decided) / size;
           on_progress_(std::min(1.0, done / kExpectedTries), limit);
-        });
+        },
+        /*compares_reports=*/false);
     if (outcome.interrupted) interrupt_.check();
     const auto& measured = outcome.measured;
     return tried_

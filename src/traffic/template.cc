@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
-#include <optional>
 
 #include "base/text.h"
 
@@ -13,15 +13,17 @@ namespace rlctl::traffic {
 namespace {
 
 using std::chrono::microseconds;
+using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
+using Form = Placeholder::TimeForm;
+
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr int kDecimals = 6;
 
 void append_number(std::string& out, std::int64_t value) {
   const fmt::format_int text(value);
   out.append(text.data(), text.size());
 }
-
-constexpr std::int64_t kSecond = 1'000'000;
-constexpr int kDecimals = 6;
 
 /// "1767225660.000000"
 void append_seconds(std::string& out, microseconds time) {
@@ -36,116 +38,306 @@ void append_short_seconds(std::string& out, microseconds time) {
   if (out.back() == '.') out.pop_back();
 }
 
-constexpr std::array kPlaceholders = std::to_array<Placeholder>({
-    {.name = "key",
-     .summary = "the key's name",
-     .append = [](auto& out, auto& values) { out += values.key; }},
-    {.name = "limit",
-     .summary = "the number of --limit",
-     .append = [](auto& out, auto& values) { append_number(out, values.limit.limit); },
-     .tells_limit = true},
-    {.name = "burst",
-     .summary = "the number of --burst, or the limit",
-     .append =
-         [](auto& out, auto& values) {
-           append_number(out, values.limit.burst.value_or(values.limit.limit));
-         },
-     .tells_limit = true},
-    {.name = "cost",
-     .summary = "the cost of the request",
-     .append = [](auto& out, auto& values) { append_number(out, values.cost); }},
-    {.name = "id",
-     .summary = "the number of the request, from 1",
-     .append = [](auto& out, auto& values) { append_number(out, values.id); }},
-    {.name = "now",
-     .summary = "the time: seconds since 1970, with six decimals",
-     .append = [](auto& out, auto& values) { append_seconds(out, values.now); },
-     .tick = 1us},
-    {.name = "now_s",
-     .summary = "the time in whole seconds",
-     .append = [](auto& out, auto& values) { append_number(out, values.now.count() / kSecond); },
-     .tick = 1s},
-    {.name = "now_ms",
-     .summary = "the time in whole milliseconds",
-     .append = [](auto& out, auto& values) { append_number(out, values.now / 1ms); },
-     .tick = 1ms},
-    {.name = "now_us",
-     .summary = "the time in microseconds",
-     .append = [](auto& out, auto& values) { append_number(out, values.now.count()); },
-     .tick = 1us},
-    {.name = "window",
-     .summary = "the window of --limit, in seconds: 60, 0.25",
-     .append = [](auto& out, auto& values) { append_short_seconds(out, values.limit.window); },
-     .tells_limit = true},
-    {.name = "window_s",
-     .summary = "the window in whole seconds",
-     .append = [](auto& out, auto& values) { append_number(out, values.limit.window / 1s); },
-     .tells_limit = true,
-     .whole_multiple = 1s},
-    {.name = "window_ms",
-     .summary = "the window in whole milliseconds",
-     .append = [](auto& out, auto& values) { append_number(out, values.limit.window / 1ms); },
-     .tells_limit = true,
-     .whole_multiple = 1ms},
-    {.name = "window_us",
-     .summary = "the window in microseconds",
-     .append = [](auto& out, auto& values) { append_number(out, values.limit.window.count()); },
-     .tells_limit = true},
-    {.name = "window_index",
-     .summary = "the number of windows that have ended since 1970",
-     .append = [](auto& out,
-                  auto& values) { append_number(out, values.now / values.limit.window); },
-     .tick = 1us,
-     .tells_limit = true},
-});
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+/// "5", "16.666666666666668", "0.00001"
+void append_ratio(std::string& out, double ratio) {
+  std::array<char, 64> digits{};
+  const auto [end, error] =
+      std::to_chars(digits.begin(), digits.end(), ratio, std::chars_format::fixed);
+  out.append(digits.begin(), end);
 }
 
-/// The word in the braces at the start of `text`, empty for "{}"; none if they hold anything else.
-std::optional<std::string_view> word_in_braces(std::string_view text) {
-  const auto end = std::find_if_not(text.begin() + 1, text.end(), is_word);
-  if (end == text.end() || *end != '}') return std::nullopt;
-  return text.substr(1, static_cast<std::size_t>(end - text.begin()) - 1);
+std::int64_t in_unit(microseconds time, nanoseconds unit) {
+  return unit < 1us ? time / 1us * (1us / unit) : time / unit;
 }
 
-const Placeholder& find_placeholder(std::string_view name, std::string_view text) {
-  std::vector<std::string_view> names;
-  for (const auto& row : kPlaceholders) {
-    if (row.name == name) return row;
-    names.push_back(row.name);
+// --- The table -----------------------------------------------------------------------------------
+
+std::int64_t window_index(const TemplateValues& values) {
+  return values.now / values.limit.window;
+}
+
+microseconds now_of(const TemplateValues& values) {
+  return values.now;
+}
+microseconds window_of(const TemplateValues& values) {
+  return values.limit.window;
+}
+/// Not before 1970, like every other time.
+microseconds cutoff_of(const TemplateValues& values) {
+  return std::max(values.now - values.limit.window, 0us);
+}
+microseconds window_start_of(const TemplateValues& values) {
+  return values.now / values.limit.window * values.limit.window;
+}
+
+struct TimeUnit {
+  std::string_view suffix, name;
+  nanoseconds length;
+};
+constexpr TimeUnit kTimeUnits[] = {{"_s", "whole seconds", 1s},
+                                   {"_ms", "whole milliseconds", 1ms},
+                                   {"_us", "microseconds", 1us},
+                                   {"_ns", "nanoseconds", 1ns}};
+
+/// A time, which has a placeholder for each unit.
+struct TimeFamily {
+  std::string_view name, summary;
+  Placeholder::Time value;
+  Form form;                   ///< without a suffix
+  std::size_t units = 3;       ///< the number of kTimeUnits
+  bool tells_time = true;      ///< contains the time of the request
+  bool rounds_time = true;     ///< a unit rounds that time; otherwise only the windows' edges
+  bool has_window = true;      ///< depends on the window
+  std::string_view formula{};  ///< each word gets the suffix
+};
+constexpr TimeFamily kNow{.name = "now",
+                          .summary = "time of the request",
+                          .value = now_of,
+                          .form = Form::kSixDecimals,
+                          .units = 4,
+                          .has_window = false};
+constexpr TimeFamily kWindow{.name = "window",
+                             .summary = "window of --limit",
+                             .value = window_of,
+                             .form = Form::kShort,
+                             .tells_time = false};
+constexpr TimeFamily kCutoff{.name = "cutoff",
+                             .summary = "now less the window",
+                             .value = cutoff_of,
+                             .form = Form::kSixDecimals,
+                             .formula = "now{0}-window{0}"};
+constexpr TimeFamily kWindowStart{.name = "window_start",
+                                  .summary = "start of the clock's window",
+                                  .value = window_start_of,
+                                  .form = Form::kSixDecimals,
+                                  .rounds_time = false,
+                                  .formula = "now{0}-now{0}%window{0}"};
+
+/// The placeholder of a family for a unit, or that without a suffix.
+Placeholder member_of(const TimeFamily& family, const TimeUnit* unit) {
+  const auto suffix = unit != nullptr ? unit->suffix : "";
+  const auto name = unit != nullptr               ? unit->name
+                    : family.form == Form::kShort ? "seconds: 60, 0.25"
+                                                  : "seconds, with six decimals";
+  const auto length = unit != nullptr ? unit->length : 1us;
+  const auto rounded = std::max(std::chrono::duration_cast<microseconds>(length), 1us);
+  return {.name = fmt::format("{}{}", family.name, suffix),
+          .summary = fmt::format("{} in {}", family.summary, name),
+          .formula = fmt::format(fmt::runtime(family.formula), suffix),
+          .value = family.value,
+          .form = unit != nullptr ? Form::kWhole : family.form,
+          .unit = length,
+          .tick = !family.tells_time   ? 0us
+                  : family.rounds_time ? rounded
+                                       : 1us,
+          .tells_limit = family.has_window,
+          .whole_multiple = family.has_window ? rounded : 1us};
+}
+
+void add_family(std::vector<Placeholder>& rows, const TimeFamily& family) {
+  rows.push_back(member_of(family, nullptr));
+  for (const auto& unit : std::span(kTimeUnits).first(family.units)) {
+    rows.push_back(member_of(family, &unit));
   }
-  throw UsageError(fmt::format(
-      "'{}' contains {{{}}}, which is not a placeholder{}; use {}, or '{{{{}}' for a brace",
-      escape(text), name, did_you_mean(name, names), one_of(names)));
+}
+
+std::vector<Placeholder> all_placeholders() {
+  std::vector<Placeholder> rows{
+      {.name = "key",
+       .summary = "the key's name",
+       .value = [](const TemplateValues& values) { return values.key; }},
+      {.name = "limit",
+       .summary = "number of --limit",
+       .value = [](const TemplateValues& values) { return values.limit.limit; },
+       .tells_limit = true},
+      {.name = "burst",
+       .summary = "number of --burst, or the limit",
+       .value =
+           [](const TemplateValues& values) {
+             return values.limit.burst.value_or(values.limit.limit);
+           },
+       .tells_limit = true},
+      {.name = "rate",
+       .summary = "limit per second: 5, 0.25",
+       .formula = "limit/window",
+       .value =
+           [](const TemplateValues& values) {
+             return static_cast<double>(values.limit.limit) * kSecond /
+                    static_cast<double>(values.limit.window.count());
+           },
+       .tells_limit = true},
+      {.name = "cost",
+       .summary = "cost of the request",
+       .value = [](const TemplateValues& values) { return values.cost; }},
+      {.name = "id",
+       .summary = "number of the request, from 1",
+       .value = [](const TemplateValues& values) { return values.id; }}};
+  add_family(rows, kNow);
+  add_family(rows, kWindow);
+  add_family(rows, kCutoff);
+  add_family(rows, kWindowStart);
+  rows.push_back({.name = "window_index",
+                  .summary = "number of windows that have ended since 1970",
+                  .value = window_index,
+                  .tick = 1us,
+                  .tells_limit = true});
+  rows.push_back({.name = "prev_window_index",
+                  .summary = "the same of the window before",
+                  .formula = "window_index-1",
+                  .value = [](const TemplateValues& values) { return window_index(values) - 1; },
+                  .tick = 1us,
+                  .tells_limit = true});
+  return rows;
+}
+
+// --- Braces --------------------------------------------------------------------------------------
+
+bool is_blank_or_underscore(char c) {
+  return c == ' ' || c == '\t' || c == '_';
+}
+
+/// As compared by likely_placeholder(): without blanks and underscores, in lower case.
+std::string normal_form(std::string_view typed) {
+  std::string out;
+  for (const char c : typed) {
+    if (is_blank_or_underscore(c)) continue;
+    out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return out;
+}
+
+[[noreturn]] void throw_bad_braces(std::string_view text, const std::string& what,
+                                   std::string_view typed) {
+  const auto likely = likely_placeholder(typed);
+  throw UsageError(
+      fmt::format("'{}' contains {}{}", escape(text), what,
+                  likely.empty() ? "" : fmt::format("; did you mean {{{}}}?", likely)),
+      fmt::format("a placeholder is {}; for a literal brace, write '{{{{}}'", placeholder_names()));
 }
 
 }  // namespace
 
+void Placeholder::append(std::string& out, const TemplateValues& values) const {
+  if (const auto* text = std::get_if<Text>(&value)) {
+    out += (*text)(values);
+  } else if (const auto* count = std::get_if<Count>(&value)) {
+    append_number(out, (*count)(values));
+  } else if (const auto* ratio = std::get_if<Ratio>(&value)) {
+    append_ratio(out, (*ratio)(values));
+  } else {
+    const auto time = std::get<Time>(value)(values);
+    switch (form) {
+      case TimeForm::kSixDecimals:
+        return append_seconds(out, time);
+      case TimeForm::kShort:
+        return append_short_seconds(out, time);
+      case TimeForm::kWhole:
+        return append_number(out, in_unit(time, unit));
+    }
+  }
+}
+
+long double Placeholder::number(const TemplateValues& values) const {
+  if (const auto* count = std::get_if<Count>(&value)) {
+    return static_cast<long double>((*count)(values));
+  }
+  if (const auto* ratio = std::get_if<Ratio>(&value)) return (*ratio)(values);
+  const auto time = std::get<Time>(value)(values);
+  if (form == TimeForm::kWhole) return static_cast<long double>(in_unit(time, unit));
+  return static_cast<double>(time.count()) / kSecond;  // the double that its text is read as
+}
+
+void Placeholder::require_usable(const limiter::Limit& limit) const {
+  if (limit.window % whole_multiple == 0us) return;
+  const auto family = name.substr(0, name.rfind('_'));
+  throw UsageError(
+      fmt::format("a window of {} is not a whole number for {{{}}}; write {{{}}}{} or {{{}_us}}",
+                  format_duration(limit.window), name, family,
+                  limit.window % 1ms == 0us ? fmt::format(", {{{}_ms}}", family) : "", family));
+}
+
 std::span<const Placeholder> placeholders() {
-  return kPlaceholders;
+  static const auto kAll = all_placeholders();
+  return kAll;
+}
+
+const Placeholder* find_placeholder(std::string_view name) {
+  for (const auto& row : placeholders()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+std::string_view likely_placeholder(std::string_view typed) {
+  const auto meant = normal_form(typed);
+  std::vector<std::string_view> names;
+  for (const auto& row : placeholders()) {
+    if (normal_form(row.name) == meant) return row.name;
+    if (!row.formula.empty() && normal_form(row.formula) == meant) return row.name;
+    names.emplace_back(row.name);
+  }
+  return closest(typed, names);
+}
+
+std::string placeholder_names(bool only_numbers) {
+  std::vector<std::string_view> names;
+  for (const auto& row : placeholders()) {
+    const bool has_unit = std::holds_alternative<Placeholder::Time>(row.value) &&
+                          row.form == Placeholder::TimeForm::kWhole;
+    const bool is_text = std::holds_alternative<Placeholder::Text>(row.value);
+    if (!has_unit && !(is_text && only_numbers)) names.emplace_back(row.name);
+  }
+  return one_of(names) + ", or a time with a unit: now_s, now_ms, now_us";
 }
 
 Template::Template(std::string_view text) : source_(text) {
+  parse();
+}
+
+void Template::parse() {
   constexpr std::string_view kBrace = "{{}";
-  auto rest = text;
-  while (!rest.empty()) {
-    const auto brace = std::min(rest.find('{'), rest.size());
-    add_text(rest.substr(0, brace));
-    rest.remove_prefix(brace);
-    if (rest.empty()) break;
+  struct Open {
+    std::size_t at;
+    bool encloses;  ///< a placeholder
+  };
+  std::vector<Open> open;
+  const std::string_view text = source_;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const auto rest = text.substr(at);
+    const auto next = rest.find_first_of("{}", 1);
     if (rest.starts_with(kBrace)) {
       add_text("{");
-      rest.remove_prefix(kBrace.size());
-    } else if (const auto word = word_in_braces(rest)) {
-      pieces_.push_back({.placeholder = &find_placeholder(*word, text)});
-      rest.remove_prefix(word->size() + 2);
+      at += kBrace.size();
+    } else if (rest.front() == '{' && next != rest.npos && rest[next] == '}') {
+      const auto name = rest.substr(1, next - 1);
+      const auto* found = find_placeholder(name);
+      if (found == nullptr) {
+        throw_bad_braces(text, fmt::format("{{{}}}, which is not a placeholder", escape(name)),
+                         name);
+      }
+      pieces_.push_back({.placeholder = found});
+      for (auto& brace : open) brace.encloses = true;
+      at += next + 1;
     } else {
-      add_text("{");
-      rest.remove_prefix(1);
+      if (rest.front() == '{') open.push_back({at, false});
+      if (rest.front() == '}' && !open.empty()) {
+        const auto [begin, encloses] = open.back();
+        const auto braces = text.substr(begin, at + 1 - begin);
+        if (!encloses) {
+          throw_bad_braces(text, fmt::format("{}, which has no placeholder", escape(braces)), "");
+        }
+        open.pop_back();
+      }
+      const auto length = std::min(next, rest.size());
+      add_text(rest.substr(0, length));
+      at += length;
     }
   }
+  if (open.empty()) return;
+  const auto begin = open.back().at;
+  throw_bad_braces(text, fmt::format("'{}', whose brace is not closed", escape(text.substr(begin))),
+                   text.substr(begin + 1));
 }
 
 void Template::add_text(std::string_view text) {
@@ -193,11 +385,7 @@ bool Template::holds(std::string_view placeholder) const {
 
 void Template::require_usable(const limiter::Limit& limit) const {
   for (const auto& [placeholder, text] : pieces_) {
-    if (placeholder == nullptr || limit.window % placeholder->whole_multiple == 0us) continue;
-    throw UsageError(
-        fmt::format("a window of {} is not a whole number for {{{}}}; write {{window}}, "
-                    "{{window_ms}} or {{window_us}}",
-                    format_duration(limit.window), placeholder->name));
+    if (placeholder != nullptr) placeholder->require_usable(limit);
   }
 }
 

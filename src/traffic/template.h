@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "limiter/limit.h"
@@ -20,28 +21,55 @@ struct TemplateValues {
   std::chrono::microseconds now{0};  ///< since 1970, not negative
 };
 
-/// A name in braces that stands for a value of the request: a row of the table in template.cc.
+/// A name that stands for a value of the request: in braces in a template, without them in a
+/// ReplyExpression. A row of the table in template.cc.
 struct Placeholder {
-  std::string_view name;     ///< without the braces
-  std::string_view summary;  ///< a few words for --help
-  void (*append)(std::string& out, const TemplateValues& values) = nullptr;
+  using Text = std::string_view (*)(const TemplateValues&);
+  using Count = std::int64_t (*)(const TemplateValues&);
+  using Ratio = double (*)(const TemplateValues&);  ///< written as the shortest decimal
+  using Time = std::chrono::microseconds (*)(const TemplateValues&);
+  enum class TimeForm {
+    kSixDecimals,  ///< in seconds: 1767225660.000000
+    kShort,        ///< in seconds: 60, 0.25
+    kWhole,        ///< in `unit`, rounded down
+  };
+
+  std::string name;          ///< without the braces
+  std::string summary;       ///< a few words for --help
+  std::string formula = {};  ///< what a user may write instead, without blanks: "now_ms-window_ms"
+  std::variant<Text, Count, Ratio, Time> value = Text{};
+  TimeForm form = TimeForm::kWhole;     ///< of a Time
+  std::chrono::nanoseconds unit{1000};  ///< of a Time with kWhole
   /// Rounds the time of the request down to a multiple of this; 0: does not contain the time.
   std::chrono::microseconds tick{0};
   bool tells_limit = false;                     ///< contains its number, burst or window
   std::chrono::microseconds whole_multiple{1};  ///< the window must be a multiple of this
+
+  void append(std::string& out, const TemplateValues& values) const;
+  /// The number that append() writes. Not for a Text. (A long double holds every std::int64_t.)
+  [[nodiscard]] long double number(const TemplateValues& values) const;
+  /// Throws UsageError if it cannot be written with this window: {window_s} of 1500ms.
+  void require_usable(const limiter::Limit& limit) const;
 };
 
 /// In the order of the manual.
 [[nodiscard]] std::span<const Placeholder> placeholders();
+/// Null if there is none.
+[[nodiscard]] const Placeholder* find_placeholder(std::string_view name);
+/// The name of the placeholder that was probably meant, or empty: "now_ms" for "nowms",
+/// "cutoff_ms" for "now_ms - window_ms".
+[[nodiscard]] std::string_view likely_placeholder(std::string_view typed);
+/// "key, limit, ... or prev_window_index, or a time with a unit: ..."
+[[nodiscard]] std::string placeholder_names(bool only_numbers = false);
 
 /// Text with placeholders, for a key or an argument of a script: "hist:{key}", "{limit}".
 ///
-/// A word in braces is a placeholder; any other brace is literal, so that hash tags need no
-/// escapes:
-/// "{user:{key}}", "{{key}}:log". "{{}" is a literal brace before a word: "{{}tag}".
+/// Braces either hold the name of a placeholder, or enclose one, as the braces of a hash tag do:
+/// "{user:{key}}", "{{key}}:log". Then they are literal. All other braces are errors, since they
+/// would be taken for a placeholder: "{now_ms-window_ms}". "{{}" is a literal brace: "{{}tag}".
 class Template {
  public:
-  /// Throws UsageError for a word in braces that is not a placeholder.
+  /// Throws UsageError for braces that neither are nor enclose a placeholder.
   explicit Template(std::string_view text);
 
   void append(std::string& out, const TemplateValues& values) const;
@@ -55,8 +83,7 @@ class Template {
   [[nodiscard]] bool tells_limit() const;
   /// Whether it contains this placeholder.
   [[nodiscard]] bool holds(std::string_view placeholder) const;
-  /// Throws UsageError if the window cannot be written in the unit of a placeholder: {window_s} of
-  /// 1500ms.
+  /// Throws what Placeholder::require_usable() throws.
   void require_usable(const limiter::Limit& limit) const;
 
  private:
@@ -65,6 +92,7 @@ class Template {
     std::string text = {};
   };
   void add_text(std::string_view text);
+  void parse();
 
   std::string source_;
   std::vector<Piece> pieces_;

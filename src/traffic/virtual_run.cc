@@ -1,5 +1,7 @@
 #include "traffic/virtual_run.h"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -76,28 +78,31 @@ void ModelDecider::fetch(std::span<const Arrival> to_come) const {
   if (const auto* soon = state(kAhead)) __builtin_prefetch(soon->key);
 }
 
-void ModelDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
+std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     fetch(arrivals.subspan(i));
     const auto& [at, key, cost] = arrivals[i];
     decisions[i] = limiter::decide({state_of(key), candidate_.limits.size()}, cost, at);
   }
+  return arrivals.size();
 }
 
 ScriptDecider::ScriptDecider(redis::Connection& connection, Script& script)
-    : connection_(connection), script_(script) {
-  script_.require_virtual_clock();
+    : connection_(connection), script_(script), lot_(kLot) {
   script_.load(connection_);
   if (auto hash = script_.key_of_ttls()) aging_.emplace(connection_, std::move(*hash));
   if (script_.may_call_time()) time_watch_.emplace(connection_);
 }
 
-void ScriptDecider::age_all_keys() {
-  if (aging_) aging_->age_all();
-}
-
 void ScriptDecider::set_ttl_slack(std::chrono::microseconds slack) {
   if (aging_) aging_->set_slack(slack);
+}
+
+void ScriptDecider::stop_at(const Interrupt& interrupt, std::chrono::microseconds timeout,
+                            std::chrono::microseconds patience) {
+  interrupt_ = &interrupt;
+  timeout_ = timeout;
+  patience_ = patience;
 }
 
 void ScriptDecider::ask(const Arrival& arrival) {
@@ -116,21 +121,46 @@ void ScriptDecider::end_lot() {
   if (aging_ && aging_->pause()) is_aging_.push_back(true);
 }
 
+/// Throws Interrupted once the interrupt is raised, and from then on only when the deadline passes.
+redis::Reply ScriptDecider::read() {
+  if (interrupt_ == nullptr) return connection_.read();
+  while (true) {
+    if (auto reply = connection_.try_read()) return *std::move(reply);
+    const bool has_rest = !connection_.send_some();
+    const bool stops = deadline_ != kNoDeadline;
+    const auto wake =
+        wait_for(connection_.fd(), has_rest ? POLLIN | POLLOUT : POLLIN,
+                 stops ? nullptr : interrupt_, stops ? deadline_ : Clock::now() + timeout_);
+    if (wake == Wake::kReady) continue;
+    if (stops) throw Interrupted();
+    connection_.time_out(timeout_);
+  }
+}
+
 /// Reads the replies to KeyAging's calls: before each answer, and after the last one.
 void ScriptDecider::skip_agings() {
   for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
-    KeyAging::require_done(connection_.read());
+    KeyAging::require_done(read());
     ++agings_;
   }
 }
 
+redis::Reply ScriptDecider::read_answer(const Arrival& arrival) {
+  try {
+    skip_agings();
+    return read();
+  } catch (const redis::Error& error) {
+    throw without_answer(error, script_, arrival, answers_ + 1, lot_ > 1);
+  }
+}
+
 Decision ScriptDecider::answer(const Arrival& arrival) {
-  skip_agings();
-  const auto reply = connection_.read();
+  const auto reply = read_answer(arrival);
   if (aging_) is_aging_.pop_front();
   ++answers_;
+  replies_.add(reply);
   try {
-    return script_.parse(reply);
+    return script_.parse(reply, arrival, answers_);
   } catch (const redis::Error& error) {
     skip_answers();
     throw script_.with_question(error, arrival, answers_);
@@ -141,40 +171,49 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
 void ScriptDecider::skip_answers() noexcept {
   try {
     is_aging_.clear();
-    while (connection_.outstanding() > 0) static_cast<void>(connection_.read());
+    while (connection_.outstanding() > 0) static_cast<void>(read());
   } catch (const std::exception&) {
     return;
   }
 }
 
-void ScriptDecider::decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) {
+std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
+                                  std::span<Decision> decisions) {
   latest_ = std::chrono::microseconds{0};
   auto to_ask = arrivals;
-  auto asked = arrivals.begin();
+  std::size_t answered = 0;
   const auto ask_lot = [&] {
-    const auto lot = to_ask.first(std::min(kLot, to_ask.size()));
+    if (interrupt_ != nullptr) interrupt_->check();
+    const auto lot = to_ask.first(std::min(lot_, to_ask.size()));
     for (const Arrival& arrival : lot) ask(arrival);
     end_lot();
     to_ask = to_ask.subspan(lot.size());
     return lot.size();
   };
-  auto awaited = ask_lot();
-  while (awaited > 0) {
-    connection_.send_some();
-    const auto next = ask_lot();
-    for (auto& decision : decisions.first(awaited)) decision = answer(*asked++);
-    decisions = decisions.subspan(awaited);
-    awaited = next;
+  try {
+    auto awaited = ask_lot();
+    while (awaited > 0) {
+      connection_.send_some();
+      const auto next = lot_ > 1 ? ask_lot() : 0;
+      for (; awaited > 0; --awaited, ++answered) decisions[answered] = answer(arrivals[answered]);
+      awaited = lot_ > 1 ? next : ask_lot();
+    }
+    skip_agings();
+  } catch (const Interrupted&) {
+    deadline_ = Clock::now() + patience_;
+    skip_answers();
+    return answered;
   }
-  skip_agings();
   watch_time(arrivals.size());
+  return answered;
 }
 
 void ScriptDecider::watch_time(std::size_t asked) {
   const auto scripts = static_cast<std::int64_t>(asked) + std::exchange(agings_, 0);
   if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
   throw UsageError(std::string(script_.name()) +
-                   " calls TIME: it uses the server's clock, not the virtual one; "
+                   " gets the server's time: it finds TIME in _G or in code from a string, where "
+                   "rlctl cannot put the virtual one; call redis.call('TIME') by its name, or "
                    "use --clock real, with a pattern or a log");
 }
 
@@ -184,8 +223,9 @@ std::optional<double> ScriptDecider::bytes_per_key() {
 
 Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limiter::Limit>& limits,
                       const Interrupt& interrupt, const OnDecision& on_decision,
-                      const OnProgress& on_progress) {
-  OutcomeRecorder recorder(limits, on_decision);
+                      const OnProgress& on_progress, bool compares_reports,
+                      std::optional<std::chrono::microseconds> zero) {
+  OutcomeRecorder recorder(limits, on_decision, compares_reports, zero);
   bool is_interrupted = false;
   std::vector<Arrival> arrivals(kBatch);
   std::vector<Decision> decisions(kBatch);
@@ -194,16 +234,18 @@ Outcome run_virtually(Traffic& traffic, Decider& decider, const std::vector<limi
     const auto count = fill(traffic, arrivals);
     if (count == 0) break;
     const auto batch = std::span(arrivals).first(count);
-    const auto decide = [&] { decider.decide(batch, std::span(decisions).first(count)); };
-    if (!finishes(decide)) {
-      is_interrupted = true;
-      break;
-    }
-    for (std::size_t i = 0; i < count; ++i) recorder.add(arrivals[i], decisions[i]);
-    decided += static_cast<std::int64_t>(count);
+    std::size_t answered = 0;
+    const auto decide = [&] {
+      answered = decider.decide(batch, std::span(decisions).first(count));
+    };
+    is_interrupted = !finishes(decide) || answered < count;
+    for (std::size_t i = 0; i < answered; ++i) recorder.add(arrivals[i], decisions[i]);
+    decided += static_cast<std::int64_t>(answered);
+    if (is_interrupted) break;
     if (on_progress) on_progress(decided);
   }
   auto outcome = recorder.finish();
+  outcome.replies = decider.replies();
   if (!is_interrupted) {
     is_interrupted = !finishes([&] { outcome.bytes_per_key = decider.bytes_per_key(); });
   }

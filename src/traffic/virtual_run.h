@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -25,11 +26,14 @@ namespace rlctl::traffic {
 class Decider {
  public:
   virtual ~Decider() = default;
-  /// Writes a decision for each arrival, in order. Throws what the limiter throws.
-  virtual void decide(std::span<const Arrival> arrivals,
-                      std::span<limiter::Decision> decisions) = 0;
+  /// Writes a decision for each arrival, in order, and returns how many: fewer than the arrivals if
+  /// an interrupt ended it. Throws what the limiter throws.
+  virtual std::size_t decide(std::span<const Arrival> arrivals,
+                             std::span<limiter::Decision> decisions) = 0;
   /// The average over the keys in Redis now; none without a server, or if it does not report sizes.
   [[nodiscard]] virtual std::optional<double> bytes_per_key() { return std::nullopt; }
+  /// Of all calls of decide(); empty without a script.
+  [[nodiscard]] virtual RepliesSeen replies() const { return {}; }
 };
 
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
@@ -39,7 +43,8 @@ class ModelDecider final : public Decider {
   /// Throws UsageError if the algorithm does not support these limits, and for a foreign limiter,
   /// which has no model.
   explicit ModelDecider(const Candidate& candidate);
-  void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
+  std::size_t decide(std::span<const Arrival> arrivals,
+                     std::span<limiter::Decision> decisions) override;
 
  private:
   limiter::KeyAndLimit* state_of(std::uint32_t key);
@@ -56,46 +61,64 @@ class ModelDecider final : public Decider {
 /// back, no time passes between them.)
 class ScriptDecider final : public Decider {
  public:
-  /// Loads the script. Both arguments must outlive this. Throws UsageError for a script that is
-  /// known not to use `now`.
+  /// Loads the script. Both arguments must outlive this.
   ScriptDecider(redis::Connection& connection, Script& script);
-  /// From now on virtual time passes for the TTLs of all keys of the database, not only of those
-  /// that requests name.
-  void age_all_keys();
   /// From now on keys expire this much later, or earlier if negative.
   void set_ttl_slack(std::chrono::microseconds slack);
+  /// From now on awaits each answer before the next request, which is slow. If the script never
+  /// ends, the error then names the request to blame: otherwise the server holds back the answers
+  /// of those before it, which came in the same read.
+  void send_one_at_a_time() { lot_ = 1; }
+  /// From now on `interrupt`, which must outlive this, ends decide(): it sends no more, and drops
+  /// the replies in flight, for which it waits for `patience` altogether. Then those that did not
+  /// come are still outstanding. `timeout` is the connection's, which must not have an interrupt.
+  void stop_at(const Interrupt& interrupt, std::chrono::microseconds timeout,
+               std::chrono::microseconds patience);
   /// Throws what Script::parse() throws, with details of the request, once all replies in flight
-  /// are read, so that the connection stays usable. Throws UsageError if the script called TIME:
-  /// its decisions do not apply to these arrivals.
-  void decide(std::span<const Arrival> arrivals, std::span<limiter::Decision> decisions) override;
-  /// None if the sizes may differ between runs of the same traffic.
+  /// are read, so that the connection stays usable. Throws UsageError if the script got the
+  /// server's time: its decisions do not apply to these arrivals.
+  std::size_t decide(std::span<const Arrival> arrivals,
+                     std::span<limiter::Decision> decisions) override;
+  /// Of skip lists the expected value. None if the sizes may differ between runs of this traffic.
   [[nodiscard]] std::optional<double> bytes_per_key() override;
+  [[nodiscard]] RepliesSeen replies() const override { return replies_; }
 
  private:
   void ask(const Arrival& arrival);
   void end_lot();
   void skip_agings();
+  [[nodiscard]] redis::Reply read();
+  [[nodiscard]] redis::Reply read_answer(const Arrival& arrival);
   [[nodiscard]] limiter::Decision answer(const Arrival& arrival);
   void skip_answers() noexcept;
   void watch_time(std::size_t asked);
 
   redis::Connection& connection_;
   Script& script_;
+  std::size_t lot_;  ///< requests in one write
   std::int64_t answers_ = 0;
+  RepliesSeen replies_;
   std::optional<KeyAging> aging_;  ///< if the script may decide by TTLs
   std::deque<bool> is_aging_;      ///< whether each reply in flight is aging_'s
   std::int64_t agings_ = 0;        ///< since the last look of time_watch_
   std::uint32_t last_key_ = 0;
   std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
+  const Interrupt* interrupt_ = nullptr;
+  std::chrono::microseconds timeout_{0}, patience_{0};
+  Deadline deadline_ = kNoDeadline;  ///< for all replies in flight, after the interrupt
 };
 
 /// Sends traffic through a decider under the virtual clock: each request is decided as of its own
 /// time, without waiting in between. The same traffic gives the same outcome, however fast the
-/// machine is. Ends early, without an exception, if `interrupt` is raised.
+/// machine is. Ends early, without an exception, if `interrupt` is raised. `compares_reports`:
+/// measure whether remaining and reset_after are right, which takes some time. `zero` is that of
+/// the timelines.
 [[nodiscard]] Outcome run_virtually(Traffic& traffic, Decider& decider,
                                     const std::vector<limiter::Limit>& limits,
                                     const Interrupt& interrupt, const OnDecision& on_decision = {},
-                                    const OnProgress& on_progress = {});
+                                    const OnProgress& on_progress = {},
+                                    bool compares_reports = true,
+                                    std::optional<std::chrono::microseconds> zero = {});
 
 }  // namespace rlctl::traffic

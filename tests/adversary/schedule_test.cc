@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <random>
 
 namespace adversary_schedule_test {
@@ -15,13 +16,20 @@ namespace {
 
 const Limit kTwo{2, 10s, {}};
 
+/// A request at each of these times.
+Schedule at(std::initializer_list<microseconds> times, std::int64_t cost = 1) {
+  Schedule schedule;
+  for (const auto time : times) schedule.push_back({time, cost});
+  return schedule;
+}
+
 /// The most allowed within a window, by comparing every pair.
 std::int64_t slow_worst(const Schedule& times, const Answers& answers, microseconds window) {
   std::int64_t most = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
     std::int64_t count = 0;
     for (std::size_t j = i; j < times.size(); ++j) {
-      if (answers[i].allowed && answers[j].allowed && times[j] - times[i] < window) ++count;
+      if (answers[i].allowed && answers[j].allowed && times[j].at - times[i].at < window) ++count;
     }
     most = std::max(most, count);
   }
@@ -31,7 +39,7 @@ std::int64_t slow_worst(const Schedule& times, const Answers& answers, microseco
 }  // namespace
 
 TEST_CASE("consecutive requests at the same time are one instant") {
-  const auto instants = instants_of({1s, 1s, 2s, 1s});
+  const auto instants = instants_of(at({1s, 1s, 2s, 1s}));
   REQUIRE(instants.size() == 3);
   CHECK(instants[0].count == 2);
   CHECK(instants[1].at == 2s);
@@ -41,8 +49,8 @@ TEST_CASE("consecutive requests at the same time are one instant") {
 
 TEST_CASE("the clock steps back if a time is before the previous one") {
   CHECK_FALSE(steps_back({}));
-  CHECK_FALSE(steps_back({1s, 1s, 2s}));
-  CHECK(steps_back({1s, 2s, 1s}));
+  CHECK_FALSE(steps_back(at({1s, 1s, 2s})));
+  CHECK(steps_back(at({1s, 2s, 1s})));
 }
 
 TEST_CASE("the most allowed within a window equals that from comparing every pair") {
@@ -52,35 +60,81 @@ TEST_CASE("the most allowed within a window equals that from comparing every pai
     Answers answers;
     microseconds at{0};
     for (int i = 0; i < 30; ++i) {
-      schedule.push_back(at += microseconds{random() % 4} * 1'000'000);
+      schedule.push_back({at += microseconds{random() % 4} * 1'000'000});
       answers.push_back({.allowed = random() % 2 == 0});
     }
-    REQUIRE(score_of(schedule, answers, kTwo, 1).worst == slow_worst(schedule, answers, 10s));
+    REQUIRE(score_of(schedule, answers, kTwo).worst == slow_worst(schedule, answers, 10s));
   }
 }
 
 TEST_CASE("a denial is wrong if an exact log of what was allowed has room") {
   const Answer allowed{.allowed = true}, denied{};
   // Two count; at 10 s the first one has left.
-  CHECK(score_of({0s, 1s, 9s}, {allowed, allowed, denied}, kTwo, 1).wrongly_denied.empty());
-  CHECK(score_of({0s, 1s, 10s}, {allowed, allowed, denied}, kTwo, 1).wrongly_denied ==
+  CHECK(score_of(at({0s, 1s, 9s}), {allowed, allowed, denied}, kTwo).wrongly_denied.empty());
+  CHECK(score_of(at({0s, 1s, 10s}), {allowed, allowed, denied}, kTwo).wrongly_denied ==
         std::vector<std::size_t>{2});
   // A cost of 2 fills the limit, and a cost of 3 never fits.
-  CHECK(score_of({0s, 9s}, {allowed, denied}, kTwo, 2).wrongly_denied.empty());
-  CHECK(score_of({0s}, {denied}, kTwo, 3).wrongly_denied.empty());
+  CHECK(score_of(at({0s, 9s}, 2), {allowed, denied}, kTwo).wrongly_denied.empty());
+  CHECK(score_of(at({0s}, 3), {denied}, kTwo).wrongly_denied.empty());
   // With a clock that stepped back the first one still counts.
-  CHECK(score_of({0s, 0s, 10s, 5s}, {allowed, allowed, allowed, denied}, kTwo, 1)
+  CHECK(score_of(at({0s, 0s, 10s, 5s}), {allowed, allowed, allowed, denied}, kTwo)
             .wrongly_denied.empty());
 }
 
 TEST_CASE("when the clock steps back, time stands still") {
   const Answer allowed{.allowed = true};
-  CHECK(score_of({20s, 0s, 20s}, {allowed, allowed, allowed}, kTwo, 1).worst == 3);
+  CHECK(score_of(at({20s, 0s, 20s}), {allowed, allowed, allowed}, kTwo).worst == 3);
+}
+
+TEST_CASE("a span has as many digits of margin as the µs that it lacks of a window") {
+  CHECK(margin_digits({.worst_span = 10s - 1us}, 10s) == 1);
+  CHECK(margin_digits({.worst_span = 10s - 999us}, 10s) == 3);
+  CHECK(margin_digits({.worst_span = 9'900ms}, 10s) == 6);
+  CHECK(margin_digits({.worst_span = 0us}, 10s) == 6);
 }
 
 TEST_CASE("a delayed request counts at the time when it may proceed") {
   const Answers answers{{.allowed = true}, {.allowed = true, .delay = 10s}};
-  CHECK(score_of({0s, 0s}, answers, kTwo, 1).worst == 1);
+  CHECK(score_of(at({0s, 0s}), answers, kTwo).worst == 1);
+}
+
+TEST_CASE("a denial that an exact log makes one tick longer is at the edge") {
+  const Answer allowed{.allowed = true}, denied{};
+  const auto score = [&](microseconds last, microseconds tick) {
+    return score_of(at({0s, 0s, last}), {allowed, allowed, denied}, kTwo, tick);
+  };
+  CHECK(score(10s - 1us, 1us).wrongly_denied.empty());
+  CHECK(score(10s, 1us).denied_at_edge == 1);
+  CHECK(score(10s, 1us).only_at_edge());
+  CHECK(score(10s + 1us, 1us).denied_at_edge == 0);
+  CHECK(score(10s + 1us, 1us).wrongly_denied.size() == 1);
+  // The limiter's clock shows whole milliseconds.
+  CHECK(score(10s + 999us, 1ms).only_at_edge());
+  CHECK_FALSE(score(10s + 1ms, 1ms).only_at_edge());
+}
+
+TEST_CASE("a refund gives back the oldest units of the window") {
+  const Answers all(4, {.allowed = true});
+  const auto worst = [&](const Schedule& schedule) { return score_of(schedule, all, kTwo).worst; };
+  CHECK(worst({{0s, 2}, {1s, -2}, {2s, 2}, {3s, 1}}) == 3);
+  CHECK(worst({{0s, 2}, {1s, -1}, {2s, 1}, {3s, 1}}) == 3);
+  CHECK(worst({{0s, 1}, {1s, 1}, {5s, -1}, {10s, 1}}) == 2);
+  // Those that have left are not given back, and no more than there are.
+  CHECK(worst({{0s, 2}, {10s, -2}, {11s, 2}, {12s, 2}}) == 4);
+  CHECK(worst({{0s, 1}, {1s, -2}, {2s, 2}, {3s, 2}}) == 4);
+}
+
+TEST_CASE("a denial after a refund is wrong if the log has room") {
+  const Answer allowed{.allowed = true}, denied{};
+  const auto wrong = [&](std::int64_t refund) {
+    return score_of({{0s, 2}, {1s, refund}, {2s, 1}}, {allowed, allowed, denied}, kTwo)
+        .wrongly_denied.size();
+  };
+  CHECK(wrong(-1) == 1);
+  CHECK(wrong(-2) == 1);
+  CHECK(
+      score_of({{0s, 2}, {10s, -1}, {11s, 2}, {12s, 1}}, {allowed, allowed, allowed, denied}, kTwo)
+          .wrongly_denied.empty());
 }
 
 }  // namespace adversary_schedule_test

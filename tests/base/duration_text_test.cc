@@ -55,14 +55,14 @@ TEST_CASE("duration text: a period is shown in one unit, an instant without trai
   CHECK(period_text(minutes{90}) == "90 min");
   CHECK(period_text(milliseconds{1'500}) == "1500 ms");
   CHECK(period_text(days{30}) == "30 d");
-  CHECK(period_text(microseconds{1}) == "1 us");
+  CHECK(period_text(microseconds{1}) == "1 µs");
   CHECK(instant_text(seconds{1'795'155'123}) == "2026-11-20T06:12:03Z");
   CHECK(instant_text(microseconds{1'795'155'123'100'000}) == "2026-11-20T06:12:03.100000Z");
 }
 
 TEST_CASE("duration text: an elapsed time has four digits") {
-  CHECK(span_text(microseconds{0}) == "0 us");
-  CHECK(span_text(microseconds{999}) == "999 us");
+  CHECK(span_text(microseconds{0}) == "0 µs");
+  CHECK(span_text(microseconds{999}) == "999 µs");
   CHECK(span_text(microseconds{1'000}) == "1 ms");
   CHECK(span_text(microseconds{19'990}) == "19.99 ms");
   CHECK(span_text(microseconds{638'312}) == "638.3 ms");
@@ -79,15 +79,23 @@ TEST_CASE("duration text: an elapsed time has four digits") {
 }
 
 TEST_CASE("duration text: a latency has three digits") {
-  CHECK(latency_text(nanoseconds{0}) == "0.00 us");
-  CHECK(latency_text(nanoseconds{9'994}) == "9.99 us");
-  CHECK(latency_text(nanoseconds{9'996}) == "10.0 us");
-  CHECK(latency_text(microseconds{87}) == "87.0 us");
-  CHECK(latency_text(nanoseconds{999'400}) == "999 us");
+  CHECK(latency_text(nanoseconds{0}) == "0.00 µs");
+  CHECK(latency_text(nanoseconds{9'994}) == "9.99 µs");
+  CHECK(latency_text(nanoseconds{9'996}) == "10.0 µs");
+  CHECK(latency_text(microseconds{87}) == "87.0 µs");
+  CHECK(latency_text(nanoseconds{999'400}) == "999 µs");
   CHECK(latency_text(nanoseconds{999'600}) == "1.00 ms");
   CHECK(latency_text(microseconds{12'345}) == "12.3 ms");
   CHECK(latency_text(milliseconds{1'200}) == "1.20 s");
   CHECK(latency_text(minutes{10}) == "600 s");
+}
+
+TEST_CASE("duration: a micro sign and a Greek letter are accepted as u") {
+  for (const auto* text : {"250us", "250µs", "250\u03bcs"}) {
+    CHECK(parse_duration(text) == microseconds{250});
+  }
+  CHECK(parse_duration("1ms250µs") == microseconds{1'250});
+  CHECK(format_duration(parse_duration("250µs")) == "250us");
 }
 
 TEST_CASE("duration text: an offset from an origin has a sign") {

@@ -53,4 +53,12 @@ TEST_CASE("shell words: an unclosed quote is refused") {
   CHECK(complaint("a\\") == "'a\\' ends in a backslash with nothing after it");
 }
 
+TEST_CASE("joined words are split into the same words, and quoted only if necessary") {
+  for (const Words& words : {Words{}, Words{""}, Words{"{now_ms}", "a=b;c"},
+                             Words{"a b", "", "it's"}, Words{"\\", "\"", "'", "\t\n\x01"}}) {
+    CHECK(shell_words(joined_words(words)) == words);
+  }
+  CHECK(joined_words({"{now_ms}", "$x", "a b", ""}) == "{now_ms} $x 'a b' ''");
+}
+
 }  // namespace rlctl::cli::shell_test

@@ -134,7 +134,9 @@ TEST_CASE("options: the rules of the options are checked") {
   CHECK(refusal({"--model", "--rate", "9/s", "--rate", "5/s"}).empty());
   CHECK(refusal({"search", "--rate=1/s"}) ==
         "--rate and search exclude each other: it finds the times");
-  CHECK(refusal({"search", "more", "--rate=1/s"}).empty());
+  CHECK(refusal({"search", "more", "--rate=1/s"}) ==
+        "--rate and search exclude each other: it finds the times");
+  CHECK(refusal({"more", "search", "--rate=1/s"}).empty());
   CHECK(refusal({"--skip", "1", "--clock", "virtual"}) == "--skip requires --clock real");
   CHECK(refusal({"--skip", "1", "--clock", "real"}).empty());
   CHECK(refusal({"--skip", "1", "--rate", "max"}).empty());

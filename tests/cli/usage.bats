@@ -255,7 +255,7 @@ TABLE
     refute_output --partial 'Examples:'
     refute_output --partial '--port'
   done
-  for command in check run inspect reset burst debug quota doctor config; do
+  for command in check run inspect reset burst debug lint quota doctor config; do
     run -0 rlctl "$command" -h
     refute_line --regexp '^.{81}'
   done
@@ -370,7 +370,7 @@ leaky-bucket'
   # Every option of every command, with values that few of them accept. There is no server.
   cd "$BATS_TEST_TMPDIR"
   local command option value
-  for command in '' check run inspect reset burst debug quota doctor config; do
+  for command in '' check run inspect reset burst debug lint quota doctor config; do
     # shellcheck disable=SC2086 # no word for rlctl itself
     for option in $(rlctl $command --help | grep -oE '^ +(-[A-Za-z], )?--[a-z0-9-]+' | grep -oE -- '--.*'); do
       for value in '=' '=-x' ''; do

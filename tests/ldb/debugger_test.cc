@@ -355,6 +355,55 @@ TEST_CASE("next steps over a call unless the called function contains a breakpoi
   CHECK(frames[1].line == 5);
 }
 
+TEST_CASE("finish runs until the function has returned, and from the main function to the end") {
+  constexpr auto kCalls =
+      "local function inner(n)\n"              // 1
+      "  local s = 0\n"                        // 2
+      "  for i = 1, n do s = s + i end\n"      // 3
+      "  return s\n"                           // 4
+      "end\n"                                  // 5
+      "local function outer()\n"               // 6
+      "  local a = inner(3)\n"                 // 7
+      "  local b = inner(4)\n"                 // 8
+      "  return a + b\n"                       // 9
+      "end\n"                                  // 10
+      "local c = coroutine.wrap(function()\n"  // 11
+      "  local d = 1\n"                        // 12
+      "  return d\n"                           // 13
+      "end)\n"                                 // 14
+      "local sum = outer()\n"                  // 15
+      "sum = sum + c()\n"                      // 16
+      "return sum\n";                          // 17
+  Bench bench(kCalls);
+  if (!bench) return;
+  const auto step_to = [&](int line) {
+    while (bench->line() != line) (void)bench->step();
+  };
+  step_to(2);
+  CHECK(bench->finish().line == 8);
+  CHECK(bench.print("a") == "6");
+  step_to(4);
+  CHECK(bench->finish().line == 9);
+  auto halt = bench->finish();
+  CHECK(halt.line == 16);
+  CHECK(halt.why == Why::kStepped);
+  CHECK(bench.print("sum") == "16");
+  step_to(12);
+  CHECK(bench->finish().line == 17);
+  CHECK(bench.print("sum") == "17");
+  CHECK(bench->finish().why == Why::kEnded);
+  // A breakpoint stops it.
+  (void)bench->start();
+  bench->add_breakpoint({.line = 4});
+  CHECK(bench->finish().line == 4);
+  bench->clear_breakpoints();
+  bench->add_breakpoint({.line = 9});
+  CHECK(bench->finish().line == 8);
+  halt = bench->finish();
+  CHECK(halt.line == 9);
+  CHECK(halt.why == Why::kBreakpoint);
+}
+
 TEST_CASE("the user can call Redis commands by hand, and failures are reported") {
   Bench bench(kLoop);
   if (!bench) return;
@@ -424,6 +473,139 @@ TEST_CASE("a script can be stopped whatever the number of instructions in its lo
     bench.stop_after(2);
     CHECK(bench->go_on().why == Why::kStopped);
   }
+}
+
+namespace {
+
+/// Lines of many kinds, which control reaches in different ways.
+const char* const kForms =
+    "local sum, t = 0, {}\n"                      // 1
+    "local function add(x)\n"                     // 2
+    "  local twice = x * 2\n"                     // 3
+    "  sum = sum + twice\n"                       // 4
+    "end\n"                                       // 5
+    "local one = function(x) return x + 1 end\n"  // 6
+    "for i = 1, 4 do\n"                           // 7
+    "  if i % 3 == 1 then\n"                      // 8
+    "    add(i)\n"                                // 9
+    "  elseif i % 3 == 2 then\n"                  // 10
+    "    t[#t + 1] = one(i)\n"                    // 11
+    "  else\n"                                    // 12
+    "    sum = sum + 100\n"                       // 13
+    "  end\n"                                     // 14
+    "end\n"                                       // 15
+    "local n = 0\n"                               // 16
+    "while n < 3 do\n"                            // 17
+    "  n = n + 1\n"                               // 18
+    "  if n == 2 then break end\n"                // 19
+    "end\n"                                       // 20
+    "repeat\n"                                    // 21
+    "  local m = n\n"                             // 22
+    "  n = m - 1\n"                               // 23
+    "until m == 0\n"                              // 24
+    "for k = 1, 2 do sum = sum + k end\n"         // 25
+    "return sum\n";                               // 26
+
+/// The stops at each line, with the variables visible there, as the script moves.
+std::map<int, Texts> stops_of(Bench& bench, const std::function<Halt()>& move) {
+  std::map<int, Texts> stops;
+  for (auto halt = move(); bench->running(); halt = move()) {
+    stops[halt.line].push_back(Bench::text_of(bench->locals()));
+  }
+  return stops;
+}
+
+}  // namespace
+
+TEST_CASE("a breakpoint stops each time its line begins, with the same variables as after a step") {
+  Bench stepped(kForms);
+  if (!stepped) return;
+  const auto stops = stops_of(stepped, [&] { return stepped->step(); });
+  CHECK(stops.size() == 19);
+  Bench bench(kForms);
+  for (const auto& [stop_line, expected] : stops) {
+    const auto line = stop_line;  // CAPTURE cannot take a structured binding
+    CAPTURE(line);
+    for (const std::string condition : {"", "true", "#tostring(1) == 1"}) {
+      CAPTURE(condition);
+      bench->clear_breakpoints();
+      bench->add_breakpoint({.line = line, .condition = condition});
+      (void)bench->start();
+      auto found = stops_of(bench, [&] { return bench->go_on(); });
+      CHECK(found.size() == 1);
+      CHECK(found[line] == expected);
+    }
+  }
+}
+
+TEST_CASE("two breakpoints are reached in turn, and steps between them show all variables") {
+  Bench bench(kForms);
+  if (!bench) return;
+  bench->add_breakpoint({.line = 4, .condition = "twice == 8"});
+  bench->add_breakpoint({.line = 18, .condition = "n == 1"});
+  auto halt = bench->go_on();
+  CHECK(halt.line == 4);
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(Bench::text_of(bench->locals()) == "sum=102 x=4 twice=8");
+  while (halt.line != 7) halt = bench->step();
+  CHECK(bench.print("sum") == "110");
+  CHECK(bench.print("t") == "{3}");
+  halt = bench->go_on();
+  CHECK(halt.line == 18);
+  CHECK(bench.print("sum") == "110");
+  CHECK(bench->go_on().why == Why::kEnded);
+}
+
+TEST_CASE("a condition sees the script's own values, and stops if it cannot be evaluated") {
+  Bench bench(
+      "local t, f = {n = 0}, function() end\n"
+      "local now = 1700000000123456\n"
+      "for i = 1, 50 do\n"
+      "  t.n, now = t.n + 1, now + 1\n"
+      "  redis.call('INCR', KEYS[1])\n"
+      "end\n"
+      "return now");
+  if (!bench) return;
+  const auto stop_if = [&](const std::string& condition) {
+    bench->clear_breakpoints();
+    bench->add_breakpoint({.line = 5, .condition = condition});
+    (void)bench->start();
+    return bench->go_on();
+  };
+  CHECK(stop_if("t.n == 40").why == Why::kBreakpoint);
+  CHECK(bench.print("i") == "40");
+  (void)stop_if("now == 1700000000123466 and f");
+  CHECK(bench.print("i") == "10");
+  (void)stop_if("(i - 5) > 2 and KEYS[1] == 'k' and ARGV[2] == \"x\"");
+  CHECK(bench.print("i") == "8");
+  (void)stop_if("i == 49 and redis.call('GET', KEYS[1])");
+  CHECK(bench.print("i") == "49");
+  auto halt = stop_if("t.n.x.y");
+  CHECK(halt.why == Why::kBreakpoint);
+  CHECK(contains(halt.condition_error, "attempt to index"));
+  CHECK(bench.print("i") == "1");
+  halt = stop_if("nosuch > 1");
+  CHECK(contains(halt.condition_error, "nosuch"));
+  CHECK(stop_if("t.n > 50").why == Why::kEnded);
+}
+
+TEST_CASE("a script that replaces the metatable of KEYS is debugged as well") {
+  Bench bench(
+      "setmetatable(KEYS, {})\n"
+      "local n = 0\n"
+      "for i = 1, 5 do\n"
+      "  n = n + i\n"
+      "end\n"
+      "setmetatable(KEYS, nil)\n"
+      "return n");
+  if (!bench) return;
+  bench->add_breakpoint({.line = 4, .condition = "i == 3"});
+  bench->add_breakpoint({.line = 7});
+  CHECK(bench->go_on().line == 4);
+  CHECK(bench.print("n") == "3");
+  CHECK(bench->go_on().line == 7);
+  CHECK(bench.print("n") == "15");
+  CHECK(bench->go_on().why == Why::kEnded);
 }
 
 TEST_CASE("redis.breakpoint() stops the script") {

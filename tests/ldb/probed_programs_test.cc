@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ldb/lua_lexer.h"
 #include "ldb/probes.h"
+#include "lua/lexer.h"
 #include "support/debugged.h"
 #include "support/limiters.h"
 #include "support/random.h"
@@ -258,7 +258,7 @@ void check_program(TestServer& server, const std::string& source) {
 /// Without the stops at a `break`: a jump to one goes straight to its target, unless there is a
 /// probe before it.
 std::vector<int> comparable(std::vector<int> stops, const std::string& source) {
-  const auto tokens = rlctl::ldb::lex_lua(source);
+  const auto tokens = rlctl::lua::lex(source);
   REQUIRE(tokens.has_value());
   std::set<int> breaks;
   for (const auto& token : tokens->tokens) {

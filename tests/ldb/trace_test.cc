@@ -47,7 +47,10 @@ void append_line(Strings& out, const TracedLine& line) {
   const auto number = std::to_string(line.line);
   out.push_back(number);
   for (const auto& call : line.calls) out.push_back(number + " " + text_of_call(call));
-  for (const auto& message : line.messages) out.push_back(number + " debug " + message);
+  for (const auto& message : line.messages) {
+    out.push_back(number + (message.level.empty() ? " debug " : " " + message.level + " ") +
+                  message.text);
+  }
   for (const auto& change : line.changed) {
     out.push_back(number + " " + change.local.name + "=" + text_of(change.value));
   }
@@ -283,9 +286,34 @@ TEST_CASE("messages that a script sends to the debugger are reported") {
   if (!trace) return;
   const auto lines =
       (*trace)("redis.debug('hello', 5)\nredis.log(redis.LOG_NOTICE, 'x')\nreturn 1");
-  REQUIRE(lines.size() == 4);
+  REQUIRE(lines.size() == 5);
   CHECK(contains(lines[1], "hello"));
   CHECK(contains(lines[1], "5"));
+  CHECK(lines[3] == "2 notice x");
+}
+
+TEST_CASE("what a script logs is reported with its level, as the server would write it") {
+  auto trace = tracer();
+  if (!trace) return;
+  const auto lines = (*trace)(
+      "redis.log(redis.LOG_DEBUG, 'a', 5, ' b;=%\\0\\n')\n"
+      "local log = redis.log\n"
+      "log(3, 'far')\n"
+      "pcall(redis.log, 4, 'x')\n"
+      "pcall(redis.log, 'x', 'x')\n"
+      "pcall(redis.log)\n"
+      "return redis.log(1, '')");
+  const auto of = [&](std::string_view level) {
+    return *std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
+      return line.find(std::string(" ") + std::string(level)) == 1;
+    });
+  };
+  CHECK(of("debug") == std::string("1 debug a 5  b;=%\0\n", 19));
+  CHECK(of("warning") == "3 warning far");
+  CHECK(of("verbose") == "7 verbose ");
+  CHECK(std::count_if(lines.begin(), lines.end(), [](const auto& line) {
+          return line.starts_with("4 ") || line.starts_with("5 ") || line.starts_with("6 ");
+        }) == 0);
 }
 
 TEST_CASE("errors are reported as a client sees them, with the source's line") {

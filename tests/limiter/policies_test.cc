@@ -128,7 +128,8 @@ TEST_CASE("a long value is shortened in a message") {
   const auto shown = std::string(40, 'x') + "...";
   CHECK(mistake_in(lots + " = 1") == "1: unknown key '" + shown +
                                          "'; it is one of url, password_file, tls, cacert, cert, "
-                                         "key, sni, insecure, timeout or policy");
+                                         "key, sni, insecure, timeout, policy or "
+                                         "script");
   CHECK(mistake_in("url = ['" + lots + "']") == "1: url must be a string, not a list");
   for (const std::string& text :
        {"timeout = '" + lots + "'", "policy = '" + lots + "'", "[policy." + lots + "]\nkey = 'k'",
@@ -551,6 +552,47 @@ void require_sound(const std::string& text) {
 }
 
 }  // namespace
+
+TEST_CASE("scripts have texts and lists of texts, and names that can be told from files") {
+  const auto read = parse_configuration(
+      "[script.b]\nfile = 'b.lua'\nargs = ['x', "
+      "'']\n[script.a]\n[policy.a]\nkey='k'\nlimit='1/s'\n",
+      "f.toml");
+  require_correct(read);
+  REQUIRE(read.scripts.size() == 2);
+  CHECK(read.scripts[0].name == "b");
+  CHECK(read.scripts[1].line == 4);
+  CHECK(find_script(read, "c") == nullptr);
+  const auto* script = find_script(read, "b");
+  REQUIRE(script != nullptr);
+  CHECK(script->find("keys") == nullptr);
+  CHECK(script->find("file")->values == Words{"b.lua"});
+  CHECK_FALSE(script->find("file")->is_list);
+  CHECK(script->find("args")->values == Words{"x", ""});
+  CHECK(script->find("args")->line == 3);
+
+  CHECK(mistake_in("script = 1") == "1: script must be a table, [script.NAME], not 1");
+  CHECK(mistake_in("script.a = 1") == "1: script.a must be a table, [script.a], not 1");
+  CHECK(mistake_in("[script.'']") == "1: the name of a script is empty");
+  CHECK(mistake_in("[scirpt.x]") == "1: unknown table 'scirpt'; did you mean 'script'?");
+  for (const std::string name : {"-", "a/b", "a.lua"}) {
+    CHECK(mistake_in("[script.'" + name + "']") ==
+          "1: script '" + name + "': --script takes this name for a file");
+  }
+  CHECK(mistake_in("[script.gcra]") == "1: script 'gcra': a bundled script has this name");
+  CHECK(mistakes_in("[script.a]\nfile = 1\nargs = ['', 2, 3]") ==
+        Words{"2: script 'a': file must be a string, not 1",
+              "3: script 'a': args must be a string, or a list of them, not 2",
+              "3: script 'a': args must be a string, or a list of them, not 3"});
+}
+
+TEST_CASE("mistakes are merged in the order of their lines, and those of the file come last") {
+  std::vector<ConfigurationMistake> mistakes{mistake_at("f", 2, "b", ""), {.message = "whole"}};
+  merge_mistakes(mistakes, {mistake_at("f", 3, "c", ""), mistake_at("f", 1, "a", "url")});
+  Words texts;
+  for (const auto& mistake : mistakes) texts.push_back(mistake.message);
+  CHECK(texts == Words{"f:1: a", "f:2: b", "f:3: c", "whole"});
+}
 
 TEST_CASE("any file is either accepted or its mistakes have lines") {
   require_sound(std::string(kGood));

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "lua/substitute.h"
 #include "support/limiters.h"
+#include "traffic/key_aging.h"
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
 
@@ -92,10 +94,10 @@ TEST_CASE("foreign script: its keys are prefixed and its templates are filled in
 
 TEST_CASE("foreign script: it decides and is measured like any other") {
   Bench bench;
-  const auto outcome =
-      bench.run(limiter(R"(local n = redis.call('INCR', KEYS[1])
+  const auto outcome = bench.run(limiter(R"(local n = redis.call('INCR', KEYS[1])
                                             return n)",
-                        {"{key}:{window_index}"}, {}, {.allowed_when = AllowedWhen::kAtMostLimit}));
+                                         {"{key}:{window_index}"}, {},
+                                         {.allowed_when = parse_allowed_when("<=limit")}));
   CHECK(outcome.measured.sent == 10);
   CHECK(outcome.measured.allowed == 10);
   CHECK(outcome.measured.worst.ratio == 2.0);
@@ -130,10 +132,48 @@ TEST_CASE("foreign script: a wait in the reply is a promise that may be broken")
   Bench bench;
   // It replies one second, and then keeps denying.
   const auto outcome = bench.run(limiter("return ARGV[1] % 60 < 50 and 1 or 0", {"{key}"},
-                                         {"{now_s}"}, {AllowedWhen::kZero, 1s}),
+                                         {"{now_s}"}, {parse_allowed_when("zero"), 1s}),
                                  {.limit = {1, 10s, {}}, .rate = 1, .duration = 120s}, "steady");
   CHECK(outcome.measured.retry_error.compared >= 1);
   CHECK(outcome.measured.retry_error.broken >= 1);
+}
+
+TEST_CASE("foreign script: what it says remains is compared with what it allows") {
+  Bench bench;
+  // A sorted set as a log, which replies {allowed, remaining, reset in ms}, each a little wrong.
+  const std::string log = R"(
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+local used = redis.call('ZCARD', KEYS[1])
+local allowed = used < tonumber(ARGV[3]) and 1 or 0
+if allowed == 1 then
+  redis.call('ZADD', KEYS[1], ARGV[2], ARGV[4])
+  used = used + 1
+end
+local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+return {allowed, ARGV[3] - used + ARGV[5], (last - ARGV[1]) / 1000 + ARGV[6]})";
+  const auto run = [&](const std::string& more, const std::string& later) {
+    bench.server.call({"FLUSHALL"});
+    return bench
+        .run(limiter(log, {"{key}"}, {"{cutoff_us}", "{now_us}", "{limit}", "{id}", more, later},
+                     {.allowed_when = parse_allowed_when("r[1] == 1"),
+                      .remaining = parse_number_expression("r[2]"),
+                      .reset_after = parse_wait_expression("r[3] ms")}))
+        .measured;
+  };
+  CHECK(run("0", "0").remaining_error == RemainingError{10, 0, 0});
+  CHECK(run("0", "0").reset_error == ResetError{10, 0us, 0us});
+  CHECK(run("2", "0").remaining_error == RemainingError{10, 2, 0});
+  CHECK(run("-1", "3").remaining_error == RemainingError{10, 0, 1});
+  CHECK(run("-1", "3").reset_error == ResetError{10, 0us, 3ms});
+  CHECK(run("0", "-7").reset_error == ResetError{10, 7ms, 0us});
+}
+
+TEST_CASE("foreign script: an expression may use the number and the time of its request") {
+  Bench bench;
+  const auto outcome = bench.run(limiter(
+      "return {ARGV[1], ARGV[2]}", {"{key}"}, {"{id}", "{now_us}"},
+      {.allowed_when = parse_allowed_when("r[1] == id and r[2] == now_us and id <= limit")}));
+  CHECK(outcome.measured.allowed == 5);
 }
 
 TEST_CASE("foreign script: an error ends the run and is reported with its line and the request") {
@@ -188,17 +228,13 @@ TEST_CASE("foreign script: a compile error is reported with its line") {
         "my.lua:2: Error compiling script (new function): unexpected symbol near '='");
 }
 
-TEST_CASE("foreign script: a script without the time is refused before anything is sent") {
-  Bench bench;
-  const auto ttl = limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"});
-  CHECK_THROWS_AS(bench.run(ttl), UsageError);
-  CHECK(bench.server.call({"DBSIZE"}).integer() == 0);
-  try {
-    bench.run(ttl);
-  } catch (const UsageError& error) {
-    CHECK(std::string(error.what()).find("my.lua gets the time neither") == 0);
-    CHECK(std::string(error.what()).find("relies on the TTLs of its keys") != std::string::npos);
-  }
+TEST_CASE("foreign script: it has a clock if it is told the time, calls TIME or sets a TTL") {
+  CHECK(lacks_clock(limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"})));
+  CHECK_FALSE(lacks_clock(limiter("return 1", {"{key}:{window_index}"}, {})));
+  CHECK_FALSE(lacks_clock(limiter("return 1", {"{key}"}, {"{now}"})));
+  CHECK_FALSE(lacks_clock(limiter("return redis.call('time')[1]", {"{key}"}, {})));
+  CHECK_FALSE(lacks_clock(limiter("redis.call('EXPIRE', KEYS[1], 5)", {"{key}"}, {})));
+  CHECK_FALSE(lacks_clock(limiter("redis.call(ARGV[1], KEYS[1], 5)", {"{key}"}, {"pexpire"})));
 }
 
 TEST_CASE("foreign script: a script that relies on a TTL runs in virtual time") {
@@ -229,31 +265,149 @@ TEST_CASE("foreign script: TTLs are aged only for a script that may set one") {
   CHECK(hash_of("redis.call('SET', KEYS[1], 1, ARGV[2], 5) return 1", {"{now}", "px"}));
 }
 
-TEST_CASE("foreign script: a call of TIME is noticed, even a rare one") {
+TEST_CASE("foreign script: TIME replies the time of the request, however it is called") {
+  for (const auto* source : {
+           "return redis.call('TIME')",
+           "return redis.pcall('time')",
+           "local call = redis.call return call('Time')",
+           "local clock = {now = redis.call} return clock.now('TIME')",
+           "local r = redis return r['call']('TIME')",
+           "return coroutine.wrap(function() return redis.call('TIME') end)()",
+           "local function ask(...) return redis.call(...) end return ask('TIME')",
+           "local ok, t = pcall(redis.call, 'TIME') return ok and t",
+       }) {
+    CAPTURE(source);
+    TestServer server;
+    const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+    const auto asked = candidate(limiter(source, {"{key}"}, {}), kMinute);
+    const auto script = make_script(asked, *traffic, "p:");
+    script->load(server.connection());
+    script->call({.at = std::chrono::microseconds{1'234'567'000'089}})
+        .append_to(server.connection());
+    const auto reply = server.connection().read();
+    CHECK(reply_text(reply) == "['1234567', '89']");
+  }
+}
+
+TEST_CASE(
+    "foreign script: the substitute for TIME shows neither in ARGV nor in the lines of errors") {
+  TestServer server;
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto asked =
+      candidate(limiter("local t = redis.call('TIME')\nif t[1] == '7' then\n  error('x')\nend\n"
+                        "return {#ARGV, ARGV[1], ARGV[2], #KEYS, unpack(ARGV)}",
+                        {"{key}"}, {"{limit}", "x"}),
+                kMinute);
+  const auto script = make_script(asked, *traffic, "p:");
+  script->load(server.connection());
+  script->call({.at = 5s}).append_to(server.connection());
+  CHECK(reply_text(server.connection().read()) == "[2, '5', 'x', 1, '5', 'x']");
+  const Arrival failing{.at = 7s};
+  script->call(failing).append_to(server.connection());
+  try {
+    static_cast<void>(script->parse(server.connection().read(), {}, 1));
+    FAIL("no error");
+  } catch (const rlctl::redis::Error& error) {
+    CHECK(std::string(error.what()).starts_with("my.lua:3: "));
+    CHECK(std::string(script->with_question(error, failing, 2).what())
+              .ends_with("; request 2 had KEYS 'p:1' and ARGV '5' 'x'"));
+  }
+}
+
+TEST_CASE("foreign script: a script that finds the server's TIME is noticed, even if it is rare") {
+  constexpr const char* kMessage =
+      "my.lua gets the server's time: it finds TIME in _G or in code from a string, where rlctl "
+      "cannot put the virtual one; call redis.call('TIME') by its name, or use --clock real, with "
+      "a pattern or a log";
   Bench bench;
-  const auto seldom = limiter("if ARGV[1] == '3000' then redis.call('time') end return 1",
+  const auto seldom = limiter("if ARGV[1] == '3000' then _G.redis.call('time') end return 1",
                               {"{key}"}, {"{id}", "{now}"});
   CHECK_NOTHROW(bench.run(seldom));
-  CHECK_THROWS_WITH_AS(bench.run(seldom, {.limit = {4000, 60s, {}}}),
-                       "my.lua calls TIME: it uses the server's clock, not the virtual one; "
-                       "use --clock real, with a pattern or a log",
-                       UsageError);
+  CHECK_THROWS_WITH_AS(bench.run(seldom, {.limit = {4000, 60s, {}}}), kMessage, UsageError);
   CHECK(bench.server.call({"PING"}).text() == "PONG");
-  const auto late = limiter("if tonumber(ARGV[1]) > 7000 then redis.call('TIME') end return 1",
-                            {"{key}"}, {"{id}", "{now}"});
+  const auto late = limiter(
+      "if tonumber(ARGV[1]) > 7000 then loadstring('return redis.call(\"TIME\")')() end return 1",
+      {"{key}"}, {"{id}", "{now}"});
   CHECK_THROWS_AS(bench.run(late, {.limit = {4000, 60s, {}}}), UsageError);
 }
 
-TEST_CASE("foreign script: a script that only could call TIME is not suspected") {
+TEST_CASE("foreign script: the same decisions by TIME as by the time in an argument") {
   Bench bench;
   const auto& own = algorithm("gcra");  // calls TIME only if no time is given
   CHECK(own.script.find("'TIME'") != own.script.npos);
   const auto told =
       limiter(std::string(own.script), {"{key}"}, {"{limit}", "{window_us}", "", "", "{now_us}"});
   CHECK(bench.run(told).measured.allowed == 5);
-  const auto not_told =
-      limiter(std::string(own.script), {"{key}:{window_index}"}, {"{limit}", "{window_us}"});
-  CHECK_THROWS_AS(bench.run(not_told), UsageError);
+  const auto by_argument = bench.decisions;
+  const auto asks = limiter(std::string(own.script), {"other:{key}"}, {"{limit}", "{window_us}"});
+  CHECK(bench.run(asks).measured.allowed == 5);
+  CHECK(bench.decisions.size() == by_argument.size());
+  for (std::size_t i = 0; i < by_argument.size(); ++i) {
+    CHECK(bench.decisions[i].allowed == by_argument[i].allowed);
+  }
+}
+
+TEST_CASE("foreign script: absolute times of expiry count from the time of the request") {
+  struct Case {
+    const char* source;
+    std::int64_t left;  ///< ms; -2: the key is gone
+    bool is_new = false;
+  };
+  const Case cases[] = {
+      {"redis.call('SET', KEYS[1], 1) redis.call('EXPIREAT', KEYS[1], 91001)", 90'000'000},
+      {"redis.call('SET', KEYS[1], 1) redis.pcall('pexpireat', KEYS[1], '91001500')", 90'000'500},
+      {"redis.call('SET', KEYS[1], 1) redis.call('EXPIREAT', KEYS[1], 1001)", -2},
+      {"redis.call('SET', KEYS[1], 1, 'EXAT', 91001)", 90'000'000, true},
+      {"redis.call('SET', KEYS[1], 'exat', 'NX', 'PXAT', 91001000)", 90'000'000, true},
+      {"redis.call('SET', KEYS[1], 1, 'EXAT', 1001)", -2, true},
+      {"redis.call('SET', KEYS[1], 1) redis.call('GETEX', KEYS[1], 'EXAT', 91001)", 90'000'000,
+       true},
+      {"redis.call('SET', KEYS[1], 1, 'EX', ARGV[1] - 1001)", 90'000'000},
+      // What the server refuses.
+      {"redis.call('SET', KEYS[1], 1) redis.pcall('EXPIREAT', KEYS[1], '91001.25')", -1},
+      {"redis.call('SET', KEYS[1], 1) redis.pcall('EXPIREAT', KEYS[1], 91001.25)", -1},
+      {"redis.call('SET', KEYS[1], 1) redis.pcall('EXPIREAT', KEYS[1], '0x16379')", -1},
+  };
+  TestServer server;
+  const bool is_new = !server.call({"SET", "x", "1", "EXAT", "9999999999"}).is_error();
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  for (const auto& each : cases) {
+    CAPTURE(each.source);
+    if (each.is_new && !is_new) {
+      MESSAGE("skipped: this server has no EXAT");
+      continue;
+    }
+    static_cast<void>(server.call({"FLUSHALL"}));
+    const auto asked =
+        candidate(limiter(std::string(each.source) + " return redis.call('PTTL', KEYS[1])",
+                          {"{key}"}, {"91001"}),
+                  kMinute);
+    const auto script = make_script(asked, *traffic, "p:");
+    script->load(server.connection());
+    script->call({.at = 1001s}).append_to(server.connection());
+    const auto reply = server.connection().read();
+    REQUIRE_MESSAGE(reply.type() == rlctl::redis::ReplyType::kInteger, reply_text(reply));
+    CHECK(reply.integer() <= each.left);
+    CHECK(reply.integer() >= (each.left < 0 ? each.left : each.left - 600'000));
+  }
+}
+
+TEST_CASE("foreign script: keys that a script makes beside its KEYS are registered and age") {
+  Bench bench;
+  const std::string source =
+      "local mine = 'made:' .. KEYS[1]\n"
+      "local count = redis.call('INCR', mine)\n"
+      "if count == 1 then redis.call('PEXPIRE', mine, ARGV[1]) end\n"
+      "redis.call('GET', 'not made') redis.call('SET', 'there', 2)\n"
+      "return count <= 5 and 1 or 0";
+  static_cast<void>(bench.server.call({"SET", "there", "1"}));
+  // Three windows.
+  const auto outcome = bench.run(limiter(source, {"{key}"}, {"{window_ms}"}),
+                                 {.limit = kMinute, .duration = 180s, .requests = 180}, "steady");
+  CHECK(outcome.measured.allowed == 15);
+  const auto made = bench.server.call({"SMEMBERS", "p:rlctl:made"});
+  REQUIRE(made.size() == 1);
+  CHECK(made[0].text() == "made:p:1");
 }
 
 TEST_CASE("foreign script: other clients' scripts that call TIME do not make it suspect") {
@@ -271,13 +425,171 @@ TEST_CASE("foreign script: other clients' scripts that call TIME do not make it 
   CHECK(decision.allowed);
 }
 
+TEST_CASE(
+    "foreign script: the keys that it makes age however many there are, and one may be in KEYS") {
+  Bench bench;
+  // A key for each request, which another reads.
+  const std::string source =
+      "local n = redis.call('INCR', 'made:' .. ARGV[1])\n"
+      "redis.call('EXPIRE', 'made:' .. ARGV[1], 60)\n"
+      "local last = redis.call('MGET', 'made:' .. ARGV[2], 'made:' .. ARGV[3])\n"
+      "return {redis.call('TTL', KEYS[1]), last[1] and 1 or 0, last[2] and 1 or 0, "
+      "redis.call('TTL', 'made:' .. ARGV[2])}";
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto asked =
+      candidate(limiter(source, {"made:1"}, {"{now_s}", "1767225601", "1767225661"}), kMinute);
+  const auto script = make_script(asked, *traffic, "");
+  ScriptDecider decider(bench.server.connection(), *script);
+  std::vector<Arrival> arrivals;
+  for (int i = 1; i <= 2000; ++i) {
+    arrivals.push_back({.at = std::chrono::microseconds{1'767'225'600'000'000} + i * 1s});
+  }
+  std::vector<Decision> decisions(arrivals.size());
+  decider.decide(arrivals, decisions);
+  // 60 of them are alive at the end of virtual time; the others expire when they are used.
+  CHECK(script->registry() == "rlctl:made");
+  script->call({.at = std::chrono::microseconds{1'767'225'660'500'000}})
+      .append_to(bench.server.connection());
+  const auto reply = bench.server.connection().read();
+  CHECK(reply_text(reply) == "[-2, 0, 0, -2]");
+}
+
+TEST_CASE("foreign script: a key lives as long, whether it is one of KEYS or made by the script") {
+  Bench bench;
+  const std::string source =
+      "local key = ARGV[1] == '1' and KEYS[1] or ARGV[2]\n"
+      "redis.call('SET', key, 1, 'EX', 60, 'NX') return redis.call('PTTL', key)";
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto asked = candidate(limiter(source, {"k:{id}"}, {"{cost}", "k:1"}), kMinute);
+  const auto script = make_script(asked, *traffic, "");
+  script->load(bench.server.connection());
+  KeyAging aging(bench.server.connection(), "rlctl:ttls");
+  const auto ttl_at = [&](std::chrono::seconds at, std::int64_t cost) {
+    const auto call = script->call({.at = at, .cost = cost});
+    std::vector<std::string> keys(call.keys.begin(), call.keys.end());
+    const std::vector<std::string_view> named(keys.begin(), keys.end());
+    const bool ages = aging.advance(at, named);
+    call.append_to(bench.server.connection());
+    if (ages) KeyAging::require_done(bench.server.connection().read());
+    const auto ttl = bench.server.connection().read().integer();
+    if (aging.pause()) KeyAging::require_done(bench.server.connection().read());
+    return (ttl + 999) / 1000;
+  };
+  CHECK(ttl_at(100s, 1) == 60);  // as KEYS[1]
+  CHECK(ttl_at(110s, 2) == 50);  // as a name of its own
+  CHECK(ttl_at(130s, 2) == 30);
+  CHECK(ttl_at(161s, 2) == 60);
+  CHECK(ttl_at(170s, 2) == 51);
+}
+
+TEST_CASE("foreign script: what cannot get the virtual time is refused") {
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const auto make = [&](const std::string& source) {
+    static_cast<void>(
+        make_script(candidate(limiter(source, {"{key}"}, {}), kMinute), *traffic, ""));
+  };
+  CHECK_THROWS_WITH_AS(make("redis.call('HPEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'f')"),
+                       "my.lua has the word HPEXPIRE: virtual time does not pass for the TTLs of a "
+                       "hash's fields",
+                       UsageError);
+  std::string source;
+  for (int i = 0; i < 60; ++i) source += "local v" + std::to_string(i) + "=1\n";
+  source += "local function f() return redis.call(ARGV[1])";
+  for (int i = 0; i < 60; ++i) source += ",v" + std::to_string(i);
+  CHECK_THROWS_AS(make(source + " end return f()"), UsageError);
+}
+
+TEST_CASE("foreign script: unknown flags of the first line are ignored, and that is told") {
+  Bench bench;
+  const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
+  const std::string body = "\nreturn redis.call('INCR', KEYS[1])\n";
+  const auto change_of = [&](const std::string& line) {
+    const auto asked = candidate(limiter(line + body, {"{key}"}, {}), kMinute);
+    const auto script = make_script(asked, *traffic, "p:");
+    script->load(bench.server.connection());
+    script->call({.at = 1s}).append_to(bench.server.connection());
+    const auto reply = bench.server.connection().read();
+    CHECK_MESSAGE(reply.type() == rlctl::redis::ReplyType::kInteger, reply_text(reply));
+    return script->change();
+  };
+  CHECK(change_of("-- no flags").empty());
+  if (bench.server.call({"EVAL", "#!lua\nreturn 1", "0"}).is_error()) {
+    CHECK(change_of("#!lua") ==
+          "ignored its first line, \"#!lua\", which this server does not know");
+    MESSAGE("skipped: this server knows no flags");
+    return;
+  }
+  CHECK(change_of("#!lua").empty());
+  CHECK(change_of("#!lua flags=allow-oom").empty());
+  CHECK(change_of("#!lua flags=allow-key-locking") ==
+        "ignored the flag allow-key-locking, which this server does not know");
+  CHECK(change_of("#!lua flags=a,allow-oom,b") ==
+        "ignored the flags a, b, which this server does not know");
+  const auto error =
+      bench.error(limiter("#!lua flags=a\nlocal x = 1\nreturn = 1", {"{key}"}, {"{now}"}));
+  CHECK(std::string(error.what()).starts_with("my.lua: "));
+}
+
+TEST_CASE("foreign script: a function of a library runs with the virtual clock") {
+  Bench bench;
+  auto library =
+      limiter(R"(#!lua name=mylib
+local function count(keys, args)
+  local t = redis.call('TIME')
+  local made = 'made:' .. keys[1] .. ':' .. math.floor(t[1] / args[1])
+  if redis.call('INCR', made) == 1 then redis.call('EXPIREAT', made, t[1] + 2 * args[1]) end
+  return #args == 1 and tonumber(redis.call('GET', made)) or -1
+end
+redis.register_function('count', count)
+redis.register_function{function_name='other', callback=function(keys, args) return 0 end, flags={'no-writes'}}
+)",
+              {"{key}"}, {"{window_s}"}, {.allowed_when = parse_allowed_when("<=limit")});
+  if (bench.server.call({"FUNCTION", "LIST"}).is_error()) {
+    MESSAGE("skipped: this server has no functions");
+    return;
+  }
+  CHECK_THROWS_AS(choose_function(library), UsageError);
+  library.function = "cuont";
+  CHECK_THROWS_WITH_AS(choose_function(library),
+                       "my.lua has no function 'cuont'; did you mean 'count'?", UsageError);
+  library.function = "count";
+  CHECK_NOTHROW(choose_function(library));
+  const auto outcome = bench.run(library);
+  CHECK(outcome.measured.allowed == 10);
+  CHECK(outcome.measured.worst.ratio == 2.0);
+  CHECK(bench.server.call({"SCARD", "p:rlctl:made"}).integer() == 2);
+  library.function = "other";
+  CHECK(bench.run(library).measured.allowed == 10);
+
+  auto script = limiter("return 1", {"{key}"}, {});
+  CHECK_NOTHROW(choose_function(script));
+  script.function = "count";
+  CHECK_THROWS_AS(choose_function(script), UsageError);
+}
+
+TEST_CASE("foreign script: a library becomes a script that calls one of its functions") {
+  TestServer server;
+  const std::string library =
+      "#!lua name=mylib\n"
+      "local function add(keys, args) return {#keys, keys[1], args[1] + 1, redis.call('ECHO', "
+      "'x')} end\n"
+      "redis.register_function('add', add)\n"
+      "redis.register_function{function_name='fail', callback=function() error('no') end} -- end";
+  const auto run = [&](std::string_view function) {
+    return server.eval(rlctl::lua::library_as_script(library, function), {"k"}, {"5"});
+  };
+  CHECK(reply_text(run("add")) == "[1, 'k', 6, 'x']");
+  CHECK(run("fail").text().find("user_script:4:") != std::string_view::npos);
+  CHECK(run("none").text().find("Function not found: none") != std::string_view::npos);
+}
+
 TEST_CASE("foreign script: a limit that does not fit its templates, or a bad reading, is refused") {
   const auto traffic = make_traffic(patterns().front(), {.limit = kMinute});
   const auto seconds =
       candidate(limiter("return 1", {"{key}"}, {"{window_s}", "{now}"}), {5, 1500ms, {}});
   CHECK_THROWS_AS(static_cast<void>(make_script(seconds, *traffic, "p:")), UsageError);
-  const auto wait =
-      candidate(limiter("return 1", {"{key}"}, {"{now}"}, {AllowedWhen::kNonzero, 1s}), kMinute);
+  const auto wait = candidate(
+      limiter("return 1", {"{key}"}, {"{now}"}, {parse_allowed_when("nonzero"), 1s}), kMinute);
   CHECK_THROWS_AS(static_cast<void>(make_script(wait, *traffic, "p:")), UsageError);
 }
 

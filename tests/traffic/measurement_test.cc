@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 using namespace rlctl::traffic;
 using rlctl::limiter::Decision;
 using rlctl::limiter::kNever;
+using rlctl::limiter::kTimeNotTold;
 using rlctl::limiter::Limit;
 using rlctl::test::Random;
 
@@ -72,13 +73,16 @@ void compare_promises(const History& run, RetryError& error) {
   bool broken = false, promised = false;
   for (std::size_t i = 0; i < run.size(); ++i) {
     const auto& [arrival, decision] = run[i];
-    if (decision.allowed || arrival.cost != cost || decision.retry_after == kNever) continue;
-    promised = true;
+    if (decision.allowed || arrival.cost != cost) continue;
+    const bool never = decision.retry_after == kNever;
+    promised |= !never;
     const auto promise = arrival.at + decision.retry_after;
     for (std::size_t later = i + 1; later < run.size(); ++later) {
       const auto at = run[later].arrival.at;
       if (run[later].arrival.cost != cost) continue;
-      if (!run[later].decision.allowed && at >= promise) {
+      if (never) {
+        broken |= run[later].decision.allowed;
+      } else if (!run[later].decision.allowed && at >= promise) {
         broken = true;
         error.too_early = std::max(error.too_early, at - promise);
       } else if (run[later].decision.allowed && at < promise) {
@@ -187,10 +191,15 @@ TEST_CASE("the comparison restarts after an allowed request and is per key") {
   CHECK(same(measure({deny(0, 10us, 0), allow(4, 1), allow(10, 0)}).retry_error, {1, 0, 0us, 0us}));
 }
 
-TEST_CASE(
-    "never is not an instant, other costs are not compared, and the end of traffic is not an "
-    "answer") {
-  CHECK(same(measure({deny(0, kNever), allow(4)}).retry_error, {0, 0, 0us, 0us}));
+TEST_CASE("never is a promise that is broken if the same request is allowed later") {
+  CHECK(same(measure({deny(0, kNever), allow(4)}).retry_error, {1, 1, 0us, 0us}));
+  CHECK(same(measure({deny(0, 10us), deny(1, kNever), allow(10)}).retry_error, {1, 1, 0us, 0us}));
+  CHECK(same(measure({deny(0, kNever), deny(4, kNever)}).retry_error, {0, 0, 0us, 0us}));
+  CHECK(same(measure({deny(0, kNever, 0, 3), allow(4, 0, 1)}).retry_error, {0, 0, 0us, 0us}));
+  CHECK(same(measure({deny(0, kTimeNotTold), allow(4)}).retry_error, {0, 0, 0us, 0us}));
+}
+
+TEST_CASE("other costs are not compared, and the end of traffic is not an answer") {
   CHECK(same(measure({deny(0, 10us, 0, 3), allow(4, 0, 1)}).retry_error, {0, 0, 0us, 0us}));
   CHECK(same(measure({deny(0, 10us), deny(5, 5us)}).retry_error, {0, 0, 0us, 0us}));
 }
@@ -299,6 +308,65 @@ TEST_CASE("requests that proceed out of order are counted at the time when they 
   // Another one between two others is within a window of both.
   measurement.add({.at = 15s}, {.allowed = true, .delay = 1s});
   CHECK(measurement.result().worst.allowed == 2);
+}
+
+namespace {
+
+/// A decision that reports what remains and when the key is as if unused.
+Decided report(int us, bool allowed, std::int64_t remaining, microseconds reset_after,
+               microseconds delay = 0us) {
+  return {{kBegin + microseconds{us}, 0, 1},
+          {.allowed = allowed, .remaining = remaining, .reset_after = reset_after, .delay = delay}};
+}
+
+}  // namespace
+
+TEST_CASE("measurement: remaining is compared with the limit less the units in the window") {
+  const auto error = [](const History& history) { return measure(history).remaining_error; };
+  CHECK(error({report(0, true, 4, 10us), report(3, true, 3, 10us), report(10, true, 3, 10us)}) ==
+        RemainingError{3, 0, 0});
+  CHECK(error({report(0, true, 5, 0us)}) == RemainingError{1, 1, 0});
+  CHECK(error({report(0, true, 1, 0us), report(1, false, 5, 0us)}) == RemainingError{2, 1, 3});
+  CHECK(error({report(0, true, 4, 0us), report(10, false, 5, 0us)}) == RemainingError{2, 0, 0});
+  History over;
+  for (int i = 0; i < 7; ++i) over.push_back(report(i, true, 0, 0us));
+  CHECK(error(over) == RemainingError{7, 0, 4});  // never below 0
+  CHECK(error({report(0, true, rlctl::limiter::kNotTold, 0us)}) == RemainingError{});
+}
+
+TEST_CASE("measurement: reset_after is compared with the time until the window is empty") {
+  const auto error = [](const History& history) { return measure(history).reset_error; };
+  CHECK(error({report(0, true, 0, 10us), report(4, true, 0, 10us), report(9, false, 0, 5us)}) ==
+        ResetError{3, 0us, 0us});
+  CHECK(error({report(0, true, 0, 7us), report(4, true, 0, 12us)}) == ResetError{2, 3us, 2us});
+  CHECK(error({report(0, false, 0, 6us)}) == ResetError{1, 0us, 6us});
+  CHECK(error({report(0, true, 0, rlctl::limiter::kTimeNotTold)}) == ResetError{});
+}
+
+TEST_CASE("measurement: delayed units count until a window after they proceed") {
+  const History history{report(0, true, 4, 30us, 20us), report(1, true, 3, 29us, 5us),
+                        report(16, true, 3, 14us), report(26, true, 3, 10us)};
+  CHECK(measure(history).remaining_error == RemainingError{4, 0, 0});
+  CHECK(measure(history).reset_error == ResetError{4, 0us, 0us});
+}
+
+TEST_CASE(
+    "measurement: with several limits the one with the least left and the last to empty counts") {
+  const std::vector<Limit> limits{{2, 10us, {}}, {4, 100us, {}}};
+  const History history{report(0, true, 1, 100us), report(1, true, 0, 100us),
+                        report(11, true, 1, 100us), report(50, true, 0, 100us)};
+  CHECK(measure(history, limits).remaining_error == RemainingError{4, 0, 0});
+  CHECK(measure(history, limits).reset_error == ResetError{4, 0us, 0us});
+}
+
+TEST_CASE("decisions look inverted if the first request is denied and one like it allowed soon") {
+  CHECK(measure({deny(0, kNever), allow(9)}).looks_inverted);
+  CHECK(measure({deny(0, kNever), deny(1, kNever), allow(1)}).looks_inverted);
+  // Another window, another key, another cost; and what limiters do.
+  CHECK_FALSE(measure({deny(0, kNever), allow(10)}).looks_inverted);
+  CHECK_FALSE(measure({deny(0, kNever), allow(1, 1)}).looks_inverted);
+  CHECK_FALSE(measure({deny(0, kNever, 0, 9), allow(1)}).looks_inverted);
+  CHECK_FALSE(measure({allow(0), deny(1, kNever), allow(2)}).looks_inverted);
 }
 
 }  // namespace traffic_measurement_test

@@ -207,9 +207,10 @@ class CountingScript final : public Script {
   [[nodiscard]] std::int64_t most() const { return most_; }
 
  private:
-  Decision read(rlctl::redis::ReplyView reply) const override {
+  Decision read(rlctl::redis::ReplyView reply, const Arrival& arrival,
+                std::int64_t number) const override {
     --under_way_;
-    return script_.parse(reply);
+    return script_.parse(reply, arrival, number);
   }
   Script& script_;
   mutable std::int64_t under_way_ = 0;
@@ -253,7 +254,8 @@ class SlowScript final : public Script {
   std::vector<std::string> keys() const override { return {}; }
 
  private:
-  Decision read(rlctl::redis::ReplyView reply) const override {
+  Decision read(rlctl::redis::ReplyView reply, const Arrival& /*arrival*/,
+                std::int64_t /*number*/) const override {
     return rlctl::limiter::Checker::parse(reply);
   }
   std::string sha1_, length_;

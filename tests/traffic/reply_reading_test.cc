@@ -1,4 +1,4 @@
-#include "traffic/script.h"
+#include "traffic/reply_reading.h"
 
 #include <doctest/doctest.h>
 
@@ -17,22 +17,29 @@ using namespace rlctl::test;
 using rlctl::UsageError;
 using rlctl::limiter::kNever;
 using rlctl::limiter::kNotTold;
+using rlctl::limiter::kTimeNotTold;
 using rlctl::redis::Error;
 using rlctl::redis::Failure;
+using std::chrono::microseconds;
 
 namespace {
 
 constexpr auto kUnread = "unreadable";
 
+ReplyReading reading(std::string_view allowed_when, std::optional<microseconds> delay_unit = {}) {
+  return {.allowed_when = parse_allowed_when(allowed_when), .delay_unit = delay_unit};
+}
+
 /// The decision read from the reply of a Lua expression, with a limit of 5.
 class Reader {
  public:
   Decision decision(const std::string& lua, const ReplyReading& reading) {
-    return read_reply(server_.eval("return " + lua, {}, {}), reading, 5, "x.lua");
+    return read_reply(server_.eval("return " + lua, {}, {}), reading,
+                      {.limit = {5, 60s, {}}, .now = 1'000s}, "x.lua");
   }
-  std::string allows(const std::string& lua, AllowedWhen when) {
+  std::string allows(const std::string& lua, std::string_view when) {
     try {
-      return decision(lua, {.allowed_when = when}).allowed ? "allowed" : "denied";
+      return decision(lua, reading(when)).allowed ? "allowed" : "denied";
     } catch (const Error& error) {
       CHECK(error.failure() == Failure::kRejected);
       return kUnread;
@@ -90,10 +97,10 @@ TEST_CASE("reply reading: the option determines which numbers allow") {
        }) {
     const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
-    CHECK(reader.allows(lua, AllowedWhen::kNonzero) == nonzero);
-    CHECK(reader.allows(lua, AllowedWhen::kZero) == zero);
-    CHECK(reader.allows(lua, AllowedWhen::kAtMostLimit) == at_most);
-    CHECK(reader.allows(lua, AllowedWhen::kAlways) == yes);
+    CHECK(reader.allows(lua, "nonzero") == nonzero);
+    CHECK(reader.allows(lua, "zero") == zero);
+    CHECK(reader.allows(lua, "<=limit") == at_most);
+    CHECK(reader.allows(lua, "always") == yes);
   }
 }
 
@@ -102,22 +109,23 @@ TEST_CASE("reply reading: with 'nil', nil allows and anything else denies") {
   for (const std::string lua : {"nil", "false", "{false, 5}"}) {
     const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
-    CHECK(reader.allows(lua, AllowedWhen::kNil) == "allowed");
+    CHECK(reader.allows(lua, "nil") == "allowed");
   }
   for (const std::string lua : {"1", "0", "''", "'OK'", "{1}", "{ok = 'OK'}"}) {
     const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
-    CHECK(reader.allows(lua, AllowedWhen::kNil) == "denied");
+    CHECK(reader.allows(lua, "nil") == "denied");
   }
-  CHECK(reader.allows("{}", AllowedWhen::kNil) == kUnread);
+  CHECK(reader.allows("{}", "nil") == kUnread);
 }
 
 TEST_CASE("reply reading: a denial promises nothing unless the reply is a wait") {
   Reader reader;
-  CHECK(reader.decision("0", {}).retry_after == kNever);
+  CHECK(reader.decision("0", {}).retry_after == kTimeNotTold);
   CHECK(reader.decision("0", {}).remaining == kNotTold);
+  CHECK(reader.decision("0", {}).reset_after == kTimeNotTold);
   CHECK(reader.decision("0", {}).delay == 0us);
-  const ReplyReading zero{AllowedWhen::kZero, 1s}, nil{AllowedWhen::kNil, 1ms};
+  const ReplyReading zero = reading("zero", 1s), nil = reading("nil", 1ms);
   CHECK(reader.decision("'2.5'", zero).retry_after == 2500ms);
   CHECK_FALSE(reader.decision("'2.5'", zero).allowed);
   CHECK(reader.decision("0", zero).allowed);
@@ -131,12 +139,13 @@ TEST_CASE("reply reading: a denial promises nothing unless the reply is a wait")
 
 TEST_CASE("reply reading: with 'always', the reply is the delay before the request proceeds") {
   Reader reader;
-  const ReplyReading seconds{AllowedWhen::kAlways, 1s};
+  const ReplyReading seconds = reading("always", 1s);
   CHECK(reader.decision("'0.1'", seconds) ==
-        Decision{.allowed = true, .remaining = kNotTold, .delay = 100ms});
-  CHECK(reader.decision("7", {AllowedWhen::kAlways, 1us}).delay == 7us);
+        Decision{
+            .allowed = true, .remaining = kNotTold, .reset_after = kTimeNotTold, .delay = 100ms});
+  CHECK(reader.decision("7", reading("always", 1us)).delay == 7us);
   CHECK(reader.decision("nil", seconds).delay == 0us);
-  CHECK(reader.decision("'OK'", {.allowed_when = AllowedWhen::kAlways}).delay == 0us);
+  CHECK(reader.decision("'OK'", reading("always")).delay == 0us);
   for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
     const auto& expression = lua;  // CAPTURE cannot take a structured binding
     CAPTURE(expression);
@@ -148,7 +157,7 @@ TEST_CASE("reply reading: an unreadable reply is shown with what was expected") 
   Reader reader;
   CHECK(reader.complaint("{ok = 'OK'}", {}) ==
         "x.lua replied 'OK', but --allowed-when 'nonzero' reads a number, or true or false");
-  CHECK(reader.complaint("nil", {.allowed_when = AllowedWhen::kAtMostLimit}) ==
+  CHECK(reader.complaint("nil", reading("<=limit")) ==
         "x.lua replied nil, but --allowed-when '<=limit' reads a count");
   CHECK(reader.text("7") == "7");
   CHECK(reader.text("nil") == "nil");
@@ -158,14 +167,62 @@ TEST_CASE("reply reading: an unreadable reply is shown with what was expected") 
   CHECK(reader.text("string.rep('x', 1000)").size() < 100);
 }
 
+TEST_CASE("reply reading: an expression decides about the whole reply") {
+  Reader reader;
+  CHECK(reader.allows("{0, 1}", "r[2] > 0") == "allowed");
+  CHECK(reader.allows("{-1, 5}", "r[1] >= 0") == "denied");
+  CHECK(reader.allows("{1, 1, 1, 0}", "r[4] == 0") == "allowed");
+  CHECK(reader.allows("{'a', 1, 'b', 2}", "#r / 2 <= limit") == "allowed");
+  CHECK(reader.allows("{0, 7}", "r") == kUnread);
+  CHECK(reader.allows("{}", "#r == 0") == "allowed");
+  CHECK(reader.complaint("{'x', 2}", reading("r[1] > 0")) ==
+        "x.lua replied ['x', 2], but --allowed-when 'r[1] > 0' expects a number at column 1");
+}
+
+TEST_CASE("reply reading: the other readings are of the whole reply, and nil is not told") {
+  Reader reader;
+  const ReplyReading all{.allowed_when = parse_allowed_when("r[1] > 0"),
+                         .remaining = parse_number_expression("r[2]"),
+                         .retry_after = parse_wait_expression("r[3] s"),
+                         .reset_after = parse_wait_expression("r[4] - now_ms ms")};
+  CHECK(reader.decision("{1, '4.9', -1, 1000250}", all) ==
+        Decision{.allowed = true, .remaining = 4, .reset_after = 250ms});
+  CHECK(reader.decision("{0, 0, '0.25', 1000000}", all) ==
+        Decision{.remaining = 0, .retry_after = 250ms});
+  CHECK(reader.decision("{0, -3, -1, 5}", all) == Decision{.remaining = 0, .retry_after = kNever});
+  CHECK(reader.decision("{0}", all) ==
+        Decision{.remaining = kNotTold, .retry_after = kTimeNotTold, .reset_after = kTimeNotTold});
+  CHECK(reader.decision("{0, 1, '-0.000002'}", all).retry_after == kNever);
+  CHECK(reader.decision("{1, '1e30'}", all).remaining == rlctl::limiter::kLargestProduct);
+  CHECK(reader.complaint("{1, 'x'}", all) ==
+        "x.lua replied [1, 'x'], but --remaining 'r[2]' expects a number at column 1");
+  CHECK(reader.complaint("{0, 1, 'x'}", all).find("--retry-after 'r[3] s' expects a number") !=
+        std::string::npos);
+  CHECK(reader.complaint("{0, 1, '1e30'}", all).find("expects a shorter time") !=
+        std::string::npos);
+  CHECK(reader.complaint("{1, 1, 'x', 'y'}", all).find("--reset-after") != std::string::npos);
+}
+
 TEST_CASE("reply reading: names are spelled as on the command line, and the default is first") {
-  CHECK(allowed_when_rows().front().value == AllowedWhen::kNonzero);
-  for (const auto& row : allowed_when_rows()) CHECK(parse_allowed_when(row.name) == row.value);
+  CHECK(named_conditions().front().name == "nonzero");
+  CHECK(ReplyReading{}.allowed_when.named == &named_conditions().front());
+  for (const auto& row : named_conditions()) CHECK(parse_allowed_when(row.name).named == &row);
+  CHECK(parse_allowed_when("r == nil").named == nullptr);
   CHECK_THROWS_WITH_AS(static_cast<void>(parse_allowed_when("non-zero")),
-                       "a script allows when its reply is nonzero, zero, nil, <=limit or always, "
-                       "not 'non-zero'; did you mean 'nonzero'?",
-                       UsageError);
+                       "'non-zero' is not a condition; did you mean 'nonzero'?", UsageError);
   CHECK_THROWS_AS(static_cast<void>(parse_allowed_when("")), UsageError);
+  // It would allow every request, or none.
+  for (const auto* constant : {"true", "1", "limit > 1"}) {
+    CHECK_THROWS_WITH_AS(static_cast<void>(parse_allowed_when(constant)),
+                         fmt::format("'{}' does not depend on the reply r", constant).c_str(),
+                         UsageError);
+  }
+  try {
+    static_cast<void>(parse_allowed_when("r[1"));
+  } catch (const UsageError& error) {
+    CHECK(error.hint() ==
+          "it is nonzero, zero, nil, <=limit or always, or an expression such as 'r[1] > 0'");
+  }
   CHECK(parse_delay_unit("s") == 1s);
   CHECK(parse_delay_unit("ms") == 1ms);
   CHECK(parse_delay_unit("us") == 1us);
@@ -174,12 +231,25 @@ TEST_CASE("reply reading: names are spelled as on the command line, and the defa
 }
 
 TEST_CASE("reply reading: a count, or a number that must be nonzero, cannot be a wait") {
-  CHECK_THROWS_AS(require_usable({AllowedWhen::kNonzero, 1s}), UsageError);
-  CHECK_THROWS_AS(require_usable({AllowedWhen::kAtMostLimit, 1s}), UsageError);
-  CHECK_NOTHROW(require_usable({AllowedWhen::kAtMostLimit, {}}));
-  CHECK_NOTHROW(require_usable({AllowedWhen::kZero, 1s}));
-  CHECK_NOTHROW(require_usable({AllowedWhen::kNil, 1s}));
-  CHECK_NOTHROW(require_usable({AllowedWhen::kAlways, 1s}));
+  CHECK_THROWS_AS(require_usable(reading("nonzero", 1s)), UsageError);
+  CHECK_THROWS_AS(require_usable(reading("<=limit", 1s)), UsageError);
+  CHECK_NOTHROW(require_usable(reading("<=limit")));
+  CHECK_NOTHROW(require_usable(reading("zero", 1s)));
+  CHECK_NOTHROW(require_usable(reading("nil", 1s)));
+  CHECK_NOTHROW(require_usable(reading("always", 1s)));
+}
+
+TEST_CASE("reply reading: a wait is read in one way only") {
+  auto both = reading("zero", 1s);
+  both.retry_after = parse_wait_expression("r s");
+  CHECK_THROWS_WITH_AS(
+      require_usable(both),
+      "--delay-unit and --retry-after exclude each other: both say which wait the reply has",
+      UsageError);
+  CHECK_THROWS_AS(require_usable(reading("r > 0", 1s)), UsageError);
+  auto odd = reading("r <= window_s");
+  CHECK_NOTHROW(require_usable(odd, {5, 60s, {}}));
+  CHECK_THROWS_AS(require_usable(odd, {5, 1500ms, {}}), UsageError);
 }
 
 }  // namespace traffic_reply_reading_test

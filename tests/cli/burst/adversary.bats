@@ -58,7 +58,7 @@ without_blanks() {
     assert_line 'at most its burst plus the refill during the window: 5 + 4'
   done
   run -0 rlctl burst adversary --algorithm leaky-bucket --cost 2
-  assert_line '           in whole requests of 2: 6'
+  assert_line '           whole requests of 2: 6'
   run -0 rlctl burst adversary --algorithm gcra --burst 7
   assert_output --partial 'during the window: 7 + 4'
 }
@@ -90,16 +90,16 @@ without_blanks() {
 @test "a script that counts requests of one instant as one is reported as unbounded" {
   run -0 rlctl burst adversary "${members[@]}"
   without_blanks
-  assert_line 'times-as-members.lua 5.60× the limit: 28 within 0 us'
+  assert_line 'times-as-members.lua 5.60× the limit: 28 at one instant'
   assert_line '0 28 28 0'
   assert_line 'at most as many as were sent: no bound was found'
-  assert_line 'denied what an exact log would allow'
+  assert_line 'denied exactly one window after, where an exact log would allow'
 }
 
 @test "a script that trusts its caller's clock is exact until that clock steps back" {
   run -0 rlctl burst adversary "${trusting[@]}"
   assert_line 'trusting.lua  never above the limit'
-  assert_line --regexp '^by a clock that steps back  [0-9.]+× the limit: [0-9]+ within '
+  assert_line --regexp '^by a clock that steps back  [0-9.]+× the limit: [0-9]+ (within |at one instant$)'
   assert_line --regexp '^denied +nothing that an exact log would allow$'
   run -0 rlctl burst adversary "${trusting[@]}" --json
   assert_equal "$(jq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
@@ -117,8 +117,9 @@ without_blanks() {
   assert_equal "$(jq -c '[.cost, .runs[0].most.worst.allowed, (.runs[0].most.schedule | length)]' <<<"$output")" '[3,18,6]'
 }
 
-@test "rounding the time that a script is given does not count against the script" {
-  cat >ms.lua <<'LUA'
+# A correct log in whole ms or seconds.
+rounding_log() {
+  cat >rounding.lua <<'LUA'
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
 if redis.call('ZCARD', KEYS[1]) >= limit then return 0 end
@@ -126,14 +127,46 @@ redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[4])
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return 1
 LUA
-  run -0 rlctl burst adversary --script ms.lua --args '{now_ms} {window_ms} {limit} {id} {window_ms}'
+  ms=(--script rounding.lua --args '{now_ms} {window_ms} {limit} {id} {window_ms}')
+  seconds=(--script rounding.lua --args '{now_s} {window_s} {limit} {id} {window_ms}')
+}
+
+@test "what the rounding of the time lets pass is found, named, and left out by --tick" {
+  rounding_log
+  run -1 rlctl burst adversary "${ms[@]}" --assert 'worst<=1'
   without_blanks
-  assert_line 'ms.lua never above the limit'
+  assert_line --regexp '^rounding.lua 2.00× the limit: 10 within 59.999[0-9]* s$'
+  assert_line 'rounding only in windows within 1 ms of a full one, which is what {now_ms}'
+  assert_line ' rounds off; --tick 1ms leaves this out'
+  run -0 rlctl burst adversary "${ms[@]}" --tick 1ms --assert 'worst<=1' --assert 'wrongly_denied==0'
+  without_blanks
+  assert_line 'rounding.lua never above the limit'
   assert_line 'denied nothing that an exact log would allow'
-  assert_line 'times in whole ms, as {now_ms} gives them'
-  assert_line --regexp '^script ms.lua +allowed when its reply is nonzero$'
-  run -0 rlctl burst adversary --script ms.lua --args '{now_s} {window_s} {limit} {id} {window_ms}' --json
+  assert_line --regexp '^times from the beginning of a window, 2026-01-01T00:00:00Z; multiples of 1$'
+  assert_line ' ms'
+  refute_line --partial 'rounding only'
+  run -0 rlctl burst adversary "${seconds[@]}" --tick 1s --json
   assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000000,5,null]'
+  assert_equal "$(jq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000000 == 0)' <<<"$output")" true
+  run -0 rlctl burst adversary "${seconds[@]}" --json
+  assert_equal "$(jq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
+}
+
+@test "a clock as coarse as a tenth of the window is not called rounding" {
+  local script=(--script "$project/examples/pitfalls/whole-seconds.lua" --args '{now_s} {window_s} {limit} {id}')
+  run -1 rlctl burst adversary --limit 10/1s "${script[@]}" --assert 'worst<=1'
+  without_blanks
+  assert_line 'whole-seconds.lua 2.00× the limit: 20 within 100 ms'
+  refute_line --partial rounding
+}
+
+@test "a serious leak is shown rather than what the rounding lets pass" {
+  rounding_log
+  # It forgets everything after half a window.
+  run -0 rlctl burst adversary "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} 30000'
+  without_blanks
+  assert_line --regexp '^rounding.lua 2.00× the limit: 10 within [345][0-9][.0-9]* s$'
+  refute_line --partial 'rounding only'
 }
 
 @test "the search works with keys that the script makes and with one key for all requests" {
@@ -200,20 +233,38 @@ LUA
   assert_line 'never.lua  allows nothing'
 }
 
-@test "a script that is not given the time or calls TIME is refused with a hint" {
-  echo "return redis.call('INCR', KEYS[1])" >untold.lua
-  run -2 rlctl burst adversary --script untold.lua
-  refute_output --partial -- '--clock real'
-  assert_line --regexp 'hint: pass it the time in --args or --keys: .*as an extra argument'
-  echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
-  run -2 rlctl burst adversary --script time.lua --args '{now}'
-  assert_line --partial 'time.lua calls TIME'
+@test "a script that has no clock is searched with a warning; one that calls TIME gets the virtual one" {
+  echo "return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0" >untold.lua
+  run -0 rlctl burst adversary --script untold.lua --args '{limit}'
+  assert_line --regexp '^rlctl: burst: warning: no time passes for untold\.lua: it calls neither TIME nor '
+  assert_line 'untold.lua  never above the limit'
+  cat >time.lua <<'LUA'
+local now = redis.call('TIME')
+local count = redis.call('INCR', KEYS[1] .. ':' .. math.floor(now[1] / ARGV[2]))
+return count <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  run -0 --separate-stderr rlctl burst adversary --script time.lua --args '{limit} {window_s}'
+  assert_equal "$stderr" ''
+  assert_line --regexp '^time\.lua  2\.00× the limit: 10 within '
 }
 
 @test "an error of the script is reported with the request" {
   echo 'return redis.error_reply("ERR no")' >bad.lua
   run -5 rlctl burst adversary --script bad.lua --args '{now} x'
-  assert_output --regexp "bad.lua: .*no; request 1 had KEYS 'burst:1:1' and ARGV '2524608000\.000000' 'x'$"
+  assert_output --regexp "bad.lua: .*no; request 1 had KEYS 'burst:1:1' and ARGV '1767225600\.000000' 'x'$"
+}
+
+# --- the times ---------------------------------------------------------------------------------------
+
+@test "--start moves the schedule to the next window, and is part of the printed command" {
+  run -0 rlctl burst adversary --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --json
+  assert_equal "$(jq -c '[.base_us, (.runs[0].most.schedule[0].at_us - .base_us)]' <<<"$output")" '[2211753660000000,50000000]'
+  assert_equal "$(jq -r .command <<<"$output")" \
+    'rlctl burst adversary --limit 5/60s --algorithm fixed-window --model --seed 1 --start 2040-02-02T00:00:01Z --budget 50000'
+  run -0 rlctl burst adversary --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --tick 1ms --write -
+  assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window --model'
+  run -0 rlctl burst adversary --model --algorithm fixed-window --json
+  assert_equal "$(jq .base_us <<<"$output")" 1767225600000000
 }
 
 # --- the log -----------------------------------------------------------------------------------------
@@ -246,15 +297,15 @@ redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[
 return 1
 LUA
   run -0 rlctl burst adversary --script unpruned.lua --args '{now_us} {window_us} {limit}' --write -
-  assert_line --index 2 '# unpruned.lua: 5 allowed within 0 us, 1 of 6 requests denied wrongly'
+  assert_line --index 2 '# unpruned.lua: 5 allowed at one instant, 1 of 6 requests denied wrongly'
   assert_equal "${#lines[@]}" 9
 }
 
 @test "--write - prints only the log on standard output" {
   run -0 rlctl burst adversary --algorithm fixed-window --write -
   assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window'
-  assert_line --index 2 '# fixed-window: 10 allowed within 10000000 us, 0 of 10 requests denied wrongly'
-  assert_line --index 3 '2524608050 1 1'
+  assert_line --index 2 '# fixed-window: 10 allowed within 10 s, 0 of 10 requests denied wrongly'
+  assert_line --index 3 '1767225650 1 1'
   assert_equal "${#lines[@]}" 13
   run -0 bash -c 'rlctl burst adversary --algorithm fixed-window --write - |
     rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
@@ -299,9 +350,9 @@ refused() {
   refused '--pipeline and adversary exclude each other: a search covers too many windows for real time' adversary --pipeline 2
 }
 
-@test "charts and tables are refused" {
+@test "tables are refused" {
   local option
-  for option in --svg --csv --jsonl; do
+  for option in --csv --jsonl; do
     refused "$option and adversary exclude each other: the report is a small table; --json has all of it" adversary "$option" x
   done
 }
@@ -312,10 +363,8 @@ refused() {
   assert_line --partial 'hint: run a script with --script trusting.lua'
   refused "one PATTERN is expected, but there are 2: the second is '{window_ms}'" adversary --script trusting.lua --args '{now_ms}' '{window_ms}'
   assert_line --partial 'hint: quote the value of --args'
-}
-
-@test "several scripts are refused" {
-  refused "--script may be given only once, but 'b.lua' follows 'a.lua'" adversary --script a.lua --script b.lua
+  refused "one PATTERN is expected, but there are 3: the second is '{key}:b,'" '{key}:a' '{key}:b,' '{limit}' --script trusting.lua
+  assert_line "  hint: the comma before ARGV is a word of its own: '{key}:b' ,"
 }
 
 @test "several limits are refused" {
@@ -328,6 +377,15 @@ refused() {
   refused "one PATTERN is expected, but there are 2: the second is 'adversary'" steady adversary
 }
 
+@test "a tick that does not divide the window, and times that end after the year 2096, are refused" {
+  refused '--tick: a window of 60s does not consist of whole ticks of 7ms' adversary --tick 7ms
+  assert_line "  hint: use the resolution of the limiter's clock: 1ms or 1s"
+  refused '--tick: a window of 60s does not consist of whole ticks of 0s' adversary --tick 0s
+  refused '--tick requires adversary: rlctl burst adversary searches' --tick 1ms
+  refused '--start: the search needs 10 windows of 400d before the year 2096, where the times of the scripts end' \
+    adversary --limit 5/400d --start 2090-01-01T00:00:00Z
+}
+
 @test "a budget that is too small is refused with the minimum" {
   refused "--budget must be a whole number in decimal digits, not 'x'" adversary --budget x
   refused '--budget must be from 1 to 1000000000000, not 0' adversary --budget 0
@@ -336,11 +394,127 @@ refused() {
   run -0 rlctl burst adversary --model --budget 200 -q
 }
 
+# --- every schedule ----------------------------------------------------------------------------------
+
+@test "an exhaustive search proves within its bounds, and counts the schedules" {
+  run -0 rlctl burst adversary --exhaustive 5 --limit 2/60s --model --algorithm sliding-window-log,fixed-window
+  without_blanks
+  assert_line ' every schedule of up to 5 requests at critical times'
+  assert_line 'proof no schedule of up to 5 requests at critical times leaks (76,437'
+  assert_line 'proof the worst of all 76,437 schedules of up to 5 requests at critical'
+  assert_line --partial 'fixed-window 2.00× the limit: 4 within'
+  assert_line --partial '--exhaustive 5'
+  refute_output --partial -- --seed
+  refute_output --partial -- --budget
+}
+
+@test "an exhaustive search of scripts finds what that of their models finds, in the same number of schedules" {
+  local names='[.runs[] | {algorithm, tried, worst: .most.worst, schedule: .most.schedule}]'
+  run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --algorithm all --json
+  local scripts
+  scripts=$(jq -c "$names" <<<"$output")
+  run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --algorithm all --json --model
+  assert_equal "$(jq -c "$names" <<<"$output")" "$scripts"
+  assert_equal "$(jq -c '[.exhaustive, .budget, .runs[0].tried, .runs[0].undecided]' <<<"$output")" '[4,null,6864,0]'
+}
+
+@test "an exhaustive search of another's script counts what depends on an expiring key" {
+  cat >ttl.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return count <= tonumber(ARGV[2]) and 1 or 0
+LUA
+  local command=(burst adversary --exhaustive 4 --limit 2/60s --script ttl.lua --args '{window_ms} {limit}')
+  run -0 rlctl "${command[@]}" --json
+  local first=$output
+  assert_equal "$(jq -c '.runs[0] | [.tried, .undecided > 0, .most.worst.allowed]' <<<"$first")" '[4992,true,3]'
+  run -0 rlctl "${command[@]}" --json
+  assert_output "$first"
+  run -0 rlctl "${command[@]}"
+  without_blanks
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --partial 'of them are left out, and so are all that begin with them'
+}
+
+@test "an exhaustive search replays schedules of a script that makes keys of its own" {
+  cat >own.lua <<'LUA'
+local key = 'count:' .. math.floor(ARGV[1] / 60)
+return redis.call('INCR', key) <= tonumber(ARGV[2]) and 1 or 0
+LUA
+  run -0 rlctl burst adversary --exhaustive 3 --limit 1/60s --script own.lua --args '{now_s} {limit}' --json
+  assert_equal "$(jq -c '.runs[0] | [.tried, .most.worst.allowed]' <<<"$output")" '[637,2]'
+}
+
+@test "keys that contain the time are copied too" {
+  cat >window.lua <<'LUA'
+return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  run -0 rlctl burst adversary --exhaustive 4 --limit 2/60s --script window.lua --keys '{key}:{window_index}' --args '{limit}' --json
+  assert_equal "$(jq -c '.runs[0] | [.tried, .undecided, .most.worst.allowed]' <<<"$output")" '[6864,0,4]'
+}
+
+@test "costs are mixed, and refunds give units back" {
+  run -0 rlctl burst adversary --exhaustive 4 --limit 3/60s --cost 1,3 --model --algorithm all --json
+  assert_equal "$(jq -c '.costs, (.runs[] | select(.algorithm == "fixed-window") | .most.worst.allowed)' <<<"$output")" $'[1,3]\n6'
+  run -0 rlctl burst adversary --limit 3/60s --cost 1,3 --refunds --algorithm sliding-window-log,fixed-window --json
+  assert_equal "$(jq -c '.costs, [.runs[].most.worst.allowed]' <<<"$output")" $'[1,3,-1,-3]\n[3,6]'
+  run -0 rlctl burst adversary --exhaustive 3 --limit 1/60s --refunds --algorithm sliding-window-log --json
+  assert_equal "$(jq -c '.runs[0] | [.tried, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[4836,1,null]'
+  # Each refund makes room twice.
+  cat >generous.lua <<'LUA'
+local cost = tonumber(ARGV[2])
+local used = redis.call('INCRBY', KEYS[1], cost > 0 and cost or 2 * cost)
+if cost < 0 or used <= tonumber(ARGV[1]) then return 1 end
+redis.call('DECRBY', KEYS[1], cost)
+return 0
+LUA
+  run -0 --separate-stderr rlctl burst adversary --exhaustive 4 --limit 1/60s --refunds --script generous.lua --args '{limit} {cost}' --json
+  assert_equal "$(jq -c '.runs[0].most.worst.allowed > 1' <<<"$output")" true
+}
+
+@test "without a clock that steps back, the budget is for the others" {
+  run -0 rlctl burst adversary --no-stepping-back "${trusting[@]}" --json
+  assert_equal "$(jq -c '.runs[0].most_stepping_back' <<<"$output")" null
+}
+
+@test "options of an exhaustive search that prove nothing or do not fit are refused" {
+  refused '--exhaustive: 5 requests cannot exceed a limit of 5, so that nothing would be proved' adversary --exhaustive 5
+  assert_line '  hint: use a smaller limit and more requests: --limit 2/60s --exhaustive 6'
+  refused '--exhaustive: 3 requests cannot exceed a limit of 5, so that nothing would be proved' adversary --exhaustive 3 --cost 9
+  refused "--exhaustive must be a whole number in decimal digits, not 'x'" adversary --exhaustive x
+  refused '--exhaustive must be from 1 to 32, not 33' adversary --exhaustive 33
+  refused '--exhaustive requires adversary: rlctl burst adversary searches' --exhaustive 3
+  refused '--budget and --exhaustive exclude each other: an exhaustive search tries all schedules' \
+    adversary --exhaustive 6 --budget 50000
+  refused '--exhaustive and --seed exclude each other: nothing in an exhaustive search is random' \
+    adversary --exhaustive 6 --seed 2
+  refused "--cost must be one number for a pattern, not '1,3'" steady --cost 1,3
+  refused "--cost must be a whole number in decimal digits, not ''" adversary --cost 1,
+  refused 'leaky-bucket does not support --refunds' adversary --refunds --algorithm leaky-bucket
+  echo 'return 1' >one.lua
+  refused 'one.lua is not told the cost of a request, but there are several costs' adversary --cost 1,2 --script one.lua
+  refused '--refunds and --write exclude each other: a log has no refunds' adversary --refunds --write x.log
+}
+
+@test "Ctrl-C ends an exhaustive search with what was tried" {
+  start_server
+  run -0 ends_by INT '(($(calls evalsha) > 1000))' \
+    bash -c 'exec rlctl burst adversary -s "$socket" --exhaustive 32 --limit 2/60s --algorithm fixed-window >out 2>err'
+  assert_output 'signal 2'
+  assert_equal "$(cli DBSIZE)" 0
+  run -0 cat out
+  assert_line --regexp '^proof +none: interrupted after [0-9,]+ schedules of up to 32'
+}
+
 # --- the report --------------------------------------------------------------------------------------
 
 @test "an assertion applies to the worst finding and names the limiters for which it fails" {
   run -1 rlctl burst adversary -q --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
   assert_output "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
+  run -1 rlctl burst adversary -q --model --limit 3/10s --algorithm gcra --assert 'worst<=1.6666'
+  assert_output "rlctl: burst: assertion 'worst<=1.6666' does not hold: gcra has 1.67"
+  run -1 rlctl burst adversary -q --model --limit 3/10s --algorithm gcra --assert 'worst>=1.67'
+  assert_output "rlctl: burst: assertion 'worst>=1.67' does not hold: gcra has 1.667"
   run -0 rlctl burst adversary -q --algorithm sliding-window-log,leaky-bucket --assert 'worst<=1'
   assert_output ''
 }
@@ -352,9 +526,19 @@ refused() {
   run -1 rlctl burst adversary -q "${members[@]}" --assert 'wrongly_denied==0'
   assert_output "rlctl: burst: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
   run -0 rlctl burst adversary -q --algorithm fixed-window --assert 'most_stepping_back==2'
-  refused "--assert: 'sent==1' compares 'sent', which is not a measure" adversary --assert 'sent==1'
-  assert_line --partial 'hint: it is one of worst, most_stepping_back or wrongly_denied'
-  refused "--assert: 'wrongly_denied==0' compares 'wrongly_denied', which is not a measure" --assert 'wrongly_denied==0'
+  refused "--assert: 'sent==1' compares 'sent', which is not a measure of a search" adversary --assert 'sent==1'
+  assert_line '  hint: patterns and --replay measure it'
+  refused "--assert: 'wurst==1' compares 'wurst', which is not a measure; did you mean 'worst'?" adversary --assert 'wurst==1'
+  assert_line '  hint: it is one of worst, most_stepping_back or wrongly_denied'
+  refused "--assert: 'wrongly_denied==0' compares 'wrongly_denied', which is not a measure of traffic" --assert 'wrongly_denied==0'
+  assert_line '  hint: rlctl burst adversary measures it'
+}
+
+@test "an assertion about a limiter that allows nothing fails" {
+  echo 'return 0' >never.lua
+  run -1 rlctl burst adversary -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
+  assert_line "rlctl: burst: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed"
+  assert_line "rlctl: burst: assertion 'most_stepping_back<=1' proves nothing about never.lua: nothing was allowed"
 }
 
 @test "JSON has every request and its answer" {

@@ -114,6 +114,11 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   jq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"
   jq -e '.runs[0].first_denial_us == null' <<<"$output"
   jq -e '.runs[0].retry_after | keys == ["broken", "compared", "too_early_us", "too_late_us"]' <<<"$output"
+  # A fixed window says that 1000 remain after the window's edge, where a log has none left.
+  jq -e '.runs[0] | [.remaining, .reset_after.compared] ==
+    [{compared: 2000, too_many: 999, too_few: 0}, 2000]' <<<"$output"
+  jq -e '.runs[1] | [.remaining, .reset_after] == [{compared: 2000, too_many: 0, too_few: 0},
+    {compared: 2000, too_early_us: 0, too_late_us: 0}]' <<<"$output"
 }
 
 @test "CSV has a row for each algorithm, with named columns" {
@@ -134,7 +139,7 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_equal "${#lines[@]}" 12
   assert_equal "$(jq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
   assert_line --index 9 \
-    '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"delay_us":0}'
+    '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0}'
   run -0 rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model --jsonl -
   run -0 jq -sc '[.[].retry_after_us] | unique' <<<"$output"
   assert_output '[-1]'
@@ -205,4 +210,28 @@ row() { grep -m1 "^$1 " <<<"$output"; }
   assert_line --regexp 'the highest 1$'
   run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model --svg -
   assert_line --regexp '>200</text>$'
+}
+
+@test "--start sets the time of the first request, and is part of the printed command" {
+  run -0 rlctl burst steady --model --limit 10/10s --requests 3 --start 2040-02-02T00:00:01Z --algorithm gcra --jsonl -
+  assert_equal "$(jq -s '.[0].at_us' <<<"$output")" 2211753601000000
+  # The requests of boundary surround the next edge.
+  run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --jsonl -
+  assert_equal "$(jq -c '.at_us' <<<"$output")" $'2211753659990000\n2211753660000000'
+  run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --json
+  assert_equal "$(jq -r .command <<<"$output")" \
+    'rlctl burst boundary --limit 1/60s --algorithm gcra --model --seed 1 --start 2211753601000000'
+}
+
+@test "--start is refused where the requests have their own times, and if they would come too late" {
+  run -2 rlctl burst --start 2040-02-02T00:00:01Z --replay x.log
+  assert_line 'rlctl: burst: --start and --replay exclude each other: the log has the times'
+  run -2 rlctl burst --start 2040-02-02T00:00:01Z --clock real
+  assert_line 'rlctl: burst: --start and --clock real exclude each other: real requests come now'
+  run -2 rlctl burst --start 2040-02-02T00:00:01Z --rate max
+  assert_line 'rlctl: burst: --start and --rate max exclude each other: real requests come now'
+  run -2 rlctl burst --start 1767225600
+  assert_line --partial "--start: '1767225600' looks like seconds since 1970"
+  run -2 rlctl burst --start 2096-10-02T07:06:00Z
+  assert_line --partial 'the traffic would last beyond the year 2096'
 }

@@ -2,7 +2,10 @@ load ../../support/common
 
 # The options that `rlctl burst` accepts and refuses before it starts anything: no server is running here.
 
-setup() { export RLCTL_REDIS_SERVER=/nowhere; }
+setup() {
+  export RLCTL_REDIS_SERVER=/nowhere
+  cd "$BATS_TEST_TMPDIR" || return
+}
 
 # refused MESSAGE OPTION…
 refused() {
@@ -23,6 +26,12 @@ refused() {
   assert_line '  hint: --algorithm gcra'
   refused "'mine.lua' is not a pattern" mine.lua
   assert_line '  hint: run a script with --script mine.lua'
+  printf '[script.zset]\nfile = "/dev/null"\n' >"$BATS_TEST_TMPDIR/config.toml"
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
+  refused "'zset' is not a pattern" zset
+  assert_line '  hint: run a script with --script zset'
+  refused "one PATTERN is expected, but there are 2: the second is 'zset'" adversary zset
+  assert_line '  hint: run a script with --script zset'
 }
 
 @test "options without an effect or with unreachable values are refused" {
@@ -47,6 +56,53 @@ refused() {
   jq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
   run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra
   assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
+}
+
+# proves_nothing MESSAGE ASSERTION OPTION…
+proves_nothing() {
+  local message=$1 assertion=$2
+  shift 2
+  run -1 rlctl burst -q --model --algorithm gcra "$@" --assert "$assertion"
+  assert_output "rlctl: burst: assertion '$assertion' proves nothing about gcra: $message"
+}
+
+@test "an upper bound fails where the traffic never offered more, or nothing was allowed" {
+  local calm=(steady --limit 10/1s --rate 5/s)
+  local offered='the traffic never offered more than 5 within 1s, so no limiter could exceed that; send more, or lower --limit'
+  proves_nothing "$offered" 'worst<=1' "${calm[@]}"
+  proves_nothing "$offered" 'worst<0.6' "${calm[@]}"
+  run -1 rlctl burst -q --model --algorithm fixed-window,gcra "${calm[@]}" --assert 'worst<=1'
+  assert_output "rlctl: burst: assertion 'worst<=1' proves nothing about fixed-window, gcra: $offered"
+  run -0 rlctl burst -q --model --algorithm gcra "${calm[@]}" --assert 'worst==0.5' --assert 'worst>0.4'
+  proves_nothing 'nothing was allowed' 'worst<=1' --limit 3/60s --cost 7
+  proves_nothing 'nothing was allowed' 'longest_delay_us<=1' --limit 3/60s --cost 7
+  run -0 rlctl burst -q --model --algorithm gcra --limit 3/60s --cost 7 --assert 'allowed==0' --assert 'worst==0'
+  # Of several limits and keys, the one that is exceeded most counts.
+  run -0 rlctl burst -q --model --algorithm gcra --limit 100/1s --limit 10/60s steady --rate 5/s --duration 9s --assert 'worst<=2'
+  proves_nothing 'the traffic never offered more than 3 within 1s, so no limiter could exceed that; send more, or lower --limit' \
+    'worst<=1' "${calm[@]}" --keys 3
+}
+
+@test "an assertion fails if every limiter would meet it" {
+  local calm=(steady --limit 10/1s --rate 5/s)
+  proves_nothing 'denied is from 0 to 15 in this traffic, whatever the limiter does' 'denied<=20' "${calm[@]}"
+  proves_nothing 'allowed is from 0 to 15 in this traffic, whatever the limiter does' 'allowed>=0' "${calm[@]}"
+  proves_nothing 'denied_share is from 0 to 1 in this traffic, whatever the limiter does' 'denied_share<=1' "${calm[@]}"
+  proves_nothing 'keys_denied is from 0 to 1 in this traffic, whatever the limiter does' 'keys_denied!=3' "${calm[@]}"
+  proves_nothing 'longest_shut_out_us is from 0 to 2800000 in this traffic, whatever the limiter does' \
+    'longest_shut_out_us<3000000' "${calm[@]}"
+  proves_nothing 'longest_delay_us is 0 or more in this traffic, whatever the limiter does' 'longest_delay_us>=0' "${calm[@]}"
+  proves_nothing 'no retry_after was compared' 'retry_after_broken==0' "${calm[@]}"
+  proves_nothing 'denied is 0 in this traffic, whatever the limiter does' 'denied==0' ramp --duration 1us
+  run -0 rlctl burst -q --model --algorithm gcra "${calm[@]}" --assert 'denied==0' --assert 'allowed!=3' \
+    --assert 'sent==15' --assert 'keys<=1' --assert 'longest_shut_out_us==0'
+}
+
+@test "the same holds for a log" {
+  printf '%s a\n' 1767225600 1767225601 1767225602 >calm.log
+  run -1 rlctl burst -q --model --replay calm.log --limit 5/60s --algorithm gcra --assert 'worst<=1'
+  assert_output --partial 'the traffic never offered more than 3 within 60s, so no limiter could exceed that'
+  run -0 rlctl burst -q --model --replay calm.log --limit 2/60s --algorithm gcra --assert 'worst<=1'
 }
 
 @test "bad limits are refused" {

@@ -60,16 +60,16 @@ TEST_CASE("burst report: the reason why a run is invalid includes the numbers") 
   CHECK(why_invalid(run_with(1us, 1ms, 2000)) == std::nullopt);
   CHECK(why_invalid(BurstRun{}) == std::nullopt);
   CHECK(why_invalid(run_with(1200us, 100us, 2000)) ==
-        "gcra: the sender fell behind: lag p99 1.20 ms, service p99 100 us; the times are not "
+        "gcra: the sender fell behind: lag p99 1.20 ms, service p99 100 µs; the times are not "
         "reliable");
   CHECK(why_invalid(run_with(1200us, 100us, 20)) ==
-        "gcra: the sender fell behind: lag at most 1.20 ms, service at most 100 us; the times are "
+        "gcra: the sender fell behind: lag at most 1.20 ms, service at most 100 µs; the times are "
         "not reliable");
   auto slow = run_with(1us, 1ms, 2000);
   slow.outcome.timing->offered_per_second = 1000;
   slow.outcome.timing->sent_per_second = 812;
   CHECK(why_invalid(slow) ==
-        "gcra: the sender fell behind: lag p99 1.00 us, service p99 1.00 ms, 812/s of 1000/s sent; "
+        "gcra: the sender fell behind: lag p99 1.00 µs, service p99 1.00 ms, 812/s of 1000/s sent; "
         "the times are not reliable");
 }
 

@@ -48,11 +48,12 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 
 @test "a decision has what the script reports, and null for the rest" {
   run -0 rlctl burst --limit 1/60s "${count[@]}" --jsonl - --keys '{key}'
-  assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"delay_us":0}'
+  assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"reset_after_us":null,"delay_us":0}'
   echo 'return {ARGV[1] % 2, 7}' >odd.lua
   run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --jsonl -
   assert_equal "$(jq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,null]'
-  run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
+  # Its first request is denied, and its second allowed, so there is a hint on stderr.
+  run -0 --separate-stderr rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
     --delay-unit ms --jsonl -
   assert_equal "$(jq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[false,1000]\n[true,0]'
   run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when always \
@@ -60,9 +61,81 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_equal "$(jq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
 }
 
+@test "the replies of redis_rate are read" {
+  # {allowed, remaining, retry_after, reset_after} in seconds, as text; a retry_after of -1 on allowed requests.
+  cat >gcra.lua <<'LUA'
+local interval = ARGV[2] / ARGV[1]
+local now = tonumber(ARGV[3])
+local tat = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now)
+local new = tat + interval * ARGV[4]
+local diff = now - (new - ARGV[1] * interval)
+if ARGV[4] > ARGV[1] then return {0, 0, '-1', tostring(tat - now)} end
+if diff < 0 then return {0, 0, string.format('%.6f', -diff), string.format('%.6f', tat - now)} end
+redis.call('SET', KEYS[1], string.format('%.6f', new), 'PX', math.ceil((new - now) * 1000))
+return {tonumber(ARGV[4]), math.floor(diff / interval), '-1', string.format('%.6f', new - now)}
+LUA
+  local gcra=(--script gcra.lua --args '{limit} {window} {now} {cost}' --allowed-when 'r[1] > 0'
+    --remaining 'r[2]' --retry-after 'r[3] s' --reset-after 'r[4] s')
+  run -0 rlctl burst steady --limit 8/4s --rate 4/s --duration 60s "${gcra[@]}" --jsonl -
+  run -0 jq -sc '[.[] | select(.allowed | not)][0] | [.remaining, .retry_after_us]' <<<"$output"
+  assert_output '[0,250000]'
+  run -0 rlctl burst steady --limit 8/4s --rate 4/s --duration 60s "${gcra[@]}" --json
+  jq -e '.runs[0] | .retry_after.compared > 10 and .retry_after.broken == 0' <<<"$output"
+  jq -e '.runs[0] | .remaining.compared == .sent and .reset_after.compared == .sent' <<<"$output"
+  run -0 --separate-stderr rlctl burst --limit 5/60s --cost 6 "${gcra[@]}" --jsonl -
+  run -0 jq -sc '[.[] | [.allowed, .retry_after_us]] | unique' <<<"$output"
+  assert_output '[[false,-1]]'
+}
+
+@test "a log that is told the cutoff, in the order of a well-known article, is run and its reply read" {
+  cat >log.lua <<'LUA'
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, ARGV[1])
+local count = redis.call('ZCARD', KEYS[1])
+if count < tonumber(ARGV[3]) then
+  redis.call('ZADD', KEYS[1], ARGV[2], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  return {ARGV[3] - count - 1, ARGV[3]}
+end
+return {-1, ARGV[3]}
+LUA
+  local log=(--script log.lua --args '{cutoff_us} {now_us} {limit} {window_ms}' --allowed-when 'r[1] >= 0')
+  run -0 rlctl burst --limit 10/60s "${log[@]}" --remaining 'r[1]' --json
+  jq -e '.runs[0] | [.sent, .allowed, .worst.ratio, .remaining, .reset_after] ==
+    [20, 10, 1, {compared: 20, too_many: 0, too_few: 0}, null]' <<<"$output"
+  run -0 rlctl burst --limit 10/60s "${log[@]}" --remaining 'r[2]' --reset-after 'window_s / 2 s'
+  assert_line --regexp '^remaining +log\.lua +at most 10 too many, 0 too few$'
+  assert_line --regexp '^reset +log\.lua +at most 30 s too early, 0 (us|µs) too late$'
+  assert_line --regexp "^script +log\.lua +allowed when r\[1\] >= 0$"
+  run -1 rlctl burst --limit 10/60s "${log[@]}" --remaining 'r[2]' -q --assert 'remaining_too_many==0' \
+    --assert 'reset_after_too_late_us==0'
+  assert_line "rlctl: burst: assertion 'remaining_too_many==0' does not hold: log.lua has 10"
+  assert_line "rlctl: burst: assertion 'reset_after_too_late_us==0' does not hold: log.lua has no value"
+}
+
+@test "a sliding window of two counters gets the key of the window before" {
+  cat >two.lua <<'LUA'
+local current = redis.call('INCRBY', KEYS[1], ARGV[3])
+local before = tonumber(redis.call('GET', KEYS[2]) or 0)
+local part = (ARGV[4] % ARGV[1]) / ARGV[1]
+local used = math.floor((1 - part) * before) + current
+return {used > tonumber(ARGV[2]), used, tostring((1 - part) * ARGV[1] / 1000)}
+LUA
+  run -0 rlctl burst --limit 10/60s --script two.lua --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
+    --args '{window_ms} {limit} {cost} {now_ms}' --allowed-when 'not r[1]' --remaining 'limit - r[2]' \
+    --retry-after 'r[3] s' --json
+  jq -e '.runs[0] | [.sent, .allowed] == [20, 10] and .remaining.compared == 20' <<<"$output"
+}
+
+@test "an element that is not a number is shown with its place in the expression" {
+  echo "return {'x', 2}" >text.lua
+  run -5 rlctl burst --script text.lua --args '{now}' --allowed-when 'r[2] > 0 and r[1] > 0'
+  assert_line --partial "text.lua replied ['x', 2], but --allowed-when 'r[2] > 0 and r[1] > 0' expects a number at column 14"
+}
+
 @test "the printed command of a script repeats the output, with all its options" {
   run -0 rlctl burst steady --limit 20/s "${count[@]}" --keys '{{key}}' --keys 3 \
-    --args "'it'\''s' \"two words\" '' {now}" --algorithm gcra --seed 4
+    --args "'it'\''s' \"two words\" '' {now}" --algorithm gcra --seed 4 --allowed-when "r <= limit and r != 'x'" \
+    --remaining 'limit - r' --retry-after '5 s' --reset-after 'window us'
   local first=$output
   run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
   run -0 bash -c "$output"
@@ -96,6 +169,16 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   assert_output ERR
 }
 
+@test "the error of a script that lacks a key or an argument has a hint" {
+  echo "return redis.call('INCRBY', KEYS[2], ARGV[1]) + ARGV[12]" >two.lua
+  run -5 rlctl burst --script two.lua --keys '{key}:a {key}:b' --args 1
+  assert_line '  hint: the script uses KEYS[2], but #KEYS is 1; give --keys once for each key'
+  run -5 rlctl burst --script two.lua --keys '{key}:a' --keys '{key}:b' --args 1
+  assert_line '  hint: the script uses ARGV[12], but #ARGV is 1; give all of them in one --args'
+  run -5 rlctl burst --script two.lua '{key}:a' '{key}:b' , {1..11} x
+  refute_output --partial hint
+}
+
 @test "an error of the script is also reported under the real clock" {
   printf 'if ARGV[1] == "3" then error("third") end return 1\n' >bad.lua
   run -5 rlctl burst --clock real --limit 5/1s --script bad.lua --args '{id}'
@@ -107,6 +190,8 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   run -5 rlctl burst --script bad.lua --args '{now}'
   assert_output --partial "bad.lua:2: "
   assert_output --partial "unexpected symbol near '='"
+  run -5 rlctl burst --script bad.lua
+  refute_output --partial 'no time passes'
 }
 
 @test "an unreadable reply is shown" {
@@ -116,31 +201,66 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   assert_line --partial 'hint: '
 }
 
-@test "a script without the time is refused under a virtual clock and runs under the real one" {
-  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --script count.lua --allowed-when '<=limit'
-  assert_line --partial 'count.lua gets the time neither in its keys nor in its arguments'
-  assert_line --partial 'use --clock real'
-  assert_line --regexp 'hint: .*\{now_us\}'
+@test "a script for which no time passes runs with a warning" {
+  echo "return redis.call('INCR', KEYS[1])" >count.lua
+  run -0 --separate-stderr rlctl burst --script count.lua --allowed-when '<=limit' --json
+  assert_equal "$stderr" "rlctl: burst: warning: no time passes for count.lua: it calls neither TIME nor a command \
+that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}"
+  assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[2000,1000]'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script count.lua --allowed-when '<=limit' --json
+  refute_regex "$stderr" 'no time passes'
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[10,5]'
 }
 
-@test "a script that relies on a TTL runs in virtual time if it is given the time" {
+@test "a script that relies on a TTL runs in virtual time" {
   cat >ttl.lua <<'LUA'
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
 return count
 LUA
-  run -0 rlctl burst steady --limit 5/60s --rate 1/s --duration 5m --script ttl.lua --args '{now_ms}' \
+  run -0 rlctl burst steady --limit 5/60s --rate 1/s --duration 5m --script ttl.lua \
     --allowed-when '<=limit' --json
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
 }
 
-@test "a script that calls TIME is refused under a virtual clock and runs under the real one" {
-  echo "return redis.call('TIME')[1] % 1 + 1" >time.lua
-  run -2 rlctl burst --script time.lua --args '{now}'
-  assert_line --partial "time.lua calls TIME: it uses the server's clock, not the virtual one; use --clock real"
+@test "TIME is the time of the request under a virtual clock, and the server's under the real one" {
+  cat >time.lua <<'LUA'
+local t = redis.call('TIME')
+redis.call('RPUSH', KEYS[1], t[1] .. '.' .. t[2])
+return redis.call('LLEN', KEYS[1])
+LUA
+  start_server
+  run -0 --separate-stderr rlctl burst steady --limit 2/1s --rate 2/s --duration 2s --script time.lua \
+    --allowed-when always --jsonl - -s "$socket"
+  assert_equal "$(jq -c .at_us <<<"$output" | tr '\n' ' ')" '1767225600000000 1767225600500000 1767225601000000 1767225601500000 '
   run -0 rlctl burst --clock real --limit 5/1s --script time.lua -q
+}
+
+@test "keys that a script makes beside its KEYS are removed on a named server, others' are not" {
+  cat >own.lua <<'LUA'
+local count = redis.call('INCR', 'count:' .. ARGV[1])
+redis.call('EXPIRE', 'count:' .. ARGV[1], 60)
+redis.call('INCR', 'total')
+redis.call('SADD', 'users', ARGV[1])
+redis.call('SET', KEYS[1] .. ':x', 1)
+redis.call('RENAME', KEYS[1] .. ':x', 'moved')
+return count
+LUA
+  start_server
+  cli SET total 7
+  local clock first
+  for clock in virtual real; do
+    run -0 --separate-stderr rlctl burst --clock "$clock" --limit 5/1s --script own.lua --args '{key}' \
+      --allowed-when '<=limit' -s "$socket" --json
+    assert_equal "$(cli KEYS '*')" total
+    first=$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")
+    run -0 --separate-stderr rlctl burst --clock "$clock" --limit 5/1s --script own.lua --args '{key}' \
+      --allowed-when '<=limit' -s "$socket" --json
+    assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" "$first"
+  done
+  run -2 rlctl burst adversary --script own.lua --args '{key}' --allowed-when '<=limit' -s "$socket"
+  assert_line --partial 'keeps state in keys that are not among its KEYS'
+  assert_equal "$(cli KEYS '*')" total
 }
 
 @test "invalid options of a script are refused before anything runs" {
@@ -153,12 +273,27 @@ LUA
   }
   refused "--script: cannot read 'none.lua': no such file or directory" --script none.lua --args '{now}'
   refused "--script: cannot read '.': is a directory" --script . --args '{now}'
-  refused "--args: '{nwo_ms}' contains {nwo_ms}, which is not a placeholder; did you mean 'now_ms'?" \
+  refused "--args: '{nwo_ms}' contains {nwo_ms}, which is not a placeholder; did you mean {now_ms}?" \
     --script count.lua --args '{nwo_ms}'
+  refused "'{window_index-1}' contains {window_index-1}, which is not a placeholder; did you mean {prev_window_index}?" \
+    --script count.lua --args '{window_index-1}'
+  refused "which is not a placeholder; did you mean {cutoff_ms}?" --script count.lua --args '"{now_ms - window_ms}"'
   refused "--keys: 'x:{ky}' contains {ky}" --script count.lua --keys 'x:{ky}'
   refused 'has a quote that is not closed' --script count.lua --args "'{now}"
-  refused "--allowed-when: a script allows when its reply is nonzero, zero, nil, <=limit or always, not 'yes'" \
-    --script count.lua --allowed-when yes
+  refused "--allowed-when: 'yes': unknown name 'yes' at column 1" --script count.lua --allowed-when yes
+  refused "--allowed-when: 'r[1 >= 0': expected ']' at column 5" --script count.lua --allowed-when 'r[1 >= 0'
+  refused "--allowed-when: 'non-zero' is not a condition; did you mean 'nonzero'?" \
+    --script count.lua --allowed-when non-zero
+  refused "--remaining: 'r[2] > 0' is a condition, not a number" --script count.lua --remaining 'r[2] > 0'
+  refused "--retry-after: 'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'" \
+    --script count.lua --retry-after 'r[3]'
+  refused "--reset-after: the unit of a wait is s, ms or us, not 'min'" --script count.lua --reset-after 'r[3] min'
+  refused '--delay-unit and --retry-after exclude each other' \
+    --script count.lua --allowed-when nil --delay-unit s --retry-after 'r s'
+  refused '--delay-unit requires --allowed-when zero, nil or always' \
+    --script count.lua --allowed-when 'r == 0' --delay-unit s
+  refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \
+    --args '{now}' --allowed-when 'r < window_s' --limit 5/1500ms
   refused "--delay-unit: the unit of a wait is s, ms or us, not 'm'" --script count.lua --delay-unit m
   refused '--delay-unit: a reply that allows when it is nonzero cannot be a wait' --script count.lua --delay-unit s
   refused 'a window of 1500ms is not a whole number for {window_s}' --script count.lua \

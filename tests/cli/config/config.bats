@@ -270,7 +270,7 @@ TABLE
   run -0 rlctl config check
   assert_output "$users: 1 policy, no mistakes"
   run -0 rlctl --json config check
-  assert_output "{\"file\":\"$users\",\"policies\":1}"
+  assert_output "{\"file\":\"$users\",\"policies\":1,\"scripts\":0}"
 }
 
 @test "config check reports every mistake, and the other commands only the one that stops them" {
@@ -303,7 +303,7 @@ limit = "5/60s"
 key = "api:%s"
 limit = "5/60q"
 END
-  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout or policy; 'rlctl config check' shows 1 more mistake"
+  local warning="rlctl: warning: $users:2: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script; 'rlctl config check' shows 1 more mistake"
   local call
   for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
     'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \
@@ -357,8 +357,8 @@ END
 
 @test "config show reports every mistake as an error" {
   printf 'colour = "red"\n[policy.a]\nkey="a"\nlimit="1/s"\n' >"$users"
-  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout or policy" config show
-  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout or policy" config show a
+  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script" config show
+  wrong "$users:1: unknown key 'colour'; it is one of url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy or script" config show a
 }
 
 @test "config check: invalid TOML is reported with its line" {
@@ -446,7 +446,7 @@ out     out       leaky-bucket        1/1s,60/60s    20      -"
   some_policies
   run -0 rlctl --json config show
   assert_equal "${#lines[@]}" 1
-  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"cacert\":null,\"cert\":null,\"key\":null,\"sni\":null,\"password_file\":null,\"insecure\":false,\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"ipv6_prefix\":64,\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"ipv6_prefix\":null,\"line\":8},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"ipv6_prefix\":null,\"line\":13}]}"
+  assert_output "{\"file\":\"$users\",\"url\":\"unix:///run/redis.sock\",\"url_from\":\"file\",\"timeout_us\":1000000,\"timeout_from\":\"default\",\"cacert\":null,\"cert\":null,\"key\":null,\"sni\":null,\"password_file\":null,\"insecure\":false,\"policies\":[{\"name\":\"login\",\"key\":\"login:%s\",\"algorithm\":\"sliding-window-log\",\"limits\":[{\"limit\":5,\"window_us\":60000000,\"burst\":null}],\"ipv6_prefix\":64,\"line\":3},{\"name\":\"api\",\"key\":\"ä:%s\",\"algorithm\":\"gcra\",\"limits\":[{\"limit\":10,\"window_us\":1000000,\"burst\":10},{\"limit\":100,\"window_us\":60000000,\"burst\":100}],\"ipv6_prefix\":null,\"line\":8},{\"name\":\"out\",\"key\":\"out\",\"algorithm\":\"leaky-bucket\",\"limits\":[{\"limit\":1,\"window_us\":1000000,\"burst\":20},{\"limit\":60,\"window_us\":60000000,\"burst\":20}],\"ipv6_prefix\":null,\"line\":13}],\"scripts\":[]}"
 }
 
 @test "config show works without a file" {
@@ -470,4 +470,89 @@ timeout  1s                      (default)'
   wrong "config: unexpected argument 'x'" config path x
   wrong "config: unexpected argument 'f.toml'" config check f.toml
   hint 'name the file with --config FILE'
+}
+
+# --- scripts -------------------------------------------------------------------------------------------
+
+@test "config check and show include the scripts, whose files are relative to the configuration" {
+  mkdir "${users%/*}/lua"
+  echo 'return 1' >"${users%/*}/lua/count.lua"
+  cat >"$users" <<'END'
+[script.count]
+file = "lua/count.lua"
+keys = ["hist:{key}", "{now_s}"]
+args = ["{limit}", "two words", ""]
+allowed_when = "<=limit"
+
+[script."a b"]
+file = "/dev/null"
+args = "{now_ms} 'two words'"
+END
+  run -0 rlctl config check
+  assert_output "$users: 0 policies, 2 scripts, no mistakes"
+  run -0 rlctl config show
+  assert_line --regexp '^script +file +keys +args +allowed_when$'
+  assert_line --regexp "^count +${users%/*}/lua/count\.lua +'hist:\{key\} \{now_s\}' +'\{limit\} .*' +<=limit$"
+  assert_line --regexp '^a\\x20b +/dev/null +\{key\} +.* -$'
+  sed -i "s/ 'two words'/ {limit}/" "$users"
+  run -0 rlctl config show 'a b'
+  assert_line --regexp "^a\\\\x20b +/dev/null +\{key\} +'\{now_ms\} \{limit\}'$"
+  run -0 rlctl config show count --json
+  assert_equal "$(jq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
+\"file\":\"${users%/*}/lua/count.lua\",\"keys\":[\"hist:{key}\",\"{now_s}\"],\
+\"function\":null,\"args\":\"{limit} 'two words' ''\",\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
+  wrong "config: no policy 'cuont' in ${users/#$HOME/\~}, which has none" config show cuont
+}
+
+@test "config check reports every mistake in a script with its line" {
+  mkdir "${users%/*}/folder"
+  cat >"$users" <<'END'
+[script.gcra]
+file = "/dev/null"
+[script."a/b"]
+file = "/dev/null"
+[script.bad]
+file = "none.lua"
+keys = ["{kye}"]
+args = "'open"
+alowed_when = "nil"
+allowed_when = "yes"
+delay_unit = ["s"]
+[script.folder]
+file = "folder"
+[script.none]
+[script.wait]
+file = "/dev/null"
+delay_unit = "s"
+[script.lists]
+file = "/dev/null"
+keys = []
+args = [1]
+END
+  run -2 --separate-stderr rlctl config check
+  assert_equal "$stderr" "rlctl: $users:1: script 'gcra': a bundled script has this name
+rlctl: $users:3: script 'a/b': --script takes this name for a file
+rlctl: $users:6: script 'bad': file: cannot read '${users%/*}/none.lua': no such file or directory
+rlctl: $users:7: script 'bad': keys: '{kye}' contains {kye}, which is not a placeholder; did you mean {key}?
+rlctl: $users:8: script 'bad': args: ''open' has a quote that is not closed: '
+rlctl: $users:9: script 'bad': unknown key 'alowed_when'; did you mean 'allowed_when'?
+rlctl: $users:10: script 'bad': allowed_when: 'yes': unknown name 'yes' at column 1
+rlctl: $users:11: script 'bad': delay_unit must be a string, not a list
+rlctl: $users:13: script 'folder': file: cannot read '${users%/*}/folder': is a directory
+rlctl: $users:14: script 'none': file is missing; write file = \"my.lua\"
+rlctl: $users:15: script 'wait': delay_unit: a reply that allows when it is nonzero cannot be a wait; one that allows when it is zero, nil or always can be
+rlctl: $users:21: script 'lists': args must be a string, or a list of them, not 1"
+}
+
+@test "mistakes in scripts do not concern other commands, and stop one that uses the script" {
+  start_server
+  printf '[script.bad]\nfile = "none.lua"\n[script.good]\nfile = "good.lua"\nargs = "{now}"\n' >"$users"
+  echo 'return 1' >"${users%/*}/good.lua"
+  run -0 --separate-stderr rlctl check k --limit 5/60s
+  assert_equal "$stderr" ''
+  run -2 --separate-stderr rlctl burst --script bad
+  assert_equal "${stderr_lines[0]}" \
+    "rlctl: $users:2: script 'bad': file: cannot read '${users%/*}/none.lua': no such file or directory"
+  hint 'correct the file, or name the file of the script instead'
+  run -0 rlctl burst -q --script good
 }

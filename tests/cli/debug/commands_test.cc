@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,7 +72,7 @@ TEST_CASE("debug commands: the first word is completed to a command") {
   CHECK(desk.complete("re") == Words{"redis", "restart"});
   CHECK(desk.complete("  wh") == Words{"whole"});
   CHECK(desk.complete("x").empty());
-  CHECK(desk.complete("").size() == 17);
+  CHECK(desk.complete("").size() == 19);
   CHECK(desk.complete("help ma") == Words{"maxlen"});
 }
 
@@ -86,6 +87,38 @@ TEST_CASE("debug commands: further words are completed to what the command takes
   CHECK(desk.complete("print K") == Words{"KEYS"});
   CHECK(desk.complete("step ").empty());
   CHECK(desk.complete("nonsense ").empty());
+}
+
+TEST_CASE("debug commands: line numbers are completed in their order as numbers") {
+  Desk desk(
+      "local a = 1\n"
+      "a = 2\na = 3\na = 4\na = 5\na = 6\na = 7\na = 8\na = 9\n"
+      "a = 10\n"
+      "return a\n");
+  if (!desk) return;
+  CHECK(desk.complete("break ") == Words{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"});
+  CHECK(desk.complete("list 1") == Words{"1", "10", "11"});
+}
+
+TEST_CASE("debug commands: each command is explained with an example, in 80 columns") {
+  Desk desk(kScript);
+  if (!desk) return;
+  for (const auto& command : desk.complete("")) {
+    CAPTURE(command);
+    const auto text = desk.run("help " + command);
+    CHECK(text.starts_with(command));
+    CHECK(text.find("\nFor example: ") != std::string::npos);
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+  }
+  std::istringstream list(desk.run("help"));
+  for (std::string line; std::getline(list, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 80);
+  }
+  CHECK(desk.run("help n").starts_with("next, n [TIMES]: "));
+  CHECK(desk.run("help brek") == "!   help: unknown command 'brek'; did you mean 'break'?\n");
+  CHECK(desk.run("help xyzzy") == "!   help: unknown command 'xyzzy'; 'help' lists them\n");
 }
 
 TEST_CASE("debug commands: visible variables are completed wherever a name can begin") {
@@ -108,11 +141,18 @@ TEST_CASE("debug commands: each command tells whether the session continues") {
   CHECK(desk.after == AfterCommand::kGoOn);
   desk.run("");
   CHECK(desk.after == AfterCommand::kGoOn);
+  CHECK(desk.run("again") ==
+        "!   again: the script has not ended; 'continue' goes on, 'restart' begins again\n");
+  CHECK(desk.after == AfterCommand::kGoOn);
   desk.run("restart");
   CHECK(desk.after == AfterCommand::kRestart);
   desk.run("continue");
   CHECK(desk.after == AfterCommand::kEnded);
-  CHECK(desk.run("step") == "!   the script has ended; 'restart' begins again\n");
+  desk.run("again");
+  CHECK(desk.after == AfterCommand::kAgain);
+  CHECK(desk.run("step") ==
+        "!   the script has ended; 'again' calls it on the state that it left, 'restart' begins "
+        "again\n");
   CHECK(desk.after == AfterCommand::kGoOn);
   CHECK(desk.run("quit") == "");
   CHECK(desk.after == AfterCommand::kQuit);

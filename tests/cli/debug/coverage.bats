@@ -105,3 +105,29 @@ end_of_record"
   assert_line '5 of 6 lines reached (83.3 %)'
   assert_equal "$(cli DBSIZE)" 0
 }
+
+@test "--fail-under exits with status 1 if less was reached" {
+  run -1 --separate-stderr rlctl debug count.lua k --coverage --fail-under 83.4 -q
+  assert_equal "$stderr" 'rlctl: debug: --fail-under 83.4: only 5 of 6 lines reached (83.3 %)'
+  assert_line '5 of 6 lines reached (83.3 %)'
+  run -0 --separate-stderr rlctl debug count.lua k --coverage --fail-under 83.3 -q
+  assert_equal "$stderr" ''
+  run -0 rlctl debug count.lua k --coverage --fail-under 0
+  run -1 rlctl debug count.lua k --coverage --fail-under 100 --lcov out.info
+  grep -qx 'LH:5' out.info
+  # An error of the script takes precedence.
+  printf "error('x')\nreturn 1\n" >bad.lua
+  run -5 rlctl debug bad.lua --coverage --fail-under 100 -q
+  assert_output --partial '--fail-under 100: only 1 of 2 lines reached (50.0 %)'
+}
+
+@test "--fail-under takes a percentage, with --coverage" {
+  local bad
+  for bad in abc 101 -1 '' 100.1 5e1 nan 9%; do
+    run -2 rlctl debug count.lua k --coverage "--fail-under=$bad"
+    assert_output --partial "--fail-under: '$bad' is not a percentage"
+    assert_output --partial 'a number from 0 to 100, such as 90 or 87.5'
+  done
+  run -2 rlctl debug count.lua k --trace --fail-under 90
+  assert_output --partial '--fail-under requires --coverage'
+}

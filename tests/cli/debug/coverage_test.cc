@@ -1,4 +1,4 @@
-#include "cli/debug/view.h"
+#include "cli/debug/coverage.h"
 
 #include <doctest/doctest.h>
 
@@ -29,6 +29,17 @@ TEST_CASE("hits are added up over runs, for reachable lines only") {
         "        b\n"
         "  ***0  c\n"
         "1 of 2 lines reached (50.0 %) by 2 requests\n");
+}
+
+TEST_CASE("coverage is below a percentage if fewer lines were reached, to the last digit") {
+  Coverage coverage("a\nb\nc\n", {1, 2, 3});
+  coverage.add({{1, 1}, {3, 1}});
+  CHECK_FALSE(coverage.is_below(66.6));
+  CHECK(coverage.is_below(66.67));
+  CHECK(coverage.is_below(100));
+  coverage.add({{2, 1}});
+  CHECK_FALSE(coverage.is_below(100));
+  CHECK_FALSE(Coverage("-- nothing\n", {}).is_below(100));
 }
 
 TEST_CASE("columns are as wide as the largest count") {

@@ -19,9 +19,10 @@ refused() {
 @test "a missing or unknown script is refused" {
   refused 'no SCRIPT is given' --trace
   refused 'SCRIPT is empty' '' --trace
-  refused "no bundled script 'gcr'; " gcr k --limit 5/60s --trace
+  refused "no bundled script 'gcr', and no script of that name in $RLCTL_CONFIG; did you mean 'gcra'?" \
+    gcr k --limit 5/60s --trace
   assert_line --partial 'hint: there is fixed-window, '
-  assert_line --partial 'ends in .lua'
+  assert_line --partial 'for a file, write ./gcr'
   refused "cannot read 'none.lua': no such file or directory" none.lua k --trace
   refused "cannot read './': is a directory" ./ k --trace
 }
@@ -63,6 +64,10 @@ refused() {
   refused 'a script that is called with --keys and --args takes one --limit' a.lua a --args '{limit}' --limit 5/60s --limit 6/60s --trace
   refused '--args: a window of 1500ms is not a whole number for {window_s}' a.lua a --args '{window_s}' \
     --limit 1/1500ms --trace
+  refused '--limit is missing: the reply is compared with it' a.lua a --allowed-when 'r <= limit' --trace
+  refused '--limit is missing: the reply is compared with it' a.lua a --reset-after 'r - window_ms ms' --trace
+  # A text is not the limit: nothing is missing but the server.
+  run -3 rlctl debug --script a.lua a --allowed-when "r == 'limited'" --trace
 }
 
 @test "a log determines the time, the key and the cost" {

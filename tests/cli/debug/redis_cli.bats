@@ -74,7 +74,7 @@ k , 5 60000000 '' '' 1767225660000000$"
 @test "keys that redis-cli cannot accept are refused" {
   local form
   for form in --print-command --redis-cli; do
-    run -2 rlctl debug echo.lua , x "$form"
+    run -2 rlctl debug echo.lua --keys , --args x "$form"
     assert_line --partial "redis-cli does not accept the key ','"
     run -2 rlctl debug "$form" echo.lua -- -n
     assert_line --partial "redis-cli would take the key '-n' for an option"

@@ -86,7 +86,7 @@ session() {
 @test "an endless evaluation is cut off with status 1, and restart works again" {
   run -1 debug loop.lua k <<<$'n\neval while true do end\nstep'
   assert_line --partial 'no answer within 2s'
-  assert_line '!   the script has ended; '"'restart' begins again"
+  assert_line "!   the script has ended; 'again' calls it on the state that it left, 'restart' begins again"
   nothing_is_left
   run -2 debug loop.lua k <<<$'eval while true do end\nrestart\nc'
   assert_line '= {6, 20}'
@@ -268,11 +268,6 @@ session() {
   assert_equal "$(cli PING)" PONG
 }
 
-@test "arguments in redis-cli's syntax are refused" {
-  run -2 debug loop.lua k , 1000 5
-  assert_output --partial "',' is not a KEY: arguments do not follow it"
-}
-
 @test "after the end of a script its keys can be examined" {
   run -2 debug loop.lua k <<<$'c\nredis GET k\nredis RPUSH l a "b c"\nredis LRANGE l 0 -1\nredis INCR l\nredis GET none\ninfo keys'
   assert_line '|   redis> GET k      "3"'
@@ -282,5 +277,149 @@ session() {
   assert_line "'k': string, \"3\", no ttl"
   # Nothing is left of a session that was cut off.
   run -1 debug loop.lua k <<<$'eval while true do end\nredis GET k'
-  assert_line "!   the script has ended; 'restart' begins again"
+  assert_line "!   the script has ended; 'again' calls it on the state that it left, 'restart' begins again"
+}
+
+# Commands, and edits of files between them: a line that begins with ! is run by the shell, once the answers
+# to the commands before it have arrived.
+edited_session() {
+  local line count=0
+  : >out
+  while IFS= read -r line; do
+    if [[ $line == !* ]]; then
+      printf 'eval "ready " .. %d\n' $((++count))
+      wait_until grep -qF "ready $count" out
+      eval "${line#!}"
+    else
+      printf '%s\n' "$line"
+    fi
+  done
+}
+
+@test "restart runs the script as it was edited, on the original state, and keeps breakpoints" {
+  printf 'local n = 1\nn = n + 1\nreturn redis.call("INCRBY", KEYS[1], n)\n' >my.lua
+  edited_session <<'END' | rlctl -u private: debug -q my.lua k >out 2>&1
+break 2
+break 3
+redis SET k 40
+!printf 'local n = 7\nreturn redis.call("INCRBY", KEYS[1], n)\n' >my.lua
+restart
+continue
+continue
+restart
+END
+  run -0 cat out
+  assert_line 'my.lua has changed'
+  assert_line 'breakpoint at 3 removed: nothing stops at this line now'
+  assert_line '* my.lua:2, breakpoint'
+  assert_line '= 7'
+  assert_equal "$(grep -c 'has changed' out)" 1
+  nothing_is_left
+}
+
+@test "after an edit that does not compile, or cannot be read, the session goes on" {
+  printf 'local n = 1\nn = n + 1\nreturn n\n' >my.lua
+  edited_session <<'END' | rlctl -u private: debug -q my.lua >out 2>&1 || status=$?
+step 2
+!printf 'local n = 1\nlocal = 2\n' >my.lua
+restart
+print n
+!rm my.lua
+restart
+print n + 10
+continue
+END
+  assert_equal "$status" 2
+  run -0 cat out
+  assert_line --regexp "^!   restart: does not compile, line 2: .*near '='"
+  assert_line "!   restart: cannot read 'my.lua': no such file or directory"
+  assert_line '= 2'
+  assert_line '= 12'
+  nothing_is_left
+}
+
+@test "with --attach --sync, restart checks an edited script before it leaves the old one" {
+  start_server
+  printf 'local n = 1\nreturn n\n' >my.lua
+  edited_session <<'END' | rlctl -s "$socket" debug -q my.lua --attach --sync --yes >out 2>&1 || status=$?
+step
+!printf 'local = 2\n' >my.lua
+restart
+print n
+!printf 'return 5\n' >my.lua
+restart
+continue
+END
+  assert_equal "$status" 2
+  run -0 cat out
+  assert_line '!   restart: the script does not compile'
+  assert_line '= 1'
+  assert_line '= 5'
+}
+
+@test "again calls the script on the state that it left, restart on the original state" {
+  run -0 debug loop.lua k <<<$'break 8\nc\nc\nagain\nc\nc\nredis GET k\nagain\nc\nc\nrestart\nc\nc'
+  assert_equal "$(grep -c '^= {6, 20}$' <<<"$output")" 4
+  assert_equal "$(grep "^  'k'" <<<"$output")" "\
+  'k': not there → string, \"3\", no ttl
+  'k': string, \"3\" → \"6\", no ttl
+  'k': string, \"6\" → \"9\", no ttl
+  'k': not there → string, \"3\", no ttl"
+  run -2 --separate-stderr debug loop.lua k <<<'again'
+  assert_line "!   again: the script has not ended; 'continue' goes on, 'restart' begins again"
+  run -1 debug loop.lua k <<<$'eval while true do end\nagain'
+  assert_line "!   again: the server is gone, with its state; 'restart' begins again"
+}
+
+@test "finish leaves the function" {
+  run -0 debug functions.lua k --args 5 <<<$'break 5\nc\nfinish\nf'
+  assert_equal "$(grep '^\*' <<<"$output" | tail -n 1)" '* functions.lua:11'
+  assert_line '= 1'
+}
+
+@test "--maxlen and maxlen cut values, interactively and in a trace" {
+  local long
+  long=$(printf 'x%.0s' {1..300})
+  printf 'local s = ARGV[1]\nreturn #s\n' >long.lua
+  run -0 debug long.lua , "$long" --maxlen 70 <<<$'s\nmaxlen\nmaxlen 0\np s\nmaxlen 61\np s'
+  assert_line "|   s: \"${long:0:69} ..."
+  assert_line '70 bytes of a value are shown'
+  assert_line "= \"$long\""
+  assert_line "= \"${long:0:60} ..."
+  run -0 debug long.lua , "$long" --maxlen 60 --trace
+  assert_line "|   s: \"${long:0:59} ..."
+  run -0 debug long.lua , "$long" --maxlen 0 --trace
+  assert_line "|   s: \"$long\""
+  run -2 debug long.lua , "$long" <<<$'maxlen 10\nmaxlen'
+  assert_line '!   maxlen: it is at least 60, not 10; 0 shows all'
+  assert_line '256 bytes of a value are shown'
+  run -2 debug long.lua --maxlen 59 --trace
+  assert_line --index 0 --partial '--maxlen must be at least 60, not 59'
+  run -2 debug long.lua --maxlen x
+  assert_output --partial "--maxlen must be a whole number in decimal digits, not 'x'"
+  run -2 debug long.lua --maxlen 60 --coverage
+  assert_output --partial '--maxlen has no effect: --coverage prints no values'
+  run -2 debug long.lua --maxlen 60 --trace --json
+  assert_output --partial '--maxlen has no effect: --json prints values in full'
+}
+
+@test "what a script logs is shown with its level" {
+  printf '%s\n' 'local a = 1' 'redis.log(redis.LOG_WARNING, "far", a)' 'redis.log(0, "\27[31m")' 'return a' >log.lua
+  run -0 debug log.lua <<<'c'
+  assert_line '|   log> warning: far 1'
+  assert_line '|   log> debug: \x1b[31m'
+  run -0 debug log.lua --trace
+  assert_line '|   log> warning: far 1'
+  run -0 debug log.lua --trace --json
+  assert_line '{"event":"log","line":2,"level":"warning","message":"far 1"}'
+}
+
+@test "continue runs millions of lines, to a condition and to the end" {
+  # As fast as the script itself, but a busy machine may take long: nothing here depends on it.
+  printf '%s\n' 'local a, now = 0, 1700000000123456' 'for i = 1, 2000000 do' '  a = a + i' '  now = now + 1' 'end' 'return now' >many.lua
+  run -0 debug many.lua <<<$'break 4 if a > 500000500000 and i % 7 == 0\nc\nprint\nbreak 0\nc'
+  assert_line '* many.lua:4, breakpoint if a > 500000500000 and i % 7 == 0'
+  assert_line '|   i: 1000006'
+  assert_line '|   now: 1700000001123461'
+  assert_line '= 1700000002123456'
 }

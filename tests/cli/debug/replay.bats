@@ -76,7 +76,7 @@ LUA
 redis.call('SET', KEYS[1], 1, 'PX', 10000000)
 local seen = {}
 for _, key in ipairs(redis.call('KEYS', '*')) do
-  seen[#seen + 1] = key .. ' ' .. math.ceil(redis.call('PTTL', key) / 1000000)
+  seen[#seen + 1] = key .. ' ' .. math.floor(redis.call('PTTL', key) / 1000000 + 0.5)
 end
 table.sort(seen)
 return table.concat(seen, ', ')

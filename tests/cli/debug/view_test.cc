@@ -65,7 +65,7 @@ redis::Reply reply_of(const redis::PrivateServer& server, const std::string& scr
 TEST_CASE("a line of a trace shows its source, its calls and what changed") {
   const TracedLine line{.line = 1,
                         .calls = {{.words = {"LLEN", "login:ann"}, .reply = "5"}},
-                        .messages = {"\"a\", 1"},
+                        .messages = {{.text = "\"a\", 1"}},
                         .changed = {local("len", 5), local("t", 0.1, true)}};
   CHECK(text_of(line) ==
         "+ limit.lua:1  local len = redis.call('LLEN', key)\n"

@@ -89,11 +89,11 @@ most_memory() {
   cli FLUSHALL >/dev/null
   local name
   for name in "${algorithms[@]}"; do
-    seq -f "$name:%.0f" 15000 | rlctl check --batch -q --limit 5/60s --algorithm "$name" >/dev/null
+    seq -f "$name:%.0f" 15000 | rlctl check --batch -q --limit 5/1d --algorithm "$name" >/dev/null
   done
   (
     while for name in "${algorithms[@]}"; do
-      seq -f "$name:%.0f" 1000 | rlctl check --batch -q --limit 5/60s --algorithm "$name" || (($? == 1))
+      seq -f "$name:%.0f" 1000 | rlctl check --batch -q --limit 5/1d --algorithm "$name" || (($? == 1))
     done; do :; done >/dev/null 2>&1
   ) 3>&- &
   run rlctl audit

@@ -108,4 +108,10 @@ TEST_CASE("terminal: the size may change, and colours are used unless disabled")
   CHECK_FALSE(colour_with({}));
 }
 
+TEST_CASE("terminal: without UTF-8, durations have a u") {
+  CHECK(without_micro_sign("within 20 µs, +500 µs", false) == "within 20 us, +500 us");
+  CHECK(without_micro_sign("within 20 µs", true) == "within 20 µs");
+  CHECK(without_micro_sign(" µs, key µs, 20µs", false) == " µs, key µs, 20µs");
+}
+
 }  // namespace rlctl::cli::terminal_test

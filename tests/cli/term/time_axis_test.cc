@@ -2,6 +2,7 @@
 #include "cli/term/bars.h"
 #include "traffic/outcome.h"
 
+#include "base/text.h"
 #include "base/time.h"
 
 #include <doctest/doctest.h>
@@ -9,6 +10,8 @@
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "support/random.h"
 
 namespace rlctl::cli::time_axis_test {
 namespace {
@@ -43,7 +46,7 @@ TEST_CASE("time axis: traffic around one edge of a window is measured from that 
                          .columns = 40,
                          .origin = kMinute,
                          .is_about_edge = true});
-  CHECK(column_text(axis) == "500 us");
+  CHECK(column_text(axis) == "500 µs");
   const auto ticks = ticks_of(axis, kWindow, 70);
   CHECK(texts(ticks) == std::vector<std::string>{"-10 ms", "edge of a window", "+10 ms"});
   CHECK(ticks[1].at == doctest::Approx(20));
@@ -123,9 +126,9 @@ TEST_CASE("time axis: the texts of ticks do not overlap, and stay within the axi
           if (tick.text.empty()) continue;
           const auto begin = text_begin(axis, tick, letters);
           CHECK(begin >= used + (used == 0 ? 0 : 2));
-          used = begin + tick.text.size();
+          used = begin + display_width(tick.text);
         }
-        CHECK(used <= std::max(letters, ticks.front().text.size()));
+        CHECK(used <= std::max(letters, display_width(ticks.front().text)));
       }
     }
   }
@@ -140,8 +143,44 @@ TEST_CASE("time axis: every request of a timeline is within it") {
     CHECK(axis.to > end);
     CHECK(axis.columns <= 70);
     // Rounding adds less than a column on each side.
-    const auto column = (axis.to - axis.from) / static_cast<std::int64_t>(axis.columns);
+    const auto column = column_width(axis);
     CHECK(axis.to - axis.from < microseconds{span + 1} + 2 * column);
+  }
+}
+
+TEST_CASE("time axis: columns begin at multiples of their width from a given zero") {
+  for (microseconds span{1}; span < std::chrono::years{50}; span = span * 7 / 3 + microseconds{1}) {
+    const auto zero = kMinute - microseconds{1'234'567};
+    const auto axis = make_time_axis(kMinute, kMinute + span, kWindow, 70, std::nullopt, zero);
+    CHECK((axis.from - zero) % column_width(axis) == microseconds{0});
+    CHECK(axis.from <= kMinute);
+    CHECK(axis.to > kMinute + span);
+  }
+}
+
+TEST_CASE("time axis: each request is in the column of its time, however long the traffic is") {
+  test::Random random;
+  for (int round = 0; round < 100; ++round) {
+    const auto zero = kMinute - microseconds{random.log_uniform(1, 60'000'000)};
+    traffic::Timeline timeline(zero);
+    std::vector<microseconds> all;
+    microseconds at = kMinute;
+    const auto longest = random.log_uniform(1, 1'000'000'000'000);
+    for (int i = 0; i < 500; ++i) {
+      at += microseconds{random.log_uniform(1, longest) - 1};
+      all.push_back(at);
+      timeline.add(at, true);
+    }
+    const std::size_t most = round % 2 == 0 ? 200 : 17;
+    const auto axis = make_time_axis(kMinute, at, kWindow, most, std::nullopt, zero);
+    const auto width = column_width(axis);
+    CAPTURE(width.count());
+    CHECK(width % timeline.width() == microseconds{0});
+    std::vector<traffic::Timeline::Bin> expected(axis.columns);
+    for (const auto one : all) {
+      ++expected.at(static_cast<std::size_t>((one - axis.from) / width)).allowed;
+    }
+    CHECK(timeline.columns(axis.from, width, axis.columns) == expected);
   }
 }
 
@@ -157,8 +196,7 @@ TEST_CASE("allowed within a window: the curve rises with requests and falls when
   const auto within = allowed_within_window(timeline, axis, kWindow);
   REQUIRE(within.size() == 36);
   CHECK(within[0] == 10);
-  // A bin across the edge of a column belongs to one of the two.
-  CHECK(within[4] == 10);
+  CHECK(within[5] == 10);
   CHECK(within[6] == 20);
   CHECK(within[10] == 20);
   CHECK(within[13] == 10);

@@ -1,4 +1,4 @@
-#include "ldb/lua_scopes.h"
+#include "lua/scopes.h"
 
 #include <doctest/doctest.h>
 
@@ -11,18 +11,18 @@ namespace ldb_lua_scopes_test {
 
 namespace {
 
-using rlctl::ldb::find_scopes;
-using rlctl::ldb::lex_lua;
-using rlctl::ldb::LuaScopes;
+using rlctl::lua::find_scopes;
+using rlctl::lua::lex;
+using rlctl::lua::Scopes;
 using Strings = std::vector<std::string>;
 
-LuaScopes scopes(std::string_view source) {
+Scopes scopes(std::string_view source) {
   auto found = find_scopes(source);
   REQUIRE_MESSAGE(found.has_value(), std::string(source));
   return *std::move(found);
 }
 
-std::string name_of(const LuaScopes& scopes, std::size_t local) {
+std::string name_of(const Scopes& scopes, std::size_t local) {
   const auto& found = scopes.locals[local];
   return std::string(found.name) + "@" + std::to_string(found.line);
 }
@@ -53,7 +53,7 @@ Strings upvalues_of(std::string_view source) {
 }
 
 std::vector<int> lines_of_tokens(std::string_view source) {
-  const auto found = lex_lua(source);
+  const auto found = lex(source);
   REQUIRE(found.has_value());
   std::vector<int> lines;
   for (const auto& token : found->tokens) lines.push_back(token.line);
@@ -61,7 +61,7 @@ std::vector<int> lines_of_tokens(std::string_view source) {
 }
 
 Strings texts_of(std::string_view source) {
-  const auto found = lex_lua(source);
+  const auto found = lex(source);
   REQUIRE(found.has_value());
   Strings texts;
   for (const auto& token : found->tokens) texts.emplace_back(token.text);
@@ -84,9 +84,9 @@ TEST_CASE("tokens are the same as Lua's") {
                 ".5", "==", "~=", "<=", ">=", "[[x]]", "[=[]]]=]", "[",    "'a\\'b'", ""});
   for (const auto* source : {"'a", "'a\nb'", "[[a", "[=x", "--[[", "$", "a = \x80", "!", "~"}) {
     CAPTURE(source);
-    CHECK_FALSE(lex_lua(source).has_value());
+    CHECK_FALSE(lex(source).has_value());
   }
-  CHECK_FALSE(lex_lua("#!lua").has_value());
+  CHECK_FALSE(lex("#!lua").has_value());
 }
 
 TEST_CASE("a local is visible from after its statement to the end of its block") {

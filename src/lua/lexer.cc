@@ -1,4 +1,4 @@
-#include "ldb/lua_lexer.h"
+#include "lua/lexer.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace rlctl::ldb {
+namespace rlctl::lua {
 namespace {
 
 constexpr std::array<std::string_view, 21> kKeywords{
@@ -39,7 +39,7 @@ class Lexer {
       if (position_ == std::string_view::npos) return false;
     }
     while (skip_to_token()) {
-      LuaToken token{LuaToken::Kind::kEnd, {}, position_, line(), line()};
+      Token token{Token::Kind::kEnd, {}, position_, line(), line()};
       if (ended()) {
         found.tokens.push_back(token);
         return true;
@@ -54,7 +54,7 @@ class Lexer {
     return false;
   }
 
-  LuaTokens found;
+  Tokens found;
 
  private:
   [[nodiscard]] char at(std::size_t position) const {
@@ -93,14 +93,13 @@ class Lexer {
     return true;
   }
 
-  std::optional<LuaToken::Kind> token() {
-    using Kind = LuaToken::Kind;
+  std::optional<Token::Kind> token() {
+    using Kind = Token::Kind;
     const char c = at(position_);
     if (is_name_letter(c)) {
       const auto begin = position_;
       while (is_name_letter(at(position_)) || is_digit(at(position_))) ++position_;
-      return is_lua_keyword(source_.substr(begin, position_ - begin)) ? Kind::kKeyword
-                                                                      : Kind::kName;
+      return is_keyword(source_.substr(begin, position_ - begin)) ? Kind::kKeyword : Kind::kName;
     }
     if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {
       number();
@@ -189,13 +188,13 @@ bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-std::optional<LuaTokens> lex_lua(std::string_view source) {
+std::optional<Tokens> lex(std::string_view source) {
   Lexer lexer(source);
   if (!lexer.run()) return std::nullopt;
   return std::move(lexer.found);
 }
 
-bool is_lua_keyword(std::string_view name) noexcept {
+bool is_keyword(std::string_view name) noexcept {
   return std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
 }
 
@@ -213,4 +212,4 @@ std::vector<std::string_view> source_lines(std::string_view source) {
   return lines;
 }
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::lua

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-namespace rlctl::ldb {
+namespace rlctl::lua {
 
 /// A token of Lua 5.1.
-struct LuaToken {
+struct Token {
   enum class Kind {
     kName,
     kKeyword,
@@ -30,17 +30,17 @@ struct LuaToken {
 };
 
 /// A source as tokens.
-struct LuaTokens {
-  std::vector<LuaToken> tokens = {};           ///< the last one is kEnd
+struct Tokens {
+  std::vector<Token> tokens = {};              ///< the last one is kEnd
   std::vector<std::size_t> line_offsets = {};  ///< [n]: offset of line n + 1
 };
 
 /// Splits a source into tokens. Lines are counted as Lua does: LF, CR, CR LF and LF CR each end
 /// one, also in strings and comments. A first line "#!..." is skipped, as in the server, but
 /// counted. Returns none if some text is not a token. The token texts point into `source`.
-[[nodiscard]] std::optional<LuaTokens> lex_lua(std::string_view source);
+[[nodiscard]] std::optional<Tokens> lex(std::string_view source);
 
-[[nodiscard]] bool is_lua_keyword(std::string_view name) noexcept;
+[[nodiscard]] bool is_keyword(std::string_view name) noexcept;
 
 /// Whether a Lua name can begin with this: a letter or an underscore.
 [[nodiscard]] bool is_name_letter(char c);
@@ -50,4 +50,4 @@ struct LuaTokens {
 /// line.
 [[nodiscard]] std::vector<std::string_view> source_lines(std::string_view source);
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::lua

@@ -1,13 +1,13 @@
-#include "ldb/lua_scopes.h"
+#include "lua/scopes.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace rlctl::ldb {
+namespace rlctl::lua {
 namespace {
 
-using TokenKind = LuaToken::Kind;
+using TokenKind = Token::Kind;
 
 /// Lua's own nesting limit (LUAI_MAXCCALLS).
 constexpr int kDeepestNesting = 200;
@@ -19,11 +19,11 @@ struct NotUnderstood {};
 /// A parser for Lua 5.1 (its manual, section 8) that ignores values.
 class ScopeParser {
  public:
-  explicit ScopeParser(const LuaTokens& tokens) : tokens_(tokens.tokens) {
+  explicit ScopeParser(const Tokens& tokens) : tokens_(tokens.tokens) {
     scopes.line_offsets = tokens.line_offsets;
   }
   void run();
-  LuaScopes scopes;
+  Scopes scopes;
 
  private:
   /// A function that is being parsed.
@@ -47,8 +47,8 @@ class ScopeParser {
     int& depth_;
   };
 
-  [[nodiscard]] const LuaToken& token() const { return tokens_[next_]; }
-  [[nodiscard]] const LuaToken& ahead() const {
+  [[nodiscard]] const Token& token() const { return tokens_[next_]; }
+  [[nodiscard]] const Token& ahead() const {
     return tokens_[std::min(next_ + 1, tokens_.size() - 1)];
   }
   [[nodiscard]] bool is(std::string_view text) const { return token().is(text); }
@@ -62,8 +62,8 @@ class ScopeParser {
   void declare(std::string_view name, int line, bool is_hidden = false);
   void activate(std::size_t local);
   [[nodiscard]] std::vector<std::size_t> visible() const;
-  void refer(const LuaToken& name);
-  void refer_to_global(const LuaToken& name);
+  void refer(const Token& name);
+  void refer_to_global(const Token& name);
 
   [[nodiscard]] bool does_nothing(std::size_t first) const;
   [[nodiscard]] bool may_be_followed(std::size_t start, std::size_t first) const;
@@ -90,7 +90,7 @@ class ScopeParser {
   void function_body(int line, bool has_self);
   void parameters();
 
-  const std::vector<LuaToken>& tokens_;
+  const std::vector<Token>& tokens_;
   std::size_t next_ = 0;
   std::vector<Open> open_;
   int depth_ = 0;
@@ -145,12 +145,12 @@ std::vector<std::size_t> ScopeParser::visible() const {
   return found;
 }
 
-void ScopeParser::refer_to_global(const LuaToken& name) {
+void ScopeParser::refer_to_global(const Token& name) {
   for (const auto& each : open_) scopes.functions[each.function].globals.insert(name.text);
   scopes.global_reads.push_back({name.text, name.offset, open().function});
 }
 
-void ScopeParser::refer(const LuaToken& name) {
+void ScopeParser::refer(const Token& name) {
   for (std::size_t depth = open_.size(); depth-- > 0;) {
     const auto& active = open_[depth].active;
     const auto local = std::find_if(active.rbegin(), active.rend(), [&](std::size_t index) {
@@ -180,8 +180,8 @@ bool ScopeParser::does_nothing(std::size_t first) const {
 }
 
 // Lua attributes the instruction that leaves a block to the line on which its last statement ends.
-// An added statement would change that line, so add one only if that line has another instruction
-// anyway, and if the line that a loop jumps back to is a different one.
+// An added statement on a line of its own would change that line, so add one only if that line has
+// another instruction anyway, and if the line that a loop jumps back to is a different one.
 bool ScopeParser::may_be_followed(std::size_t start, std::size_t first) const {
   const auto& begin = tokens_[first];
   if (start == 0 || next_ == first || tokens_[next_ - 1].last_line != begin.line ||
@@ -212,8 +212,11 @@ bool ScopeParser::chunk(bool begins_function) {
     begins_function = false;
     accept(";");
   }
-  if (!is_last && may_be_followed(start, first) && token().kind != TokenKind::kEnd)
+  if (!is_last && may_be_followed(start, first) && token().kind != TokenKind::kEnd) {
     note_statement(false);
+    const auto& last = tokens_[next_ - 1];
+    scopes.statements.back().follows = last.offset + last.text.size();
+  }
   return is_last;
 }
 
@@ -287,7 +290,7 @@ void ScopeParser::while_statement() {
 void ScopeParser::for_statement() {
   skip();
   const auto active = open().active.size();
-  std::vector<LuaToken> names;
+  std::vector<Token> names;
   do {
     names.push_back(token());
     expect_name();
@@ -334,7 +337,7 @@ void ScopeParser::local_statement() {
     function_body(line, false);
     return;
   }
-  std::vector<LuaToken> names;
+  std::vector<Token> names;
   do {
     names.push_back(token());
     expect_name();
@@ -519,8 +522,18 @@ void ScopeParser::run() {
 
 }  // namespace
 
-std::optional<LuaScopes> find_scopes(std::string_view source) {
-  const auto tokens = lex_lua(source);
+std::string unused_name(const Scopes& scopes) {
+  std::string name = "__rl";
+  const auto is_taken = [&] {
+    const auto next = scopes.names.lower_bound(name);
+    return next != scopes.names.end() && next->starts_with(name);
+  };
+  while (is_taken()) name += '_';
+  return name;
+}
+
+std::optional<Scopes> find_scopes(std::string_view source) {
+  const auto tokens = lex(source);
   if (!tokens) return std::nullopt;
   ScopeParser parser(*tokens);
   try {
@@ -531,4 +544,4 @@ std::optional<LuaScopes> find_scopes(std::string_view source) {
   return std::move(parser.scopes);
 }
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::lua

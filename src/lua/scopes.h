@@ -3,18 +3,19 @@
 #include <cstddef>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "ldb/lua_lexer.h"
+#include "lua/lexer.h"
 
-namespace rlctl::ldb {
+namespace rlctl::lua {
 
 /// A local variable and where it is declared.
 struct ScopedLocal {
   std::string_view name = {};
   int line = 1;
-  std::size_t function = 0;  ///< index into LuaScopes::functions
+  std::size_t function = 0;  ///< index into Scopes::functions
   /// The `arg` that Lua itself declares in functions that take "...". It is not reported, but it
   /// hides an outer variable of that name.
   bool is_hidden = false;
@@ -39,6 +40,7 @@ struct ScopedStatement {
   std::size_t offset = 0;  ///< of its first byte
   int line = 1;
   std::size_t function = 0;
+  std::size_t follows = 0;  ///< one that could be added: where the one before it ends; else 0
   /// No token precedes it on its line, nor ends there, and it is not "a = a".
   bool begins_line = false;
   bool begins_function = false;
@@ -54,8 +56,8 @@ struct GlobalRead {
 };
 
 /// The declarations of a source.
-struct LuaScopes {
-  std::vector<std::size_t> line_offsets = {};    ///< as in LuaTokens
+struct Scopes {
+  std::vector<std::size_t> line_offsets = {};    ///< as in Tokens
   std::vector<ScopedLocal> locals = {};          ///< in order of declaration
   std::vector<ScopedFunction> functions = {};    ///< the main function first, outer before inner
   std::vector<ScopedStatement> statements = {};  ///< in the order of the source
@@ -66,8 +68,14 @@ struct LuaScopes {
   bool ends_in_return = false;            ///< the main function ends in `return`
 };
 
+/// What Lua 5.1 allows in one function.
+inline constexpr std::size_t kMostLocals = 200, kMostUpvalues = 60;
+
+/// "__rl", with as many underscores as it takes for it not to begin any name in the source.
+[[nodiscard]] std::string unused_name(const Scopes& scopes);
+
 /// Returns none if the source is not valid Lua 5.1. (A few sources that the server rejects are
 /// accepted: a `break` outside a loop, or a malformed number.) The names point into `source`.
-[[nodiscard]] std::optional<LuaScopes> find_scopes(std::string_view source);
+[[nodiscard]] std::optional<Scopes> find_scopes(std::string_view source);
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::lua

@@ -1,0 +1,32 @@
+#include "cli/burst/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rlctl::cli {
+
+LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, BurstServer* server) {
+  using State = adversary::Preconditions::State;
+  constexpr std::chrono::microseconds kTolerance{20'000};
+  if (server == nullptr) {
+    trial_ = std::make_unique<adversary::ModelTrial>(candidate);
+    return;
+  }
+  const auto prefix = server->next_prefix();
+  script_ = traffic::make_script(candidate, keys_, prefix);
+  cleaning_.emplace(*server, candidate, *script_);
+  // The bundled scripts keep all of their state in their KEYS.
+  adversary::Preconditions preconditions;
+  if (candidate.foreign) {
+    preconditions = {.state = server->is_private() ? State::kOwnServer : State::kUnderPrefix,
+                     .ttl_tolerance = std::min(kTolerance, candidate.limits.front().window / 10),
+                     .prefix = prefix};
+  }
+  auto trial = std::make_unique<adversary::ScriptTrial>(server->connections(1).front(), *script_,
+                                                        preconditions);
+  script_trial_ = trial.get();
+  trial_ = std::move(trial);
+}
+
+}  // namespace rlctl::cli

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "adversary/schedule.h"
+#include "adversary/trial.h"
+#include "limiter/limit.h"
+#include "limiter/model.h"
+#include "traffic/script.h"
+
+namespace rlctl::adversary {
+
+/// A limiter that answers any number of requests from the same state.
+class Branching {
+ public:
+  /// The number of a state. Numbers of forgotten states are used again.
+  using State = std::uint32_t;
+  /// Before any request.
+  static constexpr State kEmpty = 0;
+
+  struct Branch {
+    State from = kEmpty;
+    Request request = {};  ///< not before the requests that led to the state
+    bool is_kept = false;  ///< the state after it is needed
+  };
+  struct Outcome {
+    Answer answer = {};
+    State state = kEmpty;    ///< after the request, if it is kept
+    bool is_chance = false;  ///< the answer depends on chance; the state is not kept
+  };
+
+  virtual ~Branching() = default;
+  /// Answers each branch independently of the others. Throws what the limiter throws.
+  virtual void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) = 0;
+  virtual void forget(State state) = 0;
+  /// How many branches are worth asking together.
+  [[nodiscard]] virtual std::size_t at_once() const = 0;
+};
+
+/// Numbers for states, from 1.
+class StateNumbers {
+ public:
+  [[nodiscard]] Branching::State take();
+  void give_back(Branching::State state) { free_.push_back(state); }
+  /// More than any number taken so far.
+  [[nodiscard]] std::size_t end() const { return next_; }
+
+ private:
+  Branching::State next_ = Branching::kEmpty + 1;
+  std::vector<Branching::State> free_;
+};
+
+/// The model of an algorithm in C++.
+class ModelBranching final : public Branching {
+ public:
+  /// Throws UsageError if the algorithm does not support the limit. Uses the first limit only.
+  explicit ModelBranching(const traffic::Candidate& candidate);
+  void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) override;
+  void forget(State state) override { numbers_.give_back(state); }
+  [[nodiscard]] std::size_t at_once() const override { return 1; }
+
+ private:
+  limiter::Limit limit_;
+  StateNumbers numbers_;
+  std::vector<std::unique_ptr<limiter::KeyModel>> models_;  ///< by state
+};
+
+/// Any limiter on trial: replays each schedule from its beginning.
+class ReplayBranching final : public Branching {
+ public:
+  explicit ReplayBranching(Trial& trial) : trial_(trial), schedules_(1) {}
+  void ask(std::span<const Branch> branches, std::span<Outcome> outcomes) override;
+  void forget(State state) override { numbers_.give_back(state); }
+  /// Equal for states after which every request is answered alike, as far as the trial tells.
+  [[nodiscard]] const std::string& contents_of(State state) const { return contents_[state]; }
+  [[nodiscard]] std::size_t at_once() const override { return 512; }
+
+ private:
+  Trial& trial_;
+  StateNumbers numbers_;
+  std::vector<Schedule> schedules_;    ///< by state
+  std::vector<std::string> contents_;  ///< by state
+};
+
+}  // namespace rlctl::adversary

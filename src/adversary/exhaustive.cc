@@ -1,0 +1,242 @@
+#include "adversary/exhaustive.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "adversary/exact_log.h"
+#include "adversary/shared_states.h"
+
+namespace rlctl::adversary {
+namespace {
+
+/// A schedule that was tried, and what it left.
+struct Node {
+  Branching::State state = Branching::kEmpty;
+  Schedule schedule = {};
+  Answers answers = {};
+  ExactLog log;  ///< of what was allowed
+  bool has_delay = false;
+  double share = 1;  ///< of all schedules, those that begin with this one
+};
+
+/// See exhaust().
+class Exhaustion {
+ public:
+  Exhaustion(Branching& limiter, const SearchRequest& request, int requests)
+      : limiter_(limiter), request_(request), requests_(static_cast<std::size_t>(requests)) {}
+
+  [[nodiscard]] ExhaustiveLeads run(const Interrupt& interrupt,
+                                    const OnExhaustiveProgress& on_progress) {
+    nodes_.push_back({.log = ExactLog(request_.limit.window)});
+    while (!nodes_.empty() && interrupt.signal() == 0) {
+      take_nodes();
+      outcomes_.assign(branches_.size(), {});
+      limiter_.ask(branches_, outcomes_);
+      add_outcomes();
+      if (on_progress && (++rounds_ % kRoundsOfProgress == 0 || limiter_.at_once() > 1)) {
+        const auto& most = result_.leads.most;
+        on_progress(result_.exhaustive.tried, share_, most ? most->score.worst : 0);
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::int64_t kRoundsOfProgress = 4096;
+
+  /// Takes the latest nodes, which are the deepest, with all requests that may follow.
+  void take_nodes() {
+    taken_.clear();
+    counts_.clear();
+    branches_.clear();
+    while (!nodes_.empty() && branches_.size() < limiter_.at_once()) {
+      taken_.push_back(std::move(nodes_.back()));
+      nodes_.pop_back();
+      const auto& node = taken_.back();
+      const auto before = branches_.size();
+      const bool is_kept = node.schedule.size() + 1 < requests_;
+      for (const auto at : critical_times(node.schedule, request_)) {
+        for (const auto cost : request_.costs) {
+          branches_.push_back({.from = node.state, .request = {at, cost}, .is_kept = is_kept});
+        }
+      }
+      counts_.push_back(branches_.size() - before);
+    }
+  }
+
+  void add_outcomes() {
+    std::size_t next = 0;
+    for (std::size_t number = 0; number < taken_.size(); ++number) {
+      auto& node = taken_[number];
+      const auto count = counts_[number];
+      const auto share = node.share / static_cast<double>(count);
+      for (const auto end = next + count; next < end; ++next) {
+        add_outcome(node, branches_[next], outcomes_[next], share);
+      }
+      if (node.state != Branching::kEmpty) limiter_.forget(node.state);
+    }
+  }
+
+  void add_outcome(Node& node, const Branching::Branch& branch, const Branching::Outcome& outcome,
+                   double share) {
+    ++result_.exhaustive.tried;
+    if (outcome.is_chance) {
+      ++result_.exhaustive.undecided;
+      share_ += share;
+      return;
+    }
+    judge(node, branch.request, outcome.answer);
+    if (branch.is_kept) {
+      nodes_.push_back(child_of(node, branch.request, outcome, share));
+    } else {
+      share_ += share;
+    }
+  }
+
+  [[nodiscard]] Node child_of(const Node& node, const Request& request,
+                              const Branching::Outcome& outcome, double share) const {
+    Node child{.state = outcome.state,
+               .schedule = node.schedule,
+               .answers = node.answers,
+               .log = node.log,
+               .has_delay = node.has_delay || outcome.answer.delay > microseconds{0},
+               .share = share};
+    child.schedule.push_back(request);
+    child.answers.push_back(outcome.answer);
+    if (outcome.answer.allowed) child.log.add(request.at, request.cost);
+    return child;
+  }
+
+  /// Whether the answer is worse than what was found so far. Most are not: the score is computed
+  /// only if it may be.
+  void judge(const Node& node, const Request& request, const Answer& answer) {
+    if (request.cost < 0) return;
+    const bool is_delayed = node.has_delay || answer.delay > microseconds{0};
+    if (is_delayed || !result_.leads.most) return keep(node, request, answer);
+    const auto live = node.log.counted(request.at) + request.cost;
+    if (!answer.allowed) {
+      if (live <= request_.limit.limit && may_be_denial(node, request)) keep(node, request, answer);
+      return;
+    }
+    const auto& most = *result_.leads.most;
+    if (live < most.score.worst) return;
+    const auto from = node.log.oldest(request.at);
+    const Score score{.worst = live, .worst_from = from, .worst_span = request.at - from};
+    result_.leads.keep_beyond_rounding(score, request_.limit, request_.rounding);
+    const auto window = request_.limit.window;
+    const bool is_worse = live > most.score.worst ||
+                          margin_digits(score, window) > margin_digits(most.score, window) ||
+                          comes_before(node, request, most.schedule);
+    if (is_worse) keep(node, request, answer);
+  }
+
+  /// Whether the node with this request is a shorter schedule, or an equally long one with earlier
+  /// times. The result then does not depend on the order in which schedules are tried.
+  [[nodiscard]] static bool comes_before(const Node& node, const Request& request,
+                                         const Schedule& other) {
+    if (node.schedule.size() + 1 != other.size()) return node.schedule.size() + 1 < other.size();
+    for (std::size_t i = 0; i + 1 < other.size(); ++i) {
+      if (node.schedule[i] != other[i]) return is_before(node.schedule[i], other[i]);
+    }
+    return is_before(request, other.back());
+  }
+  [[nodiscard]] static bool is_before(const Request& one, const Request& other) {
+    return one.at != other.at ? one.at < other.at : one.cost < other.cost;
+  }
+
+  /// Whether the schedule with this wrong denial may be kept; see Leads::keep_denial().
+  [[nodiscard]] bool may_be_denial(const Node& node, const Request& request) const {
+    const auto& known = result_.leads.wrongly_denied;
+    return !known || known->score.only_at_edge() || comes_before(node, request, known->schedule);
+  }
+
+  void keep(const Node& node, const Request& request, const Answer& answer) {
+    Finding finding{.schedule = node.schedule, .answers = node.answers};
+    finding.schedule.push_back(request);
+    finding.answers.push_back(answer);
+    finding.score = score_of(finding.schedule, finding.answers, request_);
+    auto& leads = result_.leads;
+    const auto& denied = leads.wrongly_denied;
+    leads.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
+    leads.keep_beyond_rounding(finding.score, request_.limit, request_.rounding);
+    const auto window = request_.limit.window;
+    if (leads.most && !is_worse_than(*leads.most, finding, window) &&
+        (is_worse_than(finding, *leads.most, window) ||
+         !comes_before(node, request, leads.most->schedule))) {
+      return;
+    }
+    leads.most = std::move(finding);
+  }
+
+  Branching& limiter_;
+  const SearchRequest& request_;
+  std::size_t requests_;
+  std::vector<Node> nodes_;  ///< to be extended; the deepest last
+  std::vector<Node> taken_;
+  std::vector<Branching::Branch> branches_;  ///< of the taken nodes
+  std::vector<std::size_t> counts_;          ///< of the branches of each taken node
+  std::vector<Branching::Outcome> outcomes_;
+  ExhaustiveLeads result_;
+  double share_ = 0;
+  std::int64_t rounds_ = 0;
+};
+
+}  // namespace
+
+std::vector<microseconds> critical_times(const Schedule& before, const SearchRequest& request) {
+  const auto window = request.limit.window;
+  const auto tick = request.tick;
+  const bool is_first = before.empty();
+  const auto last = is_first ? request.base : before.back().at;
+  std::vector<microseconds> times;
+  const auto add = [&](microseconds at) {
+    const auto whole = at - (at - request.base) % tick;
+    if (whole < last || (is_first && whole >= request.base + window)) return;
+    times.push_back(whole);
+  };
+  const auto add_around = [&](microseconds at) {
+    for (const auto by : {-tick, microseconds{0}, tick}) add(at + by);
+  };
+  for (const auto after : {microseconds{0}, tick, window / 4, window / 2, 3 * window / 4}) {
+    add(last + after);
+  }
+  add_around(last - (last - request.base) % window + window);
+  for (const auto& earlier : before) add_around(earlier.at + window);
+  std::sort(times.begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+  return times;
+}
+
+ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request, int requests,
+                        const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
+  return Exhaustion(limiter, request, requests).run(interrupt, on_progress);
+}
+
+SearchResult search_all(Branching& limiter, Trial& trial, const SearchRequest& request,
+                        int requests, const Interrupt& interrupt,
+                        const OnExhaustiveProgress& on_progress) {
+  const auto [leads, exhaustive] = exhaust(limiter, request, requests, interrupt, on_progress);
+  auto result = shrunk_result(trial, request, leads, {}, interrupt);
+  result.exhaustive = exhaustive;
+  return result;
+}
+
+SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int requests,
+                        const Interrupt& interrupt, const OnExhaustiveProgress& on_progress) {
+  trial.note_contents();
+  const auto try_all = [&] {
+    ReplayBranching replay(trial);
+    SharedStates shared(replay);
+    return search_all(shared, trial, request, requests, interrupt, on_progress);
+  };
+  const bool was_apart = trial.is_apart();
+  auto result = try_all();
+  if (result.interrupted) return result;
+  // Once it is known that schedules disturb each other, all that was found before is void.
+  const bool holds = trial.is_apart() == was_apart && is_confirmed(trial, result);
+  return holds ? result : try_all();
+}
+
+}  // namespace rlctl::adversary

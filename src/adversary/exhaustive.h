@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include "adversary/branching.h"
+#include "adversary/finding.h"
+#include "adversary/search.h"
+#include "base/wait.h"
+
+namespace rlctl::adversary {
+
+/// The times that exhaust() tries for a request, given those before it, in order. They are the ones
+/// at which a limiter's answer may change: the time of the request before and one tick later; a
+/// quarter, half and three quarters of a window after it; one tick before, at, and one tick after
+/// the next edge of the clock's windows, and one window after each earlier request. The first
+/// request comes at these times in the window that begins at the base.
+[[nodiscard]] std::vector<microseconds> critical_times(const Schedule& before,
+                                                       const SearchRequest& request);
+
+/// The schedules tried so far, the share of all, and the most units allowed so far.
+using OnExhaustiveProgress =
+    std::function<void(std::int64_t tried, double share, std::int64_t worst)>;
+
+struct ExhaustiveLeads {
+  Leads leads = {};
+  SearchResult::Exhaustive exhaustive = {};
+};
+/// Tries every schedule of at most `requests` requests at critical times, of every cost, by a clock
+/// that does not step back. Ignores the request's budget and seed. If the interrupt is raised, ends
+/// early with the leads so far. Throws what the limiter throws.
+[[nodiscard]] ExhaustiveLeads exhaust(Branching& limiter, const SearchRequest& request,
+                                      int requests, const Interrupt& interrupt,
+                                      const OnExhaustiveProgress& on_progress = {});
+/// The same, and shrinks what was found; the trial must be of the same limiter.
+[[nodiscard]] SearchResult search_all(Branching& limiter, Trial& trial,
+                                      const SearchRequest& request, int requests,
+                                      const Interrupt& interrupt,
+                                      const OnExhaustiveProgress& on_progress = {});
+
+/// The same for a script, which is asked once for each state that schedules leave.
+[[nodiscard]] SearchResult search_all(ScriptTrial& trial, const SearchRequest& request,
+                                      int requests, const Interrupt& interrupt,
+                                      const OnExhaustiveProgress& on_progress = {});
+
+}  // namespace rlctl::adversary

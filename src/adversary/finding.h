@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "adversary/schedule.h"
+
+namespace rlctl::adversary {
+
+/// A schedule that shows something. In the result of a search it is the shortest one, with the
+/// roundest times.
+struct Finding {
+  Schedule schedule = {};
+  Answers answers = {};
+  Score score = {};
+};
+
+struct SearchResult {
+  /// The most units allowed within one window by a clock that never steps back. Not empty.
+  Finding most;
+  /// More units than that, with a clock that steps back.
+  std::optional<Finding> most_stepping_back = {};
+  /// A denied request that an exact log would have allowed.
+  std::optional<Finding> wrongly_denied = {};
+  /// The most units above the limit, by such a clock, in a span that is shorter than a window by at
+  /// least the rounding; none if none was found.
+  std::optional<Score> beyond_rounding = {};
+  /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
+  bool is_unbounded = false;
+  /// Set if every schedule within bounds was tried.
+  struct Exhaustive {
+    std::int64_t tried = 0;      ///< schedules
+    std::int64_t undecided = 0;  ///< those of them whose answers depend on when a key expires
+  };
+  std::optional<Exhaustive> exhaustive = {};
+  std::int64_t asked = 0;  ///< requests
+  bool interrupted = false;
+};
+
+/// Fewer units are worse; with equal units, a much longer span, then more requests.
+[[nodiscard]] bool is_worse_than(const Finding& one, const Finding& other, microseconds window);
+
+/// What a search has found before it is shrunk. Times are those of the limiter.
+struct Leads {
+  std::optional<Finding> most = {}, wrongly_denied = {};
+  std::optional<Score> beyond_rounding = {};  ///< see SearchResult
+
+  /// Keeps the candidate if it has wrong denials and the lead's are less serious: only at the edge.
+  /// If both are equally serious, keeps it if `is_smaller` than the lead.
+  void keep_denial(const Finding& candidate, bool is_smaller);
+  /// Keeps the score if it has more units, above the limit, in less than a window by `rounding`.
+  void keep_beyond_rounding(const Score& score, const limiter::Limit& limit, microseconds rounding);
+};
+
+}  // namespace rlctl::adversary

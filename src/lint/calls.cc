@@ -1,0 +1,160 @@
+#include "lint/calls.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace rlctl::lint {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr microseconds kSecond{1'000'000}, kMillisecond{1000};
+
+/// A command with a TTL at a fixed place, or an option in front of one.
+struct TtlRow {
+  std::string_view name;
+  microseconds unit;
+  bool is_time_of_day;
+};
+constexpr std::array kTtlCommands{
+    TtlRow{"expire", kSecond, false},  TtlRow{"pexpire", kMillisecond, false},
+    TtlRow{"expireat", kSecond, true}, TtlRow{"pexpireat", kMillisecond, true},
+    TtlRow{"setex", kSecond, false},   TtlRow{"psetex", kMillisecond, false},
+};
+constexpr std::array kTtlOptions{
+    TtlRow{"ex", kSecond, false},
+    TtlRow{"px", kMillisecond, false},
+    TtlRow{"exat", kSecond, true},
+    TtlRow{"pxat", kMillisecond, true},
+};
+
+template <typename Rows>
+const TtlRow* row_of(const Rows& rows, std::string_view name) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [name](const TtlRow& row) { return row.name == name; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string upper_case(std::string text) {
+  for (auto& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return text;
+}
+
+/// The place of the first score of ZADD: after its options.
+std::size_t first_score(const Call& call) {
+  constexpr std::array<std::string_view, 6> kOptions{"nx", "xx", "gt", "lt", "ch", "incr"};
+  std::size_t at = 2;
+  while (at < call.words.size() && std::find(kOptions.begin(), kOptions.end(),
+                                             lower_case(call.words[at])) != kOptions.end()) {
+    ++at;
+  }
+  return at;
+}
+
+}  // namespace
+
+std::string command_of(const Call& call) {
+  return call.words.empty() ? "" : lower_case(call.words.front());
+}
+
+std::optional<double> number_in(std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const auto value = std::strtod(copy.c_str(), &end);
+  const bool is_number = !copy.empty() && end == copy.c_str() + copy.size() && std::isfinite(value);
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
+std::optional<TtlWord> ttl_set_by(const Call& call) {
+  const auto command = command_of(call);
+  constexpr std::size_t kPlace = 2;
+  if (const auto* row = row_of(kTtlCommands, command); row && call.words.size() > kPlace) {
+    const auto value = number_in(call.words[kPlace]);
+    if (!value) return std::nullopt;
+    return TtlWord{upper_case(command), *value, row->unit, row->is_time_of_day};
+  }
+  if (command != "set" && command != "getex") return std::nullopt;
+  for (std::size_t i = kPlace; i + 1 < call.words.size(); ++i) {
+    const auto* row = row_of(kTtlOptions, lower_case(call.words[i]));
+    const auto value = number_in(call.words[i + 1]);
+    const bool may_be_option = i > kPlace || command == "getex";
+    if (row == nullptr || !value || !may_be_option) continue;
+    return TtlWord{upper_case(command) + " ... " + upper_case(call.words[i]), *value, row->unit,
+                   row->is_time_of_day};
+  }
+  return std::nullopt;
+}
+
+std::vector<double> scores_of(const Call& call) {
+  std::vector<double> scores;
+  if (command_of(call) != "zadd") return scores;
+  for (auto i = first_score(call); i + 1 < call.words.size(); i += 2) {
+    if (const auto score = number_in(call.words[i])) scores.push_back(*score);
+  }
+  return scores;
+}
+
+std::vector<double> score_bounds_of(const Call& call) {
+  constexpr std::array<std::string_view, 4> kRanges{"zremrangebyscore", "zcount", "zrangebyscore",
+                                                    "zrevrangebyscore"};
+  constexpr std::size_t kFirst = 2, kLast = 3;
+  std::vector<double> bounds;
+  const bool is_range =
+      std::find(kRanges.begin(), kRanges.end(), command_of(call)) != kRanges.end();
+  if (!is_range || call.words.size() <= kLast) return bounds;
+  for (const auto i : {kFirst, kLast}) {
+    std::string_view word = call.words[i];
+    if (word.starts_with('(')) word.remove_prefix(1);
+    if (const auto bound = number_in(word)) bounds.push_back(*bound);
+  }
+  return bounds;
+}
+
+std::vector<std::string> members_of(const Call& call) {
+  const auto command = command_of(call);
+  std::vector<std::string> members;
+  const auto add = [&](std::size_t from, std::size_t step) {
+    for (auto i = from; i < call.words.size(); i += step) members.push_back(call.words[i]);
+  };
+  if (command == "zadd") add(first_score(call) + 1, 2);
+  if (command == "sadd") add(2, 1);
+  if (command == "hset" || command == "hsetnx" || command == "hmset") add(2, 2);
+  return members;
+}
+
+bool counts_elements(const Call& call) {
+  constexpr std::array<std::string_view, 4> kCounts{"zcard", "llen", "scard", "hlen"};
+  return std::find(kCounts.begin(), kCounts.end(), command_of(call)) != kCounts.end();
+}
+
+bool increments(const Call& call) {
+  constexpr std::array<std::string_view, 5> kIncrements{"incr", "incrby", "incrbyfloat", "hincrby",
+                                                        "hincrbyfloat"};
+  return std::find(kIncrements.begin(), kIncrements.end(), command_of(call)) != kIncrements.end();
+}
+
+bool is_upkeep(const Call& call) {
+  constexpr std::array<std::string_view, 17> kUpkeep{
+      "expire", "pexpire", "expireat",        "pexpireat", "persist", "hexpire", "zremrangebyscore",
+      "zrem",   "zpopmin", "zremrangebyrank", "ltrim",     "lrem",    "lpop",    "hdel",
+      "srem",   "del",     "unlink"};
+  return call.writes &&
+         std::find(kUpkeep.begin(), kUpkeep.end(), command_of(call)) != kUpkeep.end();
+}
+
+std::optional<std::int64_t> integer_reply(const Call& call) {
+  const auto value = call.reply ? number_in(*call.reply) : std::nullopt;
+  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+}
+
+std::string text_of(const Call& call) {
+  std::string text;
+  for (const auto& word : call.words) text += (text.empty() ? "" : " ") + escaped_text(word);
+  return text;
+}
+
+}  // namespace rlctl::lint

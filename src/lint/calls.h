@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lint/observation.h"
+
+namespace rlctl::lint {
+
+// What the words of a command mean. Commands that set neither TTLs nor scores are not known here.
+
+/// A TTL that a command sets, as its words have it.
+struct TtlWord {
+  std::string name = {};  ///< of the command or of its option: "EXPIRE", "SET ... PX"
+  double value = 0;
+  std::chrono::microseconds unit{0};
+  bool is_time_of_day = false;  ///< counts from 1970
+};
+[[nodiscard]] std::optional<TtlWord> ttl_set_by(const Call& call);
+
+/// The scores that ZADD sets.
+[[nodiscard]] std::vector<double> scores_of(const Call& call);
+/// The finite bounds of a command about a range of scores.
+[[nodiscard]] std::vector<double> score_bounds_of(const Call& call);
+/// The members or fields that ZADD, SADD or HSET adds.
+[[nodiscard]] std::vector<std::string> members_of(const Call& call);
+
+/// Its name in lower case.
+[[nodiscard]] std::string command_of(const Call& call);
+/// Whether the command counts all elements of a key.
+[[nodiscard]] bool counts_elements(const Call& call);
+/// Whether it adds to a number.
+[[nodiscard]] bool increments(const Call& call);
+/// Whether it writes, but only removes elements or sets TTLs.
+[[nodiscard]] bool is_upkeep(const Call& call);
+/// The whole number that it replied.
+[[nodiscard]] std::optional<std::int64_t> integer_reply(const Call& call);
+
+/// A number, if the text is nothing else.
+[[nodiscard]] std::optional<double> number_in(std::string_view text);
+/// How messages show a call: its words, escaped.
+[[nodiscard]] std::string text_of(const Call& call);
+
+}  // namespace rlctl::lint

@@ -1,0 +1,245 @@
+#include "lua/substitute.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "base/text.h"
+#include "embedded_substitutes.h"
+#include "lua/calls.h"
+#include "lua/lexer.h"
+#include "lua/scopes.h"
+#include "lua/shebang.h"
+
+namespace rlctl::lua {
+namespace {
+
+/// Text in place of a part of a source.
+struct Replacement {
+  std::size_t offset = 0, size = 0;
+  std::string with;
+};
+
+/// The source with replacements, which are in its order.
+std::string replaced(std::string_view source, const std::vector<Replacement>& replacements) {
+  std::string text;
+  std::size_t rest = 0;
+  for (const auto& [offset, size, with] : replacements) {
+    text.append(source.substr(rest, offset - rest)).append(with);
+    rest = offset + size;
+  }
+  return text.append(source.substr(rest));
+}
+
+/// Where the first line of Lua begins: after "#!...".
+std::size_t code_begin(std::string_view source, const std::vector<std::size_t>& line_offsets) {
+  return source.starts_with("#!") ? line_offsets[1] : 0;
+}
+
+/// The reads of the global `server`, each with this in its place.
+std::vector<Replacement> replaced_server(const Scopes& scopes, const std::string& with) {
+  std::vector<Replacement> replacements;
+  for (const auto& read : scopes.global_reads) {
+    if (read.name == "server") replacements.push_back({read.offset, read.name.size(), with});
+  }
+  return replacements;
+}
+
+/// A call of a function with the chunk's code.
+std::string called(std::string_view chunk, std::string_view arguments) {
+  return fmt::format("(function(...) {}end)({})", chunk, arguments);
+}
+
+constexpr std::string_view kTakeTime =
+    "local count=#argv local seconds,micros=argv[count-1],argv[count] "
+    "argv[count],argv[count-1]=nil,nil ";
+
+/// Declares a local `redis`, made of `real`, and takes its arguments from `argv`.
+std::string substituting_code(const Substitutes& substitutes) {
+  auto code = fmt::format("local redis=real {}", kTakeTime);
+  if (substitutes.made_keys) {
+    static const auto kMadeKeys = one_line(embedded::k_made_keys.text);
+    code +=
+        "count=#argv local registry,hash=argv[count-1],argv[count] "
+        "argv[count],argv[count-1]=nil,nil redis=" +
+        called(kMadeKeys, "redis,keys,registry,hash,seconds,micros") + " ";
+  }
+  const auto chunks = virtual_clock_chunks();
+  if (substitutes.time) code += "redis=" + called(chunks[0], "redis,seconds,micros") + " ";
+  if (substitutes.expiry) code += "redis=" + called(chunks[1], "redis,seconds,micros") + " ";
+  return code;
+}
+
+/// A source with its substitutes.
+class SubstitutedScript {
+ public:
+  SubstitutedScript(std::string_view source, const Scopes& scopes, const Substitutes& substitutes)
+      : source_(source), scopes_(scopes), substitutes_(substitutes), name_(unused_name(scopes)) {
+    if (substitutes.time) {
+      const auto tokens = lex(source);
+      if (auto places = direct_calls_of_time(Calls(tokens->tokens))) replace_time(*places);
+    }
+    replaces_redis_ =
+        substitutes.made_keys || substitutes.expiry || (substitutes.time && replacements_.empty());
+    auto server = replaced_server(scopes, name_ + "(server)");
+    replaces_server_ = replaces_redis_ && !server.empty();
+    if (replaces_server_) replacements_ = std::move(server);
+  }
+
+  /// None if a function has no room for the names that it refers to.
+  [[nodiscard]] std::optional<std::string> text() const {
+    if (!has_room()) return std::nullopt;
+    const auto own_locals = (replaces_redis_ ? 1U : 0U) + (replacements_.empty() ? 0U : 1U);
+    const bool is_wrapped = scopes_.functions[0].most_locals + own_locals > kMostLocals;
+    // "..." would take the place of a local, for `arg`.
+    const auto* varargs = scopes_.functions[0].uses_varargs ? "..." : "";
+    auto before = prefix();
+    if (is_wrapped) before += fmt::format("return (function({}) ", varargs);
+    auto replacements = replacements_;
+    replacements.insert(replacements.begin(),
+                        {code_begin(source_, scopes_.line_offsets), 0, std::move(before)});
+    auto text = replaced(source_, replacements);
+    if (is_wrapped) text += fmt::format(" \nend)({})", varargs);
+    return text;
+  }
+
+ private:
+  /// redis.call('TIME') becomes a call of our own, which costs less than a table with another
+  /// call().
+  void replace_time(const std::vector<Place>& places) {
+    for (const auto& [token, is_first] : places) {
+      replacements_.push_back({token->offset, token->text.size(), is_first ? name_ : ""});
+    }
+  }
+
+  [[nodiscard]] bool has_room() const {
+    const std::size_t for_redis = replaces_redis_ ? 1U : 0U;
+    const std::size_t for_ours = replacements_.empty() ? 0U : 1U;
+    for (std::size_t i = 1; i < scopes_.functions.size(); ++i) {
+      const auto& function = scopes_.functions[i];
+      const bool uses_redis = function.globals.contains("redis");
+      const bool uses_server = function.globals.contains("server");
+      const auto ours = (uses_redis ? for_redis : 0U) + (uses_redis || uses_server ? for_ours : 0U);
+      if (ours > 0 && function.outer.size() + ours > kMostUpvalues) return false;
+    }
+    return true;
+  }
+
+  /// Local variables in front of the source: `redis`, and one of our own.
+  [[nodiscard]] std::string prefix() const {
+    if (!replaces_redis_) {
+      return fmt::format(
+          "local {} do local argv=ARGV {}{}=function() return {{seconds,micros}} end end ", name_,
+          kTakeTime, name_);
+    }
+    const bool is_called = !replacements_.empty() && !replaces_server_;
+    auto substitutes = substitutes_;
+    if (is_called) substitutes.time = false;
+    auto code =
+        "local real,keys,argv=redis,KEYS,ARGV " + substituting_code(substitutes) + "return redis";
+    if (replaces_server_) {
+      code += ",function(server) return rawequal(server,real) and redis or server end";
+    } else if (is_called) {
+      code += ",function() return {seconds,micros} end";
+    }
+    return fmt::format("local redis{}{}=(function() {} end)() ", replacements_.empty() ? "" : ",",
+                       replacements_.empty() ? "" : name_, code);
+  }
+
+  std::string_view source_;
+  const Scopes& scopes_;
+  Substitutes substitutes_;
+  std::string name_;  ///< of our own variable: a function for TIME or for `server`
+  std::vector<Replacement> replacements_;  ///< in the order of the source
+  bool replaces_redis_ = false;            ///< by a table with another call() and pcall()
+  bool replaces_server_ = false;
+};
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    auto part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+    part = part.substr(0, part.find("--"));
+    if (!part.empty()) line.append(part).append(" ");
+  }
+  return line;
+}
+
+std::span<const std::string> virtual_clock_chunks() {
+  static const std::array kChunks{one_line(embedded::k_virtual_time.text),
+                                  one_line(embedded::k_absolute_expiry.text)};
+  return kChunks;
+}
+
+Substitutes needed_substitutes(std::string_view source, std::span<const std::string_view> words) {
+  const auto mentions = [&](std::string_view word) {
+    return contains_in_any_case(source, word) ||
+           std::any_of(words.begin(), words.end(),
+                       [word](std::string_view text) { return contains_in_any_case(text, word); });
+  };
+  const auto tokens = lex(source);
+  const auto direct = tokens ? direct_calls_of_time(Calls(tokens->tokens)) : std::vector<Place>{};
+  // Without `direct`, a command may have any name, also one that is put together.
+  return {.time = !direct || !direct->empty(),
+          .expiry = !direct || mentions("expireat") || mentions("exat") || mentions("pxat") ||
+                    mentions("expiretime"),
+          .made_keys = may_make_keys(source)};
+}
+
+std::optional<std::string> with_substitutes(std::string_view source,
+                                            const Substitutes& substitutes) {
+  if (!substitutes.any()) return std::string(source);
+  const auto scopes = find_scopes(source);
+  if (!scopes) return std::nullopt;
+  return SubstitutedScript(source, *scopes, substitutes).text();
+}
+
+std::optional<std::string> library_with_substitutes(std::string_view source,
+                                                    const Substitutes& substitutes) {
+  if (!substitutes.any()) return std::string(source);
+  const auto scopes = find_scopes(source);
+  if (!scopes) return std::nullopt;
+  // While the library is loaded, `redis` has no call(): each call of a function looks it up.
+  static const auto kLibrary = one_line(embedded::k_library.text);
+  const auto code = "local real,keys,argv=... " + substituting_code(substitutes) + "return redis";
+  auto replacements = replaced_server(*scopes, "redis");
+  replacements.insert(
+      replacements.begin(),
+      {code_begin(source, scopes->line_offsets), 0,
+       fmt::format("local redis={} ",
+                   called(kLibrary,
+                          fmt::format("function() return redis end,function(...) {} end", code)))});
+  return replaced(source, replacements);
+}
+
+std::string library_as_script(std::string_view source, std::string_view function) {
+  constexpr std::string_view kRegister =
+      "local functions={} return {functions=functions,register_function=function(name,callback) "
+      "if type(name)=='table' then name,callback=name.function_name,name.callback end "
+      "functions[name]=callback end}";
+  const auto tokens = lex(source);
+  if (!tokens) return without_shebang(source);  // the server tells where it is not Lua
+  std::vector<Replacement> replacements{
+      {code_begin(source, tokens->line_offsets), 0,
+       fmt::format("local {}=loadstring(\"{}\",\"@rl_shim\")() ", kLibraryLocal, kRegister)}};
+  const Calls calls(tokens->tokens);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (!calls.is_redis(i) || !calls.is_field(i)) continue;
+    if (calls.at(i + 2).text != "register_function") continue;
+    replacements.push_back(
+        {calls.at(i).offset, calls.at(i).text.size(), std::string(kLibraryLocal)});
+  }
+  return without_shebang(replaced(source, replacements)) + (source.ends_with('\n') ? "" : "\n") +
+         fmt::format("return ({0}.functions['{1}'] or error('Function not found: {1}'))(KEYS,ARGV)",
+                     kLibraryLocal, function);
+}
+
+}  // namespace rlctl::lua

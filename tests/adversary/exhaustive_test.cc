@@ -1,0 +1,302 @@
+#include "adversary/exhaustive.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "adversary/shared_states.h"
+#include "support/limiters.h"
+#include "support/test_script.h"
+
+namespace adversary_exhaustive_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl::adversary;
+using namespace rlctl::test;
+using rlctl::Interrupt;
+using rlctl::limiter::Limit;
+
+namespace {
+
+const Limit kTwo{2, 60s, {}};
+constexpr microseconds kBase{2'524'608'000'000'000};
+
+/// What trying every schedule found.
+struct Totals {
+  std::int64_t tried = 0, undecided = 0, worst = 0;
+  /// The requests of the shortest schedule with a denial that an exact log would not make; 0: none.
+  std::size_t shortest_denial = 0;
+  bool operator==(const Totals&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Totals& totals) {
+  return out << totals.tried << " tried, " << totals.undecided << " undecided, " << totals.worst
+             << " within a window, wrong denial of " << totals.shortest_denial;
+}
+
+/// Tries every schedule from its beginning, without anything of the search that is tested: with
+/// times of its own, and by comparing every pair of requests.
+class BruteForce {
+ public:
+  BruteForce(Trial& trial, std::size_t requests, std::vector<std::int64_t> costs)
+      : trial_(trial), requests_(requests), costs_(std::move(costs)) {}
+
+  Totals run() {
+    extend({});
+    return totals_;
+  }
+
+ private:
+  static std::set<std::int64_t> next_times(const Schedule& before) {
+    const std::int64_t w = microseconds{kTwo.window}.count(), base = kBase.count();
+    std::set<std::int64_t> times;
+    const std::int64_t last = before.empty() ? base : before.back().at.count();
+    const auto edge = ((last - base) / w + 1) * w + base;
+    for (const auto t : {last, last + 1, last + w / 4, last + w / 2, last + w / 4 * 3}) {
+      times.insert(t);
+    }
+    std::vector<std::int64_t> around{edge};
+    for (const auto& request : before) around.push_back(request.at.count() + w);
+    for (const auto t : around) times.insert({t - 1, t, t + 1});
+    std::erase_if(times, [&](auto t) { return t < last || (before.empty() && t >= base + w); });
+    return times;
+  }
+
+  void extend(const Schedule& before) {
+    if (before.size() == requests_) return;
+    std::vector<Schedule> schedules;
+    for (const auto time : next_times(before)) {
+      for (const auto cost : costs_) {
+        schedules.push_back(before);
+        schedules.back().push_back({microseconds{time}, cost});
+      }
+    }
+    const auto answers = trial_.ask(schedules);
+    totals_.tried += static_cast<std::int64_t>(schedules.size());
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      if (answers[i].empty()) {
+        ++totals_.undecided;
+        continue;
+      }
+      judge(schedules[i], answers[i]);
+      extend(schedules[i]);
+    }
+  }
+
+  void judge(const Schedule& schedule, const Answers& answers) {
+    const auto departure = [&](std::size_t i) { return schedule[i].at + answers[i].delay; };
+    for (std::size_t from = 0; from < schedule.size(); ++from) {
+      std::int64_t units = 0;
+      for (std::size_t i = 0; i < schedule.size(); ++i) {
+        const auto after = departure(i) - departure(from);
+        if (answers[i].allowed && after >= 0s && after < kTwo.window) units += schedule[i].cost;
+      }
+      if (answers[from].allowed) totals_.worst = std::max(totals_.worst, units);
+    }
+    const auto& [at, cost] = schedule.back();
+    if (answers.back().allowed) return;
+    auto counted = cost;
+    for (std::size_t i = 0; i + 1 < schedule.size(); ++i) {
+      if (answers[i].allowed && at - schedule[i].at < kTwo.window) counted += schedule[i].cost;
+    }
+    auto& shortest = totals_.shortest_denial;
+    if (counted <= kTwo.limit && (shortest == 0 || schedule.size() < shortest)) {
+      shortest = schedule.size();
+    }
+  }
+
+  Trial& trial_;
+  std::size_t requests_;
+  std::vector<std::int64_t> costs_;
+  Totals totals_;
+};
+
+Totals totals_of(Branching& limiter, int requests, std::vector<std::int64_t> costs = {1}) {
+  const Interrupt interrupt;
+  const auto [leads, exhaustive] = exhaust(
+      limiter, {.limit = kTwo, .costs = std::move(costs), .base = kBase}, requests, interrupt);
+  return {.tried = exhaustive.tried,
+          .undecided = exhaustive.undecided,
+          .worst = leads.most ? leads.most->score.worst : 0,
+          .shortest_denial = leads.wrongly_denied ? leads.wrongly_denied->schedule.size() : 0};
+}
+
+/// A counter of each window of the clock.
+constexpr auto kClockCounter = R"(
+local window = math.floor(ARGV[1] / ARGV[2])
+if redis.call('HGET', KEYS[1], 'window') ~= tostring(window) then
+  redis.call('HSET', KEYS[1], 'window', window, 'count', 0)
+end
+return redis.call('HINCRBY', KEYS[1], 'count', 1) <= tonumber(ARGV[3]) and 1 or 0)";
+/// A counter whose window begins with the first request, by its TTL.
+constexpr auto kTtlCounter = R"(
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2] / 1000) end
+return count <= tonumber(ARGV[3]) and 1 or 0)";
+/// A log whose members are the times, so that requests of one instant are one.
+constexpr auto kTimesAsMembers = R"(
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2] / 500)
+return 1)";
+
+/// Members that contain the key's name, which differs between schedules.
+constexpr auto kNamesAsMembers = R"(
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], KEYS[1] .. ':' .. ARGV[1])
+return 1)";
+/// A TTL that each request renews, of a window shorter than any pause of the machine.
+constexpr auto kRenewed = R"(
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], 50)
+return count <= tonumber(ARGV[3]) and 1 or 0)";
+
+constexpr auto kOwnServer = Preconditions::State::kOwnServer;
+
+}  // namespace
+
+TEST_CASE("every algorithm is searched exhaustively as by brute force") {
+  for (const auto& row : rlctl::limiter::algorithms()) {
+    if (!rlctl::limiter::counts_requests(row)) continue;
+    CAPTURE(row.name);
+    const rlctl::traffic::Candidate candidate{&row, {kTwo}};
+    ModelTrial trial(candidate);
+    const auto expected = BruteForce(trial, 5, {1}).run();
+    CHECK(expected.tried > 50'000);
+    ModelBranching model(candidate);
+    CHECK(totals_of(model, 5) == expected);
+    ReplayBranching replay(trial);
+    CHECK(totals_of(replay, 5) == expected);
+
+    const auto shorter = BruteForce(trial, 4, {1}).run();
+    TestServer server;
+    const TrialKeys keys;
+    const auto script = rlctl::traffic::make_script(candidate, keys, "a:");
+    ScriptTrial script_trial(server.connection(), *script);
+    script_trial.note_contents();
+    ReplayBranching replay_of_script(script_trial);
+    SharedStates shared(replay_of_script);
+    CHECK(totals_of(shared, 4) == shorter);
+    CHECK(shared.asked() < shorter.tried / 2);
+    CHECK(server.call({"DBSIZE"}).integer() == 0);
+  }
+}
+
+TEST_CASE("mixed costs are searched exhaustively as by brute force") {
+  for (const auto* name : {"fixed-window", "sliding-window-log", "gcra", "leaky-bucket"}) {
+    CAPTURE(name);
+    const rlctl::traffic::Candidate candidate{&algorithm(name), {kTwo}};
+    ModelTrial trial(candidate);
+    ModelBranching model(candidate);
+    CHECK(totals_of(model, 4, {1, 2}) == BruteForce(trial, 4, {1, 2}).run());
+  }
+}
+
+TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
+  const auto compare = [](const char* text, std::int64_t worst) {
+    TestScript script(text, 1us, "", kTwo);
+    TestServer server;
+    auto& connection = server.connection();
+    ScriptTrial trial(connection, script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+    const auto expected = BruteForce(trial, 4, {1}).run();
+    CHECK(expected.worst == worst);
+    trial.note_contents();
+    ReplayBranching replay(trial);
+    SharedStates shared(replay);
+    CHECK(totals_of(shared, 4) == expected);
+    CHECK(server.call({"DBSIZE"}).integer() == 0);
+  };
+  compare(kClockCounter, 4);
+  compare(kTtlCounter, 3);
+  compare(kTimesAsMembers, 4);
+  compare(kNamesAsMembers, 4);
+  compare(kRenewed, 4);
+}
+
+TEST_CASE("states that are equal are asked once, and states are dropped when there are many") {
+  // Replies that tell apart every state would show a wrong one.
+  TestScript script(R"(
+local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - window))
+local count = redis.call('ZCARD', KEYS[1])
+if count >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
+redis.call('PEXPIRE', KEYS[1], window / 250)
+return 1)",
+                    1us, "", kTwo);
+  TestServer server;
+  ScriptTrial trial(server.connection(), script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+  trial.note_contents();
+  ReplayBranching replay(trial);
+  const rlctl::traffic::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
+  ModelBranching model(log);
+  SharedStates shared(replay);
+  CHECK(totals_of(shared, 5) == totals_of(model, 5));
+  CHECK(shared.asked() < 20'000);
+  CHECK(server.call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE(
+    "a script that turns out to make keys of its own is searched again, each schedule alone") {
+  // Only a third request makes the key, which lets all later ones of the same count pass.
+  TestScript script(R"(
+local count = redis.call('INCR', KEYS[1])
+if count == 3 then redis.call('SET', 'open', 1) end
+return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 1 or 0)",
+                    1us, "", kTwo);
+  TestServer server;
+  ScriptTrial trial(server.connection(), script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+  const auto result = search_all(trial, {.limit = kTwo, .base = kBase}, 3, Interrupt());
+  CHECK(trial.is_apart());
+  CHECK(result.most.score.worst == 2);
+  CHECK(result.exhaustive->tried > 500);
+  CHECK(server.call({"DBSIZE"}).integer() == 0);
+}
+
+TEST_CASE("an exhaustive search shrinks what it finds") {
+  const rlctl::traffic::Candidate candidate{&algorithm("fixed-window"), {kTwo}};
+  ModelBranching limiter(candidate);
+  ModelTrial trial(candidate);
+  const auto result = search_all(limiter, trial, {.limit = kTwo, .base = kBase}, 6, Interrupt());
+  CHECK(result.most.score.worst == 4);
+  CHECK(result.most.schedule.size() == 4);
+  REQUIRE(result.exhaustive);
+  CHECK(result.exhaustive->tried > 100'000);
+  CHECK_FALSE(result.most_stepping_back);
+}
+
+TEST_CASE("times of an exhaustive search are multiples of the tick") {
+  const SearchRequest request{.limit = kTwo, .base = kBase, .tick = 1s};
+  for (const auto& before : {Schedule{}, Schedule{{kBase}}, Schedule{{kBase}, {kBase + 45s}}}) {
+    const auto times = critical_times(before, request);
+    CHECK(times.size() >= 6);
+    CHECK(std::all_of(times.begin(), times.end(),
+                      [](microseconds at) { return (at - kBase) % 1s == 0s; }));
+  }
+}
+
+TEST_CASE("an interrupt ends an exhaustive search with what was found so far") {
+  const rlctl::traffic::Candidate candidate{&algorithm("fixed-window"), {kTwo}};
+  ModelBranching limiter(candidate);
+  ModelTrial trial(candidate);
+  Interrupt interrupt;
+  double last_share = 0;
+  const auto result = search_all(limiter, trial, {.limit = kTwo, .base = kBase}, 12, interrupt,
+                                 [&](std::int64_t tried, double share, std::int64_t worst) {
+                                   CHECK(share >= last_share);
+                                   CHECK(share < 1);
+                                   CHECK(worst <= 4);
+                                   last_share = share;
+                                   if (tried > 100'000) interrupt.raise(SIGINT);
+                                 });
+  CHECK(result.interrupted);
+  CHECK(result.exhaustive->tried > 100'000);
+}
+
+}  // namespace adversary_exhaustive_test

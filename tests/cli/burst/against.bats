@@ -1,0 +1,107 @@
+load ../../support/common
+
+# `rlctl burst --against`: the first request about which two limiters differ.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  cat >early.lua <<'LUA'
+local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now - window + 1))
+if redis.call('ZCARD', key) >= limit then return 0 end
+redis.call('ZADD', key, now, ARGV[4])
+return 1
+LUA
+}
+
+early=(--script early.lua --args '{now_us} {window_us} {limit} {id}')
+
+refused() {
+  local message=$1
+  shift
+  run -2 rlctl burst "$@"
+  assert_line "rlctl: burst: $message"
+}
+
+@test "the first request about which two algorithms differ is shown and shrunk, with status 1" {
+  run -1 rlctl burst boundary --limit 1000/60s --algorithm fixed-window --against sliding-window-log
+  output=$(tr -s ' ' <<<"$output")
+  mapfile -t lines <<<"$output"
+  assert_output --partial "differ yes, first at request 1,001 (key '1'): fixed-window allows it,"
+  assert_line 'shrunk 1001 requests of one key'
+  assert_line 'at requests fixed-window sliding-window-log'
+  assert_line '+50 s 1000 allowed allowed'
+  assert_line '+60 s 1 allowed denied'
+  assert_line ' --against sliding-window-log --seed 1'
+}
+
+@test "the printed command repeats the comparison" {
+  local command=(burst boundary --limit 5/60s --algorithm fixed-window --against sliding-window-log)
+  run -1 rlctl "${command[@]}" --json
+  local first=$output
+  run -1 bash -c "$(jq -r .command <<<"$first") --json"
+  assert_output "$first"
+}
+
+@test "limiters that decide alike have status 0, and both are in the report" {
+  run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --against sliding-window-zset
+  assert_line --regexp '^differ +no: sliding-window-log and sliding-window-zset decide all [0-9,]+ requests$'
+  assert_line --regexp '^sliding-window-zset '
+  run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --against sliding-window-zset --json --model
+  assert_equal "$(jq -c '.against, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"schedule":null}
+["sliding-window-log","sliding-window-zset"]'
+}
+
+@test "another's script is compared with an algorithm, and two scripts with each other" {
+  printf '%s\n' '0 a' '1 a' '60.5 a' '60.999999 a' >requests.log
+  run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against sliding-window-log --json
+  assert_equal "$(jq -c '.against | [.request, .key, .allowed, (.schedule | length), .schedule[-1].allowed, .schedule[-1].against_allowed]' <<<"$output")" \
+    '[4,"a",true,3,true,false]'
+  sed 's/ + 1))/))/' early.lua >exact.lua
+  run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against exact.lua --json
+  assert_equal "$(jq -c '.against | [.algorithm, .request]' <<<"$output")" '["exact.lua",4]'
+  run -0 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against early.lua -q
+  cat >limiters.toml <<'TOML'
+[script.exact]
+file = "exact.lua"
+args = "{now_us} {window_us} {limit} {id}"
+TOML
+  run -1 rlctl --config limiters.toml burst --replay requests.log --limit 2/60s --algorithm fixed-window --against exact --json
+  assert_equal "$(jq -c '.against.algorithm' <<<"$output")" '"exact"'
+}
+
+@test "the key with the difference is named, and only its requests are shrunk" {
+  printf '%s\n' '50 b' '50 a' '51 a' '52 c' '60 c' '60.5 a' '61 b' >requests.log
+  run -1 rlctl burst --replay requests.log --limit 2/60s --algorithm fixed-window --against sliding-window-log --json
+  assert_equal "$(jq -c '.against | [.request, .key, (.schedule | length)]' <<<"$output")" '[6,"a",3]'
+}
+
+@test "a comparison that does not fit is refused" {
+  refused '--against compares with one limiter, not 2' --algorithm gcra,fixed-window --against gcra
+  assert_line '  hint: name one with --algorithm or --script'
+  refused '--against compares with one limiter, but none is named' --against gcra
+  refused "--against: 'grca' is neither an algorithm nor a script; did you mean 'gcra'?" --algorithm gcra --against grca
+  refused "--script: cannot read 'x.lua': no such file or directory" --algorithm gcra --against x.lua
+  refused '--against and adversary exclude each other: both limiters get the same traffic' adversary --algorithm gcra --against gcra
+  refused '--against and --clock real exclude each other: only virtual time is the same for both' --algorithm gcra --against gcra --clock real
+  refused '--against and --rate max exclude each other: only virtual time is the same for both' --algorithm gcra --against gcra --rate max
+}
+
+@test "a comparison leaves no key on another server" {
+  start_server
+  run -1 --separate-stderr rlctl burst boundary -s "$socket" --limit 5/60s --algorithm fixed-window --against sliding-window-log -q
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "a difference that the requests of one key alone do not show is not shrunk" {
+  cat >count.lua <<'LUA'
+return redis.call('INCR', 'all') <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  local command=(burst steady --keys 6 --rate 1/s --limit 5/60s --script count.lua --args '{limit}' --against fixed-window)
+  run -1 --separate-stderr rlctl "${command[@]}"
+  output=$(tr -s ' \n' ' ' <<<"$output")
+  assert_output --partial 'fixed-window allows it, count.lua denies it; the requests of this key alone do not show it'
+  start_server
+  run -1 --separate-stderr rlctl -s "$socket" "${command[@]}" --json
+  assert_equal "$(jq -c '.against | [.differs, .schedule]' <<<"$output")" '[true,null]'
+  [[ $stderr == *'warning: the difference is not shrunk: count.lua keeps state'* ]] || fail "$stderr"
+}

@@ -1,0 +1,16 @@
+-- The calls, arguments and reply of spring-cloud-gateway: allowed, and the tokens left.
+redis.replicate_commands()
+local rate, capacity, requested = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4])
+local now = tonumber(ARGV[3])
+if now == nil then now = tonumber(redis.call('TIME')[1]) end
+local ttl = math.floor(capacity / rate * 2)
+local tokens = tonumber(redis.call('GET', KEYS[1])) or capacity
+local refreshed = tonumber(redis.call('GET', KEYS[2])) or 0
+local filled = math.min(capacity, tokens + math.max(0, now - refreshed) * rate)
+local allowed = filled >= requested
+if allowed then filled = filled - requested end
+if ttl > 0 then
+  redis.call('SETEX', KEYS[1], ttl, filled)
+  redis.call('SETEX', KEYS[2], ttl, now)
+end
+return { allowed and 1 or 0, filled }

@@ -1,0 +1,167 @@
+load ../../support/common
+
+# Scripts by name, several scripts, a script on standard input, and KEYS and ARGV as redis-cli has them.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/rlctl.toml TMPDIR=$BATS_TEST_TMPDIR
+  mkdir a b
+  # Replies its keys and arguments in an error.
+  echo "return redis.error_reply('ERR ' .. table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|'))" >echo.lua
+  cat >a/limit.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return count <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  sed 's/ and 1 or 0//; s/<= .*/* 1/' a/limit.lua >b/limit.lua
+  cat >"$RLCTL_CONFIG" <<'END'
+[script.count]
+file = "b/limit.lua"
+keys = ["hist:{key}:{window_index}"]
+args = ["{limit}", "{window_ms}", "two words"]
+allowed_when = "<=limit"
+
+[script.echo]
+file = "echo.lua"
+keys = ["{key}", "it's {key}"]
+args = "{now_s} 'two words' ''"
+END
+}
+
+args=(--args '{limit} {window_ms} {now_ms}')
+
+names() { jq -c '[.runs[].algorithm]' <<<"$1"; }
+
+# repeats: the command that $output prints has the same output.
+repeats() {
+  local first=$output
+  run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
+  run -0 bash -c "$output"
+  assert_equal "$output" "$first"
+}
+
+@test "a configured script is called with its keys and arguments, and named after its section" {
+  run -5 rlctl burst --script echo
+  assert_line --partial "echo: burst:1:1|burst:1:it's 1#1767225659|two words|; request 1"
+  run -0 rlctl burst --script count --limit 20/60s
+  assert_line --regexp '^script +count +allowed when its reply is <=limit$'
+  repeats
+  assert_output --partial "--config $RLCTL_CONFIG"
+  refute_output --partial '--args'
+}
+
+@test "options on the command line replace what the section says" {
+  run -5 rlctl burst --script echo --args '{now_ms}'
+  assert_line --partial "echo: burst:1:1|burst:1:it's 1#1767225659990;"
+  run -5 rlctl burst --script echo --keys 'x:{key}' --args '{now_ms}'
+  assert_line --partial 'echo: burst:1:x:1#1767225659990;'
+  run -0 rlctl burst --script count --limit 20/60s --allowed-when always --keys '{key}' \
+    --args '{now} {window_ms}'
+  assert_line --regexp '^script +count +allowed always'
+  repeats
+}
+
+@test "the section's file is found from any folder, and the printed command repeats the run there" {
+  cd a
+  run -0 rlctl burst --script count --limit 20/60s
+  unset RLCTL_CONFIG
+  repeats
+}
+
+@test "a value with a slash, or ending in .lua, is a file; another is a configured script, else a file" {
+  cp a/limit.lua count
+  cp a/limit.lua own
+  run -0 rlctl burst --script ./count --limit 20/60s "${args[@]}"
+  assert_line --regexp '^script +count +allowed when its reply is nonzero$'
+  run -0 rlctl burst --script count --limit 20/60s
+  assert_line --regexp '^script +count +allowed when its reply is <=limit$'
+  run -0 rlctl burst --script own --limit 20/60s "${args[@]}"
+  assert_line --regexp '^script +own +allowed when its reply is nonzero$'
+}
+
+@test "a name that is neither configured nor a file is refused" {
+  run -2 rlctl burst --script coutn
+  assert_line "rlctl: burst: --script: no script 'coutn', and no script of that name in $RLCTL_CONFIG; did you mean 'count'?"
+  assert_line "  hint: there is count or echo; for a file, write ./coutn"
+  RLCTL_CONFIG='' run -2 rlctl burst --script mine
+  assert_line --partial "no script 'mine'"
+  run -2 rlctl burst --script gcra
+  assert_line "rlctl: burst: --script: 'gcra' is a bundled algorithm"
+  assert_line '  hint: --algorithm gcra'
+  run -2 rlctl burst --script ''
+  assert_line 'rlctl: burst: --script: the name is empty'
+}
+
+@test "several scripts run in the order named, before the algorithms, each once" {
+  run -0 rlctl burst --script count --algorithm gcra --script a/limit.lua --script count "${args[@]}" \
+    --limit 20/60s --json
+  assert_equal "$(names "$output")" '["count","limit.lua","gcra"]'
+  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s
+  assert_line --regexp '^script +count +allowed when its reply is <=limit$'
+  assert_line --regexp '^script +limit\.lua +allowed when its reply is nonzero$'
+  repeats
+  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s --csv -
+  assert_equal "$(cut -d, -f5 <<<"$output" | paste -sd,)" algorithm,count,limit.lua
+  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s --svg -
+  assert_output --partial '>count<'
+  assert_output --partial '>limit.lua<'
+}
+
+@test "scripts whose files have one name are told apart by their paths" {
+  cp a/limit.lua gcra
+  run -0 rlctl burst --script a/limit.lua --script ./b/limit.lua --script ./gcra --algorithm gcra \
+    --allowed-when '<=limit' "${args[@]}" --limit 20/60s --json
+  assert_equal "$(names "$output")" '["a/limit.lua","./b/limit.lua","./gcra","gcra"]'
+}
+
+@test "a search covers every script" {
+  run -0 rlctl burst adversary --budget 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s --json
+  assert_equal "$(names "$output")" '["count","limit.lua"]'
+  run -0 rlctl burst adversary --budget 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s
+  assert_equal "$(grep -c '^script ' <<<"$output")" 2
+  repeats
+}
+
+@test "--script - reads the script from standard input" {
+  run -0 rlctl burst --script - "${args[@]}" --limit 20/60s <a/limit.lua
+  assert_line --regexp '^script +stdin +allowed when'
+  assert_output --partial '--script -'
+  run -2 rlctl burst --script - "${args[@]}" </dev/null
+  assert_line --partial 'standard input is empty'
+  run -2 rlctl burst --script - --script - "${args[@]}" </dev/null
+  assert_line --partial '--script - is given twice, but standard input is read once'
+  run -2 rlctl burst --script - "${args[@]}" --replay - </dev/null
+  assert_line --partial '--script - and --replay - both read standard input'
+}
+
+@test "KEYS and ARGV may be operands around a comma, after the pattern" {
+  run -5 rlctl burst --script echo.lua 'a:{key}' 'b' , '{now_s}' 'two words' '' ,
+  assert_line --partial 'echo.lua: burst:1:a:1|burst:1:b#1767225659|two words||,;'
+  run -5 rlctl burst steady --script echo.lua , '{now_s}'
+  assert_line --partial 'echo.lua: burst:1:1#'
+  run -5 rlctl burst --script echo.lua --keys 'k:{key}' --keys 7 , '{now_s}'
+  assert_line --regexp 'echo\.lua: burst:1:k:[1-7]#1767225659;'
+  run -5 rlctl burst --script echo , '{now_s}'
+  assert_line --partial "echo: burst:1:1|burst:1:it's 1#1767225659;"
+  run -0 rlctl burst steady --script a/limit.lua '{key}:x' , '{limit}' '{window_ms}' "it's {now_ms}" --limit 20/60s
+  assert_output --partial 'rlctl burst steady --limit 20/60s'
+  repeats
+}
+
+@test "KEYS and ARGV around a comma work with a search and with a log" {
+  run -0 rlctl burst adversary --budget 300 --script a/limit.lua , '{limit}' '{window_ms}' '{now}' \
+    --limit 3/1s --write found.log -q
+  run -0 rlctl burst --replay found.log --script a/limit.lua 'x:{key}' , '{limit}' '{window_ms}' '{now}' --limit 3/1s
+  repeats
+}
+
+@test "a comma with --args, with keys twice or without a script is refused" {
+  run -2 rlctl burst --script echo.lua --args '{now}' , x
+  assert_line "rlctl: burst: --args and ',' exclude each other: both give the script's ARGV"
+  run -2 rlctl burst --script echo.lua --keys '{key}' 'x' , '{now}'
+  assert_line "rlctl: burst: --keys '{key}' and the KEY 'x' before ',' exclude each other"
+  run -2 rlctl burst --script echo.lua 5 , '{now}'
+  assert_line "rlctl: burst: KEY '5' is a number"
+  run -2 rlctl burst steady , '{now}'
+  assert_line --partial '--script FILE.lua KEY , ARG'
+}

@@ -1,0 +1,191 @@
+load ../../support/common
+
+# Titles, overlays, the pictures of searches, and why an algorithm did what it did.
+
+setup() { cd "$BATS_TEST_TMPDIR" || return; }
+
+# texts CLASS FILE: the texts of this class in a picture.
+texts() { xmllint --xpath "//*[local-name()='text'][@class='$1']/text()" "$2"; }
+refused() {
+  local words=$1
+  shift
+  run -2 rlctl burst --model "$@"
+  assert_line --index 0 --partial "$words"
+}
+
+# --- titles ------------------------------------------------------------------------------------------
+
+@test "a title is both the heading and the title of the document, escaped" {
+  rlctl burst -q --model --svg x.svg --title 'a < b & "c"'$'\x01'
+  run -0 xmllint --xpath 'string(//*[local-name()="title"])' x.svg
+  assert_output 'a < b & "c"\x01'
+  run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
+  assert_output 'a < b & "c"\x01'
+  # It is no part of the command that repeats the run.
+  run -1 grep -F -- --title x.svg
+}
+
+@test "a long title takes up to three lines, and all of it is the title of the document" {
+  local title
+  title=$(printf 'word%.0s ' {1..100})
+  rlctl burst -q --model --svg x.svg --title "$title"
+  run -0 texts title x.svg
+  assert_equal "${#lines[@]}" 3
+  [[ ${lines[2]} == *' word…' ]] || fail "$output"
+  run -0 xmllint --xpath 'string(//*[local-name()="title"])' x.svg
+  assert_output "$title"
+  # What follows moves down: no text is above the heading's last line but the heading.
+  run -0 xmllint --xpath 'string(//*[@class="title"][last()]/@y)' x.svg
+  assert_output 72.0
+  run -0 xmllint --xpath 'count(//*[local-name()="text"][not(@class="title")][@y <= 72])' x.svg
+  assert_output 0
+}
+
+@test "a title requires a picture, and may not be empty" {
+  refused '--title requires --svg' --title x
+  refused '--title is empty' --title ' ' --svg x.svg
+  assert_line '  hint: omit it for a title from the traffic'
+  run -1 test -e x.svg
+}
+
+# --- overlays ----------------------------------------------------------------------------------------
+
+@test "an overlay has a curve for each limiter, in styles of their own" {
+  rlctl burst spike -q --model --limit 20/s --algorithm all --overlay --svg x.svg
+  xmllint --noout x.svg
+  run -0 xmllint --xpath 'count(//*[local-name()="path"][starts-with(@class, "curve")][@style])' x.svg
+  assert_output 7
+  # Six of seven styles are dashed, each differently.
+  run -0 bash -c "grep -oE '^  \.curve[0-9] .*dasharray: [0-9 ]+' x.svg | sed 's/.*: //' | sort -u | wc -l"
+  assert_output 6
+  run -0 texts name x.svg
+  assert_equal "$output" "$(rlctl burst --model --limit 20/s --algorithm all --json | jq -r '.runs[].algorithm')"
+  run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' x.svg
+  assert_output 2  # in the legend and in the chart
+  run -0 xmllint --xpath 'count(//*[local-name()="rect"])' x.svg
+  assert_output 1  # the paper: no bars
+}
+
+@test "an overlay of a log with several keys shows allowed requests" {
+  printf '%s a\n%s b\n' 100 101 104 105 >x.log
+  rlctl burst -q --model --replay x.log --limit 1/10s --overlay --svg x.svg
+  run -0 texts 'soft end' x.svg
+  assert_line --partial 'allowed requests in '
+  run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' x.svg
+  assert_output 0
+}
+
+@test "an overlay requires --svg, and is not for a search" {
+  refused '--overlay requires --svg: the terminal shows a chart for each limiter' --overlay
+  refused '--overlay and adversary exclude each other: each limiter has a schedule of its own' adversary \
+    --overlay --svg x.svg
+}
+
+@test "the axis ends when the last delayed request goes on" {
+  run -0 rlctl burst steady --model --limit 5/100us --rate 1M/s --requests 40 --algorithm leaky-bucket --json \
+    --svg x.svg --jsonl x.jsonl
+  local last
+  last=$(jq -s '(map(.at_us) | min) as $from | map(select(.allowed) | .at_us + .delay_us) | max - $from' x.jsonl)
+  run -0 texts 'soft end' x.svg
+  [[ $output =~ \+([0-9]+)' µs' ]] || fail "$output"
+  ((BASH_REMATCH[1] >= last && last >= 100)) || fail "$output; the last request goes on at $last"
+}
+
+# --- searches ----------------------------------------------------------------------------------------
+
+@test "the picture of a search shows the schedule, its worst window, and the verdict of the text" {
+  run -0 rlctl burst adversary --model --algorithm fixed-window,sliding-window-log --svg x.svg --title Worst
+  local report=$output
+  xmllint --noout x.svg
+  run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
+  assert_output Worst
+  run -0 texts 'over end' x.svg
+  assert_output '2.00× the limit: 10 within 10 s'
+  grep -E '^fixed-window  2\.00. the limit: 10 within 10 s$' <<<"$report"
+  run -0 texts end x.svg
+  assert_output 'never above the limit'
+  # A mark in each panel, and one in the legend.
+  run -0 xmllint --xpath 'count(//*[local-name()="rect"][@class="worst"])' x.svg
+  assert_output 3
+  run -0 texts name x.svg
+  assert_output $'fixed-window\nsliding-window-log'
+  run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' x.svg
+  assert_output 3
+  # From +50 s to +60 s.
+  run -0 grep -o '<rect class="worst" x="[0-9.]*"' x.svg
+  rlctl burst adversary -q --model --algorithm fixed-window,sliding-window-log --svg again.svg --title Worst
+  cmp x.svg again.svg
+}
+
+@test "the picture of an exhaustive search says so, and an instant is a step in a window" {
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 --svg x.svg --json
+  assert_equal "$(jq -c .seed <<<"$output")" null
+  run -0 texts soft x.svg
+  assert_line --partial 'every schedule of up to 3 requests, virtual time'
+  refute_line --partial seed
+  # All of them at one instant: the last column is 10 s later.
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm sliding-window-log --svg x.svg
+  run -0 texts 'soft end' x.svg
+  assert_line --regexp '^\+10(\.[0-9]+)? s$'
+  run -0 texts soft x.svg
+  assert_line 'no schedule that was tried got more than 2 through within 10 s'
+}
+
+@test "the picture of a schedule with refunds has no curve, and says that it lacks them" {
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --refunds --svg x.svg --json
+  local cost
+  cost=$(jq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
+  assert_equal "$cost" -1
+  run -0 texts 'soft end' x.svg
+  assert_line --partial 'refunds are not shown; bars: requests in '
+  run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="within"])' x.svg
+  assert_output 0
+}
+
+@test "the picture of a script without a bound says so" {
+  echo 'return 1' >yes.lua
+  rlctl burst adversary -q --limit 4/s --script yes.lua --svg x.svg
+  run -0 texts soft x.svg
+  assert_line 'as many as were sent: no bound was found'
+}
+
+@test "a search writes one thing at most to standard output" {
+  run -0 rlctl burst adversary --model --algorithm gcra --svg -
+  xmllint --noout - <<<"$output"
+  refused 'standard output is asked for more than once' adversary --algorithm gcra --svg - --json
+  refused 'standard output is asked for more than once' adversary --algorithm gcra --svg - --write -
+}
+
+# --- why ---------------------------------------------------------------------------------------------
+
+@test "the report, the picture and --json say why each algorithm did what it did" {
+  run -0 rlctl burst --model --limit 10/60s --algorithm all --json --svg x.svg
+  assert_equal "$(jq '[.runs[] | select(.why == null)] | length' <<<"$output")" 0
+  local why
+  why=$(jq -r '.runs[0].why' <<<"$output")
+  assert_equal "$why" "its counter begins anew at 2026-01-01T00:01:00Z, so 10 requests before that and \
+10 after it were allowed within 19 ms"
+  run -0 texts soft x.svg
+  assert_line --partial 'its counter begins anew at 2026-01-01T00:01:00Z, so 10 requests before that'
+  run -0 rlctl burst --model --limit 10/60s --algorithm all
+  assert_equal "$(grep -c '^why ' <<<"$output")" 7
+  assert_line --regexp '^why +leaky-bucket: it lets requests go on evenly spaced, 10 in 60 s: the$'
+}
+
+@test "the numbers of why are those of the decisions" {
+  rlctl burst poisson -q --model --limit 20/s --rate 60/s --algorithm fixed-window --jsonl x.jsonl --json
+  run -0 rlctl burst poisson --model --limit 20/s --rate 60/s --algorithm fixed-window --json
+  read -r from span before after < <(jq -r '.runs[0] | [.worst.from_us, .worst.span_us,
+    (.why | capture("so (?<b>[0-9]+) request.* and (?<a>[0-9]+) after") | .b, .a)] | @tsv' <<<"$output")
+  local edge=$(((from / 1000000 + 1) * 1000000))
+  assert_equal "$before" "$(jq "select(.allowed and .at_us >= $from and .at_us < $edge) | 1" x.jsonl | wc -l)"
+  assert_equal "$after" "$(jq "select(.allowed and .at_us >= $edge and .at_us <= $from + $span) | 1" x.jsonl | wc -l)"
+}
+
+@test "a script has no such sentence, nor has a limit kept by one of several" {
+  run -0 rlctl burst --model --limit 10/60s --limit 5/1s --algorithm sliding-window-log --json
+  assert_equal "$(jq -c '[.runs[].why]' <<<"$output")" '[null]'
+  echo 'return 1' >yes.lua
+  run -0 --separate-stderr rlctl burst --limit 10/60s --script ./yes.lua --json
+  assert_equal "$(jq -c '.runs[0].why' <<<"$output")" null
+}

@@ -1,0 +1,141 @@
+load ../../support/common
+
+# What `burst` accepts about a script, `debug` accepts: names, --script, KEYS and ARGV around a comma, the
+# reading of the reply, and the commands that `burst` prints.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR" || return
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/rlctl.toml TMPDIR=$BATS_TEST_TMPDIR RLCTL_URL=private:
+  cat >wait.lua <<'LUA'
+local wait = redis.call('PTTL', KEYS[1])
+if wait > 0 then return wait end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 0
+LUA
+  echo 'return table.concat(KEYS, "|") .. "#" .. table.concat(ARGV, "|")' >echo.lua
+  cat >"$RLCTL_CONFIG" <<'END'
+[script.wait]
+file = "wait.lua"
+keys = ["wait:{key}"]
+args = "{now_ms} {window_ms}"
+allowed_when = "zero"
+delay_unit = "ms"
+
+[script.echo]
+file = "echo.lua"
+keys = ["{key}", "b"]
+args = ["{limit}", "two words"]
+END
+}
+
+debug() { rlctl debug -q "$@"; }
+
+@test "a configured script is debugged with its keys and arguments" {
+  run -0 debug echo ann --limit 5/60s --trace
+  assert_line --partial '+ echo.lua:1'
+  assert_line --partial '= "ann|b#5|two words"'
+  run -0 debug --script echo ann --limit 5/60s --args x --trace
+  assert_line --partial '= "ann|b#x"'
+  run -2 debug eco ann --trace
+  assert_line --partial "no bundled script 'eco', and no script of that name in $RLCTL_CONFIG; did you mean 'echo'?"
+}
+
+@test "--script and --algorithm name the script instead of an operand" {
+  run -0 debug --script echo.lua k --args '{key}' --trace
+  assert_line --partial '= "k#k"'
+  run -0 debug --algorithm fixed-window k --limit 5/60s --trace
+  assert_line --partial '+ fixed-window.lua:'
+  run -2 debug --script echo.lua --algorithm gcra k --trace
+  assert_line --partial 'one script is debugged at a time, but there are 2'
+  run -2 debug --algorithm gcr k --trace
+  assert_line --partial "--algorithm: no bundled script 'gcr'; did you mean 'gcra'?"
+}
+
+@test "the words after a comma are ARGV, with placeholders" {
+  run -0 debug echo.lua k l , '{limit}' 'two words' '' , --limit 5/60s --trace
+  assert_line --partial '= "k|l#5|two words||,"'
+  run -0 debug echo.lua , x --trace
+  assert_line --partial '= "#x"'
+  run -0 debug echo ann , x --trace
+  assert_line --partial '= "ann|b#x"'
+  run -2 debug echo.lua k --args x , y --trace
+  assert_line --partial "--args and ',' exclude each other"
+}
+
+@test "a script on standard input is traced, and leaves no input for commands or a log" {
+  run -0 debug - k , x --trace <echo.lua
+  assert_line --partial '+ stdin:1'
+  run -2 debug - k , x <echo.lua
+  assert_line --partial 'the script is read from standard input, from which the commands come'
+  echo c >commands
+  run -0 debug --script - k , x --commands commands <echo.lua
+  assert_line --partial '= "k#x"'
+  run -2 debug - --replay - --trace <echo.lua
+  assert_line --partial '--replay - and the script - both read standard input'
+}
+
+@test "--trace ends with how the reply reads, if anything says so" {
+  printf '%s a\n' 1767225660.000000 1767225661.500000 >two.log
+  run -0 debug --replay two.log wait --limit 1/60s --trace
+  assert_line 'reads as allowed'
+  run -0 debug --replay two.log wait --limit 1/60s --skip 1 --trace
+  assert_line --regexp '^reads as denied, retry_after 58[0-9]{3}ms$'
+  run -0 debug --replay two.log wait --limit 1/60s --skip 1 --trace --json
+  run -0 jq -c 'select(.event == "reading") | [.allowed, .remaining, .retry_after_us > 58000000, .delay_us, .error]' <<<"$output"
+  assert_output '[false,null,true,0,null]'
+  echo 'return {0, 3, 12, -1}' >four.lua
+  run -0 debug four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace
+  assert_line 'reads as denied, remaining 3, retry_after 12s'
+  run -0 debug four.lua k --now 2026-01-01T00:00:00Z --allowed-when 'r[1] == 0' --reset-after 'now_s - 1767225590 s' --trace
+  assert_line 'reads as allowed, reset_after 10s'
+  run -0 debug echo.lua k --trace
+  refute_output --partial 'reads as'
+  run -0 debug echo.lua k --allowed-when nonzero --trace
+  assert_line --partial "echo.lua replied 'k#', but --allowed-when 'nonzero' reads a number"
+  run -2 debug echo.lua k --allowed-when '<=limit' --trace
+  assert_line --partial '--limit is missing'
+  run -2 debug gcra k --limit 5/60s --allowed-when zero --trace
+  assert_line --partial '--allowed-when is for other scripts: the reply of gcra is known'
+}
+
+# debug_in FILE: the first command in the file, with debug in the place of burst.
+debug_in() { sed -n '1s/^# rlctl burst/rlctl debug -q/p' "$1"; }
+
+@test "the command at the top of a schedule works with debug in the place of burst" {
+  local script=(--script wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
+    --delay-unit ms)
+  run -0 rlctl burst adversary --budget 200 --limit 1/1s "${script[@]}" --write found.log -q
+  run -0 bash -c "$(debug_in found.log) --trace"
+  assert_line --partial '+ wait.lua:1'
+  assert_line --partial 'reads as'
+  run -0 rlctl burst adversary --budget 200 --limit 1/1s --script wait --write found.log -q
+  run -0 bash -c "unset RLCTL_CONFIG; $(debug_in found.log) --trace"
+  assert_line --partial 'reads as'
+  run -0 rlctl burst adversary --budget 200 --limit 1/1s --algorithm gcra --write found.log -q
+  run -0 bash -c "$(debug_in found.log) --trace"
+  assert_line --partial '+ gcra.lua:'
+}
+
+@test "an option about traffic only is refused as one of burst" {
+  local option
+  for option in --requests --rate --duration; do
+    run -2 rlctl debug --script wait --limit 1/1s "$option" 5
+    assert_line "rlctl: debug: unknown option '$option'"
+    assert_line '  hint: it is an option of rlctl burst'
+  done
+}
+
+@test "a command that burst prints is debugged as it is, with debug in its place" {
+  cat >count.lua <<'LUA'
+return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0
+LUA
+  local printed
+  for printed in "boundary --script count.lua --args {limit}" "adversary --script count.lua --args {limit}" "boundary --algorithm gcra"; do
+    # shellcheck disable=SC2086 # words
+    run -0 --separate-stderr rlctl burst $printed --limit 5/60s
+    printed=$(sed -n '/^rlctl burst/,$p' <<<"$output" | sed 's/^rlctl burst/rlctl -u private: debug/')
+    assert_regex "$printed" ' --seed 1'
+    run -0 --separate-stderr bash -c "$printed --trace"
+    assert_line --regexp '^= '
+  done
+}

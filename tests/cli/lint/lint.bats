@@ -1,0 +1,226 @@
+load ../../support/common
+
+# What `rlctl lint` finds in scripts with one flaw each, and that it finds nothing in sound ones.
+
+# script TEXT: writes it to a file, $script.
+script() {
+  script=$BATS_TEST_TMPDIR/my.lua
+  printf '%s\n' "$1" >"$script"
+}
+# found [OPTION…]: each finding in $script as LINE FINDING SEVERITY.
+found() { rlctl lint "$script" --json "$@" | jq -r '[.line, .finding, .severity] | join(" ")'; }
+
+@test "the bundled scripts have no flaws: status 0" {
+  local name
+  for name in fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset \
+    token-bucket; do
+    run -0 --separate-stderr rlctl lint "$name"
+    assert_line --index 0 --regexp '^no findings in 1 script, by [0-9]+ requests$'
+    assert_equal "$stderr" ''
+    run -0 rlctl lint "$project/lua/$name.lua" --limit 3/2s
+  done
+}
+
+@test "a key that is not in KEYS is found, with its line" {
+  script "local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+redis.call('SET', 'last:' .. KEYS[1], count, 'PX', ARGV[1])
+return count"
+  run found --args '{window_ms}' --allowed-when '<=limit'
+  assert_output '3 undeclared-key warning'
+}
+
+@test "a key without a TTL is found, with the line that wrote it" {
+  script "local count = redis.call('INCR', KEYS[1])
+return count"
+  run found --allowed-when '<=limit'
+  assert_output '1 no-ttl critical'
+}
+
+@test "a key that loses its TTL later is found at the write that drops it" {
+  script "local count = tonumber(redis.call('GET', KEYS[1]) or 0) + 1
+if count == 1 then
+  redis.call('SET', KEYS[1], count, 'PX', ARGV[1])
+else
+  redis.call('SET', KEYS[1], count)
+end
+return count"
+  run found --args '{window_ms}' --allowed-when '<=limit'
+  assert_output '5 no-ttl critical'
+}
+
+@test "keys of one call in different slots are found, and keys with one hash tag are not" {
+  script "local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end
+redis.call('SET', KEYS[2], count, 'PX', 60000)
+return count"
+  run found --keys 'count:{key}' --keys 'last:{key}' --allowed-when '<=limit'
+  assert_output '3 cross-slot warning'
+  run found --keys 'count:{{key}}' --keys 'last:{{key}}' --allowed-when '<=limit'
+  assert_output ''
+}
+
+log_of() {
+  printf '%s\n' "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], now, ARGV[4])
+$1
+return 1"
+}
+
+@test "a TTL shorter than the window is found where the limiter then forgets" {
+  script "$(log_of "redis.call('PEXPIRE', KEYS[1], window / 4)")"
+  run found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output '5 short-ttl critical'
+  script "$(log_of "redis.call('PEXPIRE', KEYS[1], window - 1000)")"
+  run found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output '5 short-ttl critical'
+  # Ends with a window of the clock by chance.
+  script "$(log_of "redis.call('EXPIRE', KEYS[1], 57)")"
+  run found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output '5 short-ttl critical'
+  script "$(log_of "redis.call('PEXPIRE', KEYS[1], window)")"
+  run found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output ''
+}
+
+@test "a counter that expires at the end of the clock's window is not called short" {
+  script "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], window - now % window) end
+return count"
+  run found --args '{now_ms} {window_ms}' --allowed-when '<=limit'
+  assert_output ''
+}
+
+@test "seconds for milliseconds are found: TTLs, bounds and times of day" {
+  script "$(log_of "redis.call('EXPIRE', KEYS[1], window)")"
+  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output '5 mixed-units critical'
+  script "$(log_of "redis.call('PEXPIRE', KEYS[1], 60)")"
+  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output '5 mixed-units critical'
+  script "$(log_of "redis.call('PEXPIRE', KEYS[1], 1000 * window)")"
+  run --separate-stderr found --args '{now_ms} {window_s} {limit} {id}'
+  assert_output '2 mixed-units critical'
+  script "$(log_of "redis.call('EXPIREAT', KEYS[1], now + window)")"
+  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output '5 mixed-units critical'
+  script "$(log_of "redis.call('PEXPIREAT', KEYS[1], now + window)")"
+  run --separate-stderr found --args '{now_ms} {window_ms} {limit} {id}'
+  assert_output ''
+}
+
+@test "a bound in another unit than the scores is found" {
+  script "local now = tonumber(ARGV[1])
+local clock = redis.call('TIME')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, clock[1] - 60)
+if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
+redis.call('ZADD', KEYS[1], now, ARGV[2])
+redis.call('PEXPIRE', KEYS[1], 60000)
+return 1"
+  run found --args '{now_ms} {id}'
+  assert_output '3 mixed-units critical'
+}
+
+@test "a time that tostring() writes is found, in a member, in a key and in a value" {
+  script "local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)
+if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
+redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[3])
+redis.call('PEXPIRE', KEYS[1], 60000)
+return 1"
+  run found --args '{now_us} {window_us} {id}'
+  assert_output '4 number-as-text warning'
+  run found --args '{now_ms} {window_ms} {id}'
+  assert_output ''
+  run found --args '{now} {window} {id}'
+  assert_output '4 number-as-text warning'
+}
+
+@test "fields of a hash that are times are found" {
+  script "local now = tonumber(ARGV[1])
+if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+redis.call('HSET', KEYS[1], now, 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return 1"
+  run found --args '{now_ms} {window_ms} {limit}'
+  assert_output '3 non-unique-member critical'
+}
+
+@test "a registry of keys, and fields that are written again, are not called members" {
+  script "local tokens = tonumber(redis.call('HGET', KEYS[1], 'tokens') or 5)
+local last = tonumber(redis.call('HGET', KEYS[1], 'time') or ARGV[1])
+tokens = math.min(5, tokens + (ARGV[1] - last) / 12000)
+local allowed = tokens >= 1
+if allowed then tokens = tokens - 1 end
+redis.call('HSET', KEYS[1], 'tokens', tokens, 'time', ARGV[1])
+redis.call('PEXPIRE', KEYS[1], 60000)
+redis.call('SADD', KEYS[2], KEYS[1])
+redis.call('PEXPIRE', KEYS[2], 60000)
+return allowed and 1 or 0"
+  run found --keys '{{key}}' --keys '{{key}}:all' --args '{now_ms}'
+  assert_output ''
+}
+
+@test "a TTL that denied requests renew is found" {
+  script "local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return count"
+  run found --args '{window_ms}' --allowed-when '<=limit'
+  assert_output '1 denied-write warning'
+}
+
+@test "denied requests that count are found, whatever the limit and the window" {
+  script "redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - ARGV[2])
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return redis.call('ZCARD', KEYS[1]) <= tonumber(ARGV[3]) and 1 or 0"
+  local limit
+  for limit in 5/60s 20/1s 2/10ms; do
+    run found --args '{now_ms} {window_ms} {limit} {id}' --limit "$limit"
+    assert_output '2 denied-write warning'
+  done
+}
+
+@test "a TTL in another unit is found with jitter; a constant may be meant" {
+  script "local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1] - #KEYS[1] % 2) end
+return count"
+  run found --args '{window_ms}' --allowed-when '<=limit'
+  assert_output '2 mixed-units critical'
+  script "$(log_of "redis.call('EXPIRE', KEYS[1], 3600)")"
+  run found --args '{now_ms} {window_ms} {limit} {id}' --limit 2/3600ms
+  assert_output '5 mixed-units warning'
+}
+
+@test "a key in the slot of KEYS is a note: status 0" {
+  script "local key = '{' .. KEYS[1] .. '}:count'
+local count = redis.call('INCR', key)
+if count == 1 then redis.call('PEXPIRE', key, ARGV[1]) end
+return count"
+  run -0 rlctl lint "$script" --args '{window_ms}' --allowed-when '<=limit'
+  assert_line --partial 'It works in a Cluster'
+  assert_line --regexp '^2 notes in 1 script'
+}
+
+@test "unknown flags are found in the first line" {
+  script "#!lua flags=allow-key-locking
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return count"
+  run found --args '{window_ms}' --allowed-when '<=limit'
+  assert_output '1 unknown-flag critical'
+}
+
+@test "a library of functions is examined with its own lines" {
+  script "#!lua name=limits
+local function allow(keys, args)
+  local count = redis.call('INCR', keys[1])
+  return count
+end
+redis.register_function('allow', allow)"
+  run found --allowed-when '<=limit'
+  assert_output '3 no-ttl critical'
+}

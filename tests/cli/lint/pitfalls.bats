@@ -1,0 +1,66 @@
+load ../../support/common
+
+# What `rlctl lint` finds in each script of examples/pitfalls, line by line. The flaws of windows that have an
+# edge are not among it: `rlctl burst adversary` finds those.
+
+setup() { cd "$project/examples/pitfalls" || return; }
+
+# finds FILE OPTION… -- [FINDING SEVERITY TEXT]…: exactly these, at the only line of code that contains the text.
+finds() {
+  local file=$1 options=() expected=()
+  shift
+  while [[ $1 != -- ]]; do options+=("$1") && shift; done
+  shift
+  while (($#)); do
+    expected+=("$(awk -v text="$3" '!/^--/ && index($0, text) { print NR }' "$file") $1 $2")
+    shift 3
+  done
+  run -0 --separate-stderr jq -r '[.line, .finding, .severity] | join(" ")' < <(
+    rlctl lint "$file" --json "${options[@]}" 2>"$BATS_TEST_TMPDIR/errors"
+  )
+  assert_equal "$(sort -n <<<"$output")" "$( ((${#expected[@]})) && printf '%s\n' "${expected[@]}" | sort -n)"
+}
+
+@test "times as members: requests that share one" {
+  finds times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' -- \
+    non-unique-member critical "'ZADD'" denied-write warning "'ZADD'"
+  finds check-then-add.lua --args '{now_ms} {window_ms} {limit}' -- non-unique-member critical "'ZADD'"
+}
+
+@test "counting before pruning, and recording denied requests" {
+  finds counts-before-pruning.lua --limit 1/1s --args '{now_ms} {window_ms} {limit} {id}' -- \
+    late-pruning critical "'ZCARD'"
+  finds records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit' -- \
+    denied-write warning "'ZADD'"
+}
+
+@test "whole seconds: critical for a window of one, a warning for a window of a minute" {
+  finds whole-seconds.lua --limit 10/1s --args '{now_s} {window_s} {limit} {id}' -- coarse-time critical "'ZADD'"
+  finds whole-seconds.lua --args '{now_s} {window_s} {limit} {id}' -- coarse-time warning "'ZADD'"
+  finds whole-seconds.lua --limit 5/1h --args '{now_s} {window_s} {limit} {id}' --
+}
+
+@test "seconds as text: lost digits, shared members, no TTL" {
+  finds seconds-as-text.lua --limit 30000/1s --args '{now} {limit}' --allowed-when always --delay-unit s -- \
+    number-as-text warning "'ZADD'" non-unique-member critical "'ZADD'" no-ttl warning "'ZADD'"
+}
+
+@test "windows with an edge have no findings, but the command that searches for one" {
+  finds minute-counter.lua --limit 3/60s --keys '{key}:{window_index}' --args '{limit} {window_s}' \
+    --allowed-when nil --
+  finds five-second-counter.lua --limit 10/5s --keys '{key}:{window_index}' --allowed-when '<=limit' --
+  finds first-request-window.lua --limit 10/2s --args '{window_s}' --allowed-when '<=limit' --
+  run -0 rlctl lint first-request-window.lua --limit 10/2s --args '{window_s}' --allowed-when '<=limit'
+  local command=${lines[-1]#    }
+  assert_equal "$command" "rlctl burst adversary --limit 10/2s --script first-request-window.lua --args '{window_s}' \
+--allowed-when '<=limit'"
+  run -0 bash -c "$command"
+  assert_output --partial '1.90× the limit'
+}
+
+@test "each script of the folder is examined above" {
+  local file
+  for file in *.lua; do
+    grep -q "finds $file" "$BATS_TEST_FILENAME" || fail "$file is not"
+  done
+}

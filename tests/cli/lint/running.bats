@@ -1,0 +1,178 @@
+load ../../support/common
+
+# How `rlctl lint` runs scripts and reports: names, output, and what goes wrong.
+
+setup() {
+  # Private to this test, so that its remaining contents are known, and short enough for a socket's path.
+  export TMPDIR=$BATS_TEST_TMPDIR
+  cd "$BATS_TEST_TMPDIR"
+  cat >counter.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+return count
+LUA
+}
+
+# unknown LINE…: the status is 3, and standard error has these lines.
+unknown() {
+  assert_equal "$status" 3
+  assert_equal "$stderr" "$(printf '%s\n' "$@")"
+  assert_equal "$output" ''
+}
+
+@test "the text has a line to jump to, the severity, why and what to do, in 80 columns" {
+  run -2 --separate-stderr rlctl lint counter.lua --allowed-when '<=limit'
+  assert_equal "$(sed -E 's/[0-9]+ requests/N requests/' <<<"$output")" "counter.lua:1: no-ttl: INCR ann
+    critical: 'ann' has no TTL when the script returns. Its client is denied
+    forever.
+    Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
+    window.
+1 critical finding in 1 script, by N requests
+Search for requests that exceed the limit:
+    rlctl burst adversary --limit 5/60s --script counter.lua --allowed-when '<=limit'"
+  assert_equal "$stderr" ''
+}
+
+@test "--json is one object a line, with a command that contains any byte" {
+  printf '%s\n' "redis.call('SET', KEYS[1] .. '\\n\\255', 'a\"b', 'PX', 60000)" 'return 1' >bytes.lua
+  run -1 --separate-stderr rlctl lint bytes.lua --json --allowed-when always
+  run -0 jq -c '[.finding, .severity, .script, .line, .call, (.detail | length > 0), (.fix | length > 0)]' <<<"$output"
+  assert_output '["undeclared-key","warning","bytes.lua",1,"SET ann\\n\\xff a\"b PX 60000",true,true]'
+}
+
+@test "several scripts, by file, by name and from the configuration, in one run" {
+  printf '%s\n' '[script.mine]' 'file = "counter.lua"' 'keys = ["count:{key}"]' 'allowed_when = "<=limit"' >my.toml
+  run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
+  assert_line --regexp '^[^ ]*counter\.lua:1: no-ttl: INCR count:ann$'
+  assert_line --regexp '^1 critical finding in 2 scripts, by [0-9]+ requests$'
+  assert_line '    rlctl burst adversary --config my.toml --limit 2/10s --script mine'
+  assert_line '    rlctl burst adversary --algorithm gcra --config my.toml --limit 2/10s'
+}
+
+@test "the script comes from standard input, too" {
+  run -2 --separate-stderr rlctl lint - --allowed-when '<=limit' <counter.lua
+  assert_line --index 0 'stdin:1: no-ttl: INCR ann'
+}
+
+@test "no server in use is touched" {
+  start_server
+  run -2 --separate-stderr rlctl lint counter.lua --allowed-when '<=limit'
+  assert_equal "$(cli DBSIZE)" 0
+  run --separate-stderr rlctl -s "$socket" lint counter.lua
+  unknown 'rlctl: lint: lint runs scripts on a private server, never on one that an option names' \
+    '  hint: leave out --url, --host, --port and --socket'
+}
+
+@test "a script that is called otherwise than it expects is an error with a hint" {
+  echo 'return redis.call("INCR", KEYS[2]) <= tonumber(ARGV[1])' >two.lua
+  run --separate-stderr rlctl lint two.lua
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: two\.lua:1: .*; request 1 had KEYS 'ann' and ARGV none$"
+  assert_equal "${stderr_lines[1]}" '  hint: the script uses KEYS[2], but #KEYS is 1; give --keys once for each key'
+}
+
+@test "a script that does not compile, raises an error or replies one is named with its line" {
+  printf '%s\n' 'local x = 1' 'return return' >compile.lua
+  run --separate-stderr rlctl lint compile.lua
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: compile\.lua:2: "
+  printf '%s\n' 'redis.call("SET", KEYS[1], 1)' 'return redis.call("LPUSH", KEYS[1], 1)' >raises.lua
+  run --separate-stderr rlctl lint raises.lua
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: raises\.lua:2: .*WRONGTYPE Operation .*; request 1 had KEYS 'ann'"
+  echo 'return redis.error_reply("MY mistake")' >replies.lua
+  run --separate-stderr rlctl lint replies.lua
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'"
+}
+
+@test "a script that does not end is cut off, and its server ends" {
+  printf '%s\n' 'local i = 0' 'while true do' '  i = i + 1' 'end' >loop.lua
+  run --separate-stderr rlctl lint loop.lua --max-steps 500
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" '^rlctl: lint: loop\.lua:[234]: request 1 was cut off after 500 lines$'
+  assert_regex "${stderr_lines[1]}" '--max-steps'
+  echo 'return string.rep("a", 1e5):find(string.rep("a*", 30) .. "b")' >slow.lua
+  run --separate-stderr rlctl lint slow.lua --timeout 2s
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" '^rlctl: lint: slow\.lua:1: request 1 did not end: '
+  assert_equal "$(find "$TMPDIR" -maxdepth 1 -name 'rlctl-*')" ''
+}
+
+@test "Ctrl-C ends lint and its server by the signal" {
+  echo 'return string.rep("a", 1e5):find(string.rep("a*", 30) .. "b")' >long.lua
+  # shellcheck disable=SC2016 # expanded by the inner shell
+  run -0 ends_by INT 'compgen -G "$TMPDIR/rlctl-*/redis.sock" >/dev/null' rlctl lint long.lua --timeout 30s
+  assert_output 'signal 2'
+  assert_equal "$(find "$TMPDIR" -maxdepth 1 -name 'rlctl-*')" ''
+}
+
+@test "wrong usage: no script, no such script, an empty one, a wrong limit" {
+  run --separate-stderr rlctl lint
+  unknown 'rlctl: lint: no SCRIPT is given' "  hint: rlctl lint my.lua --limit 5/60s --args '{now_ms}'"
+  run --separate-stderr rlctl lint none.lua
+  unknown "rlctl: lint: cannot read 'none.lua': no such file or directory"
+  run --separate-stderr rlctl lint gcraa
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "no bundled script 'gcraa'.*did you mean 'gcra'"
+  : >empty.lua
+  run --separate-stderr rlctl lint empty.lua
+  unknown "rlctl: lint: the script 'empty.lua' is empty"
+  run --separate-stderr rlctl lint counter.lua --limit 5
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: --limit: '5' is not a limit"
+  run --separate-stderr rlctl lint counter.lua --limit 5/60s --limit 9/1h
+  unknown 'rlctl: lint: lint takes one --limit' '  hint: write further limits in --args'
+  run --separate-stderr rlctl lint concurrency
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" 'concurrency is not called with --limit: it needs --args'
+  run -0 --separate-stderr rlctl lint concurrency --args '3 {window_us} acquire {id}' --allowed-when 'r[1] == 1'
+}
+
+@test "replies that prove nothing are warned of, and finding nothing is then UNKNOWN: status 3" {
+  echo 'return 1' >open.lua
+  run -3 --separate-stderr rlctl lint open.lua
+  assert_equal "$stderr" "rlctl: lint: warning: open.lua: nothing was denied: the limit is not --limit, or \
+--allowed-when does not tell how to read the reply"
+  echo 'return 0' >closed.lua
+  run -3 --separate-stderr rlctl lint closed.lua
+  assert_equal "$stderr" \
+    'rlctl: lint: warning: closed.lua: nothing was allowed: --allowed-when tells how to read the reply'
+  printf '%s\n' "local count = redis.call('INCR', KEYS[1])" \
+    "if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end" 'return count > 5 and 1 or 0' >inverted.lua
+  run -3 --separate-stderr rlctl lint inverted.lua
+  assert_regex "$stderr" '^rlctl: lint: warning: inverted\.lua: the reply may be inverted: '
+  run -0 --separate-stderr rlctl lint inverted.lua --allowed-when zero
+  assert_equal "$stderr" ''
+  run -3 --separate-stderr rlctl lint open.lua --limit 1000/60s
+  assert_regex "$stderr" 'nothing was denied, since the traffic does not reach the limit: use a smaller --limit$'
+}
+
+@test "a long loop that ends is no endless one: a larger --max-steps examines it" {
+  printf '%s\n' 'for i = 1, 300 do' '  local x = i' 'end' "local count = redis.call('INCR', KEYS[1])" \
+    "if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end" 'return count' >long.lua
+  run -3 --separate-stderr rlctl lint long.lua --limit 1/60s --allowed-when '<=limit' --max-steps 100
+  run -0 --separate-stderr rlctl lint long.lua --limit 1/60s --allowed-when '<=limit' --max-steps 1000
+  run -3 --separate-stderr rlctl lint long.lua --max-steps 0
+  assert_regex "$stderr" '--max-steps'
+}
+
+@test "a test that was skipped is named, and finding nothing is then UNKNOWN: status 3" {
+  cat >slow.lua <<'LUA'
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - 1000)
+if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
+redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], 60000)
+return 1
+LUA
+  run -3 --separate-stderr rlctl lint slow.lua --args '{now_ms} {id}'
+  assert_regex "$stderr" '^rlctl: lint: warning: slow\.lua: not tested: denied-write: .* a request was allowed$'
+}
+
+@test "the manual explains each finding that --help lists" {
+  local name names
+  names=$(rlctl lint --help | sed -n '/^Findings:/,/^$/ s/^  \([a-z-]*\) .*/\1/p')
+  assert_equal "$(wc -l <<<"$names")" 11
+  for name in $names; do
+    grep -qx "\*$name\*" "$project/man/rlctl-lint.1.scd" || fail "the manual lacks $name"
+  done
+}

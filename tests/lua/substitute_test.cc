@@ -1,0 +1,107 @@
+#include "lua/substitute.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace lua_substitute_test {
+
+using rlctl::lua::one_line;
+using rlctl::lua::Substitutes;
+using rlctl::lua::with_substitutes;
+
+TEST_CASE("substitutes are on the first line, so that lines keep their numbers") {
+  const Substitutes time{.time = true};
+  for (const std::string source :
+       {"return 1", "-- c\n\nreturn redis\n", "#!lua flags=no-writes\nreturn 1", ""}) {
+    CAPTURE(source);
+    const auto text = with_substitutes(source, time);
+    REQUIRE(text);
+    CHECK(std::count(text->begin(), text->end(), '\n') ==
+          std::count(source.begin(), source.end(), '\n'));
+    const auto body = source.substr(source.starts_with("#!") ? source.find('\n') + 1 : 0);
+    CHECK(text->ends_with(body));
+  }
+  CHECK(with_substitutes("#!lua\nreturn redis", time)->starts_with("#!lua\nlocal redis="));
+  CHECK(with_substitutes("return 1", {}) == "return 1");
+}
+
+TEST_CASE("a source that is not valid Lua, or has no room, gets no substitutes") {
+  const Substitutes time{.time = true};
+  CHECK_FALSE(with_substitutes("return return", time));
+  std::string source;
+  for (int i = 0; i < 60; ++i) source += "local v" + std::to_string(i) + "=1\n";
+  source += "local function f() return redis";
+  for (int i = 0; i < 60; ++i) source += ",v" + std::to_string(i);
+  CHECK_FALSE(with_substitutes(source + " end", time));
+}
+
+TEST_CASE("a main function with as many locals as Lua allows is wrapped") {
+  std::string source;
+  for (int i = 0; i < 200; ++i) source += "local v" + std::to_string(i) + "=1\n";
+  const auto text = with_substitutes(source + "return redis.call('TIME')", {.time = true});
+  REQUIRE(text);
+  CHECK(text->find("return (function() local v0=1\n") != text->npos);
+  CHECK(text->ends_with("return __rl('TIME') \nend)()"));
+}
+
+TEST_CASE("the name for Valkey's alias is not one of the script's") {
+  const auto text = with_substitutes("local __rl = server return __rl", {.time = true});
+  REQUIRE(text);
+  CHECK(text->starts_with("local redis,__rl_="));
+  CHECK(text->ends_with("local __rl = __rl_(server) return __rl"));
+}
+
+TEST_CASE("calls of TIME by name are replaced where they are, others by a table") {
+  const auto ends = [](const std::string& source) {
+    const auto text = with_substitutes(source, {.time = true});
+    REQUIRE(text);
+    return text->substr(text->rfind(" end end ") == std::string::npos
+                            ? 0
+                            : text->rfind(" end end ") + std::string(" end end ").size());
+  };
+  CHECK(ends("return redis.call('TIME')") == "return __rl('TIME')");
+  CHECK(ends("redis.call('SET', KEYS[1], redis\n .pcall(\n \"time\" ))") ==
+        "redis.call('SET', KEYS[1], __rl\n (\n \"time\" ))");
+  CHECK(ends("local call = redis.call\nreturn call('time'), t.call('TIME')") ==
+        "local call = redis.call\nreturn __rl('time'), t.call('TIME')");
+  for (const auto* source : {
+           "local call = redis.call local f = call return f('TIME')",
+           "local call, n = redis.call, 1 return call('TIME')",
+           "local function f(redis) return redis.call('TIME') end return f(redis)",
+           "return redis.call(ARGV[1])",
+           "return redis['call']('TIME')",
+           "local redis = redis return redis.call('TIME')",
+           "return redis.call('TI\\77E')",
+           "return server.call('TIME')",
+       }) {
+    CAPTURE(source);
+    CHECK(with_substitutes(source, {.time = true})->starts_with("local redis"));
+  }
+}
+
+TEST_CASE("only what a script may do needs a substitute") {
+  const auto needed = [](std::string_view source) {
+    return rlctl::lua::needed_substitutes(source, {});
+  };
+  CHECK_FALSE(needed("local time = ARGV[1] return redis.call('GET', KEYS[1])").any());
+  CHECK(needed("return redis.call('TIME')").time);
+  CHECK(needed("local c = redis.call return c('TIME')").time);
+  CHECK_FALSE(needed("local c = redis.call return c('TTL', KEYS[1]) -- the time").any());
+  CHECK(needed("return redis.call('EXPIREAT', KEYS[1], 5)").expiry);
+  CHECK(needed("return redis.call('TI' .. 'ME')").time);
+  CHECK(needed("return redis.call(ARGV[1], KEYS[1], 5)").expiry);
+  CHECK(needed("return redis.call('SET', KEYS[1], 1, 'PXAT', 5)").expiry);
+  const std::string_view words[] = {"EXAT"};
+  CHECK(rlctl::lua::needed_substitutes("return redis.call('SET', KEYS[1], 1, ARGV[1], 5)", words)
+            .expiry);
+}
+
+TEST_CASE("one line: comments, indentation and line ends go") {
+  CHECK(one_line("-- a\nlocal x = 1 -- b\n\n  return x\n") == "local x = 1  return x ");
+  CHECK(one_line("").empty());
+}
+
+}  // namespace lua_substitute_test

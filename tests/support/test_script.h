@@ -1,0 +1,57 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "traffic/script.h"
+
+namespace rlctl::test {
+
+/// A limiter script written for a test: KEYS[1]; now in µs or ms, window in the same unit, limit.
+/// It replies 1 to allow. Keys differ unless one is given.
+class TestScript final : public traffic::Script {
+ public:
+  explicit TestScript(std::string text,
+                      std::chrono::microseconds unit = std::chrono::microseconds{1},
+                      std::string key = "",
+                      limiter::Limit limit = {5, std::chrono::seconds{60}, {}})
+      : text_(std::move(text)), key_(std::move(key)), unit_(unit), limit_(limit) {}
+
+  std::string_view name() const override { return "test"; }
+  void load(redis::Connection& connection) override {
+    sha1_ = connection.call({"SCRIPT", "LOAD", text_}).text();
+  }
+  limiter::ScriptCall call(const traffic::Arrival& arrival) override {
+    words_ = {key_.empty() ? "t:" + std::to_string(arrival.key) : key_,
+              std::to_string(arrival.at / unit_), std::to_string(limit_.window / unit_),
+              std::to_string(limit_.limit)};
+    views_.assign(words_.begin(), words_.end());
+    const redis::Arguments words(views_);
+    return {.sha1 = sha1_, .keys = words.first(1), .arguments = words.subspan(1)};
+  }
+  std::vector<std::string> keys() const override { return {}; }
+  std::optional<std::string> key_of_ttls() const override { return "t:ttls"; }
+
+ private:
+  limiter::Decision read(redis::ReplyView reply, const traffic::Arrival& /*arrival*/,
+                         std::int64_t /*number*/) const override {
+    if (reply.type() != redis::ReplyType::kInteger) FAIL(std::string(reply.text()));  // fast
+    return {.allowed = reply.integer() == 1};
+  }
+
+  std::string text_, key_, sha1_;
+  std::chrono::microseconds unit_;
+  limiter::Limit limit_;
+  std::vector<std::string> words_;
+  std::vector<std::string_view> views_;
+};
+
+}  // namespace rlctl::test
