@@ -16,6 +16,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/general_options.h"
 #include "cli/term/output.h"
 #include "cli/term/signals.h"
 #include "limiter/algorithm.h"
@@ -24,28 +25,10 @@
 namespace rlctl::cli {
 namespace {
 
-constexpr const Command* kCommands[] = {
-#define RLCTL_LIST_COMMAND(name) &name##_command,
-    RLCTL_COMMANDS(RLCTL_LIST_COMMAND)
-#undef RLCTL_LIST_COMMAND
-};
-
-constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
-
-/// The options that all commands accept.
-struct GeneralOptions {
-  ConnectionOptions connection;
-  std::optional<std::string> config;
-  bool json = false;
-  bool short_help = false;
-  bool help = false;
-  bool version = false;
-};
-
 /// `hint` is for a name that is similar to none.
 const Command& find_command(const std::string& name, const char* hint = "") {
   std::vector<std::string_view> names;
-  for (const auto* command : kCommands) {
+  for (const auto* command : commands()) {
     if (command->name == name) return *command;
     names.push_back(command->name);
   }
@@ -53,21 +36,6 @@ const Command& find_command(const std::string& name, const char* hint = "") {
   const auto suggestion = did_you_mean(name, names);
   throw UsageError("unknown command " + in_quotes(name) + suggestion,
                    suggestion.empty() ? hint : "");
-}
-
-void add_general_options(Options& options, GeneralOptions& target) {
-  add_connection_options(options, target.connection);
-  options.group("General");
-  options
-      .value("--config", "FILE", target.config,
-             "configuration file (default: $RLCTL_CONFIG, else ~/.config/rlctl/config.toml, "
-             "else /etc/rlctl/config.toml)")
-      .repeats();
-  options.flag("--json", target.json, "print results and errors as JSON");
-  options.flag("-h", target.short_help, "show the usage and the options in brief");
-  options.flag("--help", target.help, "show all help");
-  options.flag("-V,--version", target.version, "show the version");
-  options.flag("-v", target.version, "");
 }
 
 /// -h shows usage and options on one screen; --help shows everything.
@@ -84,9 +52,8 @@ std::string general_help(HelpExtent extent) {
     out.append("  ").append(name);
     out.append(name.size() < 12 ? 12 - name.size() : 1, ' ').append(summary).append("\n");
   };
-  for (const auto* command : kCommands) append_command(command->name, command->summary);
-  append_command(kHelpCommand, "show the help of a command");
-  append_command(kVersionCommand, "show the version");
+  for (const auto* command : commands()) append_command(command->name, command->summary);
+  for (const auto& [name, summary] : kOwnCommands) append_command(name, summary);
   if (extent == HelpExtent::kShort) {
     return out +
            "\n"
@@ -125,19 +92,28 @@ std::string command_help(const Command& command, HelpExtent extent) {
   return out;
 }
 
+/// The algorithms' scripts by the SHA1 with which EVALSHA calls them; with `json`, as JSON.
 std::string version_text(bool json) {
-  if (!json) return "rlctl " RLCTL_VERSION "\n";
+  constexpr std::string_view kLicence = "MIT";
   std::string out;
-  JsonWriter writer(out);
-  writer.begin_object().field("version", RLCTL_VERSION);
-  writer.name("build").begin_object();
-  writer.field("type", RLCTL_BUILD_TYPE).field("compiler", RLCTL_COMPILER).end_object();
-  writer.name("scripts").begin_object();
-  for (const auto& algorithm : limiter::algorithms()) {
-    writer.field(algorithm.name, algorithm.sha1);
+  if (json) {
+    JsonWriter writer(out);
+    writer.begin_object().field("version", RLCTL_VERSION).field("licence", kLicence);
+    writer.name("build").begin_object();
+    writer.field("type", RLCTL_BUILD_TYPE).field("compiler", RLCTL_COMPILER).end_object();
+    writer.name("scripts").begin_object();
+    for (const auto& algorithm : limiter::algorithms()) {
+      writer.field(algorithm.name, algorithm.sha1);
+    }
+    writer.end_object().end_object();
+    return out += '\n';
   }
-  writer.end_object().end_object();
-  return out += '\n';
+  out = fmt::format("rlctl {}\n{} licence; {} build by {}\n\nScripts:\n", RLCTL_VERSION, kLicence,
+                    RLCTL_BUILD_TYPE, RLCTL_COMPILER);
+  for (const auto& algorithm : limiter::algorithms()) {
+    out += fmt::format("  {:24}{}\n", algorithm.name, algorithm.sha1);
+  }
+  return out;
 }
 
 /// The text for -V, --help or -h; none if none of these is given. -h alone gives the short help.
@@ -152,7 +128,7 @@ std::optional<std::string> asked_text(const GeneralOptions& general, const Comma
 const Command* find_reporting_command(std::span<const std::string> arguments) {
   for (const auto& argument : arguments) {
     if (argument == "--") break;
-    for (const auto* command : kCommands) {
+    for (const auto* command : commands()) {
       if (command->name == argument) return command->report == nullptr ? nullptr : command;
     }
   }
@@ -220,7 +196,7 @@ std::vector<std::string> take_program(const Command& command, Options& options,
 std::string only_command_with(std::string_view option) {
   if (!option.starts_with("--")) return {};
   const Command* only = nullptr;
-  for (const auto* command : kCommands) {
+  for (const auto* command : commands()) {
     Options options;
     const Action never_run = command->add(options);
     if (!options.has(option)) continue;

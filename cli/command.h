@@ -5,9 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/wait.h"
+#include "cli/completions.h"
 #include "cli/configuration.h"
 #include "cli/connection.h"
 #include "cli/failure.h"
@@ -50,6 +52,8 @@ struct Command {
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.
   bool takes_program = false;
+  /// How a shell completes an operand; null: nothing is known.
+  Completer complete_operand = nullptr;
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.
@@ -67,10 +71,18 @@ template <typename Target, void (*declare)(Options&, Target&),
   X(check)                \
   X(run)                  \
   X(inspect)              \
-  X(list) X(audit) X(reset) X(burst) X(debug) X(lint) X(quota) X(doctor) X(config) X(scripts)
+  X(list)                 \
+  X(audit) X(reset) X(burst) X(debug) X(lint) X(quota) X(doctor) X(config) X(scripts) X(completion)
 
 #define RLCTL_DECLARE_COMMAND(name) extern const Command name##_command;
 RLCTL_COMMANDS(RLCTL_DECLARE_COMMAND)
 #undef RLCTL_DECLARE_COMMAND
+
+/// All commands, in the same order.
+[[nodiscard]] std::span<const Command* const> commands();
+/// Those of rlctl itself, which are no Command, with their summaries.
+inline constexpr std::string_view kHelpCommand = "help", kVersionCommand = "version";
+inline constexpr std::pair<std::string_view, std::string_view> kOwnCommands[] = {
+    {kHelpCommand, "show the help of a command"}, {kVersionCommand, "show the version"}};
 
 }  // namespace rlctl::cli

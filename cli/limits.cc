@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/completions.h"
 
 namespace rlctl::cli {
 namespace {
@@ -56,6 +57,7 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
     auto& algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
         required ? algorithm_text() : "the algorithm that the key should have; see below");
+    algorithm.completes(complete_algorithm);
     if (!required) algorithm.needs("--limit", "", kExample);
   }
   auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
@@ -65,6 +67,7 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
           .value("--policy", "NAME", target.policy,
                  "use the limit, algorithm and burst of this policy in the configuration; the "
                  "operands are the arguments of its key")
+          .completes(complete_policy)
           .excludes("--limit", kItsOwn);
   if (has_algorithm) policy.excludes("--algorithm", kItsOwn);
   policy.excludes("--burst", kItsOwn);

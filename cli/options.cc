@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/completions.h"
 #include "cli/term/table.h"
 
 namespace rlctl::cli {
@@ -94,6 +95,11 @@ Options::Row& Options::Row::mistakable(bool (*is_value)(const std::string& text)
   return *this;
 }
 
+Options::Row& Options::Row::completes(Completer complete) {
+  complete_ = complete;
+  return *this;
+}
+
 std::string_view Options::Row::name() const {
   return names_.substr(names_.find(',') + 1);
 }
@@ -140,10 +146,14 @@ Options::Row& Options::add(std::string_view names, std::string_view value_name, 
 
 // ---- Parsing ----
 
-Options::Row* Options::find(std::string_view name) {
+const Options::Row* Options::find(std::string_view name) const {
   const auto found = std::find_if(rows_.rbegin(), rows_.rend(),
                                   [name](const Row& row) { return row.is_named(name); });
   return found == rows_.rend() ? nullptr : &*found;
+}
+
+Options::Row* Options::row(std::string_view name) {
+  return const_cast<Row*>(find(name));
 }
 
 void Options::throw_unknown(const std::string& name, const std::string& hint) const {
@@ -177,7 +187,7 @@ std::size_t Options::read_long(std::span<const std::string> arguments, std::size
   const std::string& argument = arguments[at];
   const auto equals = argument.find('=');
   const auto name = argument.substr(0, equals);
-  auto* row = find(name);
+  auto* row = this->row(name);
   if (row == nullptr) throw_unknown(name);
   if (equals != argument.npos) {
     if (row->is_flag()) {
@@ -200,7 +210,7 @@ std::size_t Options::read_short(std::span<const std::string> arguments, std::siz
   const std::string& argument = arguments[at];
   for (std::size_t i = 1; i < argument.size(); ++i) {
     const std::string name{'-', argument[i]};
-    auto* row = find(name);
+    auto* row = this->row(name);
     if (row == nullptr) {
       // "-limit": a long option with one dash missing.
       const auto whole = argument.substr(0, argument.find('='));
@@ -252,6 +262,11 @@ std::vector<std::string> Options::parse(std::span<const std::string> arguments) 
       operands.push_back(arguments[at++]);
     }
   }
+  set(tokens);
+  return operands;
+}
+
+void Options::set(std::vector<Token>& tokens) {
   for (auto& [row, value] : tokens) {
     for (; row->comma_separated_ && value->find(',') != value->npos;
          value->erase(0, value->find(',') + 1)) {
@@ -259,12 +274,11 @@ std::vector<std::string> Options::parse(std::span<const std::string> arguments) 
     }
     row->set(std::move(value));
   }
-  return operands;
 }
 
 // ---- Rules ----
 
-bool Options::holds(std::string_view condition, std::span<const std::string> operands) {
+bool Options::holds(std::string_view condition, std::span<const std::string> operands) const {
   if (!condition.starts_with("--")) return !operands.empty() && operands[0] == condition;
   const auto space = condition.find(' ');
   const auto* row = find(condition.substr(0, space));
@@ -273,15 +287,18 @@ bool Options::holds(std::string_view condition, std::span<const std::string> ope
          (!row->values_.empty() && row->values_.back() == condition.substr(space + 1));
 }
 
+/// Whether the rule's option may not be given.
+bool Options::applies(const Row::Rule& rule, std::span<const std::string> operands) const {
+  return holds(rule.condition, operands) == rule.excludes &&
+         std::none_of(rule.unless.begin(), rule.unless.end(),
+                      [&](auto condition) { return holds(condition, operands); });
+}
+
 void Options::require(bool excludes, std::span<const std::string> operands) {
   for (const auto& row : rows_) {
     if (row.given_ == 0) continue;
     for (const auto& rule : row.rules_) {
-      if (rule.excludes != excludes || holds(rule.condition, operands) != excludes) continue;
-      if (std::any_of(rule.unless.begin(), rule.unless.end(),
-                      [&](auto condition) { return holds(condition, operands); })) {
-        continue;
-      }
+      if (rule.excludes != excludes || !applies(rule, operands)) continue;
       const auto format = excludes ? "{} and {} exclude each other" : "{} requires {}";
       throw UsageError(
           with_reason(fmt::format(fmt::runtime(format), row.name(), rule.condition), rule.why),
@@ -293,6 +310,74 @@ void Options::require(bool excludes, std::span<const std::string> operands) {
 void Options::require_consistent(std::span<const std::string> operands) {
   require(true, operands);
   require(false, operands);
+}
+
+// ---- Completion ----
+
+Options::Unfinished Options::parse_unfinished(std::span<const std::string> arguments) {
+  Unfinished unfinished;
+  std::vector<Token> tokens;
+  std::size_t at = 0;
+  while (at < arguments.size()) {
+    if (unfinished.after_separator || !is_option(arguments[at])) {
+      unfinished.operands.push_back(arguments[at++]);
+      continue;
+    }
+    if (arguments[at] == "--") {
+      unfinished.after_separator = true;
+      ++at;
+      continue;
+    }
+    try {
+      at = arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
+                                           : read_short(arguments, at, tokens);
+    } catch (const UsageError&) {
+      ++at;
+    }
+  }
+  if (at > arguments.size()) {
+    const auto& last = arguments.back();
+    unfinished.awaiting = find(last.starts_with("--") ? last : std::string{'-', last.back()});
+  }
+  try {
+    set(tokens);
+  } catch (const UsageError&) {
+    // One that may be given only once was given again.
+  }
+  return unfinished;
+}
+
+Completer Options::Row::completion() const {
+  if (complete_ != nullptr) return complete_;
+  return value_name_ == "FILE" || value_name_ == "PATH" ? complete_file : nullptr;
+}
+
+bool Options::is_given(std::string_view name) const {
+  const auto* row = find(name);
+  return row != nullptr && row->given_ > 0;
+}
+
+std::vector<Completion> Options::completions(std::span<const std::string> operands) {
+  const auto is_excluded = [&](const Row& row) {
+    const auto rules_out = [&](const Row::Rule& rule) {
+      return rule.excludes && applies(rule, operands);
+    };
+    if (std::any_of(row.rules_.begin(), row.rules_.end(), rules_out)) return true;
+    return std::any_of(rows_.begin(), rows_.end(), [&](const Row& other) {
+      return other.given_ > 0 &&
+             std::any_of(other.rules_.begin(), other.rules_.end(), [&](const Row::Rule& rule) {
+               return rule.excludes && rule.unless.empty() && rule.condition == row.name();
+             });
+    });
+  };
+  std::vector<Completion> found;
+  for (const auto& row : rows_) {
+    const bool is_list = row.target<std::vector<std::string>>() != nullptr;
+    const bool is_used = row.given_ > 0 && (!is_list || !row.once_hint_.empty());
+    if (row.help_.empty() || is_used || is_excluded(row)) continue;
+    found.push_back({std::string(row.name()), std::string(first_clause(row.help_))});
+  }
+  return found;
 }
 
 // ---- What is made of the rows ----

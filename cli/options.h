@@ -22,12 +22,16 @@ struct OptionalValue {
   std::optional<std::string> value;
 };
 
+struct Completion;
+using Completer = struct Completions (*)(const struct Typed&);  // see completions.h
+
 /// Whether an option is part of the command line that repeats a run.
 enum class Repeats { kNever, kAlways, kWithServer };
 
 /// The options of rlctl and of the chosen command, one row each: names, value, help, what it
-/// excludes and requires, and whether it repeats. Parsing, consistency checks, help and the command
-/// line that repeats a run all use the rows. Values stay text here; the commands parse them.
+/// excludes and requires, whether it repeats, and how a shell completes it. Parsing, consistency
+/// checks, help, completion and the command line that repeats a run all use the rows. Values stay
+/// text here; the commands parse them.
 ///
 /// Parsing follows GNU getopt_long: options and operands in any order, "--" ends the options,
 /// "-p6379", "-qj", "--opt value", "--opt=value"; the last of a repeated scalar wins. Abbreviated
@@ -63,6 +67,13 @@ class Options {
     /// For an optional value: refuses to take the next argument for an operand if this returns true
     /// for it: "--watch 5s".
     Row& mistakable(bool (*is_value)(const std::string& text));
+    /// How a shell completes the value. Without this, only a FILE or a PATH is completed.
+    Row& completes(Completer complete);
+
+    /// Null: nothing is known of the value.
+    [[nodiscard]] Completer completion() const;
+    /// Whether a value may consist of several, separated by commas.
+    [[nodiscard]] bool takes_several() const { return comma_separated_; }
 
    private:
     friend class Options;
@@ -93,6 +104,7 @@ class Options {
     Repeats when_ = Repeats::kNever;
     bool comma_separated_ = false;
     bool (*is_value_)(const std::string& text) = nullptr;
+    Completer complete_ = nullptr;
     std::size_t given_ = 0;            ///< number of occurrences
     std::vector<std::string> values_;  ///< in order; for a scalar, the last one
   };
@@ -129,6 +141,23 @@ class Options {
   /// Sets the targets and returns the operands. Throws UsageError on the first mistake.
   std::vector<std::string> parse(std::span<const std::string> arguments);
 
+  /// A command line that is still being typed.
+  struct Unfinished {
+    std::vector<std::string> operands;
+    const Row* awaiting = nullptr;  ///< the option whose value comes next
+    bool after_separator = false;   ///< -- has ended the options
+  };
+  /// Like parse(), but ignores mistakes.
+  Unfinished parse_unfinished(std::span<const std::string> arguments);
+  /// The options that may follow those that are given: without those that an exclusion rules out,
+  /// and without scalars that are given already.
+  [[nodiscard]] std::vector<Completion> completions(std::span<const std::string> operands);
+  /// Whether an option was given.
+  [[nodiscard]] bool is_given(std::string_view name) const;
+  /// The last row with this name: a command may give another meaning to a general short option.
+  /// Null if there is none.
+  [[nodiscard]] const Row* find(std::string_view name) const;
+
   /// Throws UsageError if the given options break a rule; checks exclusions first, then
   /// requirements, in the order of the rows.
   void require_consistent(std::span<const std::string> operands);
@@ -153,8 +182,7 @@ class Options {
   };
   Row& add(std::string_view names, std::string_view value_name, Row::Target target,
            std::string_view help);
-  /// The last row with this name: a command may give another meaning to a general short option.
-  [[nodiscard]] Row* find(std::string_view name);
+  [[nodiscard]] Row* row(std::string_view name);
   [[noreturn]] void throw_unknown(const std::string& name, const std::string& hint = {}) const;
   std::size_t read_option(std::span<const std::string> arguments, std::size_t at,
                           std::vector<Token>& tokens);
@@ -162,7 +190,9 @@ class Options {
                         std::vector<Token>& tokens);
   std::size_t read_short(std::span<const std::string> arguments, std::size_t at,
                          std::vector<Token>& tokens);
-  [[nodiscard]] bool holds(std::string_view condition, std::span<const std::string> operands);
+  void set(std::vector<Token>& tokens);
+  [[nodiscard]] bool holds(std::string_view condition, std::span<const std::string> operands) const;
+  [[nodiscard]] bool applies(const Row::Rule& rule, std::span<const std::string> operands) const;
   void require(bool excludes, std::span<const std::string> operands);
 
   std::string_view group_;

@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/text.h"
+#include "cli/completions.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "replay/log_format.h"
@@ -66,8 +67,12 @@ void add_replay_options(Options& options, ReplayArguments& target) {
 
 void add_log_options(Options& options, ReplayArguments& target) {
   const auto of_log = [](Options::Row& row) { row.needs("--replay", "", kNameLog).repeats(); };
-  of_log(options.value("--format", "FORMAT", target.format,
-                       "format of all files (default: recognized)"));
+  of_log(
+      options
+          .value("--format", "FORMAT", target.format, "format of all files (default: recognized)")
+          .completes([](const Typed&) {
+            return to_completions(replay::log_formats(), &replay::LogFormat::name);
+          }));
   of_log(options.value("--time-field", "NAME", target.time_field,
                        "field of JSON or CSV that holds the time"));
   of_log(options.value("--key-field", "NAME", target.key_field,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/completions.h"
 #include "limiter/state.h"
 #include "redis/error.h"
 
@@ -26,13 +27,20 @@ std::string OnError::warning(const Problem& problem, std::string_view command) c
   return render(warning, command, false);
 }
 
+namespace {
+
+constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
+
+}  // namespace
+
 void add_on_error_option(Options& options, std::optional<std::string>& target) {
-  options.value("--on-error", "ANSWER", target,
-                "fail, allow or deny when the server gives no answer (default: fail)");
+  options
+      .value("--on-error", "ANSWER", target,
+             "fail, allow or deny when the server gives no answer (default: fail)")
+      .completes([](const Typed&) { return to_completions(kAnswers); });
 }
 
 OnError parse_on_error(const std::string& text) {
-  constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
   if (text == "fail") return {};
   if (text == "allow" || text == "deny") return {.allows = text == "allow"};
   throw UsageError("--on-error: unknown answer " + in_quotes(text) + "; use " + one_of(kAnswers));

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/completions.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
 #include "limiter/algorithm.h"
@@ -295,6 +296,7 @@ void add_script_options(Options& options, ScriptOptions& target, bool is_optiona
                           "configuration names, or - for standard input"
                         : "run this Lua script, a file or one that the configuration names, "
                           "instead of a bundled algorithm; - for standard input")
+      .completes(complete_script)
       .repeats();
   for (const auto& setting : kSettings) {
     auto& row =

@@ -38,6 +38,8 @@ test   procps                pkill
 test   openssl               openssl
 test   util-linux            flock
 test   scdoc                 scdoc
+test   zsh                   zsh
+test   fish                  fish
 test   mandoc                mandoc
 lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy

@@ -535,6 +535,7 @@ Examples:
   rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
 )",
     .add = add_burst,
-    .notes = burst_notes};
+    .notes = burst_notes,
+    .complete_operand = complete_pattern};
 
 }  // namespace rlctl::cli

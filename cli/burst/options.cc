@@ -2,20 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "cli/limits.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::cli {
 namespace {
 
+/// The patterns and the adversary, each with its summary.
+std::vector<Completion> kinds_of_traffic() {
+  std::vector<Completion> kinds;
+  for (const auto& pattern : traffic::patterns()) {
+    kinds.push_back({std::string(pattern.name), std::string(pattern.summary)});
+  }
+  kinds.push_back(
+      {std::string(kAdversary), "a search for the schedule under which a limiter allows the most"});
+  return kinds;
+}
+
 std::string pattern_help() {
   constexpr std::size_t kColumn = 10;
   std::string out = fmt::format("\nPatterns (default: {}):\n", traffic::patterns().front().name);
-  for (const auto& pattern : traffic::patterns()) {
-    out += fmt::format("  {:{}}{}\n", pattern.name, kColumn, pattern.summary);
+  for (const auto& [name, summary] : kinds_of_traffic()) {
+    out += fmt::format("  {:{}}{}\n", name, kColumn, summary);
   }
-  return out + fmt::format("  {:{}}{}\n", kAdversary, kColumn,
-                           "a search for the schedule under which a limiter allows the most");
+  return out;
 }
 
 }  // namespace
@@ -41,6 +53,12 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .list("--algorithm", "NAMES", target.algorithms,
             "algorithms to test, separated by commas, or all (default: "
             "fixed-window,sliding-window-log)")
+      .comma_separated()
+      .completes([](const Typed& typed) {
+        auto completions = complete_algorithm(typed);
+        completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
+        return completions;
+      })
       .repeats();
   add_script_options(options, target.script, false);
   auto& against = options.value("--against", "NAME", target.against,
@@ -48,6 +66,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
                                 "algorithm or a script, decide differently; then the exit status "
                                 "is 1");
   not_for_search(against, "both limiters get the same traffic");
+  against.completes(complete_limiter);
   constexpr std::string_view kSameTimes = "only virtual time is the same for both";
   against.excludes("--clock real", kSameTimes)
       .excludes("--rate max", kSameTimes)
@@ -118,6 +137,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   auto& clock = options.value("--clock", "CLOCK", target.clock,
                               "clock of the traffic: virtual or real; virtual takes no time, "
                               "real sends each request when it is due (default: virtual)");
+  clock.completes([](const Typed&) { return to_completions(std::array{kVirtual, kReal}); });
   not_for_search(clock, kNoRealTime);
   clock.unless("--clock virtual").repeats();
   auto& clients = options.value("--clients", "NUMBER", target.clients,
@@ -184,6 +204,11 @@ void add_burst_options(Options& options, BurstOptions& target) {
                                "write a line of JSON for each decision; - for standard output"),
                  kTable);
   options.flag("-q,--quiet", target.quiet, "print no report, only set the exit status");
+}
+
+Completions complete_pattern(const Typed& typed) {
+  if (typed.options.is_given("--replay")) return complete_file(typed);
+  return {.words = typed.operands.empty() ? kinds_of_traffic() : std::vector<Completion>{}};
 }
 
 std::string burst_notes() {

@@ -2,13 +2,20 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/completions.h"
 #include "cli/options.h"
 #include "cli/replay.h"
 #include "cli/script_options.h"
 
 namespace rlctl::cli {
+
+/// The value of --algorithm for each algorithm that counts requests.
+inline constexpr std::string_view kAllAlgorithms = "all";
+/// The values of --clock.
+inline constexpr std::string_view kVirtual = "virtual", kReal = "real";
 
 /// The arguments of `rlctl burst`, as typed.
 struct BurstOptions {
@@ -26,5 +33,7 @@ struct BurstOptions {
 void add_burst_options(Options& options, BurstOptions& target);
 /// The sections of --help that list the patterns, the algorithms and more.
 [[nodiscard]] std::string burst_notes();
+/// The patterns and `adversary`; with --replay, files.
+[[nodiscard]] Completions complete_pattern(const Typed& typed);
 
 }  // namespace rlctl::cli

@@ -28,8 +28,6 @@ using limiter::Algorithm;
 constexpr std::string_view kDefaultLimit = "1000/60s";
 /// For a search: its schedules are short enough to read, and small limits have the same flaws.
 constexpr std::string_view kSearchLimit = "5/60s";
-constexpr std::string_view kDefaultAlgorithms = "fixed-window,sliding-window-log";
-constexpr std::string_view kAll = "all";
 constexpr std::int64_t kMostPatternKeys = 10'000'000;
 constexpr double kMostSkew = 100;
 constexpr std::string_view kSteady = "steady";
@@ -91,7 +89,6 @@ void take_words(BurstOptions& options, std::vector<std::string>& operands) {
 
 // --- The clock -----------------------------------------------------------------------------------
 
-constexpr std::string_view kVirtual = "virtual", kReal = "real";
 constexpr std::string_view kMaxRate = "max";  // --rate max: a closed loop
 constexpr std::int64_t kMostClients = 10'000;
 /// As in redis-benchmark.
@@ -208,22 +205,20 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
 }
 
 /// Without duplicates, in the order of first mention.
-std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& lists) {
+std::vector<const Algorithm*> parse_algorithms(const std::vector<std::string>& names) {
   std::vector<const Algorithm*> chosen;
   const auto add = [&chosen](const Algorithm& algorithm) {
     if (std::find(chosen.begin(), chosen.end(), &algorithm) == chosen.end()) {
       chosen.push_back(&algorithm);
     }
   };
-  for (const auto& list : lists) {
-    for (const auto& name : split_at_commas(list)) {
-      if (name != kAll) {
-        add(parse_algorithm(name, kAll));
-        continue;
-      }
-      for (const auto& algorithm : limiter::algorithms()) {
-        if (limiter::counts_requests(algorithm)) add(algorithm);
-      }
+  for (const auto& name : names) {
+    if (name != kAllAlgorithms) {
+      add(parse_algorithm(name, kAllAlgorithms));
+      continue;
+    }
+    for (const auto& algorithm : limiter::algorithms()) {
+      if (limiter::counts_requests(algorithm)) add(algorithm);
     }
   }
   return chosen;
@@ -272,9 +267,11 @@ void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocati
     }
     plan.candidates.push_back(std::move(candidate));
   }
-  auto lists = options.algorithms;
-  if (lists.empty() && plan.candidates.empty()) lists.emplace_back(kDefaultAlgorithms);
-  auto others = make_candidates(parse_algorithms(lists), plan.limits, plan.request.cost,
+  auto names = options.algorithms;
+  if (names.empty() && plan.candidates.empty()) {
+    names = {"fixed-window", "sliding-window-log"};
+  }
+  auto others = make_candidates(parse_algorithms(names), plan.limits, plan.request.cost,
                                 !plan.candidates.empty());
   std::move(others.begin(), others.end(), std::back_inserter(plan.candidates));
 }
@@ -439,7 +436,7 @@ bool has_all_algorithms(const BurstPlan& plan) {
 std::vector<std::string> algorithm_lists(const BurstPlan& plan) {
   constexpr std::size_t kMostLetters = 34;
   std::vector<std::string> lists;
-  if (has_all_algorithms(plan)) return {"all"};
+  if (has_all_algorithms(plan)) return {std::string(kAllAlgorithms)};
   const auto named =
       std::span(plan.candidates).first(plan.candidates.size() - (plan.is_comparison ? 1 : 0));
   for (const auto& candidate : named) {

@@ -9,6 +9,7 @@
 
 #include "base/prometheus.h"
 #include "cli/asker.h"
+#include "cli/completions.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
 #include "limiter/limit.h"
@@ -252,6 +253,7 @@ Examples:
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
     .add = add_command<CheckOptions, add_check_options, run_check>,
-    .notes = algorithm_help};
+    .notes = algorithm_help,
+    .complete_operand = complete_key};
 
 }  // namespace rlctl::cli

@@ -11,6 +11,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/limits.h"
 #include "cli/script_options.h"
 #include "cli/subcommand.h"
@@ -295,6 +296,16 @@ Action add_config(Options&) {
   return run_config;
 }
 
+Completions complete_config(const Typed& typed) {
+  if (typed.operands.empty()) return to_completions(kSubcommands, &Subcommand::name);
+  const auto is_typed = [&](const Subcommand& row) { return row.name == typed.operands[0]; };
+  const auto found = std::find_if(kSubcommands.begin(), kSubcommands.end(), is_typed);
+  if (found == kSubcommands.end() || !found->takes_names) return {};
+  auto scripts = complete_script(typed);
+  scripts.files = false;
+  return joined(complete_policy(typed), std::move(scripts));
+}
+
 }  // namespace
 
 const Command config_command{
@@ -318,6 +329,7 @@ Examples:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
   rlctl config show login --json
 )",
-    .add = add_config};
+    .add = add_config,
+    .complete_operand = complete_config};
 
 }  // namespace rlctl::cli

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/debug/coverage.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/place.h"
@@ -582,6 +583,10 @@ Examples:
   rlctl debug --policy login alice --print-command
 )",
     .add = add_debug,
-    .notes = debug_notes};
+    .notes = debug_notes,
+    .complete_operand = [](const Typed& typed) {
+      return typed.operands.empty() && !typed.options.is_given("--policy") ? complete_limiter(typed)
+                                                                           : Completions{};
+    }};
 
 }  // namespace rlctl::cli

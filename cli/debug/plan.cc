@@ -11,6 +11,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/completions.h"
 #include "cli/debug/view.h"
 #include "cli/failure.h"
 #include "cli/limits.h"
@@ -50,13 +51,16 @@ void add_script(Options& options, DebugOptions& target) {
       .excludes("--replay", "the log has the costs", "--cost-field names their field");
   options.value("--now", "TIME", target.now, kNowHelp)
       .excludes("--replay", "the log has the times");
-  options.value("--algorithm", "NAME", target.algorithm,
-                "a bundled script, instead of the operand SCRIPT");
+  options
+      .value("--algorithm", "NAME", target.algorithm,
+             "a bundled script, instead of the operand SCRIPT")
+      .completes(complete_algorithm);
   auto& policy =
       options
           .value("--policy", "NAME", target.policy,
                  "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
                  "the operands are the arguments of its key")
+          .completes(complete_policy)
           .excludes("--limit", kItsOwn)
           .excludes("--burst", kItsOwn)
           .excludes("--algorithm", kItsOwn)

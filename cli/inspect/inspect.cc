@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cli/completions.h"
 #include "cli/limits.h"
 #include "cli/targets.h"
 #include "cli/term/bars.h"
@@ -542,6 +543,7 @@ Examples:
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
     .add = add_command<InspectOptions, add_inspect_options, run_inspect>,
-    .notes = [] { return list_algorithms(""); }};
+    .notes = [] { return list_algorithms(""); },
+    .complete_operand = complete_key};
 
 }  // namespace rlctl::cli

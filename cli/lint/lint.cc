@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/failure.h"
 #include "cli/lint/observer.h"
 #include "cli/lint/subject.h"
@@ -211,6 +212,7 @@ Examples:
 )",
     .add = add_command<LintOptions, add_lint_options, run_lint>,
     .notes = lint_notes,
-    .report = report_lint_failure};
+    .report = report_lint_failure,
+    .complete_operand = complete_limiter};
 
 }  // namespace rlctl::cli

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/limits.h"
 #include "cli/list/listing.h"
 #include "cli/list/report.h"
@@ -44,11 +45,14 @@ void add_list_options(Options& options, ListOptions& target) {
                 "only keys with more than this share of their limit used: 80%");
   options.value("--top", "NUMBER", target.top,
                 "only the first NUMBER keys in the order of --sort (default: by ratio)");
-  options.value("--sort", "KEY", target.sort,
-                "sort by used, ratio, ttl, bytes (largest first) or key");
+  options
+      .value("--sort", "KEY", target.sort, "sort by used, ratio, ttl, bytes (largest first) or key")
+      .completes([](const Typed&) { return to_completions(kSortNames, &SortName::name); });
   options.flag("--no-ttl", target.no_ttl, "only keys that never expire");
-  options.value("--algorithm", "NAME", target.algorithm, "only keys of this algorithm");
-  options.value("--policy", "NAME", target.policy, "only keys of this policy");
+  options.value("--algorithm", "NAME", target.algorithm, "only keys of this algorithm")
+      .completes(complete_algorithm);
+  options.value("--policy", "NAME", target.policy, "only keys of this policy")
+      .completes(complete_policy);
   options.value("--limit", "LIMIT", target.limit,
                 "the limit of keys that store none and belong to no policy, such as logs: 5/60s");
   options.flag("--all", target.shapes,

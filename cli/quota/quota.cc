@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/limits.h"
 #include "cli/request_failure.h"
 #include "cli/targets.h"
@@ -402,6 +403,7 @@ Examples:
 )",
     .add = add_command<QuotaOptions, add_quota_options, run_quota>,
     .notes = [] { return list_algorithms(""); },
-    .report = report_quota_failure};
+    .report = report_quota_failure,
+    .complete_operand = complete_key};
 
 }  // namespace rlctl::cli

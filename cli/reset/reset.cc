@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/limits.h"
 #include "cli/reset/holder.h"
 #include "cli/reset/report.h"
@@ -451,6 +452,7 @@ Examples:
   rlctl reset --restore removed.jsonl
 )",
     .add = add_command<ResetOptions, add_reset_options, run_reset>,
-    .notes = algorithm_help};
+    .notes = algorithm_help,
+    .complete_operand = complete_key};
 
 }  // namespace rlctl::cli

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/completions.h"
 #include "cli/run/admission.h"
 #include "cli/run/program.h"
 #include "cli/run/supervise.h"
@@ -153,6 +154,7 @@ Examples:
     .add = add_command<RunOptions, add_run_options, run_run>,
     .notes = algorithm_help,
     .report = report_run,
-    .takes_program = true};
+    .takes_program = true,
+    .complete_operand = complete_key};
 
 }  // namespace rlctl::cli

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "cli/completions.h"
 #include "cli/subcommand.h"
 #include "cli/term/table.h"
 #include "limiter/check.h"
@@ -196,13 +197,15 @@ ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation)
 
 struct ScriptsSubcommand {
   std::string_view name;
+  bool takes_script = false;  ///< the name of one, or of several
   ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
 };
 
-constexpr std::array kScriptsSubcommands{
-    ScriptsSubcommand{"list", list_scripts}, ScriptsSubcommand{"show", show_script},
-    ScriptsSubcommand{"load", load_scripts}, ScriptsSubcommand{"export", export_scripts},
-    ScriptsSubcommand{"call", call_script_once}};
+constexpr std::array kScriptsSubcommands{ScriptsSubcommand{"list", false, list_scripts},
+                                         ScriptsSubcommand{"show", true, show_script},
+                                         ScriptsSubcommand{"load", true, load_scripts},
+                                         ScriptsSubcommand{"export", false, export_scripts},
+                                         ScriptsSubcommand{"call", true, call_script_once}};
 
 /// Refuses options that the subcommand does not have.
 void require_options_of(std::string_view subcommand, const ScriptsOptions& options) {
@@ -247,6 +250,16 @@ ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
   return subcommand.run(options, invocation);
 }
 
+Completions complete_scripts(const Typed& typed) {
+  if (typed.operands.empty()) return to_completions(kScriptsSubcommands, &ScriptsSubcommand::name);
+  const auto is_typed = [&](const auto& row) { return row.name == typed.operands[0]; };
+  const auto found = std::find_if(kScriptsSubcommands.begin(), kScriptsSubcommands.end(), is_typed);
+  if (found == kScriptsSubcommands.end()) return {};
+  if (!found->takes_script) return complete_file(typed);  // export's folder
+  const bool is_key = found->run == call_script_once && typed.operands.size() > 1;
+  return is_key ? complete_key(typed) : to_completions(limiter::scripts(), &limiter::Script::name);
+}
+
 }  // namespace
 
 const Command scripts_command{
@@ -282,6 +295,7 @@ Examples:
   rlctl scripts call gcra login:alice --limit 5/60s --print
 )",
     .add = add_command<ScriptsOptions, add_scripts_options, run_scripts>,
-    .notes = [] { return list_algorithms(""); }};
+    .notes = [] { return list_algorithms(""); },
+    .complete_operand = complete_scripts};
 
 }  // namespace rlctl::cli

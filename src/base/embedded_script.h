@@ -4,7 +4,7 @@
 
 namespace rlctl {
 
-/// A Lua script that cmake/embed_lua.cmake wrote into a header.
+/// A script, mostly Lua, that cmake/embed_scripts.cmake wrote into a header.
 struct EmbeddedScript {
   std::string_view sha1;  ///< lower-case hex, as EVALSHA takes it
   std::string_view text;

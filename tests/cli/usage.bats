@@ -332,26 +332,32 @@ leaky-bucket'
   assert_output --partial 'see below (default: sliding-window-log)'
 }
 
-@test "--version prints the version" {
+# version_text: what --version prints.
+version_text() {
+  printf '%s\n' 'rlctl [0-9]+\.[0-9]+\.[0-9]+' 'MIT licence; [A-Za-z]+ build by [A-Za-z]+ [0-9.]+' 'Scripts:'
+  (cd "$project/lua" && sha1sum -- *.lua) | awk '{ sub(/\.lua$/, "", $2); printf "  %-24s%s\n", $2, $1 }' | LC_ALL=C sort
+}
+
+@test "--version prints version, licence, build and the SHA1 of each script" {
   local option
-  for option in --version -V -v; do
-    run -0 rlctl "$option"
-    assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
-    run -0 rlctl check "$option"
-    assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
+  for option in --version -V -v 'check --version' 'check -V' 'check -v' version; do
+    # shellcheck disable=SC2086 # split into words
+    run -0 rlctl $option
+    local text=$output i
+    assert_equal "${#lines[@]}" "$(version_text | wc -l)"
+    for i in 0 1 2; do assert_line --index "$i" --regexp "^$(version_text | sed -n "$((i + 1))p")\$"; done
+    run -0 diff <(version_text | sed 1,3d) <(sed 1,4d <<<"$text" | LC_ALL=C sort)
   done
 }
 
-@test "version prints the version, and reset -v is not -v" {
-  local form
-  run -0 rlctl version
-  assert_output --regexp '^rlctl [0-9]+\.[0-9]+\.[0-9]+$'
-  local version=${output#rlctl }
+@test "version --json is an object, and reset -v is not -v" {
+  local form version
+  version=$(rlctl version | sed -n '1s/rlctl //p')
   for form in 'version --json' '--json version' '--version --json' 'check -V --json'; do
     # shellcheck disable=SC2086 # split into words
     run -0 rlctl $form
     assert_equal "$(jq -r 'keys_unsorted, .version | @text' <<<"$output")" \
-      "[\"version\",\"build\",\"scripts\"]"$'\n'"$version"
+      "[\"version\",\"licence\",\"build\",\"scripts\"]"$'\n'"$version"
     assert_equal "$(jq -r '.scripts | to_entries[] | "\(.value)  \(.key).lua"' <<<"$output" | LC_ALL=C sort -k2)" \
       "$(cd "$project/lua" && sha1sum -- *.lua)"
   done

@@ -1,18 +1,19 @@
-# embed_lua(OUTPUT SCRIPT...): writes a C++ header with each script's text and the SHA1 by which
-# EVALSHA knows it. Run at configure time; a changed script configures again.
+# embed_scripts(OUTPUT SCRIPT...): writes a C++ header with each script's text and its SHA1, by which
+# EVALSHA knows it if it is Lua. Run at configure time; a changed script configures again.
 
-function(embed_lua output)
+function(embed_scripts output)
   set(rows "")
   foreach(script IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
-    get_filename_component(name "${script}" NAME_WE)
-    string(REPLACE "-" "_" id "${name}")
+    get_filename_component(name "${script}" NAME)
+    string(REGEX REPLACE "\\.lua$" "" name "${name}")
+    string(REGEX REPLACE "[-.]" "_" id "${name}")
     file(READ "${script}" text)
     file(SHA1 "${script}" sha1)
     string(APPEND rows
-      "inline constexpr EmbeddedScript k_${id}{\n    \"${sha1}\",\n    R\"~lua~(${text})~lua~\"};\n\n")
+      "inline constexpr EmbeddedScript k_${id}{\n    \"${sha1}\",\n    R\"~script~(${text})~script~\"};\n\n")
   endforeach()
-  set(content "// Written by cmake/embed_lua.cmake. Do not edit.
+  set(content "// Written by cmake/embed_scripts.cmake. Do not edit.
 // NOLINTBEGIN(readability-identifier-naming): the scripts' own names
 #pragma once
 

@@ -1,0 +1,101 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/completion/unfinished_line.h"
+#include "cli/subcommand.h"
+#include "embedded_completions.h"
+
+namespace rlctl::cli {
+namespace {
+
+/// A shell, and the script that completes rlctl's arguments in it, with the words of `rlctl
+/// completion words`.
+struct Shell {
+  std::string_view name;
+  std::string_view script;  ///< empty: words, no shell
+};
+
+constexpr std::array kShells{Shell{"bash", embedded::k_rlctl_bash.text},
+                             Shell{"zsh", embedded::k_rlctl_zsh.text},
+                             Shell{"fish", embedded::k_rlctl_fish.text}, Shell{"words", {}}};
+
+bool is_printable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
+
+/// The first line is "words"; "files", if files may follow too; or "program N". Then come the
+/// completions, one a line: WORD, or WORD, a tab, and a description. Those that do not fit
+/// in a line are left out.
+void write_completions(const LineCompletions& found, std::string& out) {
+  if (found.program) {
+    out.append("program ").append(std::to_string(*found.program)).append("\n");
+    return;
+  }
+  out += found.completions.files ? "files\n" : "words\n";
+  for (const auto& [word, about] : found.completions.words) {
+    if (!is_printable(word) || word.empty()) continue;
+    out += word;
+    if (!about.empty() && is_printable(about)) out.append("\t").append(about);
+    out += '\n';
+  }
+}
+
+/// Mistakes in the configuration or a server that does not answer must not disturb who is typing.
+ExitStatus run_words(Invocation& invocation) {
+  std::vector<std::string> words(invocation.operands.begin() + 1, invocation.operands.end());
+  if (words.empty()) words.emplace_back();
+  try {
+    write_completions(complete_line(words, invocation.interrupt), invocation.out.buffer());
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception&) {
+    return ExitStatus::kDenied;
+  }
+  return ExitStatus::kDone;
+}
+
+ExitStatus run_completion(Invocation& invocation) {
+  const auto& shell = find_subcommand<Shell>(kShells, invocation.operands, "rlctl completion bash");
+  if (shell.script.empty()) return run_words(invocation);
+  if (invocation.operands.size() > 1) {
+    throw UsageError("unexpected argument " + in_quotes(invocation.operands[1]));
+  }
+  invocation.out.buffer() += shell.script;
+  return ExitStatus::kDone;
+}
+
+Action add_completion(Options&) {
+  return run_completion;
+}
+
+}  // namespace
+
+const Command completion_command{
+    .name = "completion",
+    .summary = "print what completes rlctl's arguments in a shell",
+    .synopsis =
+        "completion bash|zsh|fish\n"
+        "completion words -- WORD...",
+    .about =
+        "Prints a script for the shell that completes commands, options and their\n"
+        "values: algorithms, patterns, and the policies and scripts of the configuration\n"
+        "file. It asks 'rlctl completion words' at each Tab, and never a server,\n"
+        "unless RLCTL_COMPLETE_KEYS=1 is set: then KEYs are completed too.",
+    .epilogue = R"(
+Exit status: 0 done, 2 wrong usage; words: 1 if they cannot be known.
+
+Examples:
+  source <(rlctl completion bash)
+  rlctl completion fish >~/.config/fish/completions/rlctl.fish
+)",
+    .add = add_completion,
+    .complete_operand = [](const Typed& typed) {
+      return typed.operands.empty() ? to_completions(kShells, &Shell::name) : Completions{};
+    }};
+
+}  // namespace rlctl::cli

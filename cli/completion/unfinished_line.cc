@@ -1,0 +1,137 @@
+#include "cli/completion/unfinished_line.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/general_options.h"
+
+namespace rlctl::cli {
+namespace {
+
+Completions names_of_commands() {
+  Completions completions;
+  for (const auto* command : commands()) {
+    completions.words.push_back({std::string(command->name), std::string(command->summary)});
+  }
+  for (const auto& [name, summary] : kOwnCommands) {
+    completions.words.push_back({std::string(name), std::string(summary)});
+  }
+  return completions;
+}
+
+const Command* command_named(std::string_view name) {
+  const auto is_named = [name](const Command* command) { return command->name == name; };
+  const auto found = std::ranges::find_if(commands(), is_named);
+  return found == commands().end() ? nullptr : *found;
+}
+
+void prepend(std::string_view prefix, Completions& completions) {
+  for (auto& completion : completions.words) completion.word.insert(0, prefix);
+}
+
+/// A line of which the last word is unfinished. Its options live as long as it does.
+class UnfinishedLine {
+ public:
+  UnfinishedLine(std::span<const std::string> words, const Interrupt& interrupt)
+      : before_(words.first(words.size() - 1)), word_(words.back()), interrupt_(interrupt) {
+    add_general_options(options_, general_);
+  }
+
+  [[nodiscard]] LineCompletions complete() {
+    const auto at = find_command();
+    if (at < before_.size() && before_[at] == kHelpCommand) {
+      return {.completions = at + 1 == before_.size() ? names_of_commands() : Completions{}};
+    }
+    const Command* command = at < before_.size() ? command_named(before_[at]) : nullptr;
+    if (at < before_.size() && command == nullptr) return {};
+    std::vector<std::string> arguments(before_.begin(), before_.end());
+    if (command != nullptr) {
+      if (const auto program = find_program(*command, at)) return {.program = program};
+      action_ = command->add(options_);
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    line_ = options_.parse_unfinished(arguments);
+    return {.completions = complete_word(command)};
+  }
+
+ private:
+  /// The index of the command's name among the words before; their number if there is none.
+  [[nodiscard]] std::size_t find_command() {
+    for (std::size_t count = 1; count <= before_.size(); ++count) {
+      Options options;
+      GeneralOptions ignored;
+      add_general_options(options, ignored);
+      if (!options.parse_unfinished(before_.first(count)).operands.empty()) return count - 1;
+    }
+    return before_.size();
+  }
+
+  [[nodiscard]] std::optional<std::size_t> find_program(const Command& command, std::size_t at) {
+    if (!command.takes_program) return std::nullopt;
+    const auto after = before_.subspan(at + 1);
+    const auto separator = std::ranges::find(after, "--");
+    if (separator == after.end()) return std::nullopt;
+    return at + 1 + static_cast<std::size_t>(separator - after.begin()) + 1;
+  }
+
+  [[nodiscard]] Completions complete_word(const Command* command) {
+    if (line_.awaiting != nullptr) return complete_value(*line_.awaiting, "", word_);
+    if (!line_.after_separator && word_.starts_with('-')) return complete_option();
+    if (command == nullptr) return names_of_commands();
+    return ask(command->complete_operand, word_);
+  }
+
+  [[nodiscard]] Completions complete_option() {
+    const auto equals = word_.find('=');
+    if (equals == word_.npos) return {.words = options_.completions(line_.operands)};
+    const auto* row = options_.find(word_.substr(0, equals));
+    if (row == nullptr) return {};
+    return complete_value(*row, word_.substr(0, equals + 1), word_.substr(equals + 1));
+  }
+
+  /// `typed` is what there is of the value, after `prefix` in the same word.
+  [[nodiscard]] Completions complete_value(const Options::Row& row, std::string_view prefix,
+                                           std::string_view typed) {
+    const auto comma = typed.rfind(',');
+    const auto earlier = row.takes_several() && comma != typed.npos ? typed.substr(0, comma + 1)
+                                                                    : std::string_view{};
+    auto completions = ask(row.completion(), typed.substr(earlier.size()));
+    prepend(earlier, completions);
+    prepend(prefix, completions);
+    return completions;
+  }
+
+  [[nodiscard]] Completions ask(Completer completion, std::string_view typed) {
+    if (completion == nullptr) return {};
+    ConfigurationSource configuration(general_.config);
+    return completion({.word = typed,
+                       .operands = line_.operands,
+                       .options = options_,
+                       .connection = general_.connection,
+                       .configuration = configuration,
+                       .interrupt = interrupt_});
+  }
+
+  std::span<const std::string> before_;
+  std::string_view word_;
+  const Interrupt& interrupt_;
+  GeneralOptions general_;
+  Options options_;
+  Action action_;  ///< owns the targets of the command's options
+  Options::Unfinished line_;
+};
+
+}  // namespace
+
+LineCompletions complete_line(std::span<const std::string> words, const Interrupt& interrupt) {
+  auto found = UnfinishedLine(words, interrupt).complete();
+  std::erase_if(found.completions.words, [word = std::string_view(words.back())](const auto& one) {
+    return !one.word.starts_with(word);
+  });
+  return found;
+}
+
+}  // namespace rlctl::cli

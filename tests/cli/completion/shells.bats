@@ -1,0 +1,113 @@
+load ../../support/common
+
+# Completion in the shells themselves, each at a terminal of its own.
+
+setup() {
+  needs_terminal
+  export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml told=$BATS_TEST_TMPDIR/told
+  printf '%s\n' '[policy.login]' 'key = "login:{}"' 'limit = "5/60s"' >"$RLCTL_CONFIG"
+  mkdir "$BATS_TEST_TMPDIR/folder" "$BATS_TEST_TMPDIR/bin"
+  cd "$BATS_TEST_TMPDIR/folder"
+  touch only-file.toml
+  # In the place of rlctl: writes what it is told to $told, except for completion.
+  cat >"$BATS_TEST_TMPDIR/bin/rlctl" <<END
+#!/bin/sh
+if [ "\$1" = completion ]; then exec '$RLCTL_BUILD/cli/rlctl' "\$@"; fi
+{ printf '<%s>' "\$@"; echo; } >>'$told'
+END
+  chmod +x "$BATS_TEST_TMPDIR/bin/rlctl"
+  export PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+# type_lines: what at_terminal types: each line of $lines when the one before has been run; \t is Tab.
+type_lines() {
+  local line count=0
+  wait_until grep -q READY "$screen"
+  while IFS= read -r line; do
+    printf '%b\r' "$line"
+    count=$((count + 1))
+    wait_until eval "((\$(wc -l <'$told') >= $count))"
+  done <<<"$lines"
+  printf 'exit\r'
+}
+
+# completes SHELL-COMMAND: types lines into the shell, and compares what rlctl was told.
+completes() {
+  start_server
+  cli SET login:ann x >/dev/null
+  export RLCTL_COMPLETE_KEYS=1
+  lines='rlctl che\tX
+rlctl check --algorithm=gc\tk
+rlctl check --pol\tlo\tann
+rlctl burst --algorithm gcra,le\tsteady
+rlctl --config on\tcheck
+rlctl --config=on\tcheck
+rlctl inspect log\tk
+rlctl inspect login:a\tk
+rlctl run k -- mkfif\tx'
+  : >"$told"
+  # shellcheck disable=SC2034 # for type_lines
+  TERM=xterm run at_terminal type_lines "stty cols 100 rows 30; $1"
+  assert_equal "$(cat "$told")" '<check><X>
+<check><--algorithm=gcra><k>
+<check><--policy><login><ann>
+<burst><--algorithm><gcra,leaky-bucket><steady>
+<--config><only-file.toml><check>
+<--config=only-file.toml><check>
+<inspect><login:ann><k>
+<inspect><login:ann><k>
+<run><k><--><mkfifo><x>'
+}
+
+needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
+
+@test "bash completes" {
+  echo 'source <(rlctl completion bash); echo REA""DY' >"$BATS_TEST_TMPDIR/bashrc"
+  completes "bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
+}
+
+@test "bash completes with bash-completion, and the words of another command too" {
+  local library=/usr/share/bash-completion/bash_completion
+  [[ -e $library ]] || skip 'bash-completion is not installed'
+  printf '%s\n' "source $library" 'source <(rlctl completion bash)' \
+    '_told() { COMPREPLY=(second-word); }; complete -F _told rlctl-other; rlctl-other() { rlctl "$@"; }' \
+    'echo REA""DY' >"$BATS_TEST_TMPDIR/bashrc"
+  completes "bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
+  : >"$told"
+  # shellcheck disable=SC2178 # no array
+  lines='rlctl run k --algorithm=gcra -- rlctl-other sec\tx'
+  TERM=xterm run at_terminal type_lines "stty cols 100; bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
+  assert_equal "$(cat "$told")" '<run><k><--algorithm=gcra><--><rlctl-other><second-word><x>'
+}
+
+@test "zsh completes" {
+  needs_shell zsh
+  printf '%s\n' 'autoload -U compinit; compinit -u -D' 'source <(rlctl completion zsh)' 'echo REA""DY' \
+    >"$BATS_TEST_TMPDIR/.zshrc"
+  completes "ZDOTDIR='$BATS_TEST_TMPDIR' zsh -i"
+}
+
+@test "zsh finds the completion in a folder of its own" {
+  needs_shell zsh
+  mkdir "$BATS_TEST_TMPDIR/functions"
+  rlctl completion zsh >"$BATS_TEST_TMPDIR/functions/_rlctl"
+  printf '%s\n' "fpath=('$BATS_TEST_TMPDIR/functions' \$fpath)" 'autoload -U compinit; compinit -u -D' 'echo REA""DY' \
+    >"$BATS_TEST_TMPDIR/.zshrc"
+  completes "ZDOTDIR='$BATS_TEST_TMPDIR' zsh -i"
+}
+
+@test "fish completes" {
+  needs_shell fish
+  completes "fish --no-config -C 'rlctl completion fish | source; echo REA\"\"DY'"
+}
+
+@test "the scripts have no mistakes" {
+  run -0 bash -n <(rlctl completion bash)
+  local shell
+  for shell in zsh fish; do
+    command -v "$shell" >/dev/null || continue
+    rlctl completion "$shell" >"$BATS_TEST_TMPDIR/script"
+    run -0 "$shell" -n "$BATS_TEST_TMPDIR/script"
+    assert_output ''
+  done
+}
