@@ -1,0 +1,215 @@
+load ../support/common
+
+# The programs of examples/languages, copied to this test's folder, where their time-outs are two minutes.
+
+setup() {
+  cp -r "$project/examples/languages" "$BATS_TEST_TMPDIR/languages"
+  cd "$BATS_TEST_TMPDIR/languages"
+  mkdir short
+  cp limit.* nginx/* short
+  sed -i -E 's/^TIMEOUT = 1 /TIMEOUT = 120 /; s/^(const TIMEOUT = 1)/\120/; s/^(const timeout = 1)/\120/
+    s/[{]\.tv_sec = 1[}]/{.tv_sec = 120}/; s/^(local timeout = 1)/\120/' limit.* nginx/limit.lua
+  script=$project/lua/sliding-window-log.lua
+}
+
+# needs PACKAGE COMMAND…: skips the test unless the command succeeds.
+needs() {
+  "${@:2}" >"$BATS_TEST_TMPDIR/needs" 2>&1 ||
+    skip "install Debian's $1: $(grep . "$BATS_TEST_TMPDIR/needs" | tail -n 1 || echo "'${*:2}' failed")"
+}
+
+# start_one_answer_server ANSWER: replies to each call of a script with ANSWER: never, that it can never be
+# allowed; close, by closing the connection; silence, not at all. The file $asked has a line for each call.
+start_one_answer_server() {
+  asked=$BATS_TEST_TMPDIR/asked.$1
+  : >"$asked"
+  start_perl_server '
+    my ($asked, $answer) = @ARGV;
+    my $select = IO::Select->new($listener);
+    while (my @ready = $select->can_read) {
+      for my $client (@ready) {
+        if ($client == $listener) { $select->add($client->accept); next }
+        my $input;
+        if (!$client->sysread($input, 1 << 20)) { $select->remove($client); $client->close; next }
+        for (split /^(?=\*\d+\r\n\$)/m, $input) {
+          if (/^EVAL/mi) {
+            open my $log, ">>", $asked or die $!;
+            print $log "asked\n";
+            close $log;
+            if ($answer eq "never") { $client->syswrite("*6\r\n:0\r\n:5\r\n:-1\r\n:0\r\n:0\r\n:1\r\n") }
+            if ($answer eq "close") { $select->remove($client); $client->close; last }
+          } else {
+            $client->syswrite(/^INFO/mi ? "\$0\r\n\r\n" : "+OK\r\n");
+          }
+        }
+      }
+    }' "$asked" "$1"
+}
+
+# decides_as_rlctl LIMIT/SECONDS…: the answers of 20 requests are those of rlctl check, and so are the keys.
+# start begins the program, ask sends a request to it, stop ends it.
+decides_as_rlctl() {
+  local limit options=() n key=user${RANDOM}
+  for limit; do options+=(--limit "${limit}s"); done
+  cli FLUSHALL
+  start "$@"
+  for n in {1..20}; do
+    if ((n == 3 || n == 11)); then cli SCRIPT FLUSH; fi
+    ask "$key"
+    rlctl check other "${options[@]}" >"$BATS_TEST_TMPDIR/expected" || (($? == 1))
+    assert_equal "${answer%% retry_after=*}" \
+      "$(sed -E 's/ .*(remaining=[0-9]+).*/ \1/' "$BATS_TEST_TMPDIR/expected")"
+    if [[ $answer == denied* ]]; then assert_regex "$answer" ' retry_after=([1-9][0-9]*|0)\.?[0-9]*s$'; fi
+    refute_regex "$answer" '=0(\.0+)?s$'
+  done
+  stop
+  assert_regex "$answer" ^denied
+  # Every unit is stored under the key where rlctl stores it.
+  run -1 rlctl check --peek "$prefix$key" "${options[@]}"
+  assert_output --partial ' remaining=0 '
+  assert_equal "$(cli KEYS "*$key*" | sort)" "$(cli KEYS '*other*' | sed "s/other/$prefix$key/" | sort)"
+}
+
+prefix=''
+start() {
+  coproc PROGRAM { exec "${program[@]}" "$socket" "$script" "$@" 3>&- 4>&- 2>"$BATS_TEST_TMPDIR/errors"; }
+  pid=$PROGRAM_PID
+}
+ask() {
+  echo "$1" >&"${PROGRAM[1]}"
+  read -r -t 120 answer <&"${PROGRAM[0]}" || fail "no answer: $(cat "$BATS_TEST_TMPDIR/errors")"
+}
+stop() {
+  kill "$pid"
+  wait "$pid" 2>/dev/null || true
+}
+
+# fails PROGRAM…: the program ends by itself, without an answer.
+fails() {
+  run_with_timeout "$@" "$socket" "$script" 5/3600 <<<k
+  ((status != 0 && status != 124 && status != 137)) || fail "status $status: $output"
+  refute_output --partial remaining=
+}
+
+# holds_the_contract SHORT PROGRAM…: what is asked of each. SHORT is the program with its own time-out.
+holds_the_contract() {
+  local short=$1
+  program=("${@:2}")
+  start_server
+  decides_as_rlctl 5/3600
+  decides_as_rlctl 5/3600 8/86400
+  decides_as_rlctl 9/3600 7/86400
+
+  start_one_answer_server never
+  run_with_timeout -0 "${program[@]}" "$socket" "$script" 5/3600 <<<k
+  assert_output 'denied remaining=5 retry_after=never'
+
+  # A request that may have been counted is not sent again.
+  start_one_answer_server close
+  fails "${program[@]}"
+  assert_equal "$(<"$asked")" asked
+  start_one_answer_server silence
+  program[-1]=$short
+  fails "${program[@]}"
+  (($(wc -l <"$asked") <= 1))
+}
+
+@test "C: limit.c decides as rlctl check does, and sends nothing twice" {
+  needs gcc gcc --version
+  local compile=(gcc -std=c99 -Wall -Wextra -Werror)
+  "${compile[@]}" -o limit limit.c -lhiredis
+  "${compile[@]}" -o short/limit short/limit.c -lhiredis
+  holds_the_contract short/limit ./limit
+}
+
+@test "Go: limit.go decides as rlctl check does, and sends nothing twice" {
+  export GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS=
+  needs golang-go go version
+  needs golang-github-gomodule-redigo-dev go list github.com/gomodule/redigo/redis
+  go build -o limit limit.go
+  go build -o short/limit short/limit.go
+  holds_the_contract short/limit ./limit
+}
+
+@test "node: limit.mjs decides as rlctl check does, and sends nothing twice" {
+  needs nodejs node --version
+  needs npm npm --version
+  timeout 120 npm install --no-audit --no-fund --prefix . ioredis >log 2>&1 ||
+    skip "npm cannot install ioredis: $(grep . log | tail -n 1)"
+  holds_the_contract short/limit.mjs node limit.mjs
+}
+
+@test "PHP: limit.php decides as rlctl check does, and sends nothing twice" {
+  needs php-cli php --version
+  needs php-redis php -r 'new Redis;'
+  holds_the_contract short/limit.php php limit.php
+}
+
+@test "Python: limit.py decides as rlctl check does, and sends nothing twice" {
+  # Another python3 in PATH may not see Debian's packages.
+  local python=python3
+  if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
+  needs python3-redis "$python" -c 'import redis'
+  holds_the_contract short/limit.py "$python" limit.py
+}
+
+@test "Ruby: limit.rb decides as rlctl check does, and sends nothing twice" {
+  needs ruby ruby --version
+  needs ruby-redis ruby -e 'require "redis"'
+  holds_the_contract short/limit.rb ruby limit.rb
+}
+
+@test "nginx: the locations decide as rlctl check does, and nothing is sent twice" {
+  local nginx
+  nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || skip "install Debian's nginx"
+  [[ -e /usr/lib/nginx/modules/ngx_http_lua_module.so ]] || skip "install Debian's libnginx-mod-http-lua"
+  [[ -e /usr/share/lua/5.1/nginx/redis.lua ]] || skip "install Debian's lua-nginx-redis"
+  needs curl curl --version
+  export LIMIT_SCRIPT=$script
+  http=$BATS_TEST_TMPDIR/http
+  # nginx makes its folders even if it needs none of them, in the system's folders unless it is told others.
+  # A worker of another user could not read this folder.
+  sed -i "s|^http {|&$(printf ' %s_temp_path tmp;' client_body proxy fastcgi uwsgi scgi)|
+    s|listen .*;|listen unix:$http;|; \$a master_process off;" nginx/nginx.conf short/nginx.conf
+  start_nginx() {
+    rm -f "$http"
+    LIMIT_REDIS=unix:$socket start_bound "$nginx" -e stderr -p "$PWD/$1" -c nginx.conf 2>"$http.log"
+    pid=$server_pid
+    wait_until curl -s --max-time 10 -o body --unix-socket "$http" http://localhost/
+  }
+  start() {
+    location=search
+    if (($# > 1)); then location=login; fi
+    prefix=$location:
+    start_nginx nginx
+  }
+  get() {
+    curl -s --max-time 120 -D - -o body --unix-socket "$http" "http://localhost/$location?user=$1" | tr -d '\r'
+  }
+  ask() {
+    # The status, then the headers by their names.
+    answer=$(get "$1" | sed -nE '
+      1s/.* 200 .*/allowed/p; 1s/.* 429 .*/denied/p; 1s/.* 503 .*/an error/p
+      s/^X-RateLimit-Remaining: /remaining=/p; s/^Retry-After: (.*)/retry_after=\1s/p' | sort | xargs)
+  }
+
+  start_server
+  decides_as_rlctl 5/3600
+  decides_as_rlctl 5/3600 8/86400
+  start_one_answer_server close
+  start 5/3600
+  ask k
+  assert_equal "$answer" "an error"
+  assert_equal "$(<"$asked")" asked
+  stop
+  start_one_answer_server silence
+  start_nginx short
+  ask k
+  assert_equal "$answer" "an error"
+  (($(wc -l <"$asked") <= 1))
+  stop
+  start_one_answer_server never
+  start 5/3600
+  ask k
+  assert_equal "$answer" 'denied remaining=5'
+}
