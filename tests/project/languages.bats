@@ -184,7 +184,7 @@ holds_the_contract() {
     start_nginx nginx
   }
   get() {
-    curl -s --max-time 120 -D - -o body --unix-socket "$http" "http://localhost/$location?user=$1" | tr -d '\r'
+    curl -s --max-time 120 -D - -o body --unix-socket "$http" "localhost/$location?user=$1" | tr -d '\r'
   }
   ask() {
     # The status, then the headers by their names.
@@ -212,4 +212,34 @@ holds_the_contract() {
   start 5/3600
   ask k
   assert_equal "$answer" 'denied remaining=5'
+}
+
+# The times depend on how long the commands take.
+without_times() { sed -E 's/retry_after=[0-9]+\.[0-9]{3}s/retry_after=Ns/'; }
+
+@test "the output in the README of examples/languages is correct" {
+  needs gcc gcc --version
+  start_server
+  export script
+  awk '/^```$/ { on = 0 } on; /^```console$/ { on = 1 }' README.md >shown
+  sed -n 's/^\$ //p' shown >commands
+  assert [ -s commands ]
+  local command
+  while IFS= read -r command; do printf 'echo %q\n%s\n' "$ $command" "$command"; done <commands >session
+  bash session >came 2>&1 </dev/null
+  diff <(without_times <shown) <(without_times <came)
+}
+
+@test "the README of examples/languages names each program, and its links lead somewhere" {
+  cd "$project/examples/languages"
+  local link program
+  for link in $(grep -oE '\]\([^)#]+\)' README.md | tr -d '])('); do assert [ -e "$link" ]; done
+  for program in limit.* nginx/limit.lua; do grep -qF "]($program)" README.md || fail "no $program"; done
+}
+
+@test "each program of examples/languages has fewer than 60 lines of code" {
+  local program
+  for program in limit.* nginx/limit.lua; do
+    (($(grep -cvE '^ *($|//|#|--|/?\*)' "$program") < 60)) || fail "$program is longer"
+  done
 }
