@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   if (!file || !fread(script, 1, sizeof script - 1, file)) err(2, "%s", argv[2]);
   redis = redisConnectUnixWithTimeout(argv[1], timeout);
   if (!redis || redis->err || redisSetTimeout(redis, timeout)) errx(1, "cannot connect to %s", argv[1]);
-  struct limit limits[2];
+  struct limit limits[2] = {{0, 0}};
   for (int i = 0; i < argc - 3; i++) sscanf(argv[i + 3], "%d/%d", &limits[i].requests, &limits[i].seconds);
   for (char key[256]; scanf("%255[^\n]%*c", key) == 1; fflush(stdout)) {
     struct decision d = check(key, limits, argc - 3);

@@ -14,8 +14,8 @@ setup() {
 
 # needs PACKAGE COMMAND…: skips the test unless the command succeeds.
 needs() {
-  "${@:2}" >"$BATS_TEST_TMPDIR/needs" 2>&1 ||
-    skip "install Debian's $1: $(grep . "$BATS_TEST_TMPDIR/needs" | tail -n 1 || echo "'${*:2}' failed")"
+  local why
+  why=$("${@:2}" 2>&1) || skip "install Debian's $1: '${*:2}' failed${why:+: ${why##*$'\n'}}"
 }
 
 # start_one_answer_server ANSWER: replies to each call of a script with ANSWER: never, that it can never be
