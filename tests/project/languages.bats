@@ -62,6 +62,15 @@ decides_as_rlctl() {
     if [[ $answer == denied* ]]; then assert_regex "$answer" ' retry_after=([1-9][0-9]*|0)\.?[0-9]*s$'; fi
     refute_regex "$answer" '=0(\.0+)?s$'
   done
+  # The time lies between what rlctl says before and after, but for the rounding of what is printed.
+  local before after
+  before=$(retry_after "$key" "${options[@]}")
+  ask "$key"
+  after=$(retry_after "$key" "${options[@]}")
+  jq -en --argjson before "$before" --argjson after "$after" --argjson rounding "$rounding" \
+    --arg answer "$(sed -E 's/.*retry_after=(.*)s$/\1/' <<<"$answer")" '
+    ($answer | tonumber * 1e6) as $us | $after - $rounding <= $us and $us <= $before + $rounding' ||
+    fail "$before, then $answer, then $after"
   stop
   assert_regex "$answer" ^denied
   # Every unit is stored under the key where rlctl stores it.
@@ -70,7 +79,13 @@ decides_as_rlctl() {
   assert_equal "$(cli KEYS "*$key*" | sort)" "$(cli KEYS '*other*' | sed "s/other/$prefix$key/" | sort)"
 }
 
-prefix=''
+# retry_after KEY OPTION…: the microseconds that rlctl says for this key of the program. It is denied, which
+# changes nothing.
+retry_after() {
+  (rlctl check --json "$prefix$1" "${@:2}" || (($? == 1))) | jq .retry_after_us
+}
+
+prefix='' rounding=1000
 start() {
   coproc PROGRAM { exec "${program[@]}" "$socket" "$script" "$@" 3>&- 4>&- 2>"$BATS_TEST_TMPDIR/errors"; }
   pid=$PROGRAM_PID
@@ -167,6 +182,7 @@ holds_the_contract() {
   needs curl curl --version
   export LIMIT_SCRIPT=$script
   http=$BATS_TEST_TMPDIR/http
+  rounding=1000000
   # nginx makes its folders even if it needs none of them, in the system's folders unless it is told others.
   # A worker of another user could not read this folder.
   sed -i "s|^http {|&$(printf ' %s_temp_path tmp;' client_body proxy fastcgi uwsgi scgi)|
