@@ -80,6 +80,24 @@ without_times() {
   done
 }
 
+@test "the README has a paragraph for each command" {
+  local command
+  for command in $(commands | grep -vx version); do
+    grep -q "\*\*$command\*\*" README.md || fail "$command has none"
+  done
+}
+
+@test "examples/README.md leads to each example, and its links lead somewhere" {
+  cd examples
+  local example link links
+  links=$(grep -oE '\]\([^)#]+\)' README.md | tr -d '])(')
+  for link in $links; do assert [ -e "$link" ]; done
+  for example in *; do
+    case $example in README.md | burst.svg | Dockerfile) continue ;; esac
+    grep -qE "^$example(/|\$)" <<<"$links" || fail "no link to $example"
+  done
+}
+
 @test "the chart in the README is the one that rlctl burst --svg draws" {
   grep -qF '](examples/burst.svg)' README.md
   rlctl burst -q --svg "$BATS_TEST_TMPDIR/burst.svg"
