@@ -246,24 +246,34 @@ std::size_t Options::find_operand(std::span<const std::string> arguments) {
   return at;
 }
 
-std::vector<std::string> Options::parse(std::span<const std::string> arguments) {
-  std::vector<std::string> operands;
-  std::vector<Token> tokens;
+/// Reads the arguments in any order; passes an option, at its index, to `read`, which returns the
+/// index after it.
+Options::Unfinished Options::read_each(std::span<const std::string> arguments,
+                                       const std::function<std::size_t(std::size_t)>& read) {
+  Unfinished line;
   std::size_t at = 0;
   while (at < arguments.size()) {
-    if (arguments[at] == "--") {
-      operands.insert(operands.end(), arguments.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                      arguments.end());
-      break;
-    }
-    if (is_option(arguments[at])) {
-      at = read_option(arguments, at, tokens);
+    if (line.after_separator || !is_option(arguments[at])) {
+      line.operands.push_back(arguments[at++]);
+    } else if (arguments[at] == "--") {
+      line.after_separator = true;
+      ++at;
     } else {
-      operands.push_back(arguments[at++]);
+      at = read(at);
     }
   }
+  if (at > arguments.size()) {
+    const auto& last = arguments.back();
+    line.awaiting = find(last.starts_with("--") ? last : std::string{'-', last.back()});
+  }
+  return line;
+}
+
+std::vector<std::string> Options::parse(std::span<const std::string> arguments) {
+  std::vector<Token> tokens;
+  auto line = read_each(arguments, [&](auto at) { return read_option(arguments, at, tokens); });
   set(tokens);
-  return operands;
+  return std::move(line.operands);
 }
 
 void Options::set(std::vector<Token>& tokens) {
@@ -315,36 +325,21 @@ void Options::require_consistent(std::span<const std::string> operands) {
 // ---- Completion ----
 
 Options::Unfinished Options::parse_unfinished(std::span<const std::string> arguments) {
-  Unfinished unfinished;
   std::vector<Token> tokens;
-  std::size_t at = 0;
-  while (at < arguments.size()) {
-    if (unfinished.after_separator || !is_option(arguments[at])) {
-      unfinished.operands.push_back(arguments[at++]);
-      continue;
-    }
-    if (arguments[at] == "--") {
-      unfinished.after_separator = true;
-      ++at;
-      continue;
-    }
+  auto line = read_each(arguments, [&](std::size_t at) {
     try {
-      at = arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
-                                           : read_short(arguments, at, tokens);
+      return arguments[at].starts_with("--") ? read_long(arguments, at, tokens)
+                                             : read_short(arguments, at, tokens);
     } catch (const UsageError&) {
-      ++at;
+      return at + 1;
     }
-  }
-  if (at > arguments.size()) {
-    const auto& last = arguments.back();
-    unfinished.awaiting = find(last.starts_with("--") ? last : std::string{'-', last.back()});
-  }
+  });
   try {
     set(tokens);
   } catch (const UsageError&) {
     // One that may be given only once was given again.
   }
-  return unfinished;
+  return line;
 }
 
 Completer Options::Row::completion() const {

@@ -184,6 +184,8 @@ class Options {
            std::string_view help);
   [[nodiscard]] Row* row(std::string_view name);
   [[noreturn]] void throw_unknown(const std::string& name, const std::string& hint = {}) const;
+  Unfinished read_each(std::span<const std::string> arguments,
+                       const std::function<std::size_t(std::size_t)>& read);
   std::size_t read_option(std::span<const std::string> arguments, std::size_t at,
                           std::vector<Token>& tokens);
   std::size_t read_long(std::span<const std::string> arguments, std::size_t at,
