@@ -61,6 +61,7 @@ void append_holder(std::string& out, std::string_view result, std::string_view k
         .bytes_field("key", key)
         .field("result", result)
         .field("type", known("zset"))
+        .field("library", known(limiter::kOurLibrary))
         .field("algorithm", known("concurrency"))
         .field("reason", std::optional<std::string_view>())
         .bytes_field("holder", holder)
