@@ -41,6 +41,7 @@ test   scdoc                 scdoc
 test   zsh                   zsh
 test   fish                  fish
 test   mandoc                mandoc
+test   python3-jsonschema    /usr/lib/python3/dist-packages/jsonschema/__init__.py
 lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy
 lint   lua-check             luacheck

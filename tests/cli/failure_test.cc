@@ -10,6 +10,7 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/url.h"
+#include "support/json_record.h"
 
 namespace rlctl::cli::failure_test {
 
@@ -66,7 +67,7 @@ TEST_CASE("problem: text has a line for the error and one for the hint or, witho
   CHECK(render(without_hint, "", false) == "rlctl: no\\nkey\nTry 'rlctl --help'.\n");
   const Problem problem = describe(UsageError("no\nkey", "give one"));
   CHECK(render(problem, "check", false) == "rlctl: check: no\\nkey\n  hint: give one\n");
-  CHECK(render(problem, "check", true) ==
+  CHECK(recorded("check", render(problem, "check", true)) ==
         "{\"error\":{\"code\":\"usage\",\"message\":\"no\\nkey\",\"hint\":\"give one\"}}\n");
 }
 

@@ -86,6 +86,8 @@ if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   export SHELL=$BASH
   mkdir -p "$HOME"
   PATH=$RLCTL_BUILD/cli:$PATH
+  # tests/run records what rlctl writes with --json.
+  if [[ ${RLCTL_TEST_JSON-} ]]; then PATH=$RLCTL_BUILD/tests/recorder:$PATH; fi
 fi
 
 # The path of the server's binary, and the name under which it runs as a server.

@@ -5,11 +5,12 @@
 
 #include "cli/burst/measures.h"
 #include "cli/burst/text.h"
+#include "support/json_record.h"
 
 namespace rlctl::cli::forms_test {
 namespace {
 
-BurstReport report_of(std::string name, std::vector<std::string> command = {"rlctl"}) {
+BurstReport report_of(std::string name, std::vector<std::string> command = {"rlctl", "burst"}) {
   BurstReport report{.plan = {.pattern = &traffic::patterns().front(),
                               .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
                               .command = std::move(command)}};
@@ -35,9 +36,9 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   append_decision_json(line, report.runs[0].name, "k", {}, {});
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));
-  CHECK(holds(json, R"("algorithm":"a,\"b\"\u001b<c>")"));
+  CHECK(holds(recorded("burst", json), R"("algorithm":"a,\"b\"\u001b<c>")"));
   CHECK(holds(csv, ",\"a,\"\"b\"\"\x1b<c>\","));
-  CHECK(holds(line, R"("algorithm":"a,\"b\"\u001b<c>")"));
+  CHECK(holds(recorded("burst", line), R"("algorithm":"a,\"b\"\u001b<c>")"));
   CHECK(holds(burst_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "support/json_record.h"
 namespace rlctl::cli::measures_test {
 namespace {
 
@@ -16,7 +17,8 @@ bool holds(const std::string& text, const std::string& part) {
 }
 
 BurstReport report_of(std::optional<traffic::Timing> timing) {
-  BurstReport report{.plan = {.limits = {{.limit = 10, .window = 60s}}}};
+  BurstReport report{
+      .plan = {.limits = {{.limit = 10, .window = 60s}}, .command = {"rlctl", "burst"}}};
   report.runs.push_back({.name = "gcra"});
   report.runs.front().outcome.timing = std::move(timing);
   return report;
@@ -25,7 +27,7 @@ BurstReport report_of(std::optional<traffic::Timing> timing) {
 std::string json_of(std::optional<traffic::Timing> timing) {
   std::string out;
   append_burst_json(out, report_of(std::move(timing)));
-  return out;
+  return recorded("burst", std::move(out));
 }
 
 /// The names of the columns, and the row of the only run.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "limiter/algorithm.h"
+#include "support/json_record.h"
 
 namespace rlctl::cli::answer_test {
 namespace {
@@ -21,7 +22,7 @@ Limiter limiter_of(std::string_view algorithm, const std::vector<std::string>& l
 std::string line(const Limiter& limiter, const Result& result, bool json = false) {
   std::string out;
   ResultFormat(limiter, json).append(out, result);
-  return out;
+  return json ? recorded("check", std::move(out)) : out;
 }
 
 std::string seconds(std::int64_t us) {
@@ -121,7 +122,7 @@ TEST_CASE("result: an error in a batch takes the place of its result") {
   CHECK(text == "error line=17 status=2 message=cost\\x20'x'\\x20is\\x20bad\n");
   std::string json;
   ResultFormat(limiter, true).append_error(json, 17, problem);
-  CHECK(json ==
+  CHECK(recorded("check", json) ==
         "{\"line\":17,\"error\":{\"code\":\"usage\",\"message\":\"cost 'x' is bad\","
         "\"hint\":null}}\n");
 }

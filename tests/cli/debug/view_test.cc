@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "redis/connection.h"
+#include "support/json_record.h"
 #include "support/server.h"
 
 namespace rlctl::cli::trace_view_test {
@@ -45,13 +46,13 @@ std::string text_of(const TraceResult& result, std::string_view changes = "nothi
 std::string json_of(const TracedLine& line) {
   std::string out;
   TraceJson(out, kDebuggee).line(line);
-  return out;
+  return recorded("debug", std::move(out));
 }
 
 std::string json_of(const TraceResult& result) {
   std::string out;
   TraceJson(out, kDebuggee).result(result);
-  return out;
+  return recorded("debug", std::move(out));
 }
 
 /// A server's reply to a script.

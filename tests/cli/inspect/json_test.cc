@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "support/json_record.h"
 namespace rlctl::cli::json_test {
 namespace {
 
@@ -19,7 +20,7 @@ using std::chrono::seconds;
 std::string json(const Inspection& inspection) {
   std::string out;
   append_inspection_json(out, inspection);
-  return out;
+  return recorded("inspect", std::move(out));
 }
 
 Inspection of_content(limiter::Content content) {

@@ -1,0 +1,27 @@
+load ../support/common
+
+# JSON of kinds that no other test looks at, for the comparison with the schemas; see ../run.
+
+# is_error WHAT: standard error is one error with this code.
+is_error() { assert_equal "$(jq -r '.error.code' <<<"$stderr")" "$1"; }
+
+@test "every command reports wrong usage as JSON" {
+  local command
+  for command in $(rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+    case $command in help | completion | quota) continue ;; esac
+    run --separate-stderr rlctl "$command" --nope --json
+    assert_output ''
+    is_error usage
+  done
+}
+
+@test "quota reports on standard error that standard output cannot be written" {
+  start_server
+  run -3 --separate-stderr bash -c 'rlctl quota k --limit 5/60s --json >/dev/full'
+  is_error output
+}
+
+@test "config path prints the file as JSON" {
+  run -0 rlctl config path --json
+  assert_output "{\"file\":\"$RLCTL_CONFIG\"}"
+}

@@ -1,0 +1,120 @@
+load ../support/common
+
+# tests/run compares what rlctl writes in all other tests with the schemas. These tests show that the schemas
+# are sound and refuse what is wrong, and that the manual says the same.
+
+setup() { cd "$project" || return; }
+
+@test "each schema is valid, has its version and a description, and every command has one" {
+  run -0 /usr/bin/python3 - schema/*.schema.json <<'END'
+import json, sys, jsonschema
+for path in sys.argv[1:]:
+    schema = json.load(open(path))
+    name = path.removeprefix("schema/").removesuffix(".schema.json")
+    assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"], path
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:rlctl:schema:{schema['version']}:{name}", path
+    assert schema["title"] and schema["description"], path
+END
+  local command
+  for command in $(rlctl --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p'); do
+    # These write no JSON.
+    case $command in help | completion) continue ;; esac
+    [[ -e schema/$command.schema.json ]] || fail "rlctl $command has no schema"
+  done
+}
+
+@test "each object in a schema refuses fields that it does not describe" {
+  local schema
+  for schema in schema/*.schema.json; do
+    run -0 jq -c '.. | objects | select((.properties | type) == "object" and .additionalProperties != false)
+      | .properties | keys' "$schema"
+    assert_output ''
+  done
+}
+
+@test "what rlctl wrote fits its schema, and after any change of a field no more" {
+  run -0 tests/schema/mutate
+  assert_output --regexp '^[0-9]{3,} changes refused$'
+}
+
+@test "the pages of the manual have the fields of the schemas, with their types, and no others" {
+  run -0 tests/schema/pages
+  assert_output ''
+}
+
+@test "a field that a page lacks, has too many, or gives another type is found" {
+  local man=$BATS_TEST_TMPDIR/man
+  cp -r man "$man"
+  sed -i 's/^\*ratio\* (number or null)/*ration* (number or null)/' "$man/rlctl-list.1.scd"
+  sed -i 's/^\*bytes\* (integer or null)/*bytes* (string)/' "$man/rlctl-inspect.1.scd"
+  sed -i 's/^# JSON/# OTHERS/' "$man/rlctl-doctor.1.scd"
+  run -1 tests/schema/pages "$man"
+  assert_output "rlctl-doctor.1.scd: a section JSON or EXIT STATUS is missing
+rlctl-inspect.1.scd: 'bytes' is not of the type 'string' in the schema
+rlctl-list.1.scd: JSON does not have the field 'ratio'
+rlctl-list.1.scd: JSON has 'ration', which is not in the schema
+rlctl-list.1.scd: 'ration' is not of the type 'number or null' in the schema"
+}
+
+# record NUMBER LINE ARGUMENT…: as if rlctl had written this line on standard output or standard error.
+record() {
+  local name=$BATS_TEST_TMPDIR/json/$RANDOM$RANDOM
+  mkdir -p "$BATS_TEST_TMPDIR/json"
+  printf '%s\0' rlctl "${@:3}" >"$name.arguments"
+  printf '%s\n' "$2" >"$name.$1"
+}
+
+@test "JSON that does not fit is reported with its command" {
+  record 1 '{"key":"a"}' list --json
+  record 2 '{"error":{"code":"usage","message":"x","hint":null,"more":1}}' -u private: check k --json
+  record 1 'no JSON' doctor --json
+  record 1 '{"file":"a","file":"b"}' config path --json
+  run -1 tests/schema/validate "$BATS_TEST_TMPDIR/json"
+  assert_line 'rlctl list --json'
+  assert_line --partial "'library' is a required property"
+  assert_line 'rlctl -u private: check k --json'
+  assert_line --partial "('more' was unexpected)"
+  assert_line --partial 'not JSON'
+  assert_line --partial 'a field appears twice'
+}
+
+@test "what is no JSON by design, is cut, or is the command's own is not validated" {
+  record 1 'Usage: rlctl' check --help --json
+  record 1 'out' run --json k -- echo out
+  record 2 'rlctl: warning' check --json k
+  mkdir -p "$BATS_TEST_TMPDIR/json"
+  printf 'rlctl\0check\0--json\0' >"$BATS_TEST_TMPDIR/json/cut.arguments"
+  printf '%s\n%s' '{"line":1,"error":{"code":"OOM","message":"x","hint":null}}' '{"line":2,"er' \
+    >"$BATS_TEST_TMPDIR/json/cut.1"
+  run -0 tests/schema/validate "$BATS_TEST_TMPDIR/json"
+  assert_output --regexp '^1 JSON texts validated: .*check 1,'
+}
+
+@test "if everything was run, a schema that nothing was compared with is a failure" {
+  record 1 '{"check":"acl","status":"ok","detail":"x","mend":null}' doctor --json
+  run -0 tests/schema/validate "$BATS_TEST_TMPDIR/json"
+  run -1 tests/schema/validate --complete "$BATS_TEST_TMPDIR/json"
+  assert_line --partial 'no test has shown JSON for: audit.schema.json, finding;'
+  refute_output --partial 'doctor.schema.json, check'
+}
+
+@test "the recorder changes neither the output, nor the status, nor the process" {
+  local recorder=$RLCTL_BUILD/tests/recorder/rlctl
+  [[ ${RLCTL_TEST_JSON-} ]] || skip 'tests/run records nothing here'
+  export RLCTL_TEST_JSON=$BATS_TEST_TMPDIR/recorded
+  mkdir "$RLCTL_TEST_JSON"
+  run -0 --separate-stderr "$recorder" version --json
+  assert_output "$("$RLCTL_BUILD/cli/rlctl" version --json)"
+  assert_equal "$(cat "$RLCTL_TEST_JSON"/*.1)" "$output"
+  run -2 --separate-stderr "$recorder" check --json
+  assert_equal "$(cat "$RLCTL_TEST_JSON"/*.2)" "$stderr"
+  run -0 tests/schema/validate "$RLCTL_TEST_JSON"
+  start_fake_server ''
+  run -0 ends_by TERM 'sleeps $command_pid' "$recorder" check k --limit 5/60s --json
+  assert_output 'signal 15'
+  # A command that rlctl runs does not see the recorder.
+  start_server
+  run -0 "$recorder" run k --limit 5/60s --json -- sh -c 'echo "${LD_PRELOAD-none}"'
+  assert_output none
+}
