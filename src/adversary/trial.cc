@@ -191,13 +191,12 @@ void ScriptTrial::add_contents() {
   if (!notes_contents_) contents_.clear();
 }
 
-/// If keys may have TTLs, runs the schedules three times, with slightly different TTLs: answers
-/// that differ depend on chance.
-std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
+/// If keys may have TTLs, runs the schedules three times, with slightly different TTLs; no answers
+/// where they differ.
+std::vector<Answers> ScriptTrial::ask_with_slack(std::span<const Schedule> schedules) {
   auto answers = ask_once(schedules);
-  const auto tolerance = preconditions_.ttl_tolerance;
-  if (tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
-  for (const auto slack : {-tolerance, tolerance}) {
+  if (!depends_on_ttls()) return answers;
+  for (const auto slack : {-preconditions_.ttl_tolerance, preconditions_.ttl_tolerance}) {
     note_others();
     remove_keys();
     decider_.set_ttl_slack(slack);
@@ -208,6 +207,34 @@ std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedul
     }
   }
   decider_.set_ttl_slack(microseconds{0});
+  return answers;
+}
+
+bool ScriptTrial::depends_on_ttls() const {
+  return preconditions_.ttl_tolerance != microseconds{0} && script_->key_of_ttls().has_value();
+}
+
+/// Answers that differ twice depend on chance; once, the machine may have stood still while the
+/// last ms of a key passed.
+std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
+  auto answers = ask_with_slack(schedules);
+  std::vector<std::size_t> unclear;
+  std::vector<Schedule> again;
+  for (std::size_t i = 0; i < answers.size() && depends_on_ttls(); ++i) {
+    if (!answers[i].empty() || schedules[i].empty()) continue;
+    unclear.push_back(i);
+    again.push_back(schedules[i]);
+  }
+  if (again.empty()) return answers;
+  note_others();
+  remove_keys();
+  auto contents = std::exchange(contents_, {});
+  auto answers_again = ask_with_slack(again);
+  for (std::size_t i = 0; i < again.size(); ++i) {
+    answers[unclear[i]] = std::move(answers_again[i]);
+    if (notes_contents_ && !is_apart_) contents[unclear[i]] = std::move(contents_[i]);
+  }
+  contents_ = notes_contents_ ? std::move(contents) : std::vector<std::string>{};
   return answers;
 }
 

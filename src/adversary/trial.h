@@ -107,6 +107,8 @@ class ScriptTrial final : public Trial {
   class NamedKeys;
 
   [[nodiscard]] std::vector<Answers> ask_once(std::span<const Schedule> schedules);
+  [[nodiscard]] std::vector<Answers> ask_with_slack(std::span<const Schedule> schedules);
+  [[nodiscard]] bool depends_on_ttls() const;
   [[nodiscard]] std::vector<Answers> ask_together(std::span<const Schedule> schedules);
   [[nodiscard]] std::vector<Answers> ask_apart(std::span<const Schedule> schedules);
   [[nodiscard]] bool holds_more_than_named();
