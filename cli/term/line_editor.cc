@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <histedit.h>
+#include <langinfo.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <clocale>
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <cwchar>
 #include <filesystem>
 #include <fstream>
@@ -197,9 +199,10 @@ TypedLines::TypedLines(std::string prompt, std::string history_file, Complete co
       complete_(std::move(complete)),
       key_(key),
       interrupt_(interrupt) {
-  // If the locale supports only ASCII, treat input as UTF-8.
+  // Input is UTF-8, as everywhere in rlctl, whatever the locale's encoding. (For another one, a
+  // statically linked C library would load a module that may belong to another version.)
   std::setlocale(LC_CTYPE, "");
-  if (MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
+  if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0) std::setlocale(LC_CTYPE, "C.UTF-8");
   editor_.reset(::el_init("rlctl", stdin, stdout, stderr));
   HistEvent event{};
   ::history(list_.get(), &event, H_SETSIZE, static_cast<int>(LineHistory::kMost));

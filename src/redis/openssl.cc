@@ -9,6 +9,8 @@ namespace rlctl::redis {
 
 namespace {
 
+OpenSsl (*linked_openssl)() = nullptr;
+
 // The library whose headers this was compiled with: another major version has another interface.
 constexpr int kVersion = OPENSSL_SHLIB_VERSION;
 
@@ -27,7 +29,7 @@ void find(void* library, const char* name, Function& function) {
   if (function == nullptr) cannot_load();
 }
 
-OpenSsl load_openssl() {
+OpenSsl loaded_openssl() {
   const auto name = fmt::format("libssl.so.{}", kVersion);
   // Never closed: OpenSSL keeps data of its own for each thread.
   void* library = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
@@ -36,19 +38,28 @@ OpenSsl load_openssl() {
 #define RLCTL_FIND(name) find(library, #name, loaded.name);
   RLCTL_OPENSSL_FUNCTIONS(RLCTL_FIND)
 #undef RLCTL_FIND
+  return loaded;
+}
+
+OpenSsl initialized_openssl() {
+  const auto functions = linked_openssl == nullptr ? loaded_openssl() : linked_openssl();
   // Without a handler for the end of the process, where threads may still use it.
-  if (loaded.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
+  if (functions.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
     throw Error(Failure::kUnreachable, "OpenSSL cannot be initialized", "tls",
                 "see its configuration, openssl.cnf");
   }
-  return loaded;
+  return functions;
 }
 
 }  // namespace
 
 const OpenSsl& openssl() {
-  static const OpenSsl kLoaded = load_openssl();
-  return kLoaded;
+  static const OpenSsl kFunctions = initialized_openssl();
+  return kFunctions;
+}
+
+void set_linked_openssl(OpenSsl (*linked)()) noexcept {
+  linked_openssl = linked;
 }
 
 }  // namespace rlctl::redis

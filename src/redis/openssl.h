@@ -68,6 +68,10 @@ namespace rlctl::redis {
   X(X509_VERIFY_PARAM_set1_ip_asc)          \
   X(X509_get0_notAfter)                     \
   X(X509_get0_notBefore)                    \
+  X(X509_get_default_cert_dir)              \
+  X(X509_get_default_cert_dir_env)          \
+  X(X509_get_default_cert_file)             \
+  X(X509_get_default_cert_file_env)         \
   X(X509_get_ext_d2i)                       \
   X(X509_get_issuer_name)                   \
   X(X509_get_subject_name)                  \
@@ -83,5 +87,9 @@ struct OpenSsl {
 
 /// Throws Error(kUnreachable) if the library is not installed or lacks a function.
 [[nodiscard]] const OpenSsl& openssl();
+
+/// For a binary that is linked with OpenSSL: openssl() takes the functions from here instead of
+/// loading a library. Call it before openssl().
+void set_linked_openssl(OpenSsl (*linked)()) noexcept;
 
 }  // namespace rlctl::redis

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <string>
@@ -346,11 +349,35 @@ void require_file(std::string_view what, const std::string& file) {
                                what.ends_with("key") ? "PRIVATE KEY" : "CERTIFICATE"));
 }
 
+// Where other systems keep what OpenSSL looks for in the folder that it was compiled with: a binary
+// that is linked with OpenSSL may run on any of them.
+constexpr std::array kBundles = {
+    "/etc/ssl/certs/ca-certificates.crt",  // Debian, Alpine, Arch
+    "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, Red Hat
+    "/etc/ssl/ca-bundle.pem",              // SUSE
+    "/etc/ssl/cert.pem",                   // Alpine without its bundle, BSD
+};
+
+void use_system_authorities(SSL_CTX* context) {
+  const auto& ssl = openssl();
+  ssl.SSL_CTX_set_default_verify_paths(context);
+  const auto is_set = [](const char* variable) { return std::getenv(variable) != nullptr; };
+  const auto is_there = [](const char* path) { return ::access(path, R_OK) == 0; };
+  if (is_set(ssl.X509_get_default_cert_file_env()) || is_set(ssl.X509_get_default_cert_dir_env()) ||
+      is_there(ssl.X509_get_default_cert_file()) || is_there(ssl.X509_get_default_cert_dir())) {
+    return;
+  }
+  for (const auto* bundle : kBundles) {
+    if (is_there(bundle) && ssl.SSL_CTX_load_verify_file(context, bundle) == 1) return;
+    ssl.ERR_clear_error();
+  }
+}
+
 void use_authorities(SSL_CTX* context, const std::string& file) {
   constexpr std::string_view kAuthorities = "TLS certificate authorities";
   const auto& ssl = openssl();
   if (file.empty()) {
-    ssl.SSL_CTX_set_default_verify_paths(context);
+    use_system_authorities(context);
     return;
   }
   require_file(kAuthorities, file);
