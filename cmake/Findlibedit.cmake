@@ -24,6 +24,10 @@ find_package_handle_standard_args(libedit REQUIRED_VARS LIBEDIT_LIBRARY LIBEDIT_
 
 if(libedit_FOUND AND NOT TARGET libedit::libedit)
   add_library(libedit::libedit UNKNOWN IMPORTED)
+  if(RLCTL_SHARED_ZLIB_NCURSES)
+    # By name, so that the linker takes the shared library unless it is told -static.
+    list(TRANSFORM libedit_needs REPLACE ".*/libtinfo\\.a$" tinfo)
+  endif()
   set_target_properties(libedit::libedit PROPERTIES
     IMPORTED_LOCATION "${LIBEDIT_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${LIBEDIT_INCLUDE_DIR}"

@@ -2,7 +2,8 @@
 # Shared by quickstart, tests/run and .ci/run, which source it: installs missing packages and builds.
 # POSIX sh; the only list of packages.
 #
-#   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint.
+#   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
+#                    package (for packaging/release), root (to try packages in systems of their own).
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
@@ -46,6 +47,11 @@ lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy
 lint   lua-check             luacheck
 lint   shellcheck            shellcheck
+package dpkg-dev             dpkg-shlibdeps
+package file                 file
+package lintian              lintian
+package scdoc                scdoc
+root   mmdebstrap            mmdebstrap
 TABLE
 }
 

@@ -1,0 +1,58 @@
+load ../support/common
+
+# What `cmake --install` installs.
+
+# expected_files: each file that is installed, relative to the prefix.
+expected_files() {
+  local page
+  cd "$project"
+  echo bin/rlctl
+  printf 'share/doc/rlctl/%s\n' CHANGELOG.md LICENSE README.md
+  find examples -type f -printf 'share/doc/rlctl/%p\n'
+  printf 'share/rlctl/%s\n' lua/*.lua
+  for page in man/*.scd; do
+    page=${page#man/} page=${page%.scd}
+    echo "share/man/man${page##*.}/$page"
+  done
+}
+
+installed_files() { (cd "$1" && find . ! -type d -printf '%P\n'); }
+
+@test "cmake --install installs the program, its scripts, manual and examples, and nothing else" {
+  run -0 cmake --install "$RLCTL_BUILD" --prefix "$BATS_TEST_TMPDIR/prefix"
+  run -0 diff <(expected_files | sort) <(installed_files "$BATS_TEST_TMPDIR/prefix" | sort)
+}
+
+@test "cmake --install writes below DESTDIR only" {
+  local prefix=$BATS_TEST_TMPDIR/prefix
+  DESTDIR=$BATS_TEST_TMPDIR/root run -0 cmake --install "$RLCTL_BUILD" --prefix "$prefix"
+  [[ ! -e $prefix ]]
+  run -0 diff <(expected_files | sort) <(installed_files "$BATS_TEST_TMPDIR/root$prefix" | sort)
+}
+
+@test "an installed rlctl, its manual and its scripts work from there" {
+  local prefix=$BATS_TEST_TMPDIR/prefix
+  run -0 cmake --install "$RLCTL_BUILD" --prefix "$prefix"
+  start_server
+  cd /
+  run -0 env -i PATH="$prefix/bin:/usr/bin:/bin" RLCTL_URL="$RLCTL_URL" rlctl check k --limit 1/60s
+  run -0 mandoc -T lint -W error "$prefix"/share/man/man?/*
+  run -0 cli --eval "$prefix/share/rlctl/lua/gcra.lua" other , 1 60e6
+  # The examples that are programs can be executed.
+  [[ -x $prefix/share/doc/rlctl/examples/shell/login ]]
+}
+
+@test "everything that was built for one folder can be removed by the list that cmake writes" {
+  local prefix=$BATS_TEST_TMPDIR/prefix
+  run -0 cmake --install "$RLCTL_BUILD" --prefix "$prefix"
+  xargs -d '\n' rm <"$RLCTL_BUILD/install_manifest.txt"
+  assert_equal "$(installed_files "$prefix")" ''
+}
+
+@test "the workflow for GitHub runs .ci/run and may only read" {
+  python3 -c 'import yaml' 2>/dev/null || skip "no YAML parser: Python's yaml is not installed"
+  run -0 python3 -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)' \
+    <"$project/.github/workflows/ci.yml"
+  run -0 jq -e '.permissions == {"contents": "read"}
+    and ([.jobs[].steps[] | select(.run == ".ci/run")] | length == 1)' <<<"$output"
+}

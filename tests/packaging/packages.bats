@@ -1,0 +1,200 @@
+load ../support/common
+load ../support/tls
+
+# The files of a release, which packaging/release has put into $RLCTL_TEST_PACKAGES, in systems of their own.
+# `.ci/run packages` makes them and runs these tests.
+
+setup_file() {
+  export deb tarball
+  [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || return 0
+  deb=$(echo "$RLCTL_TEST_PACKAGES"/rlctl_*.deb)
+  tarball=$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*.tar.gz)
+}
+
+setup() {
+  [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || skip "no packages; .ci/run packages makes them"
+}
+
+# needs_root SUITE [PACKAGE…]: makes $root, a Debian system of this suite, or skips the test. One with the same
+# packages is made once for all tests and copied.
+needs_root() {
+  local kept
+  root=$BATS_TEST_TMPDIR/root
+  [[ $(id -u) == 0 ]] || skip "only root can enter another root directory"
+  command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed"
+  kept=$BATS_FILE_TMPDIR/$1.tar
+  if [[ ! -e $kept ]]; then
+    mmdebstrap --variant=minbase --include="${2:-}" "$1" "$kept" >"$kept.log" 2>&1 || {
+      sed 's/^/# /' "$kept.log" >&3
+      skip "mmdebstrap cannot make a system of $1, perhaps for lack of a mirror"
+    }
+  fi
+  mkdir "$root"
+  tar -C "$root" -xf "$kept"
+}
+
+# in_root COMMAND…: runs it in $root, where nothing of the environment is set.
+in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root "$@"; }
+
+# start_root_server: a Redis server in $root, at the socket /tmp/redis.socket there.
+start_root_server() {
+  start_bound chroot "$root" redis-server --port 0 --unixsocket /tmp/redis.socket --save '' --appendonly no \
+    >"$BATS_TEST_TMPDIR/server.log" 2>&1
+  wait_until test -S "$root/tmp/redis.socket"
+}
+
+# files_in_root: all files with their type, mode, owner and contents, but not the logs and caches of dpkg.
+files_in_root() {
+  (
+    cd "$root"
+    find . \( -path './var/lib/dpkg/*-old' -o -path './var/log/*' -o -path './var/cache/*' \) -prune \
+      -o \( -type f -printf '%p %m %u %g ' -exec sha256sum {} \; \) -o -printf '%p %y %m %u %g %l\n'
+  ) | sort
+}
+
+@test "SHA256SUMS is right and complete" {
+  cd "$RLCTL_TEST_PACKAGES"
+  run -0 sha256sum --check --strict SHA256SUMS
+  run -0 diff <(awk '{ print $2 }' SHA256SUMS | sort) <(find . ! -name SHA256SUMS -type f -printf '%P\n' | sort)
+}
+
+@test "the files in the packages belong to root, and all in the tarball have the date of the release" {
+  run -0 tar --numeric-owner --utc --full-time -tvzf "$tarball"
+  assert_equal "$(awk '{ print $2, $4, $5 }' <<<"$output" | sort -u | wc -l)" 1
+  assert_line --regexp '^-rwxr-xr-x 0/0 .*/bin/rlctl$'
+  dpkg-deb --fsys-tarfile "$deb" >"$BATS_TEST_TMPDIR/data.tar"
+  run -0 tar --numeric-owner -tvf "$BATS_TEST_TMPDIR/data.tar"
+  assert_equal "$(awk '{ print $2 }' <<<"$output" | sort -u)" 0/0
+}
+
+@test "lintian finds no error and no warning in the Debian package" {
+  command -v lintian >/dev/null || skip "lintian is not installed"
+  run -0 lintian --no-cfg --fail-on error,warning "$deb"
+}
+
+@test "the Debian package is installed, each command runs, and purging it leaves no trace" {
+  # shellcheck source=/dev/null
+  needs_root "$(. /etc/os-release && echo "$VERSION_CODENAME")" redis-server,libssl3,mandoc
+  files_in_root >"$BATS_TEST_TMPDIR/before"
+  cp "$deb" "$root/rlctl.deb"
+  run -0 in_root dpkg -i /rlctl.deb
+  rm "$root/rlctl.deb"
+  run -0 in_root rlctl --version
+
+
+  local command commands page
+  mapfile -t commands < <(in_root rlctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p')
+  ((${#commands[@]} >= 13))
+  for command in "${commands[@]}"; do run -0 in_root rlctl help "$command"; done
+  for page in "$project"/man/*.scd; do
+    page=${page##*/} page=${page%.scd}
+    run -0 in_root mandoc -T utf8 "/usr/share/man/man${page##*.}/$page.gz"
+    assert_output --partial NAME
+  done
+
+  start_root_server
+  local url=unix:///tmp/redis.socket
+  run -0 in_root rlctl -u "$url" check k --limit 1/60s
+  run -1 in_root rlctl -u "$url" check k --limit 1/60s
+  run -0 in_root rlctl -u "$url" run job --limit 1/60s -- true
+  run -0 in_root rlctl -u "$url" inspect k --limit 1/60s
+  run -0 in_root rlctl -u "$url" list
+  run -0 in_root rlctl -u "$url" audit
+  run -2 in_root rlctl -u "$url" quota k --limit 1/60s
+  run -0 in_root rlctl -u "$url" doctor
+  run -0 in_root rlctl -u "$url" scripts load
+  run -0 in_root rlctl -u "$url" reset k
+  run -0 in_root rlctl config check
+  run -0 in_root rlctl burst
+  run -0 in_root rlctl lint /usr/share/rlctl/lua/gcra.lua
+  run -0 in_root rlctl debug gcra k --limit 1/60s --trace
+  stop_servers
+  rm "$root/tmp/redis.socket"
+
+  run -0 in_root dpkg --purge rlctl
+  files_in_root >"$BATS_TEST_TMPDIR/after"
+  run -0 diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after"
+}
+
+# --- the tarball ------------------------------------------------------------------------------------
+
+# Debian 11 has the oldest C library (2.31) of all systems that rlctl is for. Names are to be looked up as on a
+# desktop, with modules that the binary must not load.
+old_system() {
+  needs_root bullseye redis-server,ncurses-base
+  tar -C "$root" --strip-components=1 --one-top-level=opt/rlctl -xzf "$tarball"
+  ln -s /opt/rlctl/bin/rlctl "$root/usr/bin/rlctl"
+  echo '127.0.0.1 localhost' >"$root/etc/hosts"
+  echo 'hosts: files mdns4_minimal [NOTFOUND=return] resolve dns myhostname' >"$root/etc/nsswitch.conf"
+}
+
+@test "the binary in the tarball needs no shared library, and ends with an error if asked for any" {
+  tar -C "$BATS_TEST_TMPDIR" --strip-components=1 -xzf "$tarball"
+  run -0 readelf --program-headers --dynamic "$BATS_TEST_TMPDIR/bin/rlctl"
+  refute_output --partial INTERP
+  refute_output --partial NEEDED
+  run -0 diff <(cd "$project" && cat LICENSE README.md) <(cd "$BATS_TEST_TMPDIR" && cat LICENSE README.md)
+}
+
+@test "on Debian 11, the binary in the tarball runs each command" {
+  old_system
+  run -0 in_root rlctl --version
+  start_root_server
+  local url=unix:///tmp/redis.socket
+  run -0 in_root rlctl -u "$url" check k --limit 1/60s
+  run -1 in_root rlctl -u "$url" check k --limit 1/60s
+  run -0 in_root rlctl -u "$url" run job --limit 1/60s -- true
+  run -0 in_root rlctl -u "$url" inspect k --limit 1/60s
+  run -0 in_root rlctl burst
+  run -0 in_root rlctl burst adversary --algorithm gcra
+  run -0 in_root rlctl lint /opt/rlctl/share/rlctl/lua/gcra.lua
+  run -0 in_root rlctl debug gcra k --limit 1/60s --trace
+}
+
+@test "on Debian 11, it finds hosts in /etc/hosts and DNS, and loads no module for that" {
+  old_system
+  start_tls_server
+  cp "$certificates/ca.pem" "$root/ca.pem"
+  local url=rediss://localhost:$tls_port
+  run -0 in_root rlctl -u "$url" --cacert /ca.pem check k --limit 2/60s
+  # In DNS, which may not be available, but whose answer is waited for and understood.
+  run -3 in_root rlctl -u redis://no-such-host.invalid --timeout 30s check k --limit 2/60s
+  assert_output --regexp 'no-such-host.invalid:6379'
+  command -v strace >/dev/null || skip "strace is not installed: loaded modules cannot be seen"
+  local trace=$BATS_TEST_TMPDIR/trace
+  run -0 strace -f -e trace=openat,open -o "$trace" \
+    chroot "$root" /usr/bin/rlctl -u "$url" --cacert /ca.pem check k --limit 2/60s
+  run -0 sed -n '1,/\/etc\/hosts/d; /\.so/p' "$trace"
+  assert_output ''
+  # From its start on: the C library's own start-up opens nothing.
+  run -0 grep -c '/etc/hosts' "$trace"
+}
+
+@test "on a system that keeps certificate authorities elsewhere, TLS trusts them, and no other server" {
+  old_system
+  start_tls_server
+  local url=rediss://localhost:$tls_port bundle
+  # Two of Fedora's and SUSE's; Debian 11 has neither OpenSSL's own folder nor these.
+  [[ ! -e $root/usr/lib/ssl ]]
+  run -3 in_root rlctl -u "$url" check k --limit 9/60s
+  assert_output --partial 'not trusted'
+  for bundle in etc/pki/tls/certs/ca-bundle.crt etc/ssl/ca-bundle.pem; do
+    mkdir -p "$root/${bundle%/*}"
+    cp "$certificates/ca.pem" "$root/$bundle"
+    run -0 in_root rlctl -u "$url" check k --limit 9/60s
+    # What the user says comes first.
+    run -3 in_root env SSL_CERT_FILE=/nowhere rlctl -u "$url" check k --limit 9/60s
+    rm "$root/$bundle"
+  done
+}
+
+@test "on Debian 11, typed lines can be edited in the debugger" {
+  needs_terminal
+  old_system
+  # A letter too many, and a step back over it; the language of the locale is not UTF-8.
+  TERM=xterm run -0 at_terminal '
+    wait_until grep -q "debug>" "$screen"; printf "hx\177elp\r"
+    wait_until grep -q "continue" "$screen"; printf "quit\r"' \
+    "chroot '$root' /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root TERM=xterm LANG=ja_JP.eucjp \
+      rlctl debug gcra k --limit 1/60s"
+}
