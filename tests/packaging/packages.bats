@@ -88,8 +88,9 @@ files_in_root() {
   for command in "${commands[@]}"; do run -0 in_root rlctl help "$command"; done
   for page in "$project"/man/*.scd; do
     page=${page##*/} page=${page%.scd}
-    run -0 in_root mandoc -T utf8 "/usr/share/man/man${page##*.}/$page.gz"
-    assert_output --partial NAME
+    in_root mandoc -T ascii "/usr/share/man/man${page##*.}/$page.gz" >"$BATS_TEST_TMPDIR/page"
+    # Bold letters are printed twice, with a step back.
+    run -0 grep -c '^N.NA.AM.ME.E$' "$BATS_TEST_TMPDIR/page"
   done
 
   start_root_server
@@ -104,7 +105,7 @@ files_in_root() {
   run -0 in_root rlctl -u "$url" doctor
   run -0 in_root rlctl -u "$url" scripts load
   run -0 in_root rlctl -u "$url" reset k
-  run -0 in_root rlctl config check
+  run -1 in_root rlctl config check # there is none
   run -0 in_root rlctl burst
   run -0 in_root rlctl lint /usr/share/rlctl/lua/gcra.lua
   run -0 in_root rlctl debug gcra k --limit 1/60s --trace
@@ -128,7 +129,7 @@ old_system() {
   echo 'hosts: files mdns4_minimal [NOTFOUND=return] resolve dns myhostname' >"$root/etc/nsswitch.conf"
 }
 
-@test "the binary in the tarball needs no shared library, and ends with an error if asked for any" {
+@test "the binary in the tarball needs no shared library" {
   tar -C "$BATS_TEST_TMPDIR" --strip-components=1 -xzf "$tarball"
   run -0 readelf --program-headers --dynamic "$BATS_TEST_TMPDIR/bin/rlctl"
   refute_output --partial INTERP
@@ -163,18 +164,18 @@ old_system() {
   command -v strace >/dev/null || skip "strace is not installed: loaded modules cannot be seen"
   local trace=$BATS_TEST_TMPDIR/trace
   run -0 strace -f -e trace=openat,open -o "$trace" \
-    chroot "$root" /usr/bin/rlctl -u "$url" --cacert /ca.pem check k --limit 2/60s
-  run -0 sed -n '1,/\/etc\/hosts/d; /\.so/p' "$trace"
-  assert_output ''
-  # From its start on: the C library's own start-up opens nothing.
-  run -0 grep -c '/etc/hosts' "$trace"
+    env -i /usr/sbin/chroot "$root" /usr/bin/rlctl -u "$url" --cacert /ca.pem check k --limit 2/60s
+  # Before, env and chroot have loaded their libraries.
+  run -0 sed -n '/nsswitch.conf/,$p' "$trace"
+  assert_output --partial '/etc/hosts'
+  refute_output --partial .so
 }
 
 @test "on a system that keeps certificate authorities elsewhere, TLS trusts them, and no other server" {
   old_system
   start_tls_server
   local url=rediss://localhost:$tls_port bundle
-  # Two of Fedora's and SUSE's; Debian 11 has neither OpenSSL's own folder nor these.
+  # Fedora's and SUSE's; Debian 11 without OpenSSL's program has neither OpenSSL's own folder nor these.
   [[ ! -e $root/usr/lib/ssl ]]
   run -3 in_root rlctl -u "$url" check k --limit 9/60s
   assert_output --partial 'not trusted'
