@@ -3,7 +3,7 @@
 # POSIX sh; the only list of packages.
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
-#                    package (for packaging/release), root (to try packages in systems of their own).
+#                    package (for packaging/release), root (to try packages in systems of their own), site.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
@@ -52,6 +52,9 @@ package file                 file
 package lintian              lintian
 package scdoc                scdoc
 root   mmdebstrap            mmdebstrap
+site   lowdown               lowdown
+site   mandoc                mandoc
+site   scdoc                 scdoc
 TABLE
 }
 
