@@ -10,6 +10,9 @@ expected_files() {
   printf 'share/doc/rlctl/%s\n' CHANGELOG.md LICENSE README.md
   find examples -type f -printf 'share/doc/rlctl/%p\n'
   printf 'share/rlctl/%s\n' lua/*.lua
+  echo share/bash-completion/completions/rlctl
+  echo share/fish/vendor_completions.d/rlctl.fish
+  echo share/zsh/vendor-completions/_rlctl
   for page in man/*.scd; do
     page=${page#man/} page=${page%.scd}
     echo "share/man/man${page##*.}/$page"

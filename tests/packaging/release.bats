@@ -69,6 +69,10 @@ fails() {
 
 ## Unreleased
 
+- A thing that no version has.
+
+## 1.3.0 – not released yet
+
 - A thing without a date.
 
 ## 1.2.0 – 2026-02-03
@@ -87,7 +91,13 @@ END
   echo page >man/man1/rlctl.1
   run -0 packaging/debian-files doc man 'Some Body <somebody@example.org>'
   run -0 zcat doc/changelog.gz
-  assert_output 'rlctl (1.2.0) stable; urgency=medium
+  assert_output 'rlctl (1.3.0) stable; urgency=medium
+
+  * A thing without a date.
+
+ -- Some Body <somebody@example.org>  Fri, 15 Jan 2027 08:00:00 +0000
+
+rlctl (1.2.0) stable; urgency=medium
 
   * Two things changed.
   * The first, which takes more words than fit into one line of Debian'"'"'s
