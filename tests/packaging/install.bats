@@ -10,6 +10,7 @@ expected_files() {
   printf 'share/doc/rlctl/%s\n' CHANGELOG.md LICENSE README.md
   find examples -type f -printf 'share/doc/rlctl/%p\n'
   printf 'share/rlctl/%s\n' lua/*.lua
+  if [[ -d schema ]]; then find schema -type f -printf 'share/rlctl/%p\n'; fi
   echo share/bash-completion/completions/rlctl
   echo share/fish/vendor_completions.d/rlctl.fish
   echo share/zsh/vendor-completions/_rlctl
