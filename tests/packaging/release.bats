@@ -36,7 +36,7 @@ fails() {
   GIT_CEILING_DIRECTORIES=/ GIT_DIR=/nowhere fails 1 \
     "the sources are not in a git repository: set SOURCE_DATE_EPOCH, the release's date in seconds since 1970"
   sed -i '/^## /d' CHANGELOG.md
-  fails 1 "CHANGELOG.md has no section '## $(rlctl --version | cut -d' ' -f2) – YYYY-MM-DD'"
+  fails 1 "CHANGELOG.md has no section '## $(rlctl --version | sed -n '1s/^rlctl //p') – YYYY-MM-DD'"
 }
 
 @test "a build that fails ends it with the build's messages and leaves nothing" {
