@@ -2,12 +2,8 @@
 
 import json
 import pathlib
-import urllib.parse
 
 import jsonschema
-
-# A reference that is only a fragment is relative to any URI, but Python knows that only of some schemes.
-urllib.parse.uses_relative.append("urn")
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -33,7 +29,6 @@ class Schemas:
         return jsonschema.Draft202012Validator(schema, resolver=resolver)
 
     def _alternative(self, schema, reference):
-        reference = reference if reference.startswith("urn:") else schema["$id"] + reference
         identifier, _, name = reference.partition("#/$defs/")
         required = frozenset(self.by_id[identifier]["$defs"][name]["required"])
         validator = self.validator({"$ref": reference, "$id": schema["$id"] + ":" + name})
