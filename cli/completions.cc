@@ -1,11 +1,11 @@
 #include "cli/completions.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <iterator>
+#include <set>
 #include <utility>
 
+#include "cli/term/terminal.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "redis/scan.h"
@@ -15,10 +15,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Somebody waits for these.
+/// For the server's keys. After that, the shell's line editor would seem to hang.
 constexpr auto kMostTime = 500ms;
 constexpr std::size_t kMostKeys = 100;
-constexpr int kMostPortions = 20;
+
+Completion to_completion(const limiter::Algorithm& algorithm) {
+  return {std::string(algorithm.name), std::string(algorithm.summary)};
+}
+
+/// Nothing if the configuration file has mistakes, so that what does not come from it is completed
+/// nevertheless.
+template <typename Complete>
+Completions from_configuration(Complete complete) {
+  try {
+    return complete();
+  } catch (const limiter::ConfigurationError&) {
+    return {};
+  }
+}
 
 }  // namespace
 
@@ -32,31 +46,44 @@ Completions complete_file(const Typed& /*typed*/) {
   return {.files = true};
 }
 
-Completions complete_algorithm(const Typed& /*typed*/) {
+Completions complete_algorithm(const Typed& typed) {
+  auto completions = complete_counting_algorithm(typed);
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (!limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
+  }
+  return completions;
+}
+
+Completions complete_counting_algorithm(const Typed& /*typed*/) {
   Completions completions;
   for (const auto& algorithm : limiter::algorithms()) {
-    completions.words.push_back({std::string(algorithm.name), std::string(algorithm.summary)});
+    if (limiter::counts_requests(algorithm)) completions.words.push_back(to_completion(algorithm));
   }
   return completions;
 }
 
 Completions complete_policy(const Typed& typed) {
-  Completions completions;
-  for (const auto& policy : typed.configuration.policies().policies) {
-    std::string limits;
-    for (const auto& limit : policy.limits) {
-      limits.append(limits.empty() ? "" : ",").append(limiter::format_limit(limit));
+  return from_configuration([&] {
+    Completions completions;
+    for (const auto& policy : typed.configuration.policies().policies) {
+      std::string limits;
+      for (const auto& limit : policy.limits) {
+        limits.append(limits.empty() ? "" : ",").append(limiter::format_limit(limit));
+      }
+      completions.words.push_back({policy.name, std::move(limits)});
     }
-    completions.words.push_back({policy.name, std::move(limits)});
-  }
-  return completions;
+    return completions;
+  });
+}
+
+Completions complete_script_name(const Typed& typed) {
+  return from_configuration([&] {
+    return to_completions(typed.configuration.scripts().scripts, &limiter::ScriptSection::name);
+  });
 }
 
 Completions complete_script(const Typed& typed) {
-  auto completions =
-      to_completions(typed.configuration.scripts().scripts, &limiter::ScriptSection::name);
-  completions.files = true;
-  return completions;
+  return joined(complete_script_name(typed), complete_file(typed));
 }
 
 Completions complete_limiter(const Typed& typed) {
@@ -64,20 +91,18 @@ Completions complete_limiter(const Typed& typed) {
 }
 
 Completions complete_key(const Typed& typed) {
-  const char* wanted = std::getenv("RLCTL_COMPLETE_KEYS");
-  if (wanted == nullptr || std::string_view(wanted) != "1") return {};
+  if (environment("RLCTL_COMPLETE_KEYS") != "1") return {};
   if (typed.options.is_given("--policy") || typed.connection.askpass) return {};
+  const auto end = std::chrono::steady_clock::now() + kMostTime;
   Connector connector(typed.connection, typed.configuration, typed.interrupt);
   if (connector.is_private()) return {};
   auto connection = connector.open_with(typed.interrupt, kMostTime);
   redis::Scan scan(connection, redis::escape_glob(typed.word) + "*");
-  Completions completions;
-  const auto end = std::chrono::steady_clock::now() + kMostTime;
-  for (int i = 0; i < kMostPortions && !scan.done(); ++i) {
-    completions = joined(std::move(completions), to_completions(scan.next()));
-    if (completions.words.size() >= kMostKeys || std::chrono::steady_clock::now() >= end) break;
+  std::set<std::string> keys;
+  while (!scan.done() && keys.size() < kMostKeys && std::chrono::steady_clock::now() < end) {
+    for (auto& key : scan.next()) keys.insert(std::move(key));
   }
-  std::ranges::sort(completions.words, {}, &Completion::word);
+  auto completions = to_completions(keys);
   if (completions.words.size() > kMostKeys) completions.words.resize(kMostKeys);
   return completions;
 }

@@ -35,20 +35,25 @@ struct Typed {
   const Interrupt& interrupt;
 };
 
-// How to complete what several commands take. They may throw any error of the configuration file
-// or the server, after which there are no completions.
+// How to complete what several commands take. Nothing comes from a configuration file with
+// mistakes. complete_key() throws what a Connector and a Connection throw.
 
 [[nodiscard]] Completions complete_file(const Typed& typed);
 /// The bundled algorithms.
 [[nodiscard]] Completions complete_algorithm(const Typed& typed);
+/// Those that count requests, which are all but concurrency.
+[[nodiscard]] Completions complete_counting_algorithm(const Typed& typed);
 /// The policies in the configuration file.
 [[nodiscard]] Completions complete_policy(const Typed& typed);
+/// The scripts in the configuration file.
+[[nodiscard]] Completions complete_script_name(const Typed& typed);
 /// The scripts in the configuration file, and files.
 [[nodiscard]] Completions complete_script(const Typed& typed);
-/// The same and the bundled algorithms.
+/// The scripts in the configuration file, files, and the bundled algorithms.
 [[nodiscard]] Completions complete_limiter(const Typed& typed);
-/// The server's keys, at most a hundred, and only if RLCTL_COMPLETE_KEYS is 1: otherwise completion
-/// never asks a server. Nothing after --policy, whose operands are not keys.
+/// The server's keys, at most a hundred of them, those that are found within half a second. Only if
+/// RLCTL_COMPLETE_KEYS is 1: otherwise completion never asks a server. Nothing after --policy,
+/// whose operands are not keys.
 [[nodiscard]] Completions complete_key(const Typed& typed);
 
 /// The names of a table's rows, without descriptions.
@@ -58,7 +63,7 @@ template <typename Rows, typename Name = std::identity>
   for (const auto& row : rows) completions.words.push_back({std::string(std::invoke(name, row))});
   return completions;
 }
-/// Both.
+/// What both complete.
 [[nodiscard]] Completions joined(Completions completions, Completions others);
 
 }  // namespace rlctl::cli

@@ -238,7 +238,8 @@ void add_connection_options(Options& options, ConnectionOptions& target) {
   options.group("Connection");
   options
       .value("-u,--url", "URL", target.url,
-             "redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, unix:///PATH, "
+             "the server: redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss:// for TLS, "
+             "unix:///PATH, "
              "redis+cluster://HOST,..., redis+sentinel://HOST,.../MASTER, or private: for an empty "
              "server that ends with this run (default: $RLCTL_URL, else the configuration's, else "
              "redis://127.0.0.1:6379)")

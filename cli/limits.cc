@@ -57,7 +57,7 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
     auto& algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
         required ? algorithm_text() : "the algorithm that the key should have; see below");
-    algorithm.completes(complete_algorithm);
+    algorithm.completes(complete_counting_algorithm);
     if (!required) algorithm.needs("--limit", "", kExample);
   }
   auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());

@@ -251,9 +251,11 @@ std::size_t Options::find_operand(std::span<const std::string> arguments) {
 Options::Unfinished Options::read_each(std::span<const std::string> arguments,
                                        const std::function<std::size_t(std::size_t)>& read) {
   Unfinished line;
+  line.first_operand = arguments.size();
   std::size_t at = 0;
   while (at < arguments.size()) {
     if (line.after_separator || !is_option(arguments[at])) {
+      if (line.operands.empty()) line.first_operand = at;
       line.operands.push_back(arguments[at++]);
     } else if (arguments[at] == "--") {
       line.after_separator = true;

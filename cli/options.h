@@ -146,6 +146,8 @@ class Options {
     std::vector<std::string> operands;
     const Row* awaiting = nullptr;  ///< the option whose value comes next
     bool after_separator = false;   ///< -- has ended the options
+    /// Its index in the arguments; their number if there is none.
+    std::size_t first_operand = 0;
   };
   /// Like parse(), but ignores mistakes.
   Unfinished parse_unfinished(std::span<const std::string> arguments);

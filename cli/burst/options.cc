@@ -55,7 +55,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
             "fixed-window,sliding-window-log)")
       .comma_separated()
       .completes([](const Typed& typed) {
-        auto completions = complete_algorithm(typed);
+        auto completions = complete_counting_algorithm(typed);
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
         return completions;
       })

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/completion/unfinished_line.h"
 #include "cli/subcommand.h"
@@ -12,20 +13,19 @@
 namespace rlctl::cli {
 namespace {
 
-/// A shell, and the script that completes rlctl's arguments in it, with the words of `rlctl
-/// completion words`.
-struct Shell {
-  std::string_view name;
-  std::string_view script;  ///< empty: words, no shell
+struct CompletionSubcommand {
+  std::string_view name;    ///< a shell, or "words"
+  std::string_view script;  ///< what completes rlctl's arguments in that shell, with these words
 };
 
-constexpr std::array kShells{Shell{"bash", embedded::k_rlctl_bash.text},
-                             Shell{"zsh", embedded::k_rlctl_zsh.text},
-                             Shell{"fish", embedded::k_rlctl_fish.text}, Shell{"words", {}}};
+constexpr std::array kCompletionSubcommands{
+    CompletionSubcommand{"bash", embedded::k_rlctl_bash.text},
+    CompletionSubcommand{"zsh", embedded::k_rlctl_zsh.text},
+    CompletionSubcommand{"fish", embedded::k_rlctl_fish.text}, CompletionSubcommand{"words", {}}};
 
+/// Anything else could not be typed, or would not look like what it is.
 bool is_printable(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  return escaped_message(text) == text;
 }
 
 /// The first line is "words"; "files", if files may follow too; or "program N". Then come the
@@ -45,7 +45,7 @@ void write_completions(const LineCompletions& found, std::string& out) {
   }
 }
 
-/// Mistakes in the configuration or a server that does not answer must not disturb who is typing.
+/// Says nothing about errors, which would appear in the middle of the line that is typed.
 ExitStatus run_words(Invocation& invocation) {
   std::vector<std::string> words(invocation.operands.begin() + 1, invocation.operands.end());
   if (words.empty()) words.emplace_back();
@@ -60,12 +60,13 @@ ExitStatus run_words(Invocation& invocation) {
 }
 
 ExitStatus run_completion(Invocation& invocation) {
-  const auto& shell = find_subcommand<Shell>(kShells, invocation.operands, "rlctl completion bash");
-  if (shell.script.empty()) return run_words(invocation);
+  const auto& subcommand = find_subcommand<CompletionSubcommand>(
+      kCompletionSubcommands, invocation.operands, "rlctl completion bash");
+  if (subcommand.script.empty()) return run_words(invocation);
   if (invocation.operands.size() > 1) {
     throw UsageError("unexpected argument " + in_quotes(invocation.operands[1]));
   }
-  invocation.out.buffer() += shell.script;
+  invocation.out.buffer() += subcommand.script;
   return ExitStatus::kDone;
 }
 
@@ -87,15 +88,17 @@ const Command completion_command{
         "file. It asks 'rlctl completion words' at each Tab, and never a server,\n"
         "unless RLCTL_COMPLETE_KEYS=1 is set: then KEYs are completed too.",
     .epilogue = R"(
-Exit status: 0 done, 2 wrong usage; words: 1 if they cannot be known.
+Exit status: 0 done, 2 wrong usage; words: 1 if they are unknown.
 
 Examples:
   source <(rlctl completion bash)
-  rlctl completion fish >~/.config/fish/completions/rlctl.fish
+  rlctl completion fish | source
 )",
     .add = add_completion,
     .complete_operand = [](const Typed& typed) {
-      return typed.operands.empty() ? to_completions(kShells, &Shell::name) : Completions{};
+      return typed.operands.empty()
+                 ? to_completions(kCompletionSubcommands, &CompletionSubcommand::name)
+                 : Completions{};
     }};
 
 }  // namespace rlctl::cli

@@ -7,7 +7,10 @@ _rlctl() {
   local -a lines shown matches
   local line match about kind
   integer width=0
-  lines=("${(@f)$("$words[1]" completion words -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
+  # What is typed may be an alias, or a variable.
+  local rlctl=${words[1]/#\~\//$HOME/}
+  whence -p -- "$rlctl" >/dev/null || rlctl=rlctl
+  lines=("${(@f)$("$rlctl" completion words -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}")
   kind=$lines[1]
   shift lines
   case $kind in

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/general_options.h"
 
@@ -32,6 +33,14 @@ void prepend(std::string_view prefix, Completions& completions) {
   for (auto& completion : completions.words) completion.word.insert(0, prefix);
 }
 
+/// The number of the words if there is none.
+std::size_t index_of_command(std::span<const std::string> words) {
+  GeneralOptions ignored;
+  Options options;
+  add_general_options(options, ignored);
+  return options.parse_unfinished(words).first_operand;
+}
+
 /// A line of which the last word is unfinished. Its options live as long as it does.
 class UnfinishedLine {
  public:
@@ -41,7 +50,7 @@ class UnfinishedLine {
   }
 
   [[nodiscard]] LineCompletions complete() {
-    const auto at = find_command();
+    const auto at = index_of_command(before_);
     if (at < before_.size() && before_[at] == kHelpCommand) {
       return {.completions = at + 1 == before_.size() ? names_of_commands() : Completions{}};
     }
@@ -58,17 +67,6 @@ class UnfinishedLine {
   }
 
  private:
-  /// The index of the command's name among the words before; their number if there is none.
-  [[nodiscard]] std::size_t find_command() {
-    for (std::size_t count = 1; count <= before_.size(); ++count) {
-      Options options;
-      GeneralOptions ignored;
-      add_general_options(options, ignored);
-      if (!options.parse_unfinished(before_.first(count)).operands.empty()) return count - 1;
-    }
-    return before_.size();
-  }
-
   [[nodiscard]] std::optional<std::size_t> find_program(const Command& command, std::size_t at) {
     if (!command.takes_program) return std::nullopt;
     const auto after = before_.subspan(at + 1);
@@ -99,6 +97,10 @@ class UnfinishedLine {
     const auto earlier = row.takes_several() && comma != typed.npos ? typed.substr(0, comma + 1)
                                                                     : std::string_view{};
     auto completions = ask(row.completion(), typed.substr(earlier.size()));
+    const auto given = split_at_commas(earlier);
+    std::erase_if(completions.words, [&given](const Completion& completion) {
+      return std::ranges::find(given, completion.word) != given.end();
+    });
     prepend(earlier, completions);
     prepend(prefix, completions);
     return completions;

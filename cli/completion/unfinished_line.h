@@ -19,7 +19,7 @@ struct LineCompletions {
 };
 
 /// Completes the last of the words, which may be empty. `words` is the command line after "rlctl".
-/// Asks no server; see complete_key().
+/// Asks a server only for keys; see complete_key().
 [[nodiscard]] LineCompletions complete_line(std::span<const std::string> words,
                                             const Interrupt& interrupt);
 

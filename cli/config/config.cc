@@ -298,12 +298,9 @@ Action add_config(Options&) {
 
 Completions complete_config(const Typed& typed) {
   if (typed.operands.empty()) return to_completions(kSubcommands, &Subcommand::name);
-  const auto is_typed = [&](const Subcommand& row) { return row.name == typed.operands[0]; };
-  const auto found = std::find_if(kSubcommands.begin(), kSubcommands.end(), is_typed);
-  if (found == kSubcommands.end() || !found->takes_names) return {};
-  auto scripts = complete_script(typed);
-  scripts.files = false;
-  return joined(complete_policy(typed), std::move(scripts));
+  const auto* subcommand = subcommand_of<Subcommand>(kSubcommands, typed.operands);
+  if (subcommand == nullptr || !subcommand->takes_names) return {};
+  return joined(complete_policy(typed), complete_script_name(typed));
 }
 
 }  // namespace

@@ -545,6 +545,14 @@ Action add_debug(Options& options) {
   return [target](Invocation& invocation) { return run_debug(*target, invocation); };
 }
 
+/// The script, unless an option names it, and then KEYs.
+Completions complete_debug(const Typed& typed) {
+  const auto& options = typed.options;
+  const bool is_named = options.is_given("--algorithm") || options.is_given("--script") ||
+                        options.is_given("--policy");
+  return typed.operands.empty() && !is_named ? complete_limiter(typed) : complete_key(typed);
+}
+
 }  // namespace
 
 const Command debug_command{
@@ -584,9 +592,6 @@ Examples:
 )",
     .add = add_debug,
     .notes = debug_notes,
-    .complete_operand = [](const Typed& typed) {
-      return typed.operands.empty() && !typed.options.is_given("--policy") ? complete_limiter(typed)
-                                                                           : Completions{};
-    }};
+    .complete_operand = complete_debug};
 
 }  // namespace rlctl::cli

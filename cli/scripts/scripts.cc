@@ -197,15 +197,17 @@ ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation)
 
 struct ScriptsSubcommand {
   std::string_view name;
-  bool takes_script = false;  ///< the name of one, or of several
+  enum class Takes { kNothing, kScripts, kFolder, kScriptAndKeys } takes;
   ExitStatus (*run)(const ScriptsOptions& options, Invocation& invocation);
 };
 
-constexpr std::array kScriptsSubcommands{ScriptsSubcommand{"list", false, list_scripts},
-                                         ScriptsSubcommand{"show", true, show_script},
-                                         ScriptsSubcommand{"load", true, load_scripts},
-                                         ScriptsSubcommand{"export", false, export_scripts},
-                                         ScriptsSubcommand{"call", true, call_script_once}};
+using Takes = ScriptsSubcommand::Takes;
+constexpr std::array kScriptsSubcommands{
+    ScriptsSubcommand{"list", Takes::kNothing, list_scripts},
+    ScriptsSubcommand{"show", Takes::kScripts, show_script},
+    ScriptsSubcommand{"load", Takes::kScripts, load_scripts},
+    ScriptsSubcommand{"export", Takes::kFolder, export_scripts},
+    ScriptsSubcommand{"call", Takes::kScriptAndKeys, call_script_once}};
 
 /// Refuses options that the subcommand does not have.
 void require_options_of(std::string_view subcommand, const ScriptsOptions& options) {
@@ -252,12 +254,15 @@ ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
 
 Completions complete_scripts(const Typed& typed) {
   if (typed.operands.empty()) return to_completions(kScriptsSubcommands, &ScriptsSubcommand::name);
-  const auto is_typed = [&](const auto& row) { return row.name == typed.operands[0]; };
-  const auto found = std::find_if(kScriptsSubcommands.begin(), kScriptsSubcommands.end(), is_typed);
-  if (found == kScriptsSubcommands.end()) return {};
-  if (!found->takes_script) return complete_file(typed);  // export's folder
-  const bool is_key = found->run == call_script_once && typed.operands.size() > 1;
-  return is_key ? complete_key(typed) : to_completions(limiter::scripts(), &limiter::Script::name);
+  const auto* subcommand = subcommand_of<ScriptsSubcommand>(kScriptsSubcommands, typed.operands);
+  if (subcommand == nullptr) return {};
+  if (subcommand->takes == Takes::kFolder) return complete_file(typed);
+  if (subcommand->takes == Takes::kScriptAndKeys && typed.operands.size() > 1) {
+    return complete_key(typed);
+  }
+  return subcommand->takes == Takes::kNothing
+             ? Completions{}
+             : to_completions(limiter::scripts(), &limiter::Script::name);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ setup() {
   printf '%s\n' '[policy.login]' 'key = "login:{}"' 'limit = "5/60s"' >"$RLCTL_CONFIG"
   mkdir "$BATS_TEST_TMPDIR/folder" "$BATS_TEST_TMPDIR/bin"
   cd "$BATS_TEST_TMPDIR/folder"
-  touch only-file.toml
+  touch only-file.toml 'in folder.toml' "$HOME/in-home.toml"
   # In the place of rlctl: writes what it is told to $told, except for completion.
   cat >"$BATS_TEST_TMPDIR/bin/rlctl" <<END
 #!/bin/sh
@@ -35,6 +35,8 @@ type_lines() {
 completes() {
   start_server
   cli SET login:ann x >/dev/null
+  cli SET user@example.com x >/dev/null
+  cli SET 'with blank' x >/dev/null
   export RLCTL_COMPLETE_KEYS=1
   lines='rlctl che\tX
 rlctl check --algorithm=gc\tk
@@ -44,6 +46,12 @@ rlctl --config on\tcheck
 rlctl --config=on\tcheck
 rlctl inspect log\tk
 rlctl inspect login:a\tk
+rlctl inspect "login:a\t
+rlctl inspect user@e\tk
+rlctl inspect with\tk
+rlctl inspect "with b\t
+rlctl check --config ~/in-h\tk
+rlctl check --config=in\\ f\tk
 rlctl run k -- mkfif\tx'
   : >"$told"
   # shellcheck disable=SC2034 # for type_lines
@@ -56,6 +64,12 @@ rlctl run k -- mkfif\tx'
 <--config=only-file.toml><check>
 <inspect><login:ann><k>
 <inspect><login:ann><k>
+<inspect><login:ann>
+<inspect><user@example.com><k>
+<inspect><with blank><k>
+<inspect><with blank>
+<check><--config>'"<$HOME/in-home.toml>"'<k>
+<check><--config=in folder.toml><k>
 <run><k><--><mkfifo><x>'
 }
 

@@ -100,10 +100,43 @@ configure() {
   assert_equal "$(words check --config="$BATS_TEST_TMPDIR/other.toml" --policy a)" 'words api'
 }
 
-@test "a wrong configuration file leaves nothing to complete, and says nothing" {
+@test "from a wrong configuration file nothing is completed, and what does not come from it is" {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/wrong.toml
   echo '[policy' >"$RLCTL_CONFIG"
-  run -1 --separate-stderr rlctl completion words -- check --policy ''
+  run -0 --separate-stderr rlctl completion words -- check --policy ''
+  assert_output words
+  assert_equal "$stderr" ''
+  assert_equal "$(words debug gc)" 'files gcra'
+  assert_equal "$(words burst --script x)" files
+}
+
+@test "an algorithm that the command refuses is not offered, nor one that is given" {
+  local command
+  for command in check run inspect reset quota burst; do
+    assert_equal "$(words "$command" --algorithm c)" words
+  done
+  assert_equal "$(words list --algorithm c)" 'words concurrency'
+  assert_equal "$(words debug --algorithm c)" 'words concurrency'
+  assert_equal "$(words burst --algorithm gcra,g)" words
+}
+
+@test "keys follow the script of debug" {
+  start_server
+  cli SET login:ann x >/dev/null
+  export RLCTL_COMPLETE_KEYS=1
+  assert_equal "$(words debug gcra lo)" 'words login:ann'
+  assert_equal "$(words debug --algorithm gcra lo)" 'words login:ann'
+  assert_equal "$(words debug lo)" files
+}
+
+@test "keys are looked for as long as half a second allows, and a server that is silent keeps nobody waiting" {
+  start_server
+  export RLCTL_COMPLETE_KEYS=1
+  cli DEBUG POPULATE 50000 other >/dev/null || skip 'the server has no DEBUG POPULATE'
+  cli SET login:ann x >/dev/null
+  assert_equal "$(words inspect lo)" 'words login:ann'
+  start_fake_server ''
+  run -1 --separate-stderr rlctl completion words -- inspect lo
   assert_output ''
   assert_equal "$stderr" ''
 }

@@ -1,0 +1,64 @@
+load ../../support/common
+
+# Names that strangers chose: what gets on the line must be the name, or nothing.
+
+setup() {
+  start_server
+  export RLCTL_COMPLETE_KEYS=1
+  cd "$BATS_TEST_TMPDIR"
+}
+
+@test "bash offers no key in such a way that a part of its name is executed or changed" {
+  local plain=('a0plain' 'a1{x' 'a2:ann' 'a3=v=w' 'a4@example.com' 'a5é') \
+    special=('b0 blank' "b1\$(touch hit)" 'b2`touch hit`' "b3'quote" 'b4"quote' 'b5\back' 'b6{x,y}' 'b7{1..3}'
+      'b8;touch hit' 'b9*' 'c0!x' 'c1&touch hit' 'c2|touch hit' 'c3>hit' 'c4~' 'c5#' '~d' '#e') \
+    hidden=($'f0\x9b$(touch hit)' $'f1\xc2\x9b$(touch hit)' $'f2\n$(touch hit)' $'f3\xe2\x80\xae$(touch hit)')
+  local name
+  for name in "${plain[@]}" "${special[@]}" "${hidden[@]}"; do cli SET "$name" x >/dev/null; done
+  cat >offer <<'END'
+source <(rlctl completion bash)
+# offer QUOTE TYPED: the words that bash would take from the line if it were run with each completion.
+offer() {
+  COMP_LINE="rlctl inspect $1$2" COMP_WORDS=(rlctl inspect "$1$2") COMP_CWORD=2
+  COMP_POINT=${#COMP_LINE}
+  _rlctl rlctl
+  local match words
+  for match in "${COMPREPLY[@]}"; do
+    eval "words=($1$match$1)"
+    printf '<%s>' "${words[@]}"
+    echo
+  done
+}
+while IFS= read -r typed; do
+  for quote in '' '"' "'"; do offer "$quote" "$typed"; done
+done
+END
+  printf '%s\n' a0 a1 a2 a3 a4 a5 >typed
+  run -0 bash offer <typed
+  for name in "${plain[@]}"; do assert_line "<$name>"; done
+  # Others are offered without a quote, and with one where they can stand in it as they are.
+  printf '%s\n' "${special[@]}" | cut -c1-2 | sort -u >typed
+  run -0 bash offer <typed
+  for name in "${special[@]}"; do assert_line "<$name>"; done
+  local line
+  for line in "${lines[@]}"; do
+    name=${line#<}
+    printf '%s\n' "${special[@]}" | grep -qxF -- "${name%>}" || fail "offers $line"
+  done
+  printf '%s\n' f0 f1 f2 f3 f >typed
+  run -0 bash offer <typed
+  assert_output ''
+  # A locale that cannot show a letter: bash would write it as $'…'.
+  echo a5 >typed
+  LC_ALL=C run -0 bash offer <typed
+  refute_output --partial '$'
+  assert [ ! -e hit ]
+}
+
+@test "no control character of a name reaches the shell" {
+  cli SET $'g\e[2Jx' x >/dev/null
+  cli SET $'g\tx' x >/dev/null
+  cli SET 'gx' x >/dev/null
+  run -0 rlctl completion words -- inspect g
+  assert_output $'words\ngx'
+}
