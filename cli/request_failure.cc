@@ -11,6 +11,12 @@
 #include "redis/error.h"
 
 namespace rlctl::cli {
+namespace {
+
+/// The values of --on-error.
+constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
+
+}  // namespace
 
 bool OnError::covers(const Problem& problem) const noexcept {
   const bool is_of_server = problem.status == ExitStatus::kUnreachable ||
@@ -26,12 +32,6 @@ std::string OnError::warning(const Problem& problem, std::string_view command) c
                     (*allows ? "allowed" : "denied") + " (--on-error)";
   return render(warning, command, false);
 }
-
-namespace {
-
-constexpr std::string_view kAnswers[] = {"fail", "allow", "deny"};
-
-}  // namespace
 
 void add_on_error_option(Options& options, std::optional<std::string>& target) {
   options

@@ -29,6 +29,13 @@ archives() { find archives -name 'data-*.tar.gz' | wc -l; }
   assert_equal "$(archives)" 0
 }
 
+@test "cron/backup tries again after it has failed" {
+  run -2 "$project/examples/cron/backup" missing archives
+  mkdir missing
+  run -0 "$project/examples/cron/backup" missing archives
+  assert_equal "$(archives)" 1
+}
+
 @test "every line of cron/crontab runs as cron would run it" {
   local commands=0 command
   mkdir bin
