@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -26,6 +27,10 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
   }
   return arrivals;
 }
+
+/// How often schedules are asked again that a busy machine held up. A script that takes
+/// milliseconds is held up each time.
+constexpr int kRoundsAgain = 4;
 
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
 
@@ -154,6 +159,7 @@ std::vector<Answers> ScriptTrial::ask_once(std::span<const Schedule> schedules) 
   std::vector<limiter::Decision> decisions(arrivals.size());
   script_->forget();
   decider_.decide(arrivals, decisions);
+  held_up_.insert(decider_.held_up().begin(), decider_.held_up().end());
   std::vector<Answers> answers(schedules.size());
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     answers[arrivals[i].key].push_back(answer_of(decisions[i]));
@@ -194,8 +200,9 @@ void ScriptTrial::add_contents() {
 /// If keys may have TTLs, runs the schedules three times, with slightly different TTLs; no answers
 /// where they differ.
 std::vector<Answers> ScriptTrial::ask_with_slack(std::span<const Schedule> schedules) {
+  held_up_.clear();
   auto answers = ask_once(schedules);
-  if (!depends_on_ttls()) return answers;
+  if (preconditions_.ttl_tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
   for (const auto slack : {-preconditions_.ttl_tolerance, preconditions_.ttl_tolerance}) {
     note_others();
     remove_keys();
@@ -210,31 +217,27 @@ std::vector<Answers> ScriptTrial::ask_with_slack(std::span<const Schedule> sched
   return answers;
 }
 
-bool ScriptTrial::depends_on_ttls() const {
-  return preconditions_.ttl_tolerance != microseconds{0} && script_->key_of_ttls().has_value();
-}
-
-/// Answers that differ twice depend on chance; once, the machine may have stood still while the
-/// last ms of a key passed.
+/// Asks the schedules again that a busy machine held up, if keys may have expired meanwhile.
 std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedules) {
   auto answers = ask_with_slack(schedules);
-  std::vector<std::size_t> unclear;
-  std::vector<Schedule> again;
-  for (std::size_t i = 0; i < answers.size() && depends_on_ttls(); ++i) {
-    if (!answers[i].empty() || schedules[i].empty()) continue;
-    unclear.push_back(i);
-    again.push_back(schedules[i]);
+  std::vector<std::size_t> asked(schedules.size());
+  std::iota(asked.begin(), asked.end(), std::size_t{0});
+  for (int round = 0; round < kRoundsAgain && !held_up_.empty(); ++round) {
+    std::vector<std::size_t> again;
+    for (const auto i : held_up_) again.push_back(asked[i]);
+    asked = std::move(again);
+    std::vector<Schedule> held_up;
+    for (const auto i : asked) held_up.push_back(schedules[i]);
+    note_others();
+    remove_keys();
+    auto contents = std::exchange(contents_, {});
+    auto other_answers = ask_with_slack(held_up);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      answers[asked[i]] = std::move(other_answers[i]);
+      if (!contents_.empty()) contents[asked[i]] = std::move(contents_[i]);
+    }
+    contents_ = notes_contents_ ? std::move(contents) : std::vector<std::string>{};
   }
-  if (again.empty()) return answers;
-  note_others();
-  remove_keys();
-  auto contents = std::exchange(contents_, {});
-  auto answers_again = ask_with_slack(again);
-  for (std::size_t i = 0; i < again.size(); ++i) {
-    answers[unclear[i]] = std::move(answers_again[i]);
-    if (notes_contents_ && !is_apart_) contents[unclear[i]] = std::move(contents_[i]);
-  }
-  contents_ = notes_contents_ ? std::move(contents) : std::vector<std::string>{};
   return answers;
 }
 

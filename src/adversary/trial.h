@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -124,6 +125,7 @@ class ScriptTrial final : public Trial {
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;
+  std::set<std::uint32_t> held_up_;    ///< the schedules that were, in ask_with_slack()
   std::vector<std::string> contents_;  ///< of each schedule
   bool is_checked_ = false;            ///< require_apart() has passed
 };

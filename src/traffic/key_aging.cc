@@ -31,6 +31,10 @@ void KeyAging::require_done(redis::ReplyView reply) {
   if (reply.is_error()) throw redis::to_error(reply);
 }
 
+bool KeyAging::is_late(redis::ReplyView reply) {
+  return reply.type() == redis::ReplyType::kInteger;
+}
+
 void KeyAging::append(std::chrono::microseconds to, std::span<const std::string_view> keys) {
   const auto before = std::to_string(at_.count()), after = std::to_string(to.count());
   const auto slack = std::to_string(slack_.count());

@@ -19,7 +19,8 @@ namespace rlctl::traffic {
 /// it is rounded up to a multiple of 10 ms from a second on, of 5 ms from 100 ms on, so that a key
 /// lives equally long in each run. If more real time than that passed since advance(), as in a
 /// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
-/// has passed, not in the ms after that.
+/// has passed, not in the ms after that. Only a key with a few ms left can expire by real time, if
+/// the server pauses between advance() and the request: is_late() tells that it may have.
 class KeyAging {
  public:
   /// The usual end of the hash's key.
@@ -40,6 +41,9 @@ class KeyAging {
   [[nodiscard]] bool pause();
   /// Throws redis::Error for an error reply.
   static void require_done(redis::ReplyView reply);
+  /// Of the same reply: whether keys of the requests before this call may have expired by real
+  /// time.
+  [[nodiscard]] static bool is_late(redis::ReplyView reply);
 
  private:
   void append(std::chrono::microseconds to, std::span<const std::string_view> keys);

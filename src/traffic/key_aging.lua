@@ -9,7 +9,8 @@
 --          2 before  the time of the last request, virtual µs
 --          3 after   the time of the next request, virtual µs
 --          4 slack   µs by which keys expire later
---   Reply  none
+--   Reply  1 if the last request's keys may have expired by real time: it took as long as the shortest
+--          TTL; otherwise nothing
 
 local hash, count = KEYS[1], tonumber(ARGV[1])
 local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -52,6 +53,8 @@ local function resume(key)
   redis.call('HDEL', hash, key)
 end
 
+local left = redis.call('PTTL', hash)
+local is_late = count > 0 and left >= 0 and 2 * spare - left >= last
 local to_pause, to_resume = {}, {}
 for i = 2, 1 + count do to_pause[i - 1] = KEYS[i] end
 for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end
@@ -62,3 +65,4 @@ for _ = 1, 10 do  -- all TTLs in the same ms, if that can be
   for _, key in ipairs(to_resume) do resume(key) end
   if redis.call('PTTL', hash) == 2 * spare then break end
 end
+return is_late

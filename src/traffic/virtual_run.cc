@@ -140,7 +140,9 @@ redis::Reply ScriptDecider::read() {
 /// Reads the replies to KeyAging's calls: before each answer, and after the last one.
 void ScriptDecider::skip_agings() {
   for (; !is_aging_.empty() && is_aging_.front(); is_aging_.pop_front()) {
-    KeyAging::require_done(read());
+    const auto reply = read();
+    KeyAging::require_done(reply);
+    if (KeyAging::is_late(reply)) held_up_.insert(answered_key_);
     ++agings_;
   }
 }
@@ -158,6 +160,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   const auto reply = read_answer(arrival);
   if (aging_) is_aging_.pop_front();
   ++answers_;
+  answered_key_ = arrival.key;
   replies_.add(reply);
   try {
     return script_.parse(reply, arrival, answers_);
@@ -180,6 +183,7 @@ void ScriptDecider::skip_answers() noexcept {
 std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
                                   std::span<Decision> decisions) {
   latest_ = std::chrono::microseconds{0};
+  held_up_.clear();
   auto to_ask = arrivals;
   std::size_t answered = 0;
   const auto ask_lot = [&] {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -82,6 +83,9 @@ class ScriptDecider final : public Decider {
   /// Of skip lists the expected value. None if the sizes may differ between runs of this traffic.
   [[nodiscard]] std::optional<double> bytes_per_key() override;
   [[nodiscard]] RepliesSeen replies() const override { return replies_; }
+  /// The Arrival::key of those requests of the last decide() that a busy machine held up, so that
+  /// their keys may have expired by real time: asked again, they may be decided otherwise.
+  [[nodiscard]] const std::set<std::uint32_t>& held_up() const { return held_up_; }
 
  private:
   void ask(const Arrival& arrival);
@@ -103,6 +107,8 @@ class ScriptDecider final : public Decider {
   std::int64_t agings_ = 0;        ///< since the last look of time_watch_
   std::uint32_t last_key_ = 0;
   std::chrono::microseconds latest_{0};  ///< of the arrivals of last_key_, in this call
+  std::uint32_t answered_key_ = 0;       ///< of the last answer
+  std::set<std::uint32_t> held_up_;
   std::optional<TimeWatch> time_watch_;  ///< if the script may call TIME
   const Interrupt* interrupt_ = nullptr;
   std::chrono::microseconds timeout_{0}, patience_{0};

@@ -6,7 +6,9 @@
 #include <csignal>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "adversary/shared_states.h"
@@ -217,6 +219,29 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
   compare(kTimesAsMembers, 4);
   compare(kNamesAsMembers, 4);
   compare(kRenewed, 4);
+}
+
+TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {
+  TestScript script(kTtlCounter, 1us, "", kTwo);
+  const auto search = [&](TestServer& server) {
+    ScriptTrial trial(server.connection(), script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+    trial.note_contents();
+    ReplayBranching replay(trial);
+    SharedStates shared(replay);
+    return totals_of(shared, 4);
+  };
+  TestServer server;
+  const auto undisturbed = search(server);
+  const auto pid = server.pid();
+  const std::jthread pauses([pid](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ::kill(pid, SIGSTOP);
+      std::this_thread::sleep_for(30ms);  // longer than the tolerance
+      ::kill(pid, SIGCONT);
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+  CHECK(search(server) == undisturbed);
 }
 
 TEST_CASE("states that are equal are asked once, and states are dropped when there are many") {

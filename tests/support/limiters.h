@@ -52,6 +52,7 @@ class TestServer {
  public:
   TestServer();
   [[nodiscard]] redis::Connection& connection() { return connection_; }
+  [[nodiscard]] pid_t pid() const { return server_.pid(); }
 
   redis::Reply call(std::initializer_list<std::string_view> arguments) {
     return connection_.call(arguments);

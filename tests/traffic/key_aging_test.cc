@@ -191,6 +191,25 @@ TEST_CASE("a key that is named twice ages once") {
   CHECK(is_about(keys.ttl(), 1h + 10min));
 }
 
+TEST_CASE("a call tells whether keys may have expired by real time during the last request") {
+  Aged keys;
+  constexpr std::string_view kKey = "k";
+  KeyAging aging(keys.server.connection(), "late");
+  const auto is_late_after = [&](std::chrono::milliseconds time) {
+    REQUIRE(aging.advance(kStart, {&kKey, 1}));
+    KeyAging::require_done(keys.server.connection().read());
+    std::this_thread::sleep_for(time);
+    REQUIRE(aging.pause());
+    return KeyAging::is_late(keys.server.connection().read());
+  };
+  CHECK(is_late_after(20ms));
+  int tries = 0;  // undisturbed sooner or later
+  while (is_late_after(0ms)) REQUIRE(++tries < 1000);
+  // Nothing was under way: the real time until the next request counts for no key.
+  REQUIRE(aging.advance(kStart + 1s, {&kKey, 1}));
+  CHECK_FALSE(KeyAging::is_late(keys.server.connection().read()));
+}
+
 TEST_CASE("a command that the server refuses is an error") {
   Aged keys;
   static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "1000"}));
