@@ -3,7 +3,8 @@
 # POSIX sh; the only list of packages.
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
-#                    package (for packaging/release), root (to try packages in systems of their own), site.
+#                    package (for packaging/release), root (to try packages in systems of their own),
+#                    unpack (for tests/servers), site.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
@@ -52,6 +53,7 @@ package file                 file
 package lintian              lintian
 package scdoc                scdoc
 root   mmdebstrap            mmdebstrap
+unpack mmdebstrap            mmdebstrap
 site   lowdown               lowdown
 site   mandoc                mandoc
 site   scdoc                 scdoc
