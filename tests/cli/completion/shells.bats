@@ -38,7 +38,10 @@ completes() {
   cli SET user@example.com x >/dev/null
   cli SET 'with blank' x >/dev/null
   export RLCTL_COMPLETE_KEYS=1
-  lines='rlctl che\tX
+  # shellcheck disable=SC2034 # for type_lines
+  lines=$(
+    cat <<'END'
+rlctl che\tX
 rlctl check --algorithm=gc\tk
 rlctl check --pol\tlo\tann
 rlctl burst --algorithm gcra,le\tsteady
@@ -52,9 +55,10 @@ rlctl inspect with\tk
 rlctl inspect "with b\t
 rlctl check --config ~/in-h\tk
 rlctl check --config=in\\ f\tk
-rlctl run k -- mkfif\tx'
+rlctl run k -- mkfif\tx
+END
+  )
   : >"$told"
-  # shellcheck disable=SC2034 # for type_lines
   TERM=xterm run at_terminal type_lines "stty cols 100 rows 30; $1"
   assert_equal "$(cat "$told")" '<check><X>
 <check><--algorithm=gcra><k>
