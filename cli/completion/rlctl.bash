@@ -61,7 +61,7 @@ _rlctl() {
     if [[ $COMP_WORDBREAKS == *"$match"* ]]; then breaks+=$match; fi
   done
   if [[ ! $quote && $breaks && $word == *[$breaks]* ]]; then
-    before=${word%"${word##*[$breaks]}"}
+    before=${word%"${word##*["$breaks"]}"}
     before=${before%@}
   fi
   for match in "${lines[@]:1}"; do
