@@ -28,9 +28,9 @@ std::vector<traffic::Arrival> arrivals_of(std::span<const Schedule> schedules) {
   return arrivals;
 }
 
-/// How often schedules are asked again that a busy machine held up. A script that takes
-/// milliseconds is held up each time.
-constexpr int kRoundsAgain = 4;
+/// Held-up schedules are asked again until none is. No more than this and as many as were asked for
+/// the first time: a script that takes milliseconds looks as if it were held up each time.
+constexpr std::size_t kAskedAgain = 200;
 
 constexpr std::string_view kElsewhere = "keeps state in keys that are not among its KEYS";
 
@@ -222,7 +222,8 @@ std::vector<Answers> ScriptTrial::ask_together(std::span<const Schedule> schedul
   auto answers = ask_with_slack(schedules);
   std::vector<std::size_t> asked(schedules.size());
   std::iota(asked.begin(), asked.end(), std::size_t{0});
-  for (int round = 0; round < kRoundsAgain && !held_up_.empty(); ++round) {
+  for (asked_ += schedules.size(); !held_up_.empty() && asked_again_ < kAskedAgain + asked_;) {
+    asked_again_ += held_up_.size();
     std::vector<std::size_t> again;
     for (const auto i : held_up_) again.push_back(asked[i]);
     asked = std::move(again);

@@ -109,7 +109,6 @@ class ScriptTrial final : public Trial {
 
   [[nodiscard]] std::vector<Answers> ask_once(std::span<const Schedule> schedules);
   [[nodiscard]] std::vector<Answers> ask_with_slack(std::span<const Schedule> schedules);
-  [[nodiscard]] bool depends_on_ttls() const;
   [[nodiscard]] std::vector<Answers> ask_together(std::span<const Schedule> schedules);
   [[nodiscard]] std::vector<Answers> ask_apart(std::span<const Schedule> schedules);
   [[nodiscard]] bool holds_more_than_named();
@@ -125,6 +124,7 @@ class ScriptTrial final : public Trial {
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;
+  std::size_t asked_ = 0, asked_again_ = 0;
   std::set<std::uint32_t> held_up_;    ///< the schedules that were, in ask_with_slack()
   std::vector<std::string> contents_;  ///< of each schedule
   bool is_checked_ = false;            ///< require_apart() has passed
