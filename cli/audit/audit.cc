@@ -120,6 +120,7 @@ std::string AuditReport::mend_of(const Finding& finding) const {
     const auto colon = finding.server.rfind(':');
     if (colon != finding.server.npos) {
       url.host = finding.server.substr(0, colon);
+      if (url.host.starts_with('[')) url.host = url.host.substr(1, url.host.size() - 2);
       url.port = static_cast<int>(parse_whole(finding.server.substr(colon + 1), "port"));
       url.scheme = redis::Scheme::kTcp;
     }

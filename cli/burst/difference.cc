@@ -125,11 +125,11 @@ void write_difference(JsonWriter& json, const BurstPlan& plan,
   json.begin_object().field("algorithm", name_of(plan.candidates[1]));
   json.field("differs", found.has_value());
   json.field("request", found ? std::optional(found->request) : std::nullopt);
-  json.field("at_us", found ? std::optional(found->arrival.at) : std::nullopt).name("key");
+  json.field("at_us", found ? std::optional(found->arrival.at) : std::nullopt);
   if (found) {
-    json.value(found->key);
+    json.bytes_field("key", found->key);
   } else {
-    json.null();
+    json.name("key").null();
   }
   json.field("allowed", found ? std::optional(found->allowed) : std::nullopt).name("schedule");
   if (!found || !found->shrunk) {

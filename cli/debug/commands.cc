@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <system_error>
@@ -360,7 +361,9 @@ void DebugCommands::maxlen(std::string_view rest) {
 
 void DebugCommands::break_at(const std::string& word) {
   const auto number = parse_number(word);
-  if (!number) throw UsageError(in_quotes(word) + " is not a line number");
+  if (!number || *number == std::numeric_limits<int>::min()) {
+    throw UsageError(in_quotes(word) + " is not a line number");
+  }
   if (*number == 0) {
     debugger_.clear_breakpoints();
     view_.say("all breakpoints removed");
@@ -396,7 +399,8 @@ void DebugCommands::watch(std::string_view rest) {
   } else if (rest == "0") {
     debugger_.clear_watches();
     view_.say("all watches removed");
-  } else if (const auto number = parse_number(rest); number && *number < 0) {
+  } else if (const auto number = parse_number<std::int64_t>(rest);
+             number && *number < 0 && *number > std::numeric_limits<std::int64_t>::min()) {
     if (!debugger_.remove_watch(-*number)) {
       throw UsageError(fmt::format("there is no watch {}", -*number));
     }

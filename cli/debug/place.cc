@@ -349,7 +349,9 @@ std::string inherited_file(const ldb::Debuggee& script) {
 
 /// The file that redis-cli opens.
 std::string file_of(const DebugPlan& plan, Invocation& invocation) {
-  const bool is_file = plan.algorithm == nullptr && plan.path != kStandardInput;
+  // A library's function runs as a script of its own.
+  const bool is_file =
+      plan.algorithm == nullptr && plan.path != kStandardInput && plan.function.empty();
   if (is_file) return plan.path.starts_with('-') ? "./" + plan.path : plan.path;
   if (auto installed = bundled_file(plan.debuggee); !installed.empty()) return installed;
   if (plan.redis_cli) return inherited_file(plan.debuggee);

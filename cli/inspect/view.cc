@@ -545,7 +545,7 @@ void append_entries(JsonWriter& json, const Inspection& inspection) {
   json.name("entries").begin_array();
   for (const auto& entry : inspection.entries) {
     json.begin_object().field("at_us", entry.at).field("count", entry.count);
-    if (leases) json.field("holder", entry.holder);
+    if (leases) json.bytes_field("holder", entry.holder);
     json.end_object();
   }
   json.end_array();

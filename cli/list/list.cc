@@ -232,9 +232,8 @@ void ListRun::finish() {
 
 /// Throws if the user may read none of the keys.
 void ListRun::require_readable() const {
-  const auto& unlisted = listing_.unlisted();
-  const auto is_none = listed_ + unlisted.others + unlisted.shapes == 0;
-  if (unlisted.why && is_none) throw *unlisted.why;
+  const auto& why = listing_.unlisted().why;
+  if (why && !listing_.could_read()) throw *why;
 }
 
 ExitStatus run_list(const ListOptions& options, Invocation& invocation) {

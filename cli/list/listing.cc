@@ -67,6 +67,7 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
     return std::nullopt;
   }
   if (!inspection.exists()) return std::nullopt;
+  could_read_ = true;
   if (!inspection.is_limiter()) {
     ++unlisted_.others;
     return std::nullopt;
@@ -90,7 +91,6 @@ std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
               .reset_after = inspection.reset_after,
               .window_is_inferred = inspection.window_is_inferred,
               .ttl = inspection.ttl};
-  if (row.used) row.used = std::max<std::int64_t>(*row.used, 0);
   if (row.remaining && row.capacity) row.remaining = std::min(*row.remaining, *row.capacity);
   if (!configuration_.policies.empty()) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
@@ -130,6 +130,7 @@ std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<st
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<ListRow>, double)>& on_rows) {
   unlisted_ = {};
+  could_read_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   limiter::survey_all(connection,
                       {.pattern = plan_.pattern,

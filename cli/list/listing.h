@@ -83,6 +83,8 @@ class Listing {
                                           std::vector<std::string> keys);
 
   [[nodiscard]] const Unlisted& unlisted() const noexcept { return unlisted_; }
+  /// Whether the user could read one of the keys, listed or not.
+  [[nodiscard]] bool could_read() const noexcept { return could_read_; }
 
  private:
   [[nodiscard]] limiter::InspectionRequest request_for(const std::string& key) const;
@@ -93,6 +95,7 @@ class Listing {
   const ListPlan& plan_;
   const limiter::Configuration& configuration_;
   Unlisted unlisted_;
+  bool could_read_ = false;
 };
 
 /// Collects rows: the first ones in the plan's order, or all.

@@ -80,7 +80,8 @@ std::string what_it_holds(const ResetOutcome& outcome) {
                                                  : ", not rlctl's");
   }
   if (outcome.reason == LeftReason::kUncertain) {
-    return "it holds a list of numbers, and may belong to another program";
+    return "it holds " + limiter::describe_form(*outcome.form) +
+           ", and may belong to another program";
   }
   return "it holds " + limiter::with_article(outcome.type) + " that is not a limiter's state";
 }
@@ -437,7 +438,8 @@ Exit status:
   0  something was removed, or would be
   1  nothing was found; of several KEYs, one was missing; the answer was not
      yes; with --restore, all keys have expired
-  2  wrong usage, or --yes is needed; nothing was removed
+  2  wrong usage, or --yes is needed: nothing was removed; or output that
+     cannot be written
   3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
   4  the server refuses this user (NOAUTH, NOPERM)
   5  a KEY was left: it holds no limiter state, or, with --restore, it exists;

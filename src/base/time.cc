@@ -149,7 +149,7 @@ microseconds scan_time_of_day(Scanner& scanner, std::string_view text) {
       if (decimals == 0) not_an_instant(text, "has no digits after '.'");
       if (decimals > kMostDecimals) not_an_instant(text, "has more than six decimals");
     }
-    if (scanner.at_digit()) not_an_instant(text, "has more than six decimals");
+    if (scanner.at_digit()) not_an_instant(text, "has more than two digits of seconds");
   }
   if (hour > 23 || minute > 59 || second > 59) {
     not_an_instant(text, "has a time of day that no clock shows");

@@ -161,6 +161,10 @@ Halt Debugger::halt(Halt::Why why) {
   result.why = why;
   result.line = walk_->line();
   if (running()) result.changed = locals_.changes(*walk_);
+  if (why != Why::kEnded && !running()) {  // the evaluation lost the connection
+    note_end();
+    result.why = Why::kEnded;
+  }
   return result;
 }
 
@@ -185,8 +189,9 @@ void Debugger::require_running() const {
 /// Evaluates the watches. Those with variables that are not visible count as unchanged.
 void Debugger::look_at_watches() {
   for (auto& watch : watches_) {
-    if (is_out_of_sight(watch.expression)) continue;
-    auto now = evaluate_watch(watch.expression);
+    const bool is_hidden = is_out_of_sight(watch.expression);
+    if (running() && is_hidden) continue;
+    auto now = running() ? evaluate_watch(watch.expression) : Evaluation();
     if (!running()) return drop(watch);
     if (now == watch.last) continue;
     auto before = std::exchange(watch.last, std::move(now));

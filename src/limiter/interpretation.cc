@@ -176,6 +176,7 @@ void Interpreter::fill_counter() {
 /// Sets `used`, and remaining and next_free if a limit is known. `frees(n)` is the time until the
 /// n-th newest unit no longer counts; without it, next_free of a full key is not known.
 void Interpreter::set_room(std::int64_t used, const TimeOfNewest& frees) {
+  used = std::max<std::int64_t>(0, used);  // libraries refund more than was taken
   result_.used = used;
   if (!result_.limit) return;
   const auto limit = *result_.limit;

@@ -8,8 +8,8 @@
 --          5 ...      commands, each as the number of its words, and the words without the key, which
 --                     comes second
 -- Reply    'restored', or 'would-restore' if nothing is written; 'expired'; 'identical' if the key exists
---          with this dump and expires then, 'exists' if not; or the error of a command, and then there is
---          no part of the key
+--          with this dump and expires then, 'exists' if not; or the error of a command, and then the key is
+--          as it was
 
 local call = redis.call
 local key, expires, dump = KEYS[1], tonumber(ARGV[3]), ARGV[4]
@@ -37,13 +37,19 @@ if dump ~= '' then
   return 'restored'
 end
 
-if replaces then call('UNLINK', key) end
+local replaced, replaced_ttl
+if replaces then
+  replaced = call('DUMP', key)
+  replaced_ttl = call('PTTL', key)
+  call('UNLINK', key)
+end
 local at = 5
 while at < #ARGV do
   local command, last = ARGV[at + 1], at + tonumber(ARGV[at])
   local reply = redis.pcall(command, key, unpack(ARGV, at + 2, last))
   if type(reply) == 'table' and reply.err then
     call('UNLINK', key)
+    if replaced then redis.pcall('RESTORE', key, math.max(replaced_ttl, 0), replaced) end
     -- Up to 7.0, Redis does not say which command it refuses to a script.
     if not string.find(reply.err, "can't run this command", 1, true) then return reply end
     return redis.error_reply("ERR ACL failure in script: no permissions to run the '" ..

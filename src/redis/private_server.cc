@@ -378,7 +378,9 @@ bool answers(const Url& url, const Interrupt* interrupt) {
 
 // Whether the process has ended; if so, reaps it and sets `pid` to -1.
 bool has_ended(pid_t& pid) {
-  if (::waitpid(pid, nullptr, WNOHANG) != pid) return false;
+  const auto reaped = ::waitpid(pid, nullptr, WNOHANG);
+  // The kernel reaps it if this process was started with SIGCHLD ignored.
+  if (reaped != pid && !(reaped < 0 && errno == ECHILD)) return false;
   pid = -1;
   return true;
 }

@@ -43,8 +43,14 @@ bool TimeWatch::saw_time(std::int64_t scripts) {
 std::optional<redis::CommandStats> read_server_time(redis::Connection& connection) {
   const auto stats = redis::read_command_stats(connection);
   if (!stats) return std::nullopt;
-  const auto found = stats->find("evalsha");
-  return found == stats->end() ? redis::CommandStats{} : found->second;
+  redis::CommandStats scripts;
+  for (const auto command : {"evalsha", "fcall"}) {
+    const auto found = stats->find(command);
+    if (found == stats->end()) continue;
+    scripts.calls += found->second.calls;
+    scripts.us += found->second.us;
+  }
+  return scripts;
 }
 
 std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,

@@ -174,6 +174,7 @@ yesterday|is not a time
 2026-02-30T06:11:15Z|has a day that no calendar has
 2026-11-20T24:00:00Z|has a time of day that no clock shows
 2026-11-20T06:11:15.1552011Z|has more than six decimals
+2026-11-20T06:11:155Z|has more than two digits of seconds
 2026-11-20T06:11:15Zzz|goes on after its zone
 -5|is not a time
 TABLE

@@ -35,6 +35,15 @@ need_functions() {
   assert_equal "$(jq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script mylib.lua --args '{limit} {window_s}' --json
   assert_equal "$(jq .runs[0].sent <<<"$output")" 10
+  assert_equal "$(jq '.runs[0].server_us_per_call > 0' <<<"$output")" true
+}
+
+@test "redis-cli gets a script that calls the function, not the library, which EVAL would refuse" {
+  need_functions
+  run -0 --separate-stderr rlctl debug mylib.lua --function take k --args '5 60' --print-command
+  local file
+  file=$(sed -E "s/.*--eval ([^ ]*) .*/\1/" <<<"$output")
+  assert_equal "$(cli --eval "$file" k , 5 60)" 1
 }
 
 @test "a library is not loaded on a named server, where others may use one of that name" {

@@ -371,6 +371,11 @@ END
   assert_line "!   again: the server is gone, with its state; 'restart' begins again"
 }
 
+@test "a line that no int can hold is no line" {
+  run -2 debug loop.lua k <<<$'break -2147483648\nc'
+  assert_line --partial "'-2147483648' is not a line number"
+}
+
 @test "finish leaves the function" {
   run -0 debug functions.lua k --args 5 <<<$'break 5\nc\nfinish\nf'
   assert_equal "$(grep '^\*' <<<"$output" | tail -n 1)" '* functions.lua:11'

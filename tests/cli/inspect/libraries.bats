@@ -52,6 +52,8 @@ now() { cli TIME | paste -sd ' ' | awk -v unit="$1" '{ printf "%.0f", ($1 + $2 /
   assert_equal "$(found rlflx:ann '[.library, .algorithm, .used, .remaining, .limit]')" \
     '["rate-limiter-flexible","fixed-window",2,null,null]'
   assert_equal "$(found rlflx:ann '[.used, .remaining, .next_free_us]' --limit 5/1d)" '[2,3,0]'
+  cli SET rlflx:refunded -3 EX 60 >/dev/null
+  assert_equal "$(found rlflx:refunded '[.used, .remaining]' --limit 5/1d)" '[0,5]'
   assert_equal "$(found rlflx:bob '[.used, .remaining, .next_free_us == .ttl_us]' --limit 5/1d)" '[6,0,true]'
 }
 

@@ -190,6 +190,8 @@ TOML
   assert_equal "$(jq -r .key <<<"$output")" login:ann
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user viewer list
   assert_equal "$stderr" 'not listed: 1 key that this user may not read'
+  # What it may read was looked at, although --no-ttl lists none of it.
+  REDISCLI_AUTH=secret run -1 --separate-stderr rlctl --user viewer list --no-ttl
   REDISCLI_AUTH=secret run --separate-stderr rlctl --user blind list
   assert_failure 4
   cli ACL DELUSER viewer blind >/dev/null

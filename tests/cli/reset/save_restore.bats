@@ -408,6 +408,21 @@ stopped there, its key was not removed"
   run -0 same "$before" "$(hold)"
 }
 
+@test "--replace that the server refuses midway leaves the key as it was" {
+  ask k
+  rlctl reset -q k --save s
+  perl -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2); substr($d, -10, 2) = "\xff\xff";
+    $1 . encode_base64($d, "")/e' s >t
+  cli SET k another PX 100000000 >/dev/null
+  # shellcheck disable=SC2046 # one word for each permission
+  cli ACL SETUSER other reset on nopass '~*' $(listed 3) +unlink -rpush >/dev/null
+  run -4 rlctl reset --user other --restore t --replace
+  assert_output --partial rpush
+  assert_equal "$(cli GET k)" another
+  assert [ "$(cli PTTL k)" -gt 10000000 ]
+  cli ACL DELUSER other >/dev/null
+}
+
 @test "a dump that no form of the contents goes with is left, and the others are restored" {
   cli XADD stream 1-1 f v >/dev/null
   ask k
