@@ -64,7 +64,6 @@ class LintObserver {
   void forget_ttls();
 
   [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival, lint::Request& request);
-  [[nodiscard]] lint::Call observed(int line, const ldb::Call& call);
   [[nodiscard]] std::vector<std::string> keys_of(const std::vector<std::string>& words);
   [[nodiscard]] bool writes(const std::string& command);
   void look_at_keys(lint::Request& request);

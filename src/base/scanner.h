@@ -9,8 +9,8 @@
 
 namespace rlctl {
 
-/// Reads a text from its front. Each step returns whether it found what it expects; if not, it
-/// consumes nothing.
+/// Reads a text from its front. Each step returns whether it found what it expects; if not, a step
+/// that expects a single thing consumes nothing.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}

@@ -260,6 +260,7 @@ std::string format_instant(microseconds instant) {
 }
 
 std::string wait_text(microseconds duration) {
+  if (duration.count() < 0) duration = microseconds{0};
   if (duration.count() > 0 && duration < kAllDigitsBelow) {
     return thousandths(duration.count(), "ms");
   }

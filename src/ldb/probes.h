@@ -41,7 +41,7 @@ struct ProbePart {
 
   /// Probes of the same function share places; a place holds the last reported values.
   static std::size_t place_of(std::size_t function, std::size_t first) {
-    constexpr std::size_t kMostParts = 16;  // (200 locals, 60 upvalues, and a marker for each) / 30
+    constexpr std::size_t kMostParts = 16;  // 200 locals and 60 upvalues with markers need 9
     return function * kMostParts + first / kMostValues;
   }
 };

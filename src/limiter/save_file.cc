@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kFormat = "rlctl saved keys";
 constexpr int kVersion = 1;
-/// In base64 and with its contents, a string has at most 512 MB.
+/// A dump of kLongestDump bytes may be compressed: its contents, in base64, may be much longer.
 constexpr std::size_t kLongestLine = std::size_t{1} << 31;
 
 /// A line that is not one of a file of saved keys. what() is the end of a sentence.

@@ -15,6 +15,7 @@ using std::chrono::seconds;
 TEST_CASE("duration text: a wait is rounded up, an age is rounded down") {
   CHECK(wait_text(microseconds{0}) == "0.000 s");
   CHECK(wait_text(microseconds{-5}) == "0.000 s");
+  CHECK(wait_text(microseconds{-50'000}) == "0.000 s");
   CHECK(wait_text(microseconds{1}) == "0.001 ms");
   CHECK(wait_text(microseconds{9'999}) == "9.999 ms");
   CHECK(wait_text(milliseconds{10}) == "0.010 s");

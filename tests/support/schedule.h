@@ -41,8 +41,6 @@ class Differ {
   [[nodiscard]] std::string explain(Schedule schedule);
 
  private:
-  [[nodiscard]] std::string script_says(const Request& request);
-
   TestServer& server_;
   const Algorithm& algorithm_;
   limiter::Checker checker_;
