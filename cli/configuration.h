@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 
 namespace rlctl::cli {
 

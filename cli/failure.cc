@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/term/output.h"
-#include "limiter/policies.h"
+#include "limiter/configuration.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/server_info.h"

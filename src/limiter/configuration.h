@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "limiter/policy.h"
+#include "redis/url.h"
+
+namespace rlctl::limiter {
+
+/// A mistake in a configuration file.
+struct ConfigurationMistake {
+  /// Begins with "FILE:LINE: ", except that a mistake about the whole file is a sentence that
+  /// includes the file name. Contains no passwords, but may contain control bytes; long values are
+  /// cut.
+  std::string message = {};
+  /// The setting that cannot be used: "url" and all that belongs to its server, "cacert", "cert",
+  /// "timeout", "policy.NAME", "script.NAME"; "policy" or "script" if it is not known which one;
+  /// empty if no setting depends on it.
+  std::string part = {};
+  std::string hint = {};
+  std::size_t line = 0;  ///< 0: the whole file
+};
+
+/// The mistake on a line of a file: its message begins with "FILE:LINE: ".
+[[nodiscard]] ConfigurationMistake mistake_at(const std::string& file, std::size_t line,
+                                              std::string_view message, std::string part);
+/// Adds mistakes to others, in the order of their lines; those about the whole file come last.
+void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
+                    std::vector<ConfigurationMistake> others);
+
+/// The table [script.NAME], which describes a limiter of somebody else. Only its form is known
+/// here: each key has a text or a list of texts.
+struct ScriptSection {
+  struct Setting {
+    std::string key = {};
+    std::vector<std::string> values = {};  ///< exactly one unless it is a list
+    bool is_list = false;
+    std::size_t line = 0;
+  };
+
+  std::string name = {};
+  std::vector<Setting> settings = {};
+  std::size_t line = 0;
+
+  /// Null if it is not set.
+  [[nodiscard]] const Setting* find(std::string_view key) const;
+};
+
+/// A configuration with mistakes. what() and hint() are those of the first.
+class ConfigurationError : public UsageError {
+ public:
+  /// `mistakes` must not be empty.
+  explicit ConfigurationError(std::vector<ConfigurationMistake> mistakes)
+      : UsageError(mistakes.front().message, mistakes.front().hint),
+        mistakes_(std::move(mistakes)) {}
+  [[nodiscard]] const std::vector<ConfigurationMistake>& mistakes() const noexcept {
+    return mistakes_;
+  }
+
+ private:
+  std::vector<ConfigurationMistake> mistakes_;
+};
+
+/// The contents of a configuration file; see rlctl-config(5). Settings with mistakes are left out.
+/// For the others, the same checks as for the command line have passed: the algorithm of each
+/// policy supports its limits, and its key can carry them.
+struct Configuration {
+  std::string file = {};                    ///< its name; empty without a file
+  std::optional<std::string> url = {};      ///< valid and supported; may contain a password
+  std::optional<std::string> timeout = {};  ///< valid for parse_duration(), and not 0
+  /// Where the password of the URL's server is, an absolute path if `file` is.
+  std::optional<std::string> password_file = {};
+  bool use_tls = false;  ///< also if the URL does not say so
+  /// File names as for password_file. `sni` and `insecure` concern the URL's server.
+  redis::Tls tls = {};
+  std::vector<Policy> policies = {};                ///< in the order of the file
+  std::vector<ScriptSection> scripts = {};          ///< in the order of the file
+  std::vector<ConfigurationMistake> mistakes = {};  ///< in order too; then the file's permissions
+};
+
+/// Throws ConfigurationError with all mistakes, if there are any.
+void require_correct(const Configuration& configuration);
+
+/// `file` is the file name in messages. Throws ConfigurationError if the text is not TOML.
+[[nodiscard]] Configuration parse_configuration(std::string_view text, const std::string& file);
+
+/// Reads a file of at most 1 MiB. A URL that contains a password is a mistake if others or the
+/// file's group can read it, except that the group may read a file that root owns. Throws
+/// ConfigurationError if the file cannot be read or is not TOML, and Interrupted on a signal.
+[[nodiscard]] Configuration read_configuration(const std::string& file);
+
+}  // namespace rlctl::limiter
