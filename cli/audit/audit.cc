@@ -90,12 +90,11 @@ void AuditReport::add(Finding finding) {
 
 void AuditReport::write() {
   const Look look = look_of(invocation_.out.fd());
-  constexpr std::size_t kManyBytes = std::size_t{1} << 16;
   for (auto& [id, kind] : kinds_) {
     std::ranges::sort(kind.shown, {}, &Finding::key);
     for (const auto& finding : kind.shown) {
       invocation_.json ? write_json(finding) : write_text(finding, look);
-      if (invocation_.out.buffer().size() > kManyBytes) invocation_.out.flush();
+      invocation_.out.flush_if_large();
     }
     const auto more = kind.count - static_cast<std::int64_t>(kind.shown.size());
     if (more > 0 && !invocation_.json) {

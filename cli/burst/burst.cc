@@ -367,9 +367,6 @@ std::shared_ptr<const replay::Recording> read_recording(const BurstPlan& plan,
 
 // --- The report and the command ------------------------------------------------------------------
 
-/// Decisions are written in chunks of about this many bytes.
-constexpr std::size_t kPiece = 64 * 1024;
-
 /// Writes one report in every requested format.
 class Reporting {
  public:
@@ -396,7 +393,7 @@ class Reporting {
     return [this](std::string_view run, std::string_view key, const traffic::Arrival& arrival,
                   const limiter::Decision& decision) {
       append_decision_json(decisions_, run, key, arrival, decision);
-      write_decisions(kPiece);
+      write_decisions(Output::kLarge);
     };
   }
 

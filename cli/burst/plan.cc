@@ -28,7 +28,6 @@ using limiter::Algorithm;
 constexpr std::string_view kDefaultLimit = "1000/60s";
 /// For a search: its schedules are short enough to read, and small limits have the same flaws.
 constexpr std::string_view kSearchLimit = "5/60s";
-constexpr std::int64_t kMostPatternKeys = 10'000'000;
 constexpr double kMostSkew = 100;
 constexpr std::string_view kSteady = "steady";
 /// A closed loop ignores the times of its traffic, which never ends.
@@ -352,7 +351,8 @@ traffic::PatternRequest make_request(const BurstOptions& options, const limiter:
   traffic::PatternRequest request{.limit = limit};
   set_schedule(request, options, clock);
   if (const auto keys = key_count(options)) {
-    request.keys = static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, kMostPatternKeys));
+    request.keys =
+        static_cast<std::uint32_t>(parse_between(*keys, "--keys", 1, traffic::kMostPatternKeys));
   }
   if (options.key_skew) request.key_skew = parse_skew(*options.key_skew);
   if (options.key_skew && request.keys == 1) {

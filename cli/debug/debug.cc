@@ -243,7 +243,7 @@ class TraceView {
       text_.traced(traced);
     }
     // Show a long run as it proceeds.
-    if (is_terminal_ || out_.buffer().size() > kPiece) out_.flush();
+    is_terminal_ ? out_.flush() : out_.flush_if_large();
   }
   /// `kept`: what happened to the script's writes; empty: see the keys.
   void result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
@@ -268,8 +268,6 @@ class TraceView {
   }
 
  private:
-  static constexpr std::size_t kPiece = 16UL * 1024;
-
   static std::string changes_text(const std::vector<KeyChange>& keys) {
     std::size_t changed = 0;
     for (const auto& key : keys) changed += key.changed ? 1 : 0;

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "cli/doctor/access.h"
 #include "redis/error.h"
+#include "redis/slots.h"
 
 namespace rlctl::cli {
 namespace {
@@ -318,7 +319,7 @@ std::optional<Finding> check_replication(const ServerFacts& server) {
 
 /// The Cluster, as one of its nodes sees it.
 std::optional<Finding> check_view(const ServerFacts& server) {
-  constexpr std::int64_t kSlots = 16384;
+  using redis::kSlots;
   constexpr std::string_view kMend = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
   const auto number = [&](std::string_view name) {

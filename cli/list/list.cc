@@ -186,14 +186,13 @@ void ListRun::write(const std::vector<ListRow>& rows) {
   auto& out = invocation_.out.buffer();
   if (listed_ == 0 && !invocation_.json) append_list_titles(out, look_);
   listed_ += static_cast<std::int64_t>(rows.size());
-  constexpr std::size_t kManyBytes = std::size_t{1} << 16;
   for (const auto& row : rows) {
     if (invocation_.json) {
       append_list_json(out, row);
     } else {
       append_list_row(out, row, look_);
     }
-    if (out.size() > kManyBytes) invocation_.out.flush();
+    invocation_.out.flush_if_large();
   }
   if (!plan_.sort) invocation_.out.flush();
 }

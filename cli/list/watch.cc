@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -38,9 +37,6 @@ constexpr std::size_t kMovers = 5;
 /// the keys that move most.
 constexpr std::size_t kOtherLines = 6;
 constexpr std::int64_t kRowsOffScreen = 20;
-
-constexpr std::array<std::string_view, 6> kScriptCommands{"eval",       "eval_ro", "evalsha",
-                                                          "evalsha_ro", "fcall",   "fcall_ro"};
 
 struct Mover {
   std::string key;
@@ -164,11 +160,7 @@ void ListWatch::count_calls() {
   const auto now = Clock::now();
   calls_per_second_.reset();
   if (!stats) return;
-  std::int64_t calls = 0;
-  for (const auto command : kScriptCommands) {
-    const auto found = stats->find(command);
-    if (found != stats->end()) calls += found->second.calls;
-  }
+  const auto calls = redis::script_calls(*stats);
   if (calls_ && calls >= *calls_) {
     const std::chrono::duration<double> elapsed = now - calls_at_;
     calls_per_second_ = static_cast<double>(calls - *calls_) / std::max(elapsed.count(), 1e-3);

@@ -27,11 +27,17 @@ class Output {
   [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
   void flush();
+  /// flush(), once there is so much that one more write costs little.
+  void flush_if_large() {
+    if (buffer_.size() > kLarge) flush();
+  }
   /// Throws what flush() would throw if standard output was closed from the start: call it before
   /// doing something that cannot be undone.
   void require_open() const;
   [[nodiscard]] bool pending() const noexcept { return !buffer_.empty(); }
   [[nodiscard]] int fd() const noexcept { return fd_; }
+
+  static constexpr std::size_t kLarge = std::size_t{1} << 16;
 
  private:
   void wait_for_room() const;

@@ -249,4 +249,13 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
   return stats;
 }
 
+std::int64_t script_calls(const std::map<std::string, CommandStats, std::less<>>& stats) {
+  std::int64_t calls = 0;
+  for (const auto command : {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"}) {
+    const auto found = stats.find(command);
+    if (found != stats.end()) calls += found->second.calls;
+  }
+  return calls;
+}
+
 }  // namespace rlctl::redis

@@ -20,7 +20,6 @@ __extension__ typedef __int128 Wide;
 constexpr microseconds kBoundary{10'000};  // before and after a window's end
 constexpr double kMicro = 1e6;
 constexpr double kForever = HUGE_VAL;
-constexpr std::uint32_t kMostKeys = 10'000'000;  // each takes memory
 
 double as_double(std::int64_t value) {
   return static_cast<double>(value);
@@ -378,8 +377,9 @@ void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   if (request.requests) require_positive("requests", as_double(*request.requests));
   require_positive("cost", as_double(request.cost));
   require_positive("keys", request.keys);
-  if (request.keys > kMostKeys) {
-    throw UsageError(fmt::format("keys must be at most {}, not {}", kMostKeys, request.keys));
+  if (request.keys > kMostPatternKeys) {
+    throw UsageError(
+        fmt::format("keys must be at most {}, not {}", kMostPatternKeys, request.keys));
   }
   if (!(request.key_skew >= 0 && request.key_skew < HUGE_VAL)) {
     throw UsageError(fmt::format("key skew must be 0 or more, not {}", request.key_skew));

@@ -15,6 +15,9 @@ namespace rlctl::traffic {
 /// How many windows a pattern lasts by default.
 inline constexpr int kPatternWindows = 3;
 
+/// Each key takes memory.
+inline constexpr std::uint32_t kMostPatternKeys = 10'000'000;
+
 /// The parameters of a pattern. The same values give the same traffic on every machine.
 struct PatternRequest {
   limiter::Limit limit = {};  ///< the pattern follows its window
@@ -25,7 +28,7 @@ struct PatternRequest {
   /// of its own (steady, poisson, on-off).
   std::optional<microseconds> duration = {};
   std::optional<std::int64_t> requests = {};  ///< ends the traffic, regardless of its duration
-  std::uint32_t keys = 1;                     ///< at most 10,000,000: each takes memory
+  std::uint32_t keys = 1;                     ///< at most kMostPatternKeys
   double key_skew = 0;  ///< Zipf's exponent: key n has a share in proportion to 1 / n^skew
   std::int64_t cost = 1;
   std::uint64_t seed = 1;

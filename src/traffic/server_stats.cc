@@ -1,7 +1,6 @@
 #include "traffic/server_stats.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,9 +9,6 @@
 
 namespace rlctl::traffic {
 namespace {
-
-constexpr std::array<std::string_view, 6> kRunScripts{"evalsha", "eval",  "evalsha_ro",
-                                                      "eval_ro", "fcall", "fcall_ro"};
 
 /// Keys queried in one write.
 constexpr std::size_t kKeysAtOnce = 512;
@@ -24,13 +20,9 @@ TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), l
 std::optional<TimeWatch::Calls> TimeWatch::count() const {
   const auto stats = redis::read_command_stats(connection_);
   if (!stats) return std::nullopt;
-  const auto calls_of = [&](std::string_view command) {
-    const auto found = stats->find(command);
-    return found == stats->end() ? 0 : found->second.calls;
-  };
-  Calls calls{.time = calls_of("time")};
-  for (const auto command : kRunScripts) calls.scripts += calls_of(command);
-  return calls;
+  const auto time = stats->find("time");
+  return Calls{.time = time == stats->end() ? 0 : time->second.calls,
+               .scripts = redis::script_calls(*stats)};
 }
 
 bool TimeWatch::saw_time(std::int64_t scripts) {
