@@ -10,16 +10,20 @@
 namespace rlctl {
 namespace {
 
+void append_code_point(std::string& out, std::uint32_t code) {
+  fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
+}
+
 void append_escaped_ascii(std::string& out, char c) {
   constexpr std::string_view kBytes = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
   const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && c != '"' && c != '\\') {
+  if (byte >= 0x20 && byte != 0x7F && c != '"' && c != '\\') {
     out += c;
   } else if (const auto index = kBytes.find(c); index != kBytes.npos) {
     out += '\\';
     out += kLetters[index];
   } else {
-    fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+    append_code_point(out, byte);
   }
 }
 
@@ -31,6 +35,8 @@ void append_json_string(std::string& out, std::string_view text) {
     const auto length = utf8_length(text);
     if (length == 1) {
       append_escaped_ascii(out, text.front());
+    } else if (const auto control = control_character_at(text); control != 0) {
+      append_code_point(out, static_cast<std::uint32_t>(control));
     } else if (length > 1) {
       out += text.substr(0, length);
     } else {

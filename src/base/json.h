@@ -9,8 +9,8 @@
 
 namespace rlctl {
 
-/// Appends a JSON string with its quotes. JSON cannot hold arbitrary bytes: those that are not
-/// UTF-8 become the text \xNN.
+/// Appends a JSON string with its quotes, in which characters that a terminal may interpret are
+/// escaped. JSON cannot hold arbitrary bytes: those that are not UTF-8 become the text \xNN.
 void append_json_string(std::string& out, std::string_view text);
 
 /// Appends JSON to a string, compact, on one line. It writes the commas; the caller closes

@@ -154,6 +154,11 @@ bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
+char32_t control_character_at(std::string_view text) noexcept {
+  const auto character = text.substr(0, utf8_length(text));
+  return is_control(character) ? decode(character) : 0;
+}
+
 void escape_text(std::string& out, std::string_view text) {
   append_escaped(out, text, kOfText);
 }

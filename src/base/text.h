@@ -16,6 +16,9 @@ namespace rlctl {
 /// The bytes of the UTF-8 character at the start of `text`; 0 if there is none (RFC 3629).
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+/// The character of several bytes at the start of `text` if a terminal may interpret it: a C1
+/// control character, or one that changes the direction of the text. Else 0.
+[[nodiscard]] char32_t control_character_at(std::string_view text) noexcept;
 
 // Keys, members, replies and arguments are data: whatever a terminal or a line parser would
 // interpret is escaped as \n, \r, \t or \xNN.
