@@ -277,7 +277,9 @@ void mask_passwords(char* text, std::size_t size) {
   const auto last_at = view.rfind('@');
   if (begin == view.npos || last_at == view.npos || last_at <= begin) return;
   const auto info = view.substr(begin, last_at - begin);
-  if (info.ends_with(":***") && info.find_first_of("@/ ") == info.npos) return;  // it is masked
+  // It is masked already, unless there is another colon, which a password could begin with.
+  constexpr std::string_view kMasked = ":***";
+  if (info.find_first_of(":@/ ") + kMasked.size() == info.size() && info.ends_with(kMasked)) return;
   std::memset(text + begin, '*', last_at - begin);
 }
 

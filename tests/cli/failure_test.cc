@@ -74,6 +74,8 @@ TEST_CASE("problem: text has a line for the error and one for the hint or, witho
 TEST_CASE("problem: passwords of URLs are masked") {
   CHECK(masked("redis://:secret@h/1") == "redis://*******@h/1");
   CHECK(masked("redis://bob:s@c:t@h") == "redis://*********@h");
+  CHECK(masked("redis://bob:***@h") == "redis://bob:***@h");  // as display() writes it
+  CHECK(masked("redis://bob:s:***@h") == "redis://*********@h");
   CHECK(masked("--url=redis://secret@h") == "--url=redis://******@h");
   CHECK(masked("redis://h:6379/0") == "redis://h:6379/0");
   CHECK(masked("login:ann") == "login:ann");
