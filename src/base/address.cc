@@ -73,4 +73,13 @@ std::optional<std::string> client_network(std::string_view text, int ipv6_prefix
   return address_text(AF_INET6, &*v6) + "/" + std::to_string(ipv6_prefix);
 }
 
+bool is_link_local(std::string_view text) {
+  const auto address = client_network(text, kIpv6Bits);
+  if (!address) return false;
+  constexpr std::string_view kFourthDigits = "89ab";
+  const bool has_ten_bits = address->starts_with("fe") && address->find(':') == 4 &&
+                            kFourthDigits.find((*address)[2]) != kFourthDigits.npos;
+  return has_ten_bits || address->starts_with("169.254.");
+}
+
 }  // namespace rlctl

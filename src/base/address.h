@@ -16,4 +16,8 @@ inline constexpr int kIpv6Bits = 128;
 /// "192.0.2.1:443". None if the text is not an IP address.
 [[nodiscard]] std::optional<std::string> client_network(std::string_view text, int ipv6_prefix);
 
+/// Whether the text, as client_network() takes it, is an IP address that only machines on the same
+/// link have, and by which clouds offer the credentials of a machine: 169.254.0.0/16, fe80::/10.
+[[nodiscard]] bool is_link_local(std::string_view text);
+
 }  // namespace rlctl

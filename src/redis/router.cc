@@ -543,6 +543,9 @@ void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted
   if (!referral) return answer(id, std::move(reply));
   Node& importer = node_at(referral->server);
   if (++command_of(id).referrals > kMostReferrals || !connect(importer)) {
+    const bool is_allowed =
+        !importer.why_down || importer.why_down->failure() != Failure::kProtocol;
+    if (!is_allowed) return refuse(id, importer, formatted);
     return park(id, formatted, to_error(reply));
   }
   place(id, importer, formatted, true);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "redis/endpoint.h"
@@ -120,6 +121,11 @@ bool is_cluster_refusal(ReplyView reply) {
 std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
   // [[first, last, [host, port, ...], replicas...], ...]
   std::vector<SlotRange> ranges;
+  if (reply.size() > kSlots) {
+    throw Error(Failure::kProtocol,
+                fmt::format("{}: the answer to CLUSTER SLOTS has more ranges than there are slots",
+                            display(asked)));
+  }
   for (std::size_t i = 0; i < reply.size(); ++i) {
     const auto row = reply[i], master = row[2];
     const auto first = row[0].integer(), last = row[1].integer(), port = master[1].integer();
@@ -170,6 +176,10 @@ std::vector<HostPort> hosts_of(const Url& url) {
 
 Url url_of(const Url& whole, const HostPort& server) {
   Url url = whole;
+  const auto named = hosts_of(whole);
+  url.is_referred = std::ranges::none_of(named, [&](const HostPort& host) {
+    return host.host == server.host || is_link_local(host.host);
+  });
   url.scheme = Scheme::kTcp;
   url.host = server.host;
   url.port = server.port;

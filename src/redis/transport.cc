@@ -1,6 +1,7 @@
 #include "redis/transport.h"
 
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/address.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/wait.h"
@@ -159,10 +161,29 @@ Addresses addresses_of(const Url& url, const Attempt& attempt) {
   return std::move(resolved->addresses);
 }
 
+std::string numeric_address(const addrinfo& address) {
+  std::array<char, NI_MAXHOST> text{};
+  const int failed = ::getnameinfo(address.ai_addr, address.ai_addrlen, text.data(), text.size(),
+                                   nullptr, 0, NI_NUMERICHOST);
+  return failed == 0 ? text.data() : "";
+}
+
+void require_allowed(const addrinfo& address, const Attempt& attempt) {
+  const auto numeric = numeric_address(address);
+  if (!is_link_local(numeric)) return;
+  throw Error(Failure::kProtocol,
+              fmt::format("a server refers to {}, which is the link-local address {}", attempt.name,
+                          numeric),
+              {}, "a URL that names a link-local address allows this");
+}
+
 std::unique_ptr<Transport> connect_tcp(const Url& url, const Attempt& attempt) {
   const Addresses list = addresses_of(url, attempt);
   std::ptrdiff_t left = 0;
-  for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next) ++left;
+  for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next) {
+    if (url.is_referred) require_allowed(*it, attempt);
+    ++left;
+  }
   int error = ETIMEDOUT;
   for (const addrinfo* it = list.get(); it != nullptr; it = it->ai_next, --left) {
     // An address that drops packets must leave time for those after it.

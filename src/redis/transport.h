@@ -44,7 +44,8 @@ class Transport {
 
 /// Connects by TCP (each address of the name in turn, NODELAY) or unix socket, with TLS if the URL
 /// says so. `interrupt` may be null and must outlive the transport. Throws InputError if a file for
-/// TLS cannot be used.
+/// TLS cannot be used, and Error(kProtocol) for a link-local address to which a server refers,
+/// since a hostile one could make this machine call what only it can reach.
 [[nodiscard]] std::unique_ptr<Transport> connect(const Url& url, Deadline deadline,
                                                  const Interrupt* interrupt = nullptr);
 

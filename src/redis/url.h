@@ -49,6 +49,7 @@ struct Url {
   std::vector<HostPort> more_hosts = {};  ///< kSentinel, kCluster: those after the first
   std::string master = {};                ///< kSentinel: the name of the master
   std::optional<Tls> tls = {};            ///< rediss://, rediss+cluster://, ...; none: no TLS
+  bool is_referred = false;               ///< a server named the host, not the user: see connect()
 
   bool operator==(const Url&) const = default;
 };

@@ -123,6 +123,22 @@ TEST_CASE("address: the prefix has any number of bits") {
   for (const int bits : {0, 1, 64, 128}) CHECK(client_network("192.0.2.1", bits) == "192.0.2.1");
 }
 
+TEST_CASE("address: link-local addresses are recognized in any spelling") {
+  for (const std::string address :
+       {"169.254.169.254", "169.254.0.0:6379", "::ffff:169.254.1.2", "[::FFFF:a9fe:a9fe]:80",
+        "fe80::1", "FE80::1%eth0", "[febf:ffff::]:6379", "fe9a:0:0:0:1:2:3:4"}) {
+    CAPTURE(address);
+    CHECK(is_link_local(address));
+  }
+  for (const std::string address :
+       {"169.253.255.255", "169.255.0.0", "192.0.2.1", "::1", "fec0::1", "fe7f::1", "fe8::1",
+        "fe::8", "::fe80", "fd00::1", "fe80", "169.254.", "fe80.example.com",
+        "169.254.1.1.example.com", ""}) {
+    CAPTURE(address);
+    CHECK_FALSE(is_link_local(address));
+  }
+}
+
 TEST_CASE("address: the client of a client is itself") {
   for (const std::string text : {"2001:db8:1:2::/64", "192.0.2.1"}) {
     CHECK(client_network(text, 64).value_or(text) == text);

@@ -298,13 +298,48 @@ TEST_CASE("a plain URL is no worse off if the slots break off") {
   }
 }
 
+TEST_CASE("no server leads to a link-local address, unless the URL names one") {
+  const HostPort metadata{.host = "169.254.169.254", .port = 1};
+  const std::string message =
+      "a server refers to redis://169.254.169.254:1, which is the link-local address "
+      "169.254.169.254";
+  for (const std::string code : {"MOVED", "ASK"}) {
+    CAPTURE(code);
+    FakeCluster cluster;
+    const FakeNode::Answer answer{"-" + code + " 5061 169.254.169.254:1\r\n"};
+    cluster.serve(cluster.low, "low", always("GET", answer));
+    cluster.serve(cluster.high, "high");
+    for (const auto& url : {cluster.url(), FakeCluster::plain(cluster.low)}) {
+      auto connection = Connection::open(url, kLong);
+      const auto reply = connection.call({"GET", "bar"});
+      REQUIRE(reply.is_error());
+      CHECK(to_error(reply).failure() == Failure::kProtocol);
+      CHECK(message_of(to_error(reply)) == message);
+    }
+  }
+  FakeCluster cluster;
+  const auto slots = "*1\r\n" + slots_row(0, 16383, metadata);
+  cluster.serve(cluster.low, "low", always("CLUSTER", {slots}));
+  Url url = FakeCluster::plain(cluster.low);
+  url.scheme = rlctl::redis::Scheme::kCluster;
+  auto connection = Connection::open(url, kLong);
+  CHECK(message_of(to_error(connection.call({"GET", "bar"}))) == message);
+
+  // Nobody answers there, or it cannot be reached: either way it was tried.
+  url.more_hosts = {{.host = "169.254.0.1", .port = 1}};
+  auto allowed = Connection::open(url, kShort);
+  CHECK_FALSE(contains(message_of(to_error(allowed.call({"GET", "bar"}))), "refers to"));
+}
+
 TEST_CASE("slots that make no sense are an error") {
   const auto row = [](const std::string& first, const std::string& last, const std::string& node) {
     return "*1\r\n*3\r\n" + first + last + node;
   };
   const std::string node = "*2\r\n" + bulk("127.0.0.1") + number(1);
+  std::string too_many = "*16385\r\n";
+  for (int i = 0; i <= 16384; ++i) too_many += slots_row(0, 1, {.host = "127.0.0.1", .port = 1});
   for (const auto& slots :
-       {std::string("*0\r\n"), std::string("+OK\r\n"), std::string(":5\r\n"),
+       {too_many, std::string("*0\r\n"), std::string("+OK\r\n"), std::string(":5\r\n"),
         std::string("*-1\r\n"), std::string("*1\r\n*0\r\n"), row(number(5), number(4), node),
         row(number(-1), number(4), node), row(number(0), number(16384), node),
         row(number(4294967296), number(4294967297), node), row(bulk("a"), bulk("b"), node),
