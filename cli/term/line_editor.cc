@@ -89,8 +89,12 @@ void make_folders(const fs::path& folder) {
 bool write_to(const std::string& file, int flags, const std::string& text) {
   const FileDescriptor out(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600));
-  // An existing file may be readable by others. (Opening a pipe without a reader fails.)
-  return out && ::fchmod(out.get(), 0600) == 0 &&
+  // A link to /dev/null, by which some keep no history, must not change the mode of that for all.
+  // (Opening a pipe without a reader fails.)
+  struct stat status {};
+  if (!out || ::fstat(out.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  // An existing file may be readable by others.
+  return ::fchmod(out.get(), 0600) == 0 &&
          ::write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 

@@ -26,6 +26,19 @@ std::string target_of(const std::string& path) {
   return failed ? path : target.string();
 }
 
+/// Whether a path is a symbolic link that somebody else has put into a folder that everybody may
+/// write, such as /tmp: it may lead to a file of this user's. (Linux follows no such link if
+/// fs.protected_symlinks is set, but resolving it by hand would.)
+bool is_foreign_link(const std::string& path) {
+  struct stat link {};
+  struct stat folder {};
+  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return false;
+  const auto parent = std::filesystem::path(path).parent_path().string();
+  if (::stat(parent.empty() ? "." : parent.c_str(), &folder) != 0) return false;
+  const bool is_shared = (folder.st_mode & S_IWOTH) != 0;
+  return is_shared && link.st_uid != ::geteuid() && link.st_uid != folder.st_uid;
+}
+
 [[noreturn]] void fail_to_read() {
   if (errno == EINTR) throw Interrupted();
   throw std::system_error(errno, std::generic_category());
@@ -77,6 +90,11 @@ std::string temporary_folder() {
 OutputFile::OutputFile(std::string_view option, const std::string& path)
     : option_(option), path_(target_of(path)) {
   if (path.empty()) throw UsageError(option_ + ": the name of the file is empty");
+  if (is_foreign_link(path)) {
+    throw OutputError(
+        option_ + ": cannot write '" + path +
+        "': it is a symbolic link of another user in a folder that everybody may write");
+  }
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && !S_ISREG(status.st_mode)) {

@@ -49,7 +49,8 @@ class FileDescriptor {
 
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
-/// regular file (a pipe, /dev/null) is written directly.
+/// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, and is not
+/// followed if another user has put it into a folder that everybody may write.
 class OutputFile {
  public:
   /// Throws OutputError if it cannot be written.

@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -73,6 +74,30 @@ TEST_CASE("output file: a symbolic link stays a link") {
   file.commit();
   CHECK(fs::is_symlink(link));
   CHECK(content(target) == "after");
+}
+
+TEST_CASE("output file: another user's link in a shared folder is not followed") {
+  if (::geteuid() != 0) {
+    MESSAGE("skipped: only root can make the link of another user");
+    return;
+  }
+  const support::TempFolder folder;
+  const auto shared = folder.path() / "shared", target = folder.path() / "target",
+             link = shared / "link";
+  put(target, "before");
+  fs::create_directory(shared);
+  for (const std::string to : {"../target", "../missing"}) {
+    fs::remove(link);
+    fs::create_symlink(to, link);
+    REQUIRE(::lchown(link.c_str(), 65534, 65534) == 0);
+    fs::permissions(shared, fs::perms(01777));
+    CHECK_THROWS_AS(OutputFile("--svg", link), const OutputError&);
+    fs::permissions(shared, fs::perms(0755));
+    if (to == "../target") OutputFile("--svg", link).commit();  // nobody else could put it there
+  }
+  CHECK(fs::is_symlink(link));
+  CHECK(content(target).empty());
+  CHECK_FALSE(fs::exists(folder.path() / "missing"));
 }
 
 TEST_CASE("output file: a file that is not a regular file is written in place") {

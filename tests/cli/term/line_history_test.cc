@@ -1,13 +1,16 @@
 #include "cli/term/line_editor.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "support/temp_folder.h"
 
 namespace rlctl::cli::line_history_test {
@@ -57,6 +60,21 @@ TEST_CASE("history: a file that others could read becomes private when a line is
   CHECK(history.add("two"));
   CHECK(mode_of(file) == 0600);
   CHECK(lines_in(file) == Lines{"one", "two"});
+}
+
+TEST_CASE("history: a link to what is no regular file leaves its mode, and gets no line") {
+  const support::TempFolder folder;
+  const auto pipe = folder.path() / "pipe", link = folder.path() / "history";
+  REQUIRE(::mkfifo(pipe.c_str(), 0640) == 0);
+  fs::permissions(pipe, fs::perms(0640));
+  fs::create_symlink("pipe", link);
+  const FileDescriptor reader(::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  LineHistory history(link);
+  CHECK(history.add("a"));
+  CHECK(history.lines() == Lines{"a"});
+  CHECK(mode_of(pipe) == 0640);
+  char byte = 0;
+  CHECK(::read(reader.get(), &byte, 1) == -1);
 }
 
 TEST_CASE("history: empty and repeated lines are not kept") {
