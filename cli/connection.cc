@@ -304,6 +304,9 @@ ConnectionSettings resolve_connection(const ConnectionOptions& options,
 Connector::Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
                      const Interrupt& interrupt)
     : settings_(resolve_connection(options, configuration)), interrupt_(interrupt) {
+  const bool has_password =
+      options.askpass || settings_.password_file || !settings_.url.password.empty();
+  if (has_password) keep_memory_private();
   if (options.askpass) {
     settings_.url.password = ask_password("Password: ", interrupt);
   } else if (settings_.password_file) {

@@ -1,6 +1,9 @@
 #include "cli/password.h"
 
 #include <fmt/format.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +57,14 @@ void require_private_file(const PasswordFile& file, const FileDescriptor& opened
 }
 
 }  // namespace
+
+void keep_memory_private() noexcept {
+#ifdef __linux__
+  // Not a limit on the size of cores, which the commands of `run` would inherit; nor does a limit
+  // apply to a program that takes the cores.
+  ::prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
 
 std::optional<PasswordFile> find_credential() {
   const auto folder = environment("CREDENTIALS_DIRECTORY");

@@ -11,6 +11,10 @@ struct PasswordFile {
   bool is_credential = false;  ///< from systemd
 };
 
+/// Keeps the memory of this process, which will hold a password, from core files and from other
+/// processes of its user, on Linux.
+void keep_memory_private() noexcept;
+
 /// The file rlctl.password in the folder $CREDENTIALS_DIRECTORY, which systemd sets; none if it
 /// does not exist.
 [[nodiscard]] std::optional<PasswordFile> find_credential();
