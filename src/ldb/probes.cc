@@ -545,7 +545,11 @@ ProbeReading ProbeReader::reading_of(std::size_t index) {
   };
   const auto activation_of = [&](std::size_t function) -> std::int64_t {
     for (std::size_t i = 0; i < probe.functions.size(); ++i) {
-      if (probe.functions[i] == function) return static_cast<std::int64_t>(value(i).number);
+      if (probe.functions[i] != function) continue;
+      // Whatever a server writes, it is a number that exists.
+      constexpr double kMost = 1e15;
+      const auto number = value(i).number;
+      return number >= 0 && number <= kMost ? static_cast<std::int64_t>(number) : 0;
     }
     return 0;
   };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "limiter/stored_number.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -30,11 +31,9 @@ microseconds entry_time(std::string_view text) {
 }
 
 microseconds entry_time(std::string_view score, std::int64_t us_per_score) {
-  double time = 0;
-  const auto* end = score.data() + score.size();
-  const auto parsed = std::from_chars(score.data(), end, time);
-  time *= static_cast<double>(us_per_score);
-  if (score.empty() || parsed.ptr != end || !(time >= 0 && time <= kMaxTime)) not_a_time(score);
+  const auto number = parse_real(score);
+  const auto time = number.value_or(-1) * static_cast<double>(us_per_score);
+  if (!(time >= 0 && time <= kMaxTime)) not_a_time(score);
   return microseconds{std::llround(time)};
 }
 

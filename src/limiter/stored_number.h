@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace rlctl::limiter {
 
@@ -36,7 +37,8 @@ namespace rlctl::limiter {
 [[nodiscard]] inline std::optional<double> parse_real(std::string_view text) {
   double number = 0;
   const auto* end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, number).ptr != end) return std::nullopt;
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ptr != end || parsed.ec != std::errc()) return std::nullopt;
   return number;
 }
 

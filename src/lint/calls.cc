@@ -148,7 +148,9 @@ bool is_upkeep(const Call& call) {
 
 std::optional<std::int64_t> integer_reply(const Call& call) {
   const auto value = call.reply ? number_in(*call.reply) : std::nullopt;
-  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+  constexpr double kMost = 9e18;
+  if (!value || !(std::abs(*value) <= kMost)) return std::nullopt;
+  return static_cast<std::int64_t>(*value);
 }
 
 std::string text_of(const Call& call) {

@@ -22,7 +22,8 @@ using redis::ReplyType;
 constexpr std::size_t kLongestExpression = 500;  // bytes
 
 constexpr std::string_view kNumberExpected = "a number", kArrayExpected = "an array",
-                           kDivisorExpected = "a divisor other than 0";
+                           kDivisorExpected = "a divisor other than 0",
+                           kFiniteExpected = "a finite result";
 
 struct OtherSign {
   std::string_view sign, instead;
@@ -482,17 +483,14 @@ ReplyExpression::Value ReplyExpression::arithmetic(const Node& node, const Quest
   if (node.operation == Operation::kNegate) return left ? Value(-*left) : Value();
   const auto right = number(node.right, asked);
   if (!left || !right) return {};
-  switch (node.operation) {
-    case Operation::kAdd:
-      return *left + *right;
-    case Operation::kSubtract:
-      return *left - *right;
-    case Operation::kMultiply:
-      return *left * *right;
-    default:
-      if (*right == 0) throw UnreadableReply{nodes_[node.right].column, kDivisorExpected};
-      return *left / *right;
-  }
+  const bool divides = node.operation == Operation::kDivide;
+  if (divides && *right == 0) throw UnreadableReply{nodes_[node.right].column, kDivisorExpected};
+  const auto result = node.operation == Operation::kAdd        ? *left + *right
+                      : node.operation == Operation::kSubtract ? *left - *right
+                      : divides                                ? *left / *right
+                                                               : *left * *right;
+  if (!std::isfinite(result)) throw UnreadableReply{node.column, kFiniteExpected};
+  return result;
 }
 
 std::optional<long double> ReplyExpression::number(std::size_t at, const Question& asked) const {

@@ -364,6 +364,18 @@ TEST_CASE("messages from the script itself are not mistaken for a probe's") {
         ProbeReader::Line::Kind::kScripts);
 }
 
+TEST_CASE("an activation with a number that no script counts to is none") {
+  const auto script = probed("local function f(n)\n  return n\nend\nreturn f(1)\n");
+  for (const std::string number : {"1e300", "-1", "nan", "inf", "9.3e18", "3"}) {
+    CAPTURE(number);
+    ProbeReader reader(script);
+    const auto line = reader.read("~rl:P2;1=d" + number + ";2=d5");
+    REQUIRE(line.kind == ProbeReader::Line::Kind::kProbe);
+    REQUIRE(line.reading.variables.size() == 1);
+    CHECK(line.reading.variables[0].activation == (number == "3" ? 3 : 0));
+  }
+}
+
 // --- calls
 
 TEST_CASE("calls are reported with all their words, however many and whatever their bytes") {

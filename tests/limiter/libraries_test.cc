@@ -373,6 +373,7 @@ TEST_CASE("hashes with other fields, other names or other values are not claimed
   CHECK(label(key, {"tokens", "3", "last_refreshed", s, "name", "ann"}).empty());
   CHECK(label(key, {"tokens", "three", "last_refreshed", s}).empty());
   CHECK(label(key, {"tokens", "nan", "last_refreshed", s}).empty());
+  CHECK(label(key, {"tokens", "1e999", "last_refreshed", s}).empty());
   CHECK(label(key, {"tokens", "3", "last_refreshed", "17"}).empty());
   CHECK(label(key, {"tokens", "3", "refilledAt", s + "000"}).empty());
   CHECK(label("@upstash/ratelimit:ann", {"request", "1"}).empty());

@@ -70,4 +70,14 @@ TEST_CASE("a number is all of a text") {
   for (const auto* text : {"", "12a", "inf", "nan", "a"}) CHECK_FALSE(number_in(text));
 }
 
+TEST_CASE("an integer that a reply cannot be is none") {
+  Call counted = call("ZCARD k");
+  for (const auto* reply : {"1e300", "-1e300", "9.3e18", "\"5\"", "NULL"}) {
+    counted.reply = reply;
+    CHECK_FALSE(integer_reply(counted));
+  }
+  counted.reply = "-5";
+  CHECK(integer_reply(counted) == -5);
+}
+
 }  // namespace rlctl::lint

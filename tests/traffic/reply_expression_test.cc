@@ -149,6 +149,15 @@ TEST_CASE("reply expression: arithmetic binds as usual, and nil makes it nil") {
   }
 }
 
+TEST_CASE("reply expression: a result that is not finite is not readable") {
+  std::string product = "1";
+  for (int i = 0; i < 17; ++i) product += "*1e300";
+  Evaluator evaluator;
+  CHECK(evaluator.number(product) == "1: a finite result");
+  CHECK(evaluator.condition("2 > " + product) == "5: a finite result");
+  CHECK(evaluator.number("0 * (" + product + " - " + product + ")") == "6: a finite result");
+}
+
 TEST_CASE("reply expression: comparisons are of numbers, also of those that arrive as text") {
   Evaluator evaluator("{1, '10', '9.5', 'OK', {1}}");
   for (const auto& [text, expected] : Cases{
