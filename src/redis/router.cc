@@ -47,8 +47,10 @@ bool starts_with_code(ReplyView reply, std::string_view code) {
 Error not_sent(const Error& why) {
   const bool is_network =
       why.failure() == Failure::kUnreachable || why.failure() == Failure::kTimeout;
-  if (!is_network) return why;
-  return Error(Failure::kNotSent, fmt::format("{}; the command was not sent", why.what()))
+  const bool is_forbidden = why.failure() == Failure::kProtocol;  // or no RESP in the log-in
+  if (!is_network && !is_forbidden) return why;
+  return Error(Failure::kNotSent, fmt::format("{}; the command was not sent", why.what()), {},
+               is_forbidden ? why.hint() : "")
       .from(why.server(), why.command());
 }
 
@@ -346,7 +348,9 @@ void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking
 /// been replaced: a few commands wait until that was asked.
 void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
-  const bool may_pass = (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
+  const bool is_forbidden = node.why_down->failure() == Failure::kProtocol;
+  const bool may_pass = !is_forbidden &&
+                        (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
                         (!is_long_down(node) || may_refresh(kRefreshPause));
   if (!may_pass || command_of(id).is_fixed) {
     answer(id, Reply::failed(why));

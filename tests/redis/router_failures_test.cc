@@ -302,7 +302,7 @@ TEST_CASE("no server leads to a link-local address, unless the URL names one") {
   const HostPort metadata{.host = "169.254.169.254", .port = 1};
   const std::string message =
       "a server refers to redis://169.254.169.254:1, which is the link-local address "
-      "169.254.169.254";
+      "169.254.169.254; the command was not sent";
   for (const std::string code : {"MOVED", "ASK"}) {
     CAPTURE(code);
     FakeCluster cluster;
@@ -313,7 +313,7 @@ TEST_CASE("no server leads to a link-local address, unless the URL names one") {
       auto connection = Connection::open(url, kLong);
       const auto reply = connection.call({"GET", "bar"});
       REQUIRE(reply.is_error());
-      CHECK(to_error(reply).failure() == Failure::kProtocol);
+      CHECK(to_error(reply).failure() == Failure::kNotSent);
       CHECK(message_of(to_error(reply)) == message);
     }
   }
@@ -325,6 +325,15 @@ TEST_CASE("no server leads to a link-local address, unless the URL names one") {
   auto connection = Connection::open(url, kLong);
   CHECK(message_of(to_error(connection.call({"GET", "bar"}))) == message);
 
+  Url sentinels = FakeCluster::plain(cluster.low);
+  sentinels.scheme = rlctl::redis::Scheme::kSentinel;
+  sentinels.master = "mymaster";
+  cluster.serve(cluster.low, "low",
+                always("SENTINEL", {"*2\r\n" + bulk("169.254.169.254") + bulk("1")}));
+  auto sentinel = Connection::open(sentinels, kLong);
+  CHECK(message_of(to_error(sentinel.call({"GET", "bar"}))) == message);
+
+  cluster.serve(cluster.low, "low", always("CLUSTER", {slots}));
   // Nobody answers there, or it cannot be reached: either way it was tried.
   url.more_hosts = {{.host = "169.254.0.1", .port = 1}};
   auto allowed = Connection::open(url, kShort);
