@@ -63,6 +63,8 @@ bool is_digits(std::string_view text) {
 std::string decode_percent(std::string_view text, std::string_view what) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    // In a configuration, TOML can write one.
+    if (text[i] == '\0') bad_url(fmt::format("a NUL byte in the {} of the URL", what));
     if (text[i] != '%') {
       out += text[i];
       continue;

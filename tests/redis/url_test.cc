@@ -196,6 +196,18 @@ TEST_CASE("an error about a URL names what is wrong") {
   }
 }
 
+TEST_CASE("no part of a URL has a NUL byte, escaped or not") {
+  for (const std::string text : {"unix:///r~.sock", "redis://~:p@h", "redis://:~@h", "redis://a~",
+                                 "redis+sentinel://h/~m", "redis+cluster://a,b~"}) {
+    for (const std::string& nul : {std::string("%00"), std::string(1, '\0')}) {
+      auto url = text;
+      url.replace(url.find('~'), 1, nul);
+      CAPTURE(url);
+      CHECK(error_of([&] { (void)parse_url(url); }).failure() == Failure::kUsage);
+    }
+  }
+}
+
 TEST_CASE("for a URL without a scheme the hint shows one with a scheme") {
   CHECK(contains(error_of([] { (void)parse_url("localhost:6379"); }).hint(),
                  "redis://localhost:6379"));
