@@ -1,0 +1,308 @@
+load ../support/common
+
+# Whatever bytes keys, members, log lines, scripts, file names and the server's replies have: what rlctl prints is
+# UTF-8, holds no character that a terminal interprets, and is one JSON object on each line with --json.
+
+setup_file() { start_server; }
+setup() {
+  cli FLUSHALL >/dev/null
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+# Terminal commands, in C0 and C1; text that would run backwards; format directives; line ends; bytes that are not
+# UTF-8; what shells, JSON and Prometheus quote.
+hostile=(
+  $'\e[2J\e[31mred' $'\e]0;title\a' $'\eP+q544e\e\\' $'\b\b\b\x7f' $'\xc2\x9b31m\xc2\x9d0;t\xc2\x9c'
+  $'a\u202eb\u2066c\u200fd' '%s%n%p%99999999d{}{0}{:>9}' $'line\nanother' $'back\rover' $'tab\tv\vf\f'
+  $'\xff\xfe\xc3' $'\xed\xa0\x80\xf4\x90\x80\x80' $'it\'s "$(x)" `y` \\' '"},{"a":[' $'\x01\x02\x1f'
+)
+
+# clean FILE…: fails, showing the line, unless it is UTF-8 without such characters.
+clean() {
+  perl -e '
+    use strict;
+    my $bad = 0;
+    for my $file (@ARGV) {
+      open my $in, "<:raw", $file or die "$file: $!";
+      while (my $line = <$in>) {
+        my $text = $line;
+        my $is_utf8 = utf8::decode($text);
+        next if $is_utf8 && $text !~ /[^\P{Cc}\t\n]|[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]/;
+        $line =~ s/([^\x20-\x7e\n])/sprintf "<%02x>", ord $1/ge;
+        print substr("$file:$.: $line", 0, 2000), "\n";
+        $bad = 1;
+      }
+    }
+    exit $bad' "$@"
+}
+
+# shows ARGUMENT…: runs rlctl, whose output must be clean whatever its status is. Sets $status; what it printed is in
+# the files out and err.
+shows() {
+  status=0
+  timeout --kill-after=2 120 rlctl "$@" >out 2>err || status=$?
+  ((status < 124)) || fail "status $status of: $(printf '%q ' "$@" | head -c 500)"
+  clean out err || fail "of: $(printf '%q ' "$@" | head -c 500)"
+}
+
+# shows_json ARGUMENT…: the same, and everything but warnings is JSON, one object on each line.
+shows_json() {
+  shows "$@" --json
+  sed -E '/^(rlctl: |  hint: )/d' err | cat out - | jq -es 'all(type == "object")' >/dev/null ||
+    fail "not JSON: $(head -c 500 out err) of: $(printf '%q ' "$@" | head -c 500)"
+}
+
+# both ARGUMENT…: as text and as JSON.
+both() {
+  shows "$@"
+  shows_json "$@"
+}
+
+@test "keys" {
+  local key limits=(--limit 5/60s --algorithm gcra)
+  for key in "${hostile[@]}"; do
+    both check "$key" "${limits[@]}"
+    both check "$key" --limit 5/60s --limit 9/1h
+    printf '%s\n' "$key" | shows check --batch "${limits[@]}"
+    both inspect "$key"
+    printf '%s' "$key" | redis-cli -s "$socket" -x SADD members >/dev/null
+    cli PERSIST "$key" >/dev/null
+    cli SET "text:$key" "$key" >/dev/null
+    cli SET "digits:$key" 17 EX 100000 >/dev/null
+    both inspect "text:$key"
+    both reset "$key" --dry-run
+    both reset "text:$key"
+  done
+  both list
+  shows_json list --match '*'
+  both audit
+  both reset --match '*' --dry-run
+  ((${#hostile[@]} * 3 <= $(cli DBSIZE))) || fail "only $(cli DBSIZE) keys"
+}
+
+@test "members and texts, of every type" {
+  local i=0 text key lapse=$(($(date +%s) + 100000))000000
+  for text in "${hostile[@]}"; do
+    i=$((i + 1))
+    cli SET "string:$i" "$text" >/dev/null
+    cli RPUSH "list:$i" "$text" 1700000000000000 >/dev/null
+    cli ZADD "zset:$i" 1700000000000000 "$text" >/dev/null
+    cli ZADD "leases:$i" "$lapse" "lease:$text" -3 limit >/dev/null
+    cli EXPIRE "leases:$i" 100000 >/dev/null
+    cli HSET "hash:$i" "$text" "$text" tokens "$text" ts "$text" >/dev/null
+    cli XADD "stream:$i" '*' "$text" "$text" >/dev/null
+    for key in "string:$i" "list:$i" "zset:$i" "leases:$i" "hash:$i" "stream:$i"; do
+      both inspect "$key"
+      both check "$key" --limit 5/60s
+    done
+    both quota "leases:$i" --limit 5/60s
+    both reset "leases:$i" --holder "$text" --dry-run
+  done
+  both list
+  assert_equal "$(wc -l <out)" "${#hostile[@]}"
+  both audit
+}
+
+@test "lines of logs, their names, keys and fields" {
+  local text log
+  for text in "${hostile[@]}"; do
+    log="log ${text//\//}"
+    { printf '1700000000 %s\n' "$text" "$text" "a$text"; printf '%s\n' "$text"; } >"$log"
+    both burst --replay "$log" --format epoch --limit 1/60s --model
+    { printf 'time,key\n1700000000,"%s"\n' "${text//\"/\"\"}"; printf '%s\n' "$text"; } >"$log"
+    both burst --replay "$log" --format csv --limit 1/60s --model
+    jq -n --arg key "$text" '{time: 1700000000, key: $key}' -c | tee "$log" >>"$log.2"
+    both burst --replay "$log" --limit 1/60s --model
+    both burst --replay "$log" --limit 1/60s --model --fields "time=$text"
+    printf '%s - %s [10/Oct/2000:13:55:36 -0700] "%s" 200 1 "%s" "%s"\n' \
+      "$text" "$text" "$text" "$text" "$text" >"$log"
+    both burst --replay "$log" --format combined --limit 1/60s --model --strict
+    rm -f "$log" "$log.2"
+  done
+}
+
+@test "errors of the server, in every command" {
+  local text command reply
+  stop_servers
+  printf 'return 1\n' >script.lua
+  for text in "${hostile[@]}"; do
+    # start_fake_server takes \r, \n and \0 for bytes: neither line ends nor backslashes can be in a reply's line.
+    text=${text//[$'\r\n\\']/}
+    for reply in "-$text" "-WRONGTYPE $text" "-NOSCRIPT $text" "+$text" "$text" "*2\r\n+$text\r\n-ERR $text"; do
+      start_fake_server --close "$reply\r\n"
+      both check k --limit 5/60s
+      stop_servers
+    done
+    start_fake_server --close "-ERR $text\r\n"
+    for command in 'check k --limit 5/60s' 'inspect k' 'list' 'audit' 'reset k' 'quota k --limit 5/60s' \
+      'debug script.lua k --trace' 'scripts load gcra' 'doctor'; do
+      # shellcheck disable=SC2086 # split into words
+      shows $command
+    done
+    stop_servers
+  done
+  start_server
+}
+
+@test "sources of scripts, their names, errors, messages and replies" {
+  local text name i=0 options=(--limit 5/60s)
+  for text in "${hostile[@]}"; do
+    i=$((i + 1))
+    name="s${text//\//}.lua"
+    printf '%s' "$text" >bytes
+    # As a Lua string, byte by byte.
+    text=$(perl -0777 -ne 'print map { sprintf "\\%03d", ord } split //' bytes)
+    printf 'local s = "%s"\nredis.log(redis.LOG_WARNING, s)\nredis.call("SET", KEYS[1] .. s, s)\nreturn s\n' \
+      "$text" >"$name"
+    shows debug "$name" k --trace
+    both lint "$name" --allowed-when nonzero
+    both burst steady --script "$name" --allowed-when nonzero "${options[@]}" --requests 2
+    printf 'error("%s")\n' "$text" >"$name"
+    shows debug "$name" k --trace
+    both lint "$name"
+    both burst steady --script "$name" "${options[@]}" --requests 2
+    printf 'return redis.error_reply("%s")\n' "$text" >"$name"
+    shows debug "$name" k --trace
+    both burst steady --script "$name" "${options[@]}" --requests 2
+    # The bytes themselves, in a comment, and where they do not compile.
+    { printf -- '--[[ ' && cat bytes && printf ' ]] return 1\n'; } >"$name"
+    shows debug "$name" k --trace
+    both lint "$name"
+    { printf 'return ' && cat bytes; } >"$name"
+    shows debug "$name" k --trace
+    both lint "$name"
+    both burst steady --script "$name" "${options[@]}" --requests 2
+    rm -f "$name"
+  done
+}
+
+@test "arguments and names of options, commands and files" {
+  local text
+  for text in "${hostile[@]}"; do
+    both check k --limit "$text"
+    both check k "$text" --limit 5/60s
+    both check k --limit 5/60s "--$text"
+    both check k --limit 5/60s --algorithm "$text"
+    both "$text"
+    both -u "$text" check k --limit 5/60s
+    both -u "redis://a:b@h/$text" check k --limit 5/60s
+    both -h "$text.invalid" check k --limit 5/60s --timeout 1s
+    both check k --policy "$text"
+    both burst --replay "$text"
+    both debug "$text" k --trace
+    both reset --restore "$text"
+    printf 'url = "%s"\n[policy."%s"]\nkey = "%s"\nlimit = "%s"\n' "$text" "$text" "$text" "$text" >config.toml
+    RLCTL_CONFIG=$PWD/config.toml both config check
+    RLCTL_CONFIG=$PWD/config.toml both check k --policy x
+  done
+}
+
+
+# limited ARGUMENT…: shows, with little memory: a megabyte may be held a few times, also escaped, but not often.
+limited() {
+  local limit=(bash -c 'ulimit -v 262144; exec rlctl "$@"' -)
+  # A sanitizer needs more address space.
+  if [[ $RLCTL_BUILD == *sanitize* ]]; then limit=(rlctl); fi
+  status=0
+  timeout --kill-after=2 300 "${limit[@]}" "$@" >out 2>err || status=$?
+  ((status < 124)) || fail "status $status of: $*: $(head -c 500 err)"
+  clean out err || fail "of: $*"
+  if grep -qE 'bad_alloc|out of memory' err; then fail "of: $*: $(head -c 500 err)"; fi
+}
+
+@test "a megabyte, as a key, a member, a log line, a reply, an error and a source" {
+  local kind key
+  perl -e 'print "x" x 1048576' >plain
+  perl -e 'print "\e[31m\xff" x 174763' >escapes
+  for kind in plain escapes; do
+    cli FLUSHALL >/dev/null
+    limited check --batch --limit 5/60s <"$kind"
+    limited check --batch --json --limit 5/60s <"$kind"
+    redis-cli -s "$socket" -x RPUSH members 1700000000000000 <"$kind" >/dev/null
+    redis-cli -s "$socket" -x ZADD leases 4000000000000000 <"$kind" >/dev/null
+    redis-cli -s "$socket" -x HSET hash tokens <"$kind" >/dev/null
+    redis-cli -s "$socket" -x SET text <"$kind" >/dev/null
+    for key in members leases hash text; do
+      limited inspect "$key"
+      limited check "$key" --limit 5/60s
+    done
+    limited list
+    limited list --json
+    limited audit --json
+    limited reset --match '*' --save "saved.$kind"
+    limited reset --restore "saved.$kind"
+    { printf '1700000000 ' && cat "$kind"; printf '\n1700000000 a\n1700000001 a\n'; } >log
+    limited burst --replay log --limit 1/60s --model
+    { printf -- '-- ' && cat "$kind" && printf '\nerror(("x"):rep(1048576))\n'; } >script.lua
+    limited debug script.lua k --trace
+    limited lint script.lua
+    limited burst steady --script script.lua --limit 5/60s --requests 2
+  done
+}
+
+@test "a megabyte in an error of the server" {
+  start_perl_server '
+    while (my $socket = $listener->accept) {
+      sysread $socket, my $came, 65536;
+      print $socket "-ERR ", "\e[31m" x 209715, "\r\n";
+    }'
+  local command
+  for command in 'check k --limit 5/60s' 'inspect k' 'list' 'audit' 'reset k'; do
+    # shellcheck disable=SC2086 # split into words
+    limited $command --timeout 100s
+    ((status >= 2)) || fail "status $status of $command"
+  done
+}
+
+@test "a hostile server is not followed to a link-local address, and no file is written" {
+  local code
+  mkdir empty
+  cd empty
+  for code in MOVED ASK; do
+    start_fake_server "-$code 1 169.254.169.254:80\\r\\n"
+    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
+    assert_equal "$stderr" "rlctl: check: a server refers to redis://169.254.169.254:80, which is the link-local address 169.254.169.254; the command was not sent
+  hint: a URL that names a link-local address allows this"
+    stop_servers
+  done
+  assert_equal "$(ls -A)" ''
+}
+
+@test "what keys hold is saved for the owner only, and never through a link" {
+  umask 000
+  rlctl check -q k --limit 5/60s
+  ln -s target link
+  run -2 --separate-stderr rlctl reset k --save link
+  assert_regex "$stderr" "'link' exists, and is never overwritten"
+  [[ ! -e target ]]
+  run -0 rlctl reset k --save saved
+  assert_equal "$(stat -c %a saved)" 600
+}
+
+# core_of COMMAND…: ends the command, once it sleeps, by a signal that leaves a core, and prints whether it did.
+core_of() {
+  perl -MPOSIX=:sys_wait_h -e '
+    my $pid = fork // die;
+    if (!$pid) { exec @ARGV; die "$ARGV[0]: $!" }
+    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.02) {
+      last if system("bash", "-c", "sleeps $pid") == 0;
+    }
+    kill "SEGV", $pid;
+    waitpid $pid, 0;
+    print $? & 128 ? "core" : "no core", "\n"' "$@"
+}
+
+@test "a process that has a password leaves no core" {
+  start_fake_server ''
+  ulimit -c unlimited 2>/dev/null || skip 'the size of cores is limited'
+  run core_of rlctl check k --limit 5/60s
+  [[ $output == core ]] || skip 'this system makes no cores'
+  export RLCTL_URL=unix://:secret@$socket
+  run core_of rlctl check k --limit 5/60s
+  assert_output 'no core'
+  (umask 077 && echo secret >password)
+  run core_of rlctl check k --limit 5/60s -u "unix://$socket" --password-file password
+  assert_output 'no core'
+  REDISCLI_AUTH=secret run core_of rlctl check k --limit 5/60s -u "unix://$socket"
+  assert_output 'no core'
+}
