@@ -201,7 +201,10 @@ bool is_keyword(std::string_view name) noexcept {
 std::vector<std::string_view> source_lines(std::string_view source) {
   std::vector<std::string_view> lines;
   while (!source.empty()) {
-    const auto end = std::min(source.find_first_of("\r\n"), source.size());
+    // The server takes the line "#!..." away, up to a "\n".
+    const bool is_shebang = lines.empty() && source.starts_with("#!");
+    auto end = std::min(source.find_first_of(is_shebang ? "\n" : "\r\n"), source.size());
+    if (is_shebang && source.substr(0, end).ends_with('\r') && end < source.size()) --end;
     lines.push_back(source.substr(0, end));
     source.remove_prefix(end);
     if (source.empty()) break;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lua/lexer.h"
+
 namespace lua_shebang_test {
 
 using namespace rlctl::lua;
@@ -18,6 +20,16 @@ TEST_CASE("the first line of a script or a library is read") {
   CHECK(read_shebang("#!lua name=mylib\nreturn 1")->library == "mylib");
   CHECK(read_shebang("#!lua flags=no-writes,allow-oom\r\nreturn 1")->flags ==
         Names{"no-writes", "allow-oom"});
+}
+
+TEST_CASE("the first line ends at a newline only, as in the server; a further one as in Lua") {
+  CHECK(source_lines("#!lua\rx\r\nreturn 1\r2") == Names{"#!lua\rx", "return 1", "2"});
+  CHECK(source_lines("#!lua\n\ry\n") == Names{"#!lua", "y"});
+  CHECK(source_lines("#!lua\r") == Names{"#!lua\r"});
+  CHECK(source_lines("#\r!\r\n\n\r3") == Names{"#", "!", "", "3"});
+  const auto tokens = lex("#!lua\rx\r\nreturn 1\r--2");
+  REQUIRE(tokens);
+  CHECK(tokens->line_offsets.size() == 3);
 }
 
 TEST_CASE("flags that no server knows are found and removed") {
