@@ -24,6 +24,12 @@ if(RLCTL_SANITIZE)
     -fsanitize=${RLCTL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(rlctl_options INTERFACE -fsanitize=${RLCTL_SANITIZE})
 endif()
+if(RLCTL_FUZZ)
+  # The sanitizers do not see an index beyond the end of a string_view, a vector's capacity or a span.
+  target_compile_definitions(rlctl_options INTERFACE _GLIBCXX_ASSERTIONS)
+  # Stacks need no more, and it compiles and links sooner.
+  target_compile_options(rlctl_options INTERFACE -gline-tables-only)
+endif()
 if(RLCTL_STATIC_RUNTIME)
   target_link_options(rlctl_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()

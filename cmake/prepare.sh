@@ -4,7 +4,7 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site.
+#                    unpack (for tests/servers), site, fuzz.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
@@ -48,6 +48,8 @@ lint   clang-format          clang-format
 lint   clang-tidy            clang-tidy
 lint   lua-check             luacheck
 lint   shellcheck            shellcheck
+fuzz   clang                 clang++
+fuzz   libclang-rt-dev       /usr/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 package dpkg-dev             dpkg-shlibdeps
 package file                 file
 package lintian              lintian

@@ -1,0 +1,83 @@
+// The declarations of a source refer to each other and to its text; with probes or substitutes it
+// is Lua still, and its lines are those of the source.
+#include "lua/scopes.h"
+
+#include <string>
+
+#include "fuzz/fuzz.h"
+#include "ldb/probes.h"
+#include "lua/substitute.h"
+
+namespace {
+
+using namespace rlctl::lua;
+
+void require_consistent(const Scopes& scopes, std::string_view source) {
+  const auto functions = scopes.functions.size(), locals = scopes.locals.size();
+  fuzz::require(functions >= 1, "there is a main function");
+  for (std::size_t i = 0; i < functions; ++i) {
+    const auto& function = scopes.functions[i];
+    fuzz::require(function.parent < functions && (i == 0 || function.parent < i),
+                  "outer functions come first");
+    fuzz::require(function.first_line <= function.last_line, "a function ends after it begins");
+    for (const auto local : function.outer) fuzz::require(local < locals, "an upvalue is a local");
+  }
+  for (const auto& local : scopes.locals) {
+    fuzz::require(local.function < functions && (!local.name.empty() || local.is_hidden),
+                  "a local has a name");
+  }
+  std::size_t at = 0;
+  for (const auto& statement : scopes.statements) {
+    fuzz::require(statement.offset >= at && statement.offset <= source.size(),
+                  "statements are in order");
+    at = statement.offset;
+    fuzz::require(statement.function < functions, "a statement is in a function");
+    for (const auto local : statement.locals) fuzz::require(local < locals, "a local is one");
+  }
+  for (const auto& read : scopes.global_reads) {
+    fuzz::require(source.substr(read.offset).starts_with(read.name), "a global is read there");
+  }
+  const auto unused = unused_name(scopes);
+  for (const auto name : scopes.names) fuzz::require(!name.starts_with(unused), "a name is unused");
+}
+
+void test_probes(std::string_view source, const rlctl::ldb::ProbeOptions& options) {
+  const auto probed = rlctl::ldb::add_probes(source, options);
+  if (!probed) return;
+  fuzz::require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);
+  const auto lines = static_cast<int>(source_lines(source).size());
+  int last = 0;
+  for (const int line : probed->lines) {
+    if (line == 0) continue;
+    fuzz::require(line >= last && line <= lines + 1, "lines are the source's", probed->text);
+    last = line;
+  }
+  fuzz::require(probed->text.size() <= 1'000'000 + 400 * source.size(), "its size is bounded");
+}
+
+}  // namespace
+
+// A digit for what is made of the source, on a line, and the source.
+void fuzz::test(std::string_view input) {
+  Parts parts(input);
+  const auto what = parts.choice(7);
+  (void)parts.until('\n');
+  const auto source = parts.rest();
+  const auto scopes = find_scopes(source);
+  if (!scopes) return;
+  require_consistent(*scopes, source);
+  const bool variant = what % 2 == 1;
+  if (what < 2) {
+    test_probes(source, {.wrapped = variant});
+  } else if (what < 4) {
+    test_probes(source, {.wrapped = variant,
+                         .probes = false,
+                         .now = std::chrono::microseconds{1'700'000'000'000'000}});
+  } else {
+    const Substitutes all{.time = true, .expiry = true, .made_keys = variant};
+    const auto text =
+        what < 6 ? with_substitutes(source, all) : library_with_substitutes(source, all);
+    require(!text || find_scopes(*text).has_value(), "with substitutes it is Lua",
+            text.value_or(""));
+  }
+}

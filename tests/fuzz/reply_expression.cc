@@ -1,0 +1,93 @@
+// An expression that is accepted can be evaluated with any reply: it has a value, or the reply is
+// said not to be readable. So can a template.
+#include "traffic/reply_expression.h"
+
+#include "base/error.h"
+#include "fuzz/replies.h"
+#include "traffic/reply_reading.h"
+#include "traffic/template.h"
+
+namespace {
+
+using rlctl::UsageError;
+using namespace rlctl::traffic;
+using rlctl::redis::Error;
+using rlctl::redis::ReplyView;
+
+constexpr std::size_t kLongestMessage = 3000;
+
+void test_expression(std::string_view text, ReplyView reply, const TemplateValues& values) {
+  const auto expression =
+      fuzz::accepted<UsageError>([&] { return ReplyExpression(text); }, kLongestMessage);
+  if (!expression) return;
+  fuzz::require(expression->source() == text, "the source is as written", expression->source());
+  const auto is_usable = fuzz::accepted<UsageError>(
+      [&] { return (expression->require_usable(values.limit), true); }, kLongestMessage);
+  if (!is_usable) return;
+  try {
+    const bool holds = expression->holds(reply, values);
+    fuzz::require(holds == expression->holds(reply, values), "a value is the same again");
+    if (!expression->is_condition()) (void)expression->number(reply, values);
+  } catch (const UnreadableReply& unreadable) {
+    fuzz::require(unreadable.column >= 1 && unreadable.column <= text.size(),
+                  "what cannot be read is in the expression");
+    fuzz::require(!unreadable.expected.empty(), "what is expected is said");
+  }
+}
+
+void test_reading(std::string_view text, ReplyView reply, const TemplateValues& values) {
+  using rlctl::limiter::Decision;
+  const auto allowed =
+      fuzz::accepted<UsageError>([&] { return parse_allowed_when(text); }, kLongestMessage);
+  const auto wait =
+      fuzz::accepted<UsageError>([&] { return parse_wait_expression(text); }, kLongestMessage);
+  const auto number =
+      fuzz::accepted<UsageError>([&] { return parse_number_expression(text); }, kLongestMessage);
+  ReplyReading reading;
+  if (allowed) reading.allowed_when = *allowed;
+  if (wait) reading.retry_after = *wait;
+  if (wait) reading.reset_after = *wait;
+  if (number) reading.remaining = *number;
+  const auto is_usable = fuzz::accepted<UsageError>(
+      [&] {
+        require_usable(reading);
+        require_usable(reading, values.limit);
+        return true;
+      },
+      kLongestMessage);
+  if (!is_usable || reply.is_error()) return;
+  const auto decision = fuzz::accepted<Error>(
+      [&] { return read_reply(reply, reading, values, "a script"); }, kLongestMessage);
+  if (!decision || !number) return;
+  using rlctl::limiter::kNotTold;
+  fuzz::require(decision->remaining >= 0 || decision->remaining == kNotTold,
+                "what remains is not negative");
+}
+
+void test_template(std::string_view text, const TemplateValues& values) {
+  const auto made =
+      fuzz::accepted<UsageError>([&] { return Template(text); }, kLongestMessage + 4 * text.size());
+  if (!made) return;
+  fuzz::require(made->source() == text, "the source is as written", made->source());
+  std::string out;
+  made->append(out, values);
+  fuzz::require(out.size() <= text.size() * 64, "it is bounded", out);
+}
+
+}  // namespace
+
+// An expression on a line, and the reply.
+void fuzz::test(std::string_view input) {
+  Parts parts(input);
+  const auto text = parts.until('\n');
+  const TemplateValues values{.key = "a key",
+                              .limit = {.limit = 5, .window = std::chrono::seconds{60}},
+                              .cost = 2,
+                              .id = 3,
+                              .now = std::chrono::microseconds{1'767'225'660'123'456}};
+  test_template(text, values);
+  auto reply = first_reply(parts.rest());
+  if (!reply) reply = first_reply("*3\r\n:1\r\n$1\r\n5\r\n*1\r\n$-1\r\n");
+  test_expression(text, *reply, values);
+  test_reading(text, *reply, values);
+}

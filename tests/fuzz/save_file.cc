@@ -1,0 +1,40 @@
+// A file of saved keys is read as it was written; a damaged one is an error that names its line.
+#include "limiter/save_file.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "fuzz/fuzz.h"
+
+namespace {
+
+using rlctl::InputError;
+using namespace rlctl::limiter;
+
+std::vector<SavedKey> read_file(std::string_view text) {
+  const rlctl::FileDescriptor file(::memfd_create("saved", 0));
+  fuzz::require(::write(file.get(), text.data(), text.size()) == std::ssize(text), "it is written");
+  std::vector<SavedKey> keys;
+  SaveFileReader reader("/proc/self/fd/" + std::to_string(file.get()));
+  while (auto key = reader.next()) keys.push_back(*std::move(key));
+  fuzz::require(reader.share() >= 0 && reader.share() <= 1, "a share is one");
+  return keys;
+}
+
+}  // namespace
+
+void fuzz::test(std::string_view input) {
+  const std::string header = R"({"format":"rlctl saved keys","version":1})";
+  for (const auto& text : {std::string(input), header + "\n" + std::string(input)}) {
+    const auto keys = accepted<InputError>([&] { return read_file(text); }, 4 * text.size() + 500);
+    if (!keys) continue;
+    std::size_t bytes = 0;
+    for (const auto& key : *keys) bytes += key.key.size() + key.dump.size();
+    require(bytes <= 4 * text.size(), "what is read is in the file");
+  }
+}

@@ -1,0 +1,103 @@
+// What is decoded from a key's content is of the content's type and within the contract's bounds,
+// and a decision can be made with it.
+#include "limiter/state.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "fuzz/fuzz.h"
+#include "limiter/inspection.h"
+#include "limiter/interpretation.h"
+#include "redis/error.h"
+
+namespace {
+
+using rlctl::microseconds;
+using namespace rlctl::limiter;
+
+void test_model(const State& state, microseconds now) {
+  if (!state.model || !state.limit) return;
+  const auto decision = state.model->look(*state.limit, 1, now);
+  fuzz::require(decision.remaining >= 0, "what remains is not negative");
+  fuzz::require(decision.reset_after.count() >= 0, "no reset was in the past");
+  fuzz::require(state.model->usage(*state.limit, now).units >= 0, "usage is not negative");
+  const auto copy = state.model->clone();
+  if (decision.allowed) copy->record(*state.limit, 1, now);
+  copy->refund(*state.limit, 1, now);
+}
+
+void test_inspection(std::string_view key, const Content& content, const State& state,
+                     const EntryCounts& entries) {
+  const InspectionRequest request{.usual_limit =
+                                      Limit{.limit = 5, .window = microseconds{60'000'000}}};
+  Inspection result;
+  result.key = key;
+  Interpreter interpreter(request, result);
+  interpreter.set_frame({.server_now = content.read_at, .ttl_ms = 1000, .bytes = 100});
+  interpreter.set_content(content);
+  const auto time_of = [&](std::int64_t) { return entries.newest; };
+  try {
+    if (state.form == nullptr) {
+      interpreter.fill_unused();
+    } else if (state.form->keeping == Keeping::kText) {
+      state.is_ours() ? interpreter.fill_text() : interpreter.fill_foreign();
+    } else if (state.form->keeping == Keeping::kLeases) {
+      interpreter.fill_leases(entries, time_of);
+    } else if (interpreter.set_window([] { return std::optional(microseconds{1'000'000}); })) {
+      (void)interpreter.first_live(entries.newest);
+      interpreter.fill_log(entries, time_of);
+    }
+  } catch (const rlctl::redis::Error& error) {
+    fuzz::require(*error.what() != '\0', "an error has a message");
+    return;
+  }
+  fuzz::require(result.used.value_or(0) >= 0, "what is used is not negative");
+  fuzz::require(result.remaining.value_or(0) >= 0, "what remains is not negative");
+}
+
+}  // namespace
+
+// A digit for the type, its TTL in ms and the time, each on a line; the key on one; then its text,
+// or both ends of a list or sorted set with their scores, or a hash's fields in order: on lines,
+// but the last takes the rest.
+void fuzz::test(std::string_view input) {
+  constexpr std::array<std::string_view, 7> kTypes{"string", "list", "zset",  "hash",
+                                                   "set",    "none", "stream"};
+  Parts parts(input);
+  Content content{.type = std::string(kTypes[parts.choice(kTypes.size() - 1)])};
+  constexpr std::int64_t kMostNow = 4'000'000'000'000'000;
+  const auto ttl = parts.number(), time = parts.number(), size = parts.number();
+  const microseconds now{time < 0 || time > kMostNow ? 1'700'000'000'000'000 : time};
+  set_expiry(content, ttl, now);
+  content.size = size;
+  const auto key = parts.until('\n');
+  if (content.type == "hash") {
+    for (const auto field : hash_fields()) {
+      const auto value = parts.until('\n');
+      if (!value.empty()) content.fields.emplace(field, value);
+    }
+  } else if (content.type == "list" || content.type == "zset") {
+    for (auto* edge : {&content.first, &content.last}) {
+      edge->member = parts.until('\n');
+      if (content.type == "zset") edge->score = parts.until('\n');
+    }
+  } else {
+    content.text = parts.rest().substr(0, Content::kMostText);
+  }
+  const auto state = decode(key, content);
+  (void)is_recognized(key, content, state);
+  require(!describe_content(key, content).empty(), "a content has a description");
+  test_inspection(key, content, state, {.size = 3, .expired = 1, .newest = now});
+  if (state.form == nullptr) return;
+  require(state.form->type == content.type, "the form is of the content's type");
+  if (state.limit) {
+    require(state.limit->limit >= 1 && state.limit->limit <= kLargestLimit,
+            "a limit is within bounds");
+    require(state.limit->window.count() >= 1 && state.limit->window <= kLongestWindow,
+            "so is its window");
+  }
+  for (const auto& count : state.counts) require(count.units >= 0, "a count is not negative");
+  test_model(state, now);
+}
