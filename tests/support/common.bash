@@ -72,7 +72,7 @@ servers=()
 if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then
   while read -r variable; do
     case $variable in
-      RLCTL_BUILD | RLCTL_REDIS_SERVER | RLCTL_TEST_*) ;;
+      RLCTL_BUILD | RLCTL_FAULTS | RLCTL_REDIS_SERVER | RLCTL_TEST_*) ;;
       RLCTL_* | REDISCLI_* | REDIS_* | XDG_* | NO_COLOR | CLICOLOR* | FORCE_COLOR) unset "$variable" ;;
     esac
   done < <(compgen -e)

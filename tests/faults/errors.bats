@@ -1,0 +1,153 @@
+load ../support/common
+load ../support/faults
+
+# What a server refuses, by real servers in that state, in every command that asks a server: the status of
+# rlctl(1), a message that names the cause, a hint, and nothing is changed.
+
+
+setup() { start_server; }
+
+# each_command CODE CAUSE <<'PERL': this code sets $break and $mend, which take the server into that state and
+# out of it. CAUSE is a regular expression for what is said instead of CODE.
+each_command() {
+  faults folder="$BATS_TEST_TMPDIR" server="${socket%/*}/redis-server" code="$1" cause="$2" < <(
+    cat <<'PERL'
+use strict;
+my ($socket, $code, $cause) = @ENV{qw(socket code cause)};
+my $is_not_ready = $code =~ /LOADING|BUSY|MASTERDOWN/;
+my ($break, $mend);
+sub wait_for {
+  my ($code) = @_;
+  for (1 .. 6000) { return if $code->(); select undef, undef, undef, 0.02 }
+  die 'waited two minutes';
+}
+PERL
+    cat
+    cat <<'PERL'
+# Commands that write nothing, or that a server allows in any state.
+my %reads = map { $_ => 1 } 'check --peek', qw(inspect list audit quota debug), 'scripts load';
+$reads{$_} = 1 for $code eq 'OOM' ? ('reset', 'reset --match', 'reset --save') : ();
+for my $case (commands({server => $socket, path => $socket}, $ENV{folder})) {
+  my $name = $case->{name};
+  $case->{fresh}->();
+  my $before = ask($socket, 'DUMP', 'k') . ask($socket, 'DBSIZE');
+  $break->();
+  my $ran = $case->{start}->();
+  counted;
+  $mend->();
+  my $after = ask($socket, 'DUMP', 'k') . ask($socket, 'DBSIZE');
+  my $said = "$ran->{out}$ran->{err}";
+  my @expected = $name eq 'doctor' ? ($code =~ /READONLY|MASTERDOWN/ ? 1 : 2)
+    : $name eq 'scripts load' && $code eq 'MASTERDOWN' ? 0
+    : $is_not_ready ? $case->{lost}
+    : $reads{$name} ? ($name eq 'audit' ? (0, 1, 2) : 0)
+    : $case->{lost} == 125 ? 125
+    : 5;
+  wrong("$code, $name: status", $ran) if !grep { $_ == $ran->{status} } @expected;
+  if ($ran->{status} != 0 && $name ne 'audit') {
+    wrong("$code, $name: the cause", $ran) if $said !~ /$code|$cause/;
+    wrong("$code, $name: no hint", $ran) if $ran->{err} !~ /\n  hint: / && $name !~ /^(quota|doctor|debug --attach)/;
+    wrong("$code, $name: lines", $ran) if $case->{lines} && (my @lines = $ran->{out} =~ /^error /mg) != $case->{lines};
+    wrong("$code, $name: changed something: $before -> $after", $ran) if $before ne $after;
+  }
+}
+PERL
+  )
+}
+
+@test "OOM, a server that is full, in every command" {
+  each_command OOM 'maxmemory' <<'PERL'
+$break = sub { ask($socket, qw(CONFIG SET maxmemory 1)) };
+$mend = sub { ask($socket, qw(CONFIG SET maxmemory 0)) };
+PERL
+}
+
+@test "READONLY, a replica, in every command" {
+  each_command READONLY 'replica' <<'PERL'
+$break = sub { ask($socket, qw(REPLICAOF 127.0.0.1 1)) };
+$mend = sub { ask($socket, qw(REPLICAOF NO ONE)) };
+PERL
+}
+
+@test "MASTERDOWN, a replica that lost its master and serves no stale data, in every command" {
+  stop_servers
+  start_server --replica-serve-stale-data no
+  each_command MASTERDOWN 'master' <<'PERL'
+$break = sub { ask($socket, qw(REPLICAOF 127.0.0.1 1)) };
+$mend = sub { ask($socket, qw(REPLICAOF NO ONE)) };
+PERL
+}
+
+@test "NOREPLICAS, too few replicas, in every command" {
+  if cli INFO server | grep -q '^redis_version:6\.'; then skip 'Redis 6 lets scripts write without them'; fi
+  each_command NOREPLICAS 'replicas' <<'PERL'
+$break = sub { ask($socket, qw(CONFIG SET min-replicas-to-write 1)) };
+$mend = sub { ask($socket, qw(CONFIG SET min-replicas-to-write 0)) };
+PERL
+}
+
+@test "MISCONF, a server that cannot save, in every command" {
+  local gone=$BATS_TEST_TMPDIR/gone
+  mkdir "$gone"
+  stop_servers
+  start_server --dir "$gone"
+  cli CONFIG SET save '3600 1'
+  rmdir "$gone"
+  redis-cli -s "$socket" BGSAVE
+  has_failed() { cli INFO persistence | grep -q 'rdb_last_bgsave_status:err'; }
+  wait_until has_failed
+  each_command MISCONF 'sav(e|ing)|snapshot' <<'PERL'
+$break = sub { ask($socket, qw(CONFIG SET stop-writes-on-bgsave-error yes)) };
+$mend = sub { ask($socket, qw(CONFIG SET stop-writes-on-bgsave-error no)) };
+$mend->();
+PERL
+}
+
+@test "BUSY, a script that does not end, in every command" {
+  cli CONFIG SET lua-time-limit 20
+  each_command BUSY 'script' <<'PERL'
+my $loop;
+$break = sub {
+  $loop = IO::Socket::UNIX->new(Peer => $socket) or die;
+  syswrite $loop, "EVAL 'while true do end' 0\r\n";
+  wait_for(sub { ask($socket, 'PING') =~ /^-BUSY/ });
+};
+$mend = sub {
+  ask($socket, 'SCRIPT', 'KILL');
+  wait_for(sub { ask($socket, 'PING') =~ /^\+PONG/ });
+};
+PERL
+}
+
+# A server that answers while it loads, between two keys, for four seconds.
+@test "LOADING, a server that starts, in every command" {
+  each_command LOADING 'loading' <<'PERL'
+my $other = "$ENV{folder}/loading";
+mkdir $other;
+symlink readlink($ENV{server}), "$other/redis-server";
+my ($loading, $since);
+END { if ($loading) { local $?; kill KILL => $loading; waitpid $loading, 0 } }
+ask($socket, qw(CONFIG SET rdbcompression no));
+ask($socket, 'SETRANGE', "big:$_", 2_200_000, 'x') for 1 .. 20;
+die if ask($socket, 'SAVE') !~ /OK/;
+rename $ENV{server} =~ s/[^\/]*$/dump.rdb/r, "$other/dump.rdb" or die $!;
+my $ping = sub { my $reply = `redis-cli -s $other/socket PING 2>&1`; $reply };
+sub start_loading {
+  if ($loading) { kill KILL => $loading; waitpid $loading, 0 }
+  $loading = fork // die;
+  if (!$loading) {
+    open STDOUT, '>', "$other/log";
+    exec "$other/redis-server", qw(--port 0 --unixsocket), "$other/socket", '--dir', $other,
+      qw(--save --appendonly no --key-load-delay 200000) or POSIX::_exit(1);
+  }
+  $since = time;
+  wait_for(sub { $ping->() =~ /LOADING/ });
+}
+$break = sub {
+  start_loading() if !$loading || time > $since + 2 || $ping->() !~ /LOADING/;
+  rename $socket, "$socket.real";
+  symlink "$other/socket", $socket;
+};
+$mend = sub { rename "$socket.real", $socket };
+PERL
+}

@@ -1,0 +1,118 @@
+load ../support/common
+load ../support/faults
+
+# Replies that are cut off, late, or not what they should be, in every command that asks a server. A proxy
+# stands between rlctl and the server; see support/Faults.pm.
+
+setup() { start_server; }
+
+# each_command [NAME=VALUE…] <<'PERL': runs this code for each command that asks a server, with its $case and
+# $name, $go->(FAULT, OPTION…), which runs it, and $whole, a run without a fault.
+each_command() {
+  faults folder="$BATS_TEST_TMPDIR" "$@" < <(
+    cat <<'PERL'
+use strict;
+my $proxy = proxy($ENV{socket});
+for my $case (commands($proxy, $ENV{folder})) {
+  my ($name, $go) = @$case{qw(name go)};
+  my $whole = $go->({count => 1});
+  if ($whole->{status} != 0) { wrong("$name without a fault", $whole); next; }
+PERL
+    cat
+    echo '}'
+  )
+}
+
+# Of replies as long as INFO's, the places are chosen at random.
+@test "a connection cut at every byte of the replies of every command" {
+  each_command most="$(often 200)" <<'PERL'
+  for my $n (places($whole->{bytes}, $ENV{most})) {
+    my $ran = $go->({cut => $n});
+    next if !$ran->{took};
+    counted;
+    judge("$name, cut after $n bytes", $ran, $case, $whole);
+  }
+PERL
+}
+
+@test "a server that falls silent after any byte of the replies, beyond the time-out" {
+  each_command most="$(often 12)" <<'PERL'
+  for my $n (places($whole->{bytes}, $case->{many} ? 1 : $ENV{most})) {
+    my $ran = $go->({stall => $n}, more => [qw(--timeout 100ms)]);
+    next if !$ran->{took};
+    counted;
+    judge("$name, silent after $n bytes", $ran, $case, $whole);
+  }
+PERL
+}
+
+@test "a reply that comes after the time-out is no answer to the next request" {
+  faults rounds="$(often 40)" <<'PERL'
+use strict;
+my $proxy = proxy($ENV{socket});
+for my $round (1 .. $ENV{rounds}) {
+  ask($proxy->{server}, 'FLUSHALL');
+  # Each key has a limit of its own kind of answer: the Nth line must have the answer of the Nth key.
+  my $lines = join '', map { "key$_\t$_\n" } 1 .. 9;
+  my $ran = run(command => [qw(check --limit 10/60s --batch --timeout 100ms)], stdin => $lines, through => $proxy,
+    fault => {late => int rand 200, by => 0.15});
+  counted;
+  my $number = 0;
+  for my $line (split /\n/, $ran->{out}) {
+    ++$number;
+    my $left = 10 - $number;
+    wrong("round $round: line $number: $line", $ran)
+      if $line !~ /^allowed key=key$number limit=10\/60s remaining=$left / &&
+        $line !~ /^error line=$number status=3 /;
+    my ($units) = ask($proxy->{server}, 'EVAL', 'return redis.call("EXISTS", KEYS[1])', 1, "key$number") =~ /(\d+)/;
+    wrong("round $round: line $number is counted", $ran) if $units && $line !~ /^allowed|may\\x20have/;
+    wrong("round $round: line $number is not counted", $ran) if !$units && $line =~ /^allowed/;
+  }
+  wrong("round $round: $number lines", $ran) if $number != 9;
+}
+PERL
+}
+
+# Instead of any one reply. Only a reader that keeps to the protocol sees that an answer is not its own; what a
+# command makes of a reply that is well-formed but wrong is its own affair, as long as it does not crash.
+@test "garbage instead of each reply of every command" {
+  each_command <<'PERL'
+  my @garbage = ("\0\0\0\0\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "\x15\x03\x01\x00\x02\x02\x46", "*-7\r\n",
+    "\$-7\r\n", ":\r\n", ":12a\r\n", ":99999999999999999999\r\n", "*9223372036854775808\r\n", "%1\r\n+a\r\n:1\r\n",
+    ">2\r\n+a\r\n:1\r\n", "_\r\n", "*1\r\n" x 9 . ":1\r\n", "*1\r\n" x 100_000, "\$3\r\nabcdef\r\n", "\n" x 100);
+  next if $case->{many};
+  for my $n (1 .. $whole->{commands}) {
+    for my $garbage ($n % 5 == 1 ? @garbage : $garbage[rand @garbage]) {
+      my $ran = $go->({reply => $n, with => $garbage}, more => [qw(--timeout 5s)]);
+      next if !$ran->{took};
+      counted;
+      my $shown = substr $garbage, 0, 40;
+      $shown =~ s/[^ -~]/./g;
+      wrong("$name, reply $n is $shown", $ran)
+        if $ran->{hung} || $ran->{status} < 0 || $ran->{status} > 5 && $ran->{status} != 125 ||
+          $case->{said} && ($ran->{status} < 2 || $ran->{out} =~ $case->{said} && $name !~ /batch/);
+    }
+  }
+PERL
+}
+
+@test "a well-formed reply of the wrong kind instead of each reply of every command" {
+  each_command <<'PERL'
+  my @others = ("+OK\r\n", ":-1\r\n", ":9223372036854775807\r\n", "\$-1\r\n", "\$0\r\n\r\n", "*0\r\n", "*-1\r\n",
+    "*1\r\n*0\r\n", "*2\r\n\$1\r\n0\r\n*1\r\n:7\r\n", "\$3\r\na\0b\r\n", "-\r\n", "-ERR\r\n", "-ERR \e[31m%s%n\r\n",
+    '*6' . "\r\n:-1" x 6 . "\r\n", '*6' . "\r\n:9223372036854775807" x 6 . "\r\n", "-NOSCRIPT again\r\n",
+    "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n");
+  next if $case->{many};
+  for my $n (1 .. $whole->{commands}) {
+    for my $other ($n % 5 == 1 ? @others : $others[rand @others]) {
+      my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 200ms)]);
+      next if !$ran->{took};
+      counted;
+      my $shown = substr($other, 0, 40) =~ s/[^ -~]/./gr;
+      wrong("$name, reply $n is $shown", $ran)
+        if $ran->{hung} || $ran->{status} < 0 || $ran->{status} > 5 && $ran->{status} != 75 && $ran->{status} != 125;
+      wrong("$name, reply $n is $shown: control bytes", $ran) if "$ran->{out}$ran->{err}" =~ /[\0-\x08\x0b-\x1f]/;
+    }
+  }
+PERL
+}

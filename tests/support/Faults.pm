@@ -1,0 +1,385 @@
+# Runs rlctl and does something to it: for the tests of this folder.
+#
+#     use Faults;
+#     my $ran = run(command => ['check', 'k', '--limit', '5/60s'], timeout => 60);
+#     my $ran = run(command => [...], through => $proxy, fault => {cut => 17});
+#
+# run() returns a hash: `status` (-n if signal n killed it), `out`, `err`, `took` (whether the fault was
+# reached), `bytes` and `commands` (what the server sent, and was sent, through the proxy) and `hung`.
+#
+# Options: `command`: the arguments of rlctl. `stdin`: its input. `env`: variables to add. `before`: a function
+# that the child calls before rlctl runs. `timeout`: after so many seconds it hangs, and is killed.
+#
+# A proxy stands between rlctl and the real server, and does at most one of these, once for each run:
+#   {cut => N}             closes the connection after N bytes of replies
+#   {stall => N}           keeps the connection open, and sends nothing after N bytes
+#   {late => N, by => T}   sends nothing for T seconds after N bytes
+#   {between => N, do => CODE}   calls CODE after the Nth reply, before the next command is passed on
+#   {reply => N, with => BYTES}  sends these bytes instead of the Nth reply
+package Faults;
+use strict;
+use warnings;
+use Exporter 'import';
+use Errno qw(EINTR);
+use Fcntl qw(F_SETFD FD_CLOEXEC);
+use IO::Select;
+use IO::Socket::UNIX;
+use POSIX qw(:sys_wait_h);
+use Time::HiRes qw(time);
+
+our @EXPORT = qw(run proxy ask commands judge places counted wrong);
+
+$SIG{PIPE} = 'IGNORE';
+
+srand($ENV{RLCTL_FAULTS_SEED} // time);
+
+# The end of the RESP value at this place of the bytes, or undef if it is not complete.
+sub value_end {
+  my ($bytes, $at) = @_;
+  my $left = 1;
+  while ($left > 0) {
+    my $end = index $$bytes, "\r\n", $at;
+    return if $end < 0;
+    my $kind = substr $$bytes, $at, 1;
+    my $number = substr $$bytes, $at + 1, $end - $at - 1;
+    $at = $end + 2;
+    --$left;
+    if ($kind eq '*') {
+      $left += $number if $number > 0;
+    } elsif ($kind eq '$' && $number >= 0) {
+      $at += $number + 2;
+      return if $at > length $$bytes;
+    }
+  }
+  return $at;
+}
+
+# Takes the first value from the bytes.
+sub take_value {
+  my ($bytes) = @_;
+  my $end = value_end($bytes, 0);
+  return defined $end ? substr($$bytes, 0, $end, '') : undef;
+}
+
+# ask(SOCKET, WORD…): the raw reply of the server to one command.
+my %asked;
+sub ask {
+  my ($path, @words) = @_;
+  my $server = $asked{$path} //= IO::Socket::UNIX->new(Peer => $path) // die "$path: $!";
+  my $command = '*' . @words . "\r\n" . join '', map { '$' . length($_) . "\r\n$_\r\n" } @words;
+  syswrite $server, $command or die "$path: $!";
+  my $bytes = '';
+  while (1) {
+    my $reply = take_value(\$bytes);
+    return $reply if defined $reply;
+    sysread($server, $bytes, 65536, length $bytes) or die "$path: hung up";
+  }
+}
+
+# proxy(SOCKET): one in front of this server; its own socket is $proxy->{path}.
+sub proxy {
+  my ($server) = @_;
+  my $path = "$server.proxy";
+  unlink $path;
+  my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 64) or die "$path: $!";
+  return {server => $server, path => $path, listener => $listener};
+}
+
+# Passes on what is allowed of the replies to the client.
+sub pass_on {
+  my ($run, $link) = @_;
+  my $fault = $run->{fault};
+  for my $kind (qw(cut stall late)) {
+    my $limit = $fault->{$kind};
+    next if !defined $limit || $run->{took};
+    my $room = $limit - $run->{bytes};
+    next if length $link->{replies} <= $room && !($kind eq 'late' && length $link->{replies} == $room);
+    next if length $link->{replies} < $room;
+    my $first = substr $link->{replies}, 0, $room, '';
+    syswrite $link->{client}, $first if length $first;
+    $run->{bytes} += length $first;
+    $run->{took} = 1;
+    if ($kind eq 'cut') { $link->{closed} = 1 }
+    if ($kind eq 'stall') { $link->{held_until} = 9e99 }
+    if ($kind eq 'late') { $link->{held_until} = time + $fault->{by} }
+    return;
+  }
+  return if ($link->{held_until} // 0) > time;
+  $run->{bytes} += length $link->{replies};
+  # The client takes all of this at once, or will never take it.
+  my $sent = syswrite $link->{client}, $link->{replies} if length $link->{replies};
+  $link->{replies} = defined $sent ? substr $link->{replies}, $sent : '';
+}
+
+# With a fault that counts commands, each is passed on after the one before it was answered.
+sub in_step { defined $_[0]{fault}{between} || defined $_[0]{fault}{reply} || $_[0]{fault}{count} }
+
+sub pass_commands {
+  my ($run, $link) = @_;
+  if (!in_step($run)) {
+    syswrite $link->{server}, $link->{commands};
+    $link->{commands} = '';
+    return;
+  }
+  return if $link->{waits};
+  my $command = take_value(\$link->{commands});
+  return if !defined $command;
+  if (defined $run->{fault}{between} && !$run->{took} && $run->{commands} >= $run->{fault}{between}) {
+    $run->{took} = 1;
+    $run->{fault}{do}->();
+  }
+  ++$run->{commands};
+  push @{$run->{names}}, uc(($command =~ /\A\*\d+\r\n\$\d+\r\n(\w+)/)[0] // '');
+  $link->{waits} = 1;
+  syswrite $link->{server}, $command;
+}
+
+sub pass_replies {
+  my ($run, $link) = @_;
+  if (!in_step($run)) {
+    $link->{replies} .= $link->{came};
+    $link->{came} = '';
+    return pass_on($run, $link);
+  }
+  while (defined(my $reply = take_value(\$link->{came}))) {
+    $link->{waits} = 0;
+    if (defined $run->{fault}{reply} && !$run->{took} && $run->{commands} >= $run->{fault}{reply}) {
+      $run->{took} = 1;
+      $reply = $run->{fault}{with};
+    }
+    $run->{bytes} += length $reply;
+    syswrite $link->{client}, $reply;
+  }
+  pass_commands($run, $link);
+}
+
+sub run {
+  my %asked = @_;
+  my $run = {fault => $asked{fault} // {}, bytes => 0, commands => 0, took => 0, out => '', err => '', names => []};
+  pipe my $out, my $out_end or die $!;
+  pipe my $err, my $err_end or die $!;
+  my $in;
+  if (defined $asked{stdin}) {
+    open $in, '+>', undef or die $!;
+    syswrite $in, $asked{stdin};
+    sysseek $in, 0, 0;
+  } else {
+    open $in, '<', '/dev/null' or die $!;
+  }
+  my $pid = fork // die $!;
+  if (!$pid) {
+    $SIG{PIPE} = 'DEFAULT';
+    $SIG{$_} = 'DEFAULT' for qw(INT QUIT TERM HUP);
+    open STDIN, '<&', $in or die $!;
+    open STDOUT, '>&', $out_end or die $!;
+    open STDERR, '>&', $err_end or die $!;
+    %ENV = (%ENV, %{$asked{env} // {}});
+    $ENV{RLCTL_URL} = "unix://$asked{through}{path}" if $asked{through};
+    $asked{before}->() if $asked{before};
+    my @program = ref $asked{program} ? @{$asked{program}} : ('rlctl');
+    exec @program, @{$asked{command}} or POSIX::_exit(127);
+  }
+  close $out_end;
+  close $err_end;
+  my %into = ($out => 'out', $err => 'err');
+  my $select = IO::Select->new($out, $err);
+  my $listener = $asked{through} && $asked{through}{listener};
+  $select->add($listener) if $listener;
+  my (%links, %side);
+  my $end = time + ($asked{timeout} // 60);
+  my $close = sub {
+    my ($link) = @_;
+    for my $socket ($link->{client}, $link->{server}) {
+      $select->remove($socket);
+      delete $side{$socket};
+      delete $links{$socket};
+      close $socket;
+    }
+  };
+  while (%into) {
+    my $wait = $end - time;
+    if ($wait <= 0) {
+      $run->{hung} = 1;
+      kill KILL => $pid;
+      last;
+    }
+    for my $link (my @links = values %links) {
+      my $held = $link->{held_until} // next;
+      $wait = $held - time if $held - time < $wait;
+      if ($held <= time) { delete $link->{held_until}; pass_on($run, $link); }
+    }
+    $wait = 0 if $wait < 0;
+    $asked{meanwhile}->($run, $pid) if $asked{meanwhile};
+    for my $ready ($select->can_read($asked{meanwhile} ? 0.002 : $wait)) {
+      if ($listener && $ready == $listener) {
+        my $client = $listener->accept or next;
+        my $server = IO::Socket::UNIX->new(Peer => $asked{through}{server});
+        if (!$server) { close $client; next }
+        my $link = {client => $client, server => $server, replies => '', came => '', commands => ''};
+        @links{$client, $server} = ($link, $link);
+        @side{$client, $server} = qw(client server);
+        $select->add($client, $server);
+      } elsif (my $name = $into{$ready}) {
+        my $count = sysread $ready, $run->{$name}, 65536, length $run->{$name};
+        next if $count || !defined $count && $! == EINTR;
+        $select->remove($ready);
+        delete $into{$ready};
+      } elsif (my $link = $links{$ready}) {
+        my $from = $side{$ready};
+        my $field = $from eq 'client' ? 'commands' : 'came';
+        my $count = sysread $ready, $link->{$field}, 65536, length $link->{$field};
+        if (!$count) { $close->($link); next }
+        $from eq 'client' ? pass_commands($run, $link) : pass_replies($run, $link);
+        $close->($link) if $link->{closed};
+      }
+    }
+  }
+  waitpid $pid, 0;
+  $run->{status} = $? & 127 ? -($? & 127) : $? >> 8;
+  $close->($_) for my @links = values %links;
+  return $run;
+}
+
+# ---- Every command that asks a server ----
+
+# commands(PROXY, FOLDER): for each command a hash: its `name`, `fresh`, which makes the server what it was before the
+# command; `start`, which takes a fault of run() and its options and runs the command through the proxy (`more`
+# are arguments to add); and `go`, which does both.
+# `lost` is its status if the connection breaks, and `also` another. `said` finds how often its output says
+# that something was counted under `key` (default: new); `lines` is the number of its lines; `removes` is the
+# key that it removes. `many`: its calls and replies do not alternate.
+#
+# The key k is a log with 2 of 5 units used; FOLDER is for files.
+sub commands {
+  my ($proxy, $folder) = @_;
+  my $server = $proxy->{server};
+  my $direct = {RLCTL_URL => "unix://$server"};
+  my $must = sub {
+    my $ran = run(command => [@_], env => $direct);
+    die "@_: status $ran->{status}: $ran->{err}" if $ran->{status} != 0;
+  };
+  my ($save, $saved) = ("$folder/save", "$folder/saved");
+  $must->(qw(check k --limit 5/1d --cost 2));
+  my $dump = ask($server, 'DUMP', 'k');
+  $dump =~ s/\A[^\n]*\n//;
+  $dump =~ s/\r\n\z//;
+  $must->('reset', '--save', $saved, 'k');
+  my $fresh = sub {
+    ask($server, 'FLUSHALL');
+    ask($server, 'SCRIPT', 'FLUSH');
+    ask($server, 'RESTORE', 'k', 108_000_000, $dump);
+    unlink $save;
+  };
+  my $allowed = qr/^allowed /m;
+  my $burst = sub { ['burst', '-s', $proxy->{path}, qw(steady --requests 3 --algorithm gcra), @_] };
+  my @cases = (
+    {name => 'check', command => [qw(check new --limit 5/60s)], said => $allowed},
+    {name => 'check with several limits', command => [qw(check new --limit 5/60s --limit 9/1h)], said => $allowed,
+      key => '{new}:60s'},
+    {name => 'check --peek', command => [qw(check k --limit 5/1d --peek)]},
+    {name => 'check --wait', command => [qw(check new --limit 5/60s --wait)], said => $allowed},
+    {name => 'check --batch', command => [qw(check --limit 5/60s --batch)], stdin => "new\nnew\nother\n",
+      said => qr/^allowed key=new /m, lines => 3},
+    {name => 'run', command => [qw(run new --limit 5/60s -- echo allowed it)], said => $allowed, lost => 125},
+    {name => 'run --concurrency', command => [qw(run lease --concurrency 2 -- true)], lost => 125},
+    {name => 'inspect', command => [qw(inspect k --limit 5/1d)]},
+    {name => 'list', command => [qw(list --limit 5/1d)]},
+    {name => 'audit', command => ['audit']},
+    {name => 'doctor', command => ['doctor']},
+    {name => 'quota', command => [qw(quota k --limit 5/1d)]},
+    {name => 'reset', command => [qw(reset k)], removes => 'k'},
+    {name => 'reset --match', command => [qw(reset --match k* --yes)], removes => 'k'},
+    {name => 'reset --save', command => ['reset', '--save', $save, 'k'], removes => 'k'},
+    {name => 'reset --restore', command => ['reset', '--restore', $saved], without => 'k'},
+    {name => 'burst', command => $burst->(), also => 5},
+    {name => 'burst --clock real', command => $burst->(qw(--clock real --rate 1000/s)), also => 5},
+    {name => 'debug', command => [qw(debug gcra none --limit 5/60s --trace -q)]},
+    {name => 'debug --attach', command => [qw(debug --attach gcra none --limit 5/60s --trace -q)], many => 1, also => 1},
+    {name => 'scripts load', command => [qw(scripts load gcra)]},
+    {name => 'scripts call', command => [qw(scripts call sliding-window-log new --limit 5/60s)],
+      said => qr/^allowed=1 /m});
+  for my $case (@cases) {
+    $case->{lost} //= 3;
+    $case->{server} = $server;
+    $case->{fresh} = sub {
+      $fresh->();
+      ask($server, 'DEL', $case->{without}) if $case->{without};
+    };
+    $case->{go} = sub {
+      my ($fault, %options) = @_;
+      $case->{fresh}->();
+      return $case->{start}->($fault, %options);
+    };
+    $case->{start} = sub {
+      my ($fault, %options) = @_;
+      my @more = @{delete $options{more} // []};
+      my @command = @{$case->{command}};
+      splice @command, 1, 0, @more;
+      return run(command => \@command, stdin => $case->{stdin}, through => $proxy, fault => $fault, %options);
+    };
+  }
+  return @cases;
+}
+
+# places(N, MOST): 0 to N - 1, or, if these are more than MOST, so many of them, chosen at random.
+sub places {
+  my ($n, $most) = @_;
+  return 0 .. $n - 1 if $n <= $most;
+  my %chosen;
+  $chosen{int rand $n} = 1 while keys %chosen < $most;
+  return sort { $a <=> $b } keys %chosen;
+}
+
+# judge(WHAT, RAN, CASE, WHOLE): a command that lost its server somewhere must have ended by itself, with the
+# status for that and a message, or have done without; and it must have said what may have been counted.
+sub judge {
+  my ($what, $ran, $case, $whole) = @_;
+  my $said = "$ran->{out}$ran->{err}";
+  my $plain = sub { my ($text) = @_; $text =~ s/\d\S*//g; $text =~ s/[^a-z\n]+//g; $text };
+  if ($ran->{hung} || $ran->{status} < 0) {
+    wrong($what, $ran);
+  } elsif ($ran->{status} == $case->{lost} || $ran->{status} == ($case->{also} // -1)) {
+    wrong("$what: no message", $ran) if $said !~ /\w/;
+  } elsif ($ran->{status} != $whole->{status}) {
+    wrong("$what: the status", $ran);
+  } elsif ($ran->{err} eq '' && $plain->($ran->{out}) ne $plain->($whole->{out})) {
+    wrong("$what: another result without a word", $ran);
+  }
+  if ($case->{said}) {
+    my $key = $case->{key} // 'new';
+    my ($units) = ask($case->{server}, 'LLEN', $key) =~ /(\d+)/;
+    my $sure = () = $ran->{out} =~ /$case->{said}/g;
+    my $doubts = () = $said =~ /may(?: |\\x20)have(?: |\\x20)been/g;
+    wrong("$what: $units counted, $sure said", $ran) if $units < $sure || $units > $sure + $doubts;
+    my $lines = () = $ran->{out} =~ /\n/g;
+    wrong("$what: $lines lines", $ran) if $case->{lines} && $lines != $case->{lines};
+  }
+  if ($case->{removes} && ask($case->{server}, 'EXISTS', $case->{removes}) eq ":0\r\n") {
+    wrong("$what: removed, which is not said", $ran) if $said !~ /remove/;
+  }
+}
+
+# What went wrong, each said once; the first ten are printed.
+my ($count, $wrong) = (0, 0);
+sub wrong {
+  my ($what, $ran) = @_;
+  if (++$wrong <= 10) {
+    print STDERR "wrong: $what";
+    print STDERR ": status $ran->{status}", $ran->{hung} ? ', hung' : '', "\n", substr($ran->{out}, -500),
+      substr $ran->{err}, -1000
+      if $ran;
+    print STDERR "\n";
+  }
+}
+
+# counted(N): N faults happened. At the end, the number of all of them and of what went wrong is printed for
+# `counts` of faults.bash, and the status is that of the test.
+sub counted { $count += $_[0] // 1 }
+END {
+  if ($count || $wrong) {
+    print "$count faults, $wrong wrong\n" if $? == 0;
+    $? = 1 if $wrong && $? == 0;
+  }
+}
+
+1;
