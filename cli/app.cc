@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -227,6 +232,44 @@ std::vector<std::string> take_arguments(int argc, char** argv) {
   return arguments;
 }
 
+// ---- Memory that is refused ----
+
+// Known without any memory, for the last report.
+const Command* probable_command = nullptr;
+std::atomic<bool> lacks_memory{false};
+
+const Command* find_probable_command(int argc, char** argv) noexcept {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--") break;
+    for (const auto* command : commands()) {
+      if (command->name == argument) return command;
+    }
+  }
+  return nullptr;
+}
+
+[[noreturn]] void end_without_memory() noexcept {
+  write_stderr("rlctl: out of memory; if a request was sent, it may have been counted\n");
+  const auto status =
+      probable_command == nullptr ? ExitStatus::kUsage : probable_command->unreported;
+  ::_exit(static_cast<int>(status));
+}
+
+void note_lack_of_memory() {
+  lacks_memory = true;
+  throw std::bad_alloc();
+}
+
+std::terminate_handler default_terminate = std::abort;
+
+/// An exception needs memory, too.
+[[noreturn]] void terminate_cleanly() noexcept {
+  if (lacks_memory) end_without_memory();
+  default_terminate();
+  std::abort();
+}
+
 class App {
  public:
   /// Throws on failure; report() handles the exception.
@@ -341,6 +384,9 @@ ExitStatus App::report(const std::exception& error) {
     die_by(signals_->interrupt().signal());
   }
   if (dynamic_cast<const OutputClosed*>(&error) != nullptr) die_by(SIGPIPE);
+  // It may not have got as far as the command's name; its statuses hold nevertheless.
+  const bool has_no_memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+  if (command_ == nullptr && has_no_memory) command_ = probable_command;
   const Problem problem = describe(error);
   if (command_ != nullptr && command_->report != nullptr) return command_->report(problem, json_);
   write_stderr(render(problem, command_ == nullptr ? "" : command_->name, json_));
@@ -350,12 +396,19 @@ ExitStatus App::report(const std::exception& error) {
 }  // namespace
 
 int run(int argc, char** argv) {
+  probable_command = find_probable_command(argc, argv);
+  std::set_new_handler(note_lack_of_memory);
+  default_terminate = std::set_terminate(terminate_cleanly);
   App app;
   ExitStatus status{};
   try {
-    status = app.run(argc, argv);
-  } catch (const std::exception& error) {
-    status = app.report(error);
+    try {
+      status = app.run(argc, argv);
+    } catch (const std::exception& error) {
+      status = app.report(error);
+    }
+  } catch (const std::bad_alloc&) {
+    end_without_memory();
   }
   return static_cast<int>(status);
 }

@@ -1,6 +1,7 @@
 #include "cli/failure.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,8 @@ struct FailureRow {
   bool usage_advice;
 };
 
+constexpr std::string_view kNoMemory = "memory";
+
 constexpr FailureRow kFailures[] = {
     {redis::Failure::kUsage, ExitStatus::kUsage, "usage", true},
     {redis::Failure::kUnsupported, ExitStatus::kUsage, "unsupported", false},
@@ -35,6 +38,7 @@ constexpr FailureRow kFailures[] = {
     {redis::Failure::kRefused, ExitStatus::kRefused, "refused", false},
     {redis::Failure::kRejected, ExitStatus::kRejected, "rejected", false},
     {redis::Failure::kProtocol, ExitStatus::kUnreachable, "protocol", false},
+    {redis::Failure::kNoMemory, ExitStatus::kUsage, kNoMemory, false},
 };
 
 // ---- What to do about an error of the server ----
@@ -190,6 +194,7 @@ Problem describe_unmasked(const std::exception& error) {
   if (const auto* e = dynamic_cast<const limiter::ConfigurationError*>(&error)) {
     return {.code = "configuration", .message = e->what(), .hint = e->hint(), .of_command = false};
   }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return out_of_memory();
   Problem problem{.code = "internal", .message = error.what()};
   if (const auto* e = dynamic_cast<const UsageError*>(&error)) {
     const bool is_input = dynamic_cast<const InputError*>(&error) != nullptr;
@@ -217,6 +222,10 @@ std::string masked_message(const Problem& problem) {
 }
 
 }  // namespace
+
+Problem out_of_memory(std::string_view loss) {
+  return {.code = std::string(kNoMemory), .message = std::string("out of memory").append(loss)};
+}
 
 Problem describe(const std::exception& error) {
   Problem problem = describe_unmasked(error);

@@ -80,7 +80,8 @@ KeyMention find_key_mention(std::string_view message) {
 }  // namespace
 
 bool is_in_doubt(const Problem& problem) {
-  return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol";
+  return problem.code == "unreachable" || problem.code == "timeout" || problem.code == "protocol" ||
+         problem.code == "memory";
 }
 
 Problem may_have_been_counted(Problem problem) {

@@ -335,6 +335,7 @@ Examples:
   rlctl audit --json | jq -r 'select(.severity == "critical") | .mend'
 )",
     .add = add_command<AuditOptions, add_audit_options, run_audit>,
-    .report = report_audit_failure};
+    .report = report_audit_failure,
+    .unreported = to_status(PluginState::kUnknown)};
 
 }  // namespace rlctl::cli

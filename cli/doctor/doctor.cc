@@ -159,6 +159,7 @@ Examples:
   rlctl doctor --url rediss://limits.example.com --json
 )",
     .add = add_doctor,
-    .report = report_doctor_failure};
+    .report = report_doctor_failure,
+    .unreported = kUnknown};
 
 }  // namespace rlctl::cli

@@ -213,6 +213,7 @@ Examples:
     .add = add_command<LintOptions, add_lint_options, run_lint>,
     .notes = lint_notes,
     .report = report_lint_failure,
+    .unreported = to_status(PluginState::kUnknown),
     .complete_operand = complete_limiter};
 
 }  // namespace rlctl::cli

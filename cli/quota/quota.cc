@@ -404,6 +404,7 @@ Examples:
     .add = add_command<QuotaOptions, add_quota_options, run_quota>,
     .notes = [] { return list_algorithms(""); },
     .report = report_quota_failure,
+    .unreported = to_status(PluginState::kUnknown),
     .complete_operand = complete_key};
 
 }  // namespace rlctl::cli

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/completions.h"
+#include "cli/request_failure.h"
 #include "cli/run/admission.h"
 #include "cli/run/program.h"
 #include "cli/run/supervise.h"
@@ -108,14 +110,19 @@ ExitStatus run_run(const RunOptions& options, Invocation& invocation) {
   const Program program = find_program(std::move(invocation.program));
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   refuse_private_server(connector);
-  auto admitted = Admission(plan, connector, invocation).take();
-  if (!admitted.allowed) {
-    if (admitted.denial && !plan.quiet) {
-      write_stderr(render(*admitted.denial, invocation.command, invocation.json));
+  Admitted admitted;
+  try {
+    admitted = Admission(plan, connector, invocation).take();
+    if (!admitted.allowed) {
+      if (admitted.denial && !plan.quiet) {
+        write_stderr(render(*admitted.denial, invocation.command, invocation.json));
+      }
+      return plan.denied_status;
     }
-    return plan.denied_status;
+    if (!admitted.lease) replace_process(program, invocation.interrupt);
+  } catch (const std::bad_alloc&) {
+    throw ProblemError(out_of_memory(kMayHaveBeenCounted));
   }
-  if (!admitted.lease) replace_process(program, invocation.interrupt);
   return supervise(plan, program, std::move(*admitted.lease), connector, invocation);
 }
 
@@ -154,6 +161,7 @@ Examples:
     .add = add_command<RunOptions, add_run_options, run_run>,
     .notes = algorithm_help,
     .report = report_run,
+    .unreported = kRunFailed,
     .takes_program = true,
     .complete_operand = complete_key};
 

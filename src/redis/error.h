@@ -21,6 +21,7 @@ enum class Failure {
   kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
   kProtocol,  ///< the reply is not RESP
+  kNoMemory,  ///< this process has no memory left for the exchange
 };
 
 struct Endpoint;

@@ -228,6 +228,10 @@ struct Link::State {
     try {
       reply = reader.next(bytes);
     } catch (const Error& error) {
+      if (!error.hint().empty()) {  // it is RESP, but too large
+        throw Error(error.failure(), fmt::format("{}: {}", transport->name(), error.what()), {},
+                    error.hint());
+      }
       throw not_resp(input.view_from_before(unparsed), error.what());
     }
     input.take(input.view().size() - bytes.size());
@@ -290,8 +294,12 @@ struct Link::State {
   auto guarded(Call call) {
     if (failure) throw Error(*failure);
     if (interrupted) throw Interrupted();
+    if (has_no_memory) throw std::bad_alloc();
     try {
       return call();
+    } catch (const std::bad_alloc&) {
+      has_no_memory = true;  // in case there is none for the error either
+      failure = explain(Error(Failure::kNoMemory, "out of memory"));
     } catch (const Interrupted&) {
       interrupted = true;
       throw;
@@ -307,6 +315,8 @@ struct Link::State {
     if (error.failure() == Failure::kTimeout) {
       message =
           fmt::format("no answer from {} within {}", transport->name(), format_duration(timeout));
+    } else if (error.failure() == Failure::kNoMemory) {
+      message = fmt::format("out of memory while talking to {}", transport->name());
     }
     std::string hint = error.hint();
     const bool is_in_doubt = sent_unanswered && outbox.size() > 0 && !is_logging_in;
@@ -354,6 +364,7 @@ struct Link::State {
   // Every later call throws this again.
   std::optional<Error> failure;
   bool interrupted = false;
+  bool has_no_memory = false;
 };
 
 Link::Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)

@@ -24,6 +24,13 @@ struct ReplyNode {
   std::vector<ReplyNode> elements = {};
 };
 
+/// Of the reply that is being parsed.
+struct ReplyProgress {
+  std::size_t bytes = 0;
+  std::size_t objects = 0;
+  bool is_refused = false;  ///< it is not RESP2, or too deep
+};
+
 struct ReplyRoot : ReplyNode {
   std::shared_ptr<const Endpoint> server;
   std::string command;
@@ -144,6 +151,15 @@ constexpr int kDeepest = 8;
 // An array has room for its elements as they come, since its length may be a lie.
 constexpr std::size_t kFirstRoom = 16;
 
+ReplyProgress& progress_of(const redisReadTask* task) noexcept {
+  return *static_cast<ReplyProgress*>(task->privdata);
+}
+
+void* refuse(const redisReadTask* task) noexcept {
+  progress_of(task).is_refused = true;
+  return kNoObject;
+}
+
 std::optional<ReplyType> type_of(const redisReadTask& task) {
   switch (task.type) {
     case REDIS_REPLY_STRING:
@@ -166,7 +182,7 @@ std::optional<ReplyType> type_of(const redisReadTask& task) {
 // Adds an object to its array, or makes it the root, and calls fill(node).
 template <typename Fill>
 void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill fill) noexcept {
-  if (!type) return kNoObject;
+  if (!type) return refuse(task);
   try {
     ReplyNode* node = nullptr;
     std::unique_ptr<ReplyRoot> root;
@@ -177,6 +193,7 @@ void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill 
       auto& siblings = static_cast<ReplyNode*>(task->parent->obj)->elements;
       node = &siblings.emplace_back();
     }
+    ++progress_of(task).objects;
     node->type = *type;
     fill(*node);
     static_cast<void>(root.release());
@@ -199,7 +216,7 @@ Functions make_object_functions() {
     return add_object(task, type_of(*task), [&](ReplyNode& node) { node.text.assign(text, size); });
   };
   functions.createArray = [](const redisReadTask* task, auto size) {
-    if (is_too_deep(task)) return kNoObject;
+    if (is_too_deep(task)) return refuse(task);
     return add_object(task, type_of(*task), [&](ReplyNode& node) {
       node.elements.reserve(std::min(static_cast<std::size_t>(size), kFirstRoom));
     });
@@ -215,8 +232,8 @@ Functions make_object_functions() {
   };
   // hiredis 1.0 and later; without them, it would invent objects of RESP3's types.
   if constexpr (requires { functions.createDouble; }) {
-    functions.createDouble = [](auto...) { return kNoObject; };
-    functions.createBool = [](auto...) { return kNoObject; };
+    functions.createDouble = [](const redisReadTask* task, auto...) { return refuse(task); };
+    functions.createBool = [](const redisReadTask* task, auto...) { return refuse(task); };
   }
   return functions;
 }
@@ -265,11 +282,15 @@ void Reply::Free::operator()(ReplyRoot* root) const noexcept {
   delete root;
 }
 
-ReplyReader::ReplyReader() {
+ReplyReader::ReplyReader(std::size_t most_memory)
+    : progress_(std::make_unique<ReplyProgress>()), most_memory_(most_memory) {
   static redisReplyObjectFunctions functions = make_object_functions<redisReplyObjectFunctions>();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
   if (!reader_) throw std::bad_alloc();
+  reader_->privdata = progress_.get();
 }
+
+ReplyReader::~ReplyReader() = default;
 
 void ReplyReader::Free::operator()(redisReader* reader) const noexcept {
   redisReaderFree(reader);
@@ -287,11 +308,21 @@ std::optional<Reply> ReplyReader::next(std::string_view& bytes) {
   for (;;) {
     void* root = nullptr;
     if (redisReaderGetReply(reader_.get(), &root) != REDIS_OK) {
+      // hiredis also calls an object that was refused an error of memory.
+      if (reader_->err == REDIS_ERR_OOM && !progress_->is_refused) throw std::bad_alloc();
       throw Error(Failure::kProtocol, reader_->errstr);
     }
-    if (root != nullptr) return Reply(static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root)));
+    if (root != nullptr) {
+      *progress_ = {};
+      return Reply(static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root)));
+    }
+    if (progress_->bytes + progress_->objects * sizeof(ReplyNode) > most_memory_) {
+      throw Error(Failure::kProtocol, "a reply is too large", {},
+                  fmt::format("rlctl reads replies of up to {} MiB", most_memory_ >> 20));
+    }
     if (bytes.empty()) return std::nullopt;
     const auto chunk = bytes.substr(0, kFedAtOnce);
+    progress_->bytes += chunk.size();
     if (redisReaderFeed(reader_.get(), chunk.data(), chunk.size()) != REDIS_OK) {
       throw std::bad_alloc();
     }

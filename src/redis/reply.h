@@ -16,6 +16,7 @@ namespace rlctl::redis {
 enum class ReplyType { kString, kStatus, kInteger, kNil, kError, kArray };
 
 struct ReplyNode;
+struct ReplyProgress;
 struct ReplyRoot;
 
 /// One reply of a server, or an element of it. A ReplyView refers to the Reply that owns it.
@@ -63,9 +64,14 @@ class Reply : public ReplyView {
 /// lengths that they claim.
 class ReplyReader {
  public:
-  ReplyReader();
+  /// What one reply may take. A server's largest value has half of it.
+  static constexpr std::size_t kMostMemory = std::size_t{1} << 30;
+
+  explicit ReplyReader(std::size_t most_memory = kMostMemory);
+  ~ReplyReader();
   /// The next reply; none if it is not complete. Takes bytes from the front of `bytes`, perhaps
-  /// with some of the replies that follow. Throws Error(kProtocol) if they are not RESP2.
+  /// with some of the replies that follow. Throws Error(kProtocol) if they are not RESP2 or the
+  /// reply is too large, and std::bad_alloc.
   [[nodiscard]] std::optional<Reply> next(std::string_view& bytes);
   /// The number of bytes that were taken and not parsed yet.
   [[nodiscard]] std::size_t unparsed() const noexcept;
@@ -74,7 +80,9 @@ class ReplyReader {
   struct Free {
     void operator()(redisReader* reader) const noexcept;
   };
+  std::unique_ptr<ReplyProgress> progress_;
   std::unique_ptr<redisReader, Free> reader_;
+  std::size_t most_memory_;
 };
 
 /// The first word of an error reply ("WRONGTYPE"), or empty. If a script failed, older servers put

@@ -52,6 +52,50 @@ constexpr std::string_view kOom = "OOM command not allowed when used memory > 'm
 
 }  // namespace
 
+TEST_CASE("a reply that never ends is refused once it takes more memory than one may") {
+  // How it begins, and what follows again and again.
+  struct Endless {
+    std::string_view first, rest;
+  };
+  constexpr Endless kEndless[] = {{"$1000000000\r\n", "xxxxxxxx"},
+                                  {"+", "xxxxxxxx"},
+                                  {"*1000000000\r\n", ":1\r\n"},
+                                  {"*1000000000\r\n", "*0\r\n"},
+                                  {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n"},
+                                  {"*1000000000\r\n", "$4\r\nabcd\r\n"}};
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  std::size_t faults = 0;
+  for (const auto& [first, rest] : kEndless) {
+    CAPTURE(first);
+    CAPTURE(rest);
+    rlctl::redis::ReplyReader reader(kMost);
+    std::size_t fed = 0;
+    const auto feed = [&](std::string_view bytes) {
+      fed += bytes.size();
+      CHECK_FALSE(reader.next(bytes));
+    };
+    const auto error = error_of([&] {
+      feed(first);
+      while (fed <= 2 * kMost) feed(rest);
+    });
+    CHECK(error.failure() == Failure::kProtocol);
+    CHECK(std::string_view(error.what()) == "a reply is too large");
+    CHECK(error.hint() == "rlctl reads replies of up to 1 MiB");
+    CHECK(fed <= kMost + rest.size());
+    ++faults;
+  }
+  MESSAGE("faults: ", faults);
+}
+
+TEST_CASE("what one reply takes is not charged to the next") {
+  rlctl::redis::ReplyReader reader(std::size_t{1} << 16);
+  const std::string reply = "$40000\r\n" + std::string(40000, 'x') + "\r\n";
+  for (int i = 0; i < 10; ++i) {
+    std::string_view bytes = reply;
+    CHECK(reader.next(bytes)->text().size() == 40000);
+  }
+}
+
 TEST_CASE("each type of reply has its own value and none of the others") {
   const auto text = reply_from("$5\r\nhe\r\no\r\n");
   CHECK(text.type() == ReplyType::kString);

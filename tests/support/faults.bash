@@ -7,6 +7,9 @@
 #                     The variables are in its environment.
 #   preload           Sets $preload to the library of tests/faults/preload.cc, or skips the test where
 #                     none can be preloaded.
+#   start_server_with_clock [OPTION…]
+#                     start_server, with a clock that is as many seconds ahead as $clock says, a file with
+#                     a native long; see tests/faults/clock.cc.
 
 counted() { echo "# faults: $1" >&3; }
 often() { echo $(($1 * ${RLCTL_FAULTS:-1})); }
@@ -24,4 +27,20 @@ preload() {
   [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer must be the first library that is loaded'
   preload=$RLCTL_BUILD/tests/libfaults_preload.so
   [[ -e $preload ]] || fail "not built: $preload"
+}
+
+start_server_with_clock() {
+  local folder
+  folder=$(mktemp -d "$BATS_TEST_TMPDIR/clock.XXXXXX")
+  export clock=$folder/ahead
+  perl -e 'print pack "q", 0' >"$clock"
+  # Debian's redis-check-rdb runs as a server when called by the server's name.
+  ln -s "$(server_binary)" "$folder/redis-server"
+  cat >"$folder/server" <<END
+#!/bin/sh
+export LD_PRELOAD='$RLCTL_BUILD/tests/libfaults_clock.so' RLCTL_FAULT_CLOCK='$clock'
+exec '$folder/redis-server' "\$@"
+END
+  chmod +x "$folder/server"
+  RLCTL_REDIS_SERVER=$folder/server start_server "$@"
 }

@@ -1,0 +1,52 @@
+// What tests preload to make a server's clock jump: with RLCTL_FAULT_CLOCK=FILE, it is as many
+// seconds ahead as the native long in this file says. (In a library of its own, since servers bring
+// an allocator.)
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+long none = 0;
+const volatile long* seconds_ahead = &none;
+
+__attribute__((constructor)) void begin() {
+  const char* path = std::getenv("RLCTL_FAULT_CLOCK");
+  if (path == nullptr) return;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  void* map = mmap(nullptr, sizeof none, PROT_READ, MAP_SHARED, fd, 0);
+  if (map != MAP_FAILED) seconds_ahead = static_cast<const long*>(map);
+  close(fd);
+}
+
+}  // namespace
+
+EXPORTED int clock_gettime(clockid_t clock, timespec* time) {
+  const auto status = syscall(SYS_clock_gettime, clock, time);
+  if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+    time->tv_sec += *seconds_ahead;
+  }
+  return static_cast<int>(status);
+}
+
+EXPORTED int gettimeofday(timeval* time, void* zone) noexcept {
+  const auto status = syscall(SYS_gettimeofday, time, zone);
+  if (status == 0) time->tv_sec += *seconds_ahead;
+  return static_cast<int>(status);
+}
+
+EXPORTED time_t time(time_t* time) noexcept {
+  timeval now{};
+  gettimeofday(&now, nullptr);
+  if (time != nullptr) *time = now.tv_sec;
+  return now.tv_sec;
+}
