@@ -73,7 +73,10 @@ std::vector<limiter::Decision> Asker::look(const limiter::Request& request) {
     auto replies = look_once();
     const auto must_repeat = [&](const redis::Reply& reply) { return checker.must_repeat(reply); };
     if (std::any_of(replies.begin(), replies.end(), must_repeat)) replies = look_once();
-    if (std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script)) {
+    const auto lacks_script = [&] {
+      return std::any_of(replies.begin(), replies.end(), limiter::is_unknown_script);
+    };
+    for (int loads = 0; loads < limiter::kMostLoads && lacks_script(); ++loads) {
       checker.load();
       replies = look_once();
     }
@@ -99,7 +102,10 @@ limiter::Decision Asker::refund(const limiter::Request& request,
   return exchange(request, true, [&](limiter::Checker& checker) {
     auto replies = send(checker);
     // Whatever the looks replied: a refund must not be made twice.
-    if (limiter::is_unknown_script(replies[request.keys.size()])) {
+    const auto lacks_script = [&] {
+      return limiter::is_unknown_script(replies[request.keys.size()]);
+    };
+    for (int loads = 0; loads < limiter::kMostLoads && lacks_script(); ++loads) {
       checker.load();
       replies = send(checker);
     }

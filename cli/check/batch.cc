@@ -29,8 +29,6 @@ namespace {
 using std::chrono::microseconds;
 
 constexpr std::size_t kFlushAt = std::size_t{1} << 16;
-/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error.
-constexpr int kMaxLoads = 3;
 
 class Batch {
  public:
@@ -251,7 +249,7 @@ void Batch::on_reply(const redis::Reply& reply) {
   if (plan_.peek && link_.checker().must_repeat(reply)) {
     pending.must_ask_again = true;
     settling_ = true;
-  } else if (unknown_script && loads_in_vain_ < kMaxLoads) {
+  } else if (unknown_script && loads_in_vain_ < limiter::kMostLoads) {
     pending.must_ask_again = true;
     needs_script_ = true;
     settling_ = true;

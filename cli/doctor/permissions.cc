@@ -5,6 +5,7 @@
 
 #include "cli/failure.h"
 #include "limiter/algorithm.h"
+#include "limiter/check.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -133,6 +134,12 @@ PermissionAnswers ask_permissions(redis::Connection& connection, const std::stri
                             .load = connection.call({"SCRIPT", "LOAD", kPermissionScript})};
   if (answers.load.is_error()) return answers;
   answers.call = call_permission_script(connection, answers.load.text());
+  for (int loads = 1; loads < limiter::kMostLoads && limiter::is_unknown_script(*answers.call);
+       ++loads) {
+    answers.load = connection.call({"SCRIPT", "LOAD", kPermissionScript});
+    if (answers.load.is_error()) return answers;
+    answers.call = call_permission_script(connection, answers.load.text());
+  }
   if (answers.call->is_nil()) answers.rules = connection.call({"ACL", "GETUSER", answers.user});
   answers.watch = connection.call({"WATCH", kKey});
   return answers;

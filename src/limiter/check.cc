@@ -129,12 +129,12 @@ void load_script(redis::Connection& connection, std::string_view text) {
 
 redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,
                          const ScriptCall& call) {
-  call.append_to(connection);
-  auto reply = connection.read();
-  if (!is_unknown_script(reply)) return reply;
-  load_script(connection, algorithm.script);
-  call.append_to(connection);
-  return connection.read();
+  for (int loads = 0;; ++loads) {
+    call.append_to(connection);
+    auto reply = connection.read();
+    if (!is_unknown_script(reply) || loads == kMostLoads) return reply;
+    load_script(connection, algorithm.script);
+  }
 }
 
 }  // namespace rlctl::limiter

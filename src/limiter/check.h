@@ -102,4 +102,8 @@ class Checker {
 /// after Checker::load().
 [[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
 
+/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: others may flush scripts
+/// meanwhile, but hardly as often.
+inline constexpr int kMostLoads = 3;
+
 }  // namespace rlctl::limiter

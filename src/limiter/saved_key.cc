@@ -15,9 +15,6 @@ namespace {
 
 constexpr std::size_t kMostReadAtOnce = 20;
 
-/// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error.
-constexpr int kMostLoads = 10;
-
 void append_save(redis::Connection& connection, const TypedKey& key, std::size_t longest) {
   const std::string_view keys[] = {key.key};
   const auto longest_text = std::to_string(longest), most = std::to_string(kLongestReadable);

@@ -136,8 +136,16 @@ std::vector<GroupUsage> read_usage(redis::Connection& connection,
     while (replies.size() < groups.size()) replies.push_back(connection.read());
     return replies;
   };
-  auto replies = read_replies(true);
-  if (std::ranges::any_of(replies, is_without_evalsha_ro)) replies = read_replies(false);
+  bool has_evalsha_ro = true;
+  auto replies = read_replies(has_evalsha_ro);
+  if (std::ranges::any_of(replies, is_without_evalsha_ro)) {
+    has_evalsha_ro = false;
+    replies = read_replies(has_evalsha_ro);
+  }
+  for (int loads = 1; loads < kMostLoads && std::ranges::any_of(replies, is_unknown_script);
+       ++loads) {
+    replies = read_replies(has_evalsha_ro);
+  }
   std::vector<GroupUsage> usages;
   usages.reserve(groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {

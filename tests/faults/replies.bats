@@ -116,3 +116,15 @@ PERL
   }
 PERL
 }
+
+@test "a script flush between any two calls of every command" {
+  each_command <<'PERL'
+  next if $case->{many};
+  for my $n (0 .. $whole->{commands} - 1) {
+    my $ran = $go->({between => $n, do => sub { ask($proxy->{server}, 'SCRIPT', 'FLUSH') }});
+    next if !$ran->{took};
+    counted;
+    judge("$name, flushed after call $n", $ran, {%$case, lost => -1}, $whole);
+  }
+PERL
+}
