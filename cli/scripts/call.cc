@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
@@ -145,6 +146,12 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
   invocation.out.require_open();
   const auto decision = decide(*limiter.algorithm, call, invocation);
   append_reply(out, decision, invocation.json);
+  try {
+    invocation.out.flush();
+  } catch (const OutputError& error) {
+    const bool is_counted = decision.allowed && cost != 0;
+    throw OutputError(error.what() + std::string(is_counted ? "; the request was counted" : ""));
+  }
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
