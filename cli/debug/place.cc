@@ -331,9 +331,11 @@ std::string written_file(const ldb::Debuggee& script) {
   if (::mkdtemp(folder.data()) == nullptr) throw cannot_write(folder, errno);
   auto path = folder + "/" + script.name;
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) throw cannot_write(path, errno);
-  if (!write_all(file.get(), script.source)) throw cannot_write(path, errno);
-  return path;
+  if (file && write_all(file.get(), script.source)) return path;
+  const int reason = errno;
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  throw cannot_write(path, reason);
 }
 
 /// Writes the script to an unnamed file, which lasts as long as a process (redis-cli) has it open.
