@@ -530,9 +530,15 @@ ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
     return DebugSession(plan, invocation).run(lcov);
   } catch (const OutputClosed&) {
     throw;
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     // Show what was traced so far.
     invocation.out.flush();
+    // With --attach, a signal interrupts no wait; it ends the process nevertheless.
+    const bool is_ending = dynamic_cast<const Interrupted*>(&error) != nullptr;
+    if (invocation.interrupt.signal() != 0 && !is_ending) {
+      write_stderr(render(describe(error), invocation.command, invocation.json));
+      throw Interrupted();
+    }
     throw;
   }
 }

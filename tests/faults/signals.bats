@@ -1,0 +1,185 @@
+load ../support/common
+load ../support/faults
+
+# Every signal at every stage of a run. SIGINT, SIGTERM, SIGHUP and SIGQUIT end rlctl by the signal, as
+# rlctl(1) says; SIGPIPE is ignored; no private server, socket, temporary or half-written file remains.
+
+setup() {
+  ulimit -c 0
+  start_server
+}
+
+# stages <<'PERL': runs this code with @signals, the signals that end a program, and left($name, $ran), which
+# finds what is left behind in $folder/tmp, the folder for temporary files.
+stages() {
+  faults folder="$BATS_TEST_TMPDIR" rounds="$(often 1)" < <(
+    cat <<'PERL'
+use strict;
+use Time::HiRes qw(sleep time);
+my ($socket, $folder, $rounds) = @ENV{qw(socket folder rounds)};
+my $tmp = $ENV{TMPDIR} = "$folder/tmp";
+mkdir $tmp or die;
+my %number = (HUP => 1, INT => 2, QUIT => 3, TERM => 15);
+my @signals = sort keys %number;
+my $proxy = proxy($socket);
+sub left {
+  my ($what, $ran) = @_;
+  wrong("$what: left behind: " . join(' ', glob "$tmp/*"), $ran) if glob "$tmp/*";
+  unlink glob "$tmp/*/* $tmp/*";
+  rmdir for glob "$tmp/*";
+}
+# Ended by the signal, with nothing on standard output that says that all went well.
+sub ends_by {
+  my ($what, $signal, $ran) = @_;
+  counted;
+  wrong("$what, SIG$signal", $ran) if $ran->{status} != -$number{$signal};
+  left($what, $ran);
+}
+PERL
+    cat
+  )
+}
+
+# At a random moment of the start, of a run that takes no longer: it ends by the signal, or as without it.
+@test "signals at random moments of a start, with a server and with a private one" {
+  stages <<'PERL'
+my %most = (check => 0.006, private => 0.06);
+for my $round (1 .. 25 * $rounds) {
+  for my $kind ('check', 'private') {
+    my $signal = $signals[rand @signals];
+    my $delay = rand $most{$kind};
+    my $sent;
+    ask($socket, 'DEL', 'k');
+    my $command = $kind eq 'check' ? [qw(check k --limit 5/60s)] : [qw(-u private: check k --limit 5/60s)];
+    my $began = time;
+    my $ran = run(command => $command, env => {RLCTL_URL => "unix://$socket"}, meanwhile => sub {
+      my ($run, $pid) = @_;
+      return if $sent || time < $began + $delay;
+      $sent = kill $signal, $pid;
+    });
+    counted;
+    my $what = "$kind, SIG$signal after $delay s";
+    wrong($what, $ran) if $ran->{status} != 0 && $ran->{status} != -$number{$signal};
+    wrong("$what: no answer", $ran) if $ran->{status} == 0 && $ran->{out} !~ /^allowed /;
+    # Before main() has begun, the signal ends the process like any other.
+    left($what, $ran);
+  }
+}
+PERL
+}
+
+# burst and debug --attach finish what they have begun, and end by the signal no later than --timeout.
+@test "signals while a connection is made, in every command" {
+  stages <<'PERL'
+# A socket whose queue is full.
+my $path = "$folder/full";
+my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 1) or die;
+my @full = map { IO::Socket::UNIX->new(Peer => $path, Timeout => 1) } 1 .. 2;
+for my $case (commands({server => $socket, path => $path}, $folder)) {
+  my $signal = $signals[rand @signals];
+  my $ran = $case->{start}->({}, more => ['--timeout', '1s'], meanwhile => signal_when_asleep($signal));
+  ends_by("$case->{name}, connecting", $signal, $ran);
+}
+PERL
+}
+
+@test "every signal in every command while it waits for a reply" {
+  stages <<'PERL'
+for my $case (commands($proxy, $folder)) {
+  for my $signal (@signals) {
+    my $sent;
+    my $ran = $case->{go}->({stall => 0}, more => ['--timeout', '500ms'], meanwhile => sub {
+      my ($run, $pid) = @_;
+      if ($run->{took} && !$sent) { $sent = kill $signal, $pid }
+    });
+    next if !$ran->{took};
+    ends_by("$case->{name}, asking", $signal, $ran);
+  }
+}
+PERL
+}
+
+@test "every signal while a check waits for its limit" {
+  stages <<'PERL'
+for my $signal (@signals) {
+  for my $command ([qw(check w --limit 1/1h --wait)], [qw(run w --limit 1/1h --wait -- true)]) {
+    ask($socket, 'FLUSHALL');
+    run(command => [qw(check w --limit 1/1h -q)], env => {RLCTL_URL => "unix://$socket"});
+    my $sent;
+    my $ran = run(command => $command, through => $proxy, fault => {}, meanwhile => sub {
+      my ($run, $pid) = @_;
+      if ($run->{bytes} > 20 && !$sent && is_asleep($pid)) { $sent = kill $signal, $pid }
+    });
+    ends_by("$command->[0] --wait", $signal, $ran);
+    my ($units) = ask($socket, 'LLEN', 'w') =~ /(\d+)/;
+    wrong("$command->[0] --wait, SIG$signal took a unit", $ran) if $units != 1;
+  }
+}
+PERL
+}
+
+@test "every signal while nobody reads the output" {
+  stages <<'PERL'
+for my $signal (@signals) {
+  pipe my $in, my $out or die;
+  my $sent;
+  my $ran = run(command => [qw(check --limit 1000000/1h --batch)], stdin => "k\n" x 20_000,
+    env => {RLCTL_URL => "unix://$socket"}, before => sub { POSIX::dup2(fileno $out, 1) }, meanwhile => sub {
+      my ($run, $pid) = @_;
+      if (!$sent && is_asleep($pid)) { $sent = kill $signal, $pid }
+    });
+  ends_by('a batch, writing', $signal, $ran);
+}
+PERL
+}
+
+@test "every signal while a file is written" {
+  stages <<'PERL'
+for my $signal (@signals) {
+  # The search goes on for long, and its files are open all the while.
+  my $sent;
+  my $ran = run(command => [qw(burst adversary --model --algorithm fixed-window --budget 100000000 -q --write),
+      "$tmp/schedule", '--svg', "$tmp/picture"], meanwhile => sub {
+    my ($run, $pid) = @_;
+    if (!$sent && (my @open = glob "$tmp/*")) { $sent = kill $signal, $pid }
+  });
+  wrong("SIG$signal was not sent") if !$sent;
+  ends_by('burst adversary, writing', $signal, $ran);
+}
+PERL
+}
+
+@test "every signal while burst removes its keys, and a second one" {
+  stages <<'PERL'
+for my $signal (@signals) {
+  my ($sent, $pid_of) = (0);
+  my @command = ('burst', '-s', $proxy->{path}, qw(steady --requests 3 --algorithm gcra -q --timeout 1s));
+  ask($socket, 'FLUSHALL');
+  # The last call removes the keys.
+  my $whole = run(command => \@command, through => $proxy, fault => {count => 1});
+  my $ran = run(command => \@command, through => $proxy, meanwhile => sub { $pid_of = $_[1] }, fault => {
+    between => $whole->{commands} - 1, do => sub { kill $signal, $pid_of }});
+  # The signal comes too late to change the result, or ends it once the keys are gone.
+  counted;
+  wrong("burst, cleaning up, SIG$signal", $ran) if $ran->{status} != -$number{$signal} && $ran->{status} != 0;
+  wrong("burst, cleaning up, SIG$signal: keys are left", $ran) if ask($socket, 'DBSIZE') ne ":0\r\n";
+  left('burst', $ran);
+}
+PERL
+}
+
+@test "SIGPIPE at random moments changes nothing" {
+  stages <<'PERL'
+for my $round (1 .. 20 * $rounds) {
+  my $sent;
+  ask($socket, 'DEL', 'k');
+  my $ran = run(command => [qw(check k --limit 5/60s)], through => $proxy, fault => {count => 1}, meanwhile => sub {
+    my ($run, $pid) = @_;
+    # From its first request on; before, the default action may hold.
+    if (!$sent && $run->{commands}) { $sent = kill 'PIPE', $pid }
+  });
+  counted;
+  wrong('SIGPIPE', $ran) if $ran->{status} != 0 || $ran->{out} !~ /^allowed /;
+}
+PERL
+}
