@@ -1,0 +1,150 @@
+load ../support/common
+load ../support/faults
+
+# The server's clock an hour forward and back, for every algorithm. rlctl-scripts(7) has what it costs.
+
+setup() {
+  [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer must be the first library that is loaded'
+  start_server_with_clock
+}
+
+# with_clock <<'PERL': runs this code with ahead(SECONDS), which sets the clock, @algorithms, and ask_for($algorithm,
+# $limit, $window), the integers of a reply.
+with_clock() {
+  faults page="$project/man/rlctl-scripts.7.scd" rounds="$(often 1)" < <(
+    cat <<'PERL'
+use strict;
+use Time::HiRes qw(sleep time);
+my $socket = $ENV{socket};
+my @algorithms = qw(fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra
+  leaky-bucket concurrency);
+my $hour = 3600;
+sub ahead {
+  open my $file, '+<', $ENV{clock} or die;
+  syswrite $file, pack 'q', $_[0];
+  close $file;
+}
+ahead($hour);
+my ($seconds) = ask($socket, 'TIME') =~ /\$10\r\n(\d+)/;
+die 'the clock does not jump' if abs($seconds - time - $hour) > 60;
+ahead(0);
+my %sha1;
+for my $algorithm (@algorithms) {
+  ($sha1{$algorithm}) = run(command => ['scripts', 'load', $algorithm])->{out} =~ /sha1=(\w+)/ or die;
+}
+my $holder = 0;
+sub ask_for {
+  my ($algorithm, $limit, $window) = @_;
+  my @more = $algorithm eq 'concurrency' ? ('acquire', 'host:' . ++$holder) : ();
+  my $reply = ask($socket, 'EVALSHA', $sha1{$algorithm}, 1, 'k', $limit, $window * 1_000_000, @more);
+  die "$algorithm: $reply" if $reply =~ /^-/;
+  return $reply =~ /:(-?\d+)/g;
+}
+# How many are allowed now, and the reply that denied.
+sub take_all {
+  my ($allowed, @reply) = (0);
+  while (1) {
+    @reply = ask_for(@_);
+    return ($allowed, @reply) if !$reply[0];
+    ++$allowed;
+    die "$_[0]: no end" if $allowed > 1000;
+  }
+}
+PERL
+    cat
+  )
+}
+
+# fixed-window and sliding-window-counter depend on where in a window of the clock the step begins.
+@test "what an hour forward and back costs, for every row and column of the table in rlctl-scripts(7)" {
+  with_clock <<'PERL'
+my %table;
+my $cell = qr/(\d+(?: \w+ \d+)?)/;
+open my $page, '<', $ENV{page} or die;
+while (<$page>) { $table{$1} = [$2, $3, $4] if /^([a-z-]+) {2,}$cell {2,}$cell {2,}$cell$/ }
+wrong('the rows are ' . join ' ', sort keys %table) if join(' ', sort keys %table) ne join(' ', sort @algorithms);
+my @columns = ([1800, $hour], [7200, $hour], [1800, -$hour]);
+for my $round (1 .. 3 * $ENV{rounds}) {
+  for my $algorithm (@algorithms) {
+    for my $column (0 .. $#columns) {
+      my ($window, $step) = @{$columns[$column]};
+      ask($socket, 'FLUSHALL');
+      ahead(my $start = 7200 + int rand 7200);
+      $step > 0 ? take_all($algorithm, 10, $window) : ask_for($algorithm, 10, $window);
+      ahead($start + $step);
+      my ($again) = take_all($algorithm, 10, $window);
+      counted;
+      my $said = $table{$algorithm}[$column];
+      my ($least, $most) = $said =~ /^(\d+)(?: \w+ (\d+))?$/;
+      wrong("$algorithm, 10 per $window s, $step s: $again, not $said")
+        if $again < $least || $again > ($most // $least) || $said =~ /or/ && $again != $least && $again != $most;
+    }
+  }
+}
+PERL
+}
+
+@test "an hour back never allows anything, and says for how long" {
+  with_clock <<'PERL'
+for my $round (1 .. 3 * $ENV{rounds}) {
+  for my $algorithm (@algorithms) {
+    ask($socket, 'FLUSHALL');
+    my $window = 600 + int rand 6000;
+    ahead(my $start = int rand 7200);
+    my (undef, @before) = take_all($algorithm, 10, $window);
+    ahead($start - $hour);
+    my ($again, @after) = take_all($algorithm, 10, $window);
+    counted;
+    wrong("$algorithm, window of $window s: $again allowed after an hour back") if $again;
+    # retry_after grows by the hour, less the time that the calls took.
+    my $grown = ($after[2] - $before[2]) / 1e6;
+    wrong("$algorithm, window of $window s: retry_after grew by $grown s") if abs($grown - $hour) > 60;
+    # The key outlives it (it was asked a moment later).
+    my ($ttl) = ask($socket, 'PTTL', 'k') =~ /(-?\d+)/;
+    wrong("$algorithm, window of $window s: a TTL of $ttl ms, and retry_after $after[2] us") if $ttl < $after[2] / 1000 - 60_000;
+    # Forward again, it is as if nothing had happened.
+    ahead($start);
+    ($again) = take_all($algorithm, 10, $window);
+    wrong("$algorithm, window of $window s: $again allowed after forth and back") if $again;
+  }
+}
+PERL
+}
+
+# By true time: no window of the traffic has more than the limit's worth, and one more limit for each step forward.
+@test "an hour forward and back under traffic: no window above its limit, but for one more at the step" {
+  with_clock <<'PERL'
+my ($limit, $window) = (20, 0.3);
+# What one window may have at most by design, without any step: two limits where the window has edges or a bucket
+# is refilled, and one more where the first does not wait.
+my %design = ('sliding-window-log' => $limit, 'sliding-window-zset' => $limit);
+for my $round (1 .. $ENV{rounds}) {
+  for my $algorithm (grep { $_ ne 'concurrency' } @algorithms) {
+    for my $step ($hour, -$hour) {
+      ask($socket, 'FLUSHALL');
+      ahead(my $start = 7200);
+      my (@allowed, $all, $stepped);
+      my $began = time;
+      while (time < $began + 3 * $window) {
+        if (!$stepped && time > $began + 1.4 * $window) { ahead($start + $step); $stepped = 1 }
+        my $sent = time;
+        my ($allowed) = ask_for($algorithm, $limit, $window);
+        # The decision was made between these.
+        push @allowed, [$sent, time] if $allowed;
+        ++$all;
+        sleep 0.002;
+      }
+      counted $all;
+      my $most = 0;
+      for my $first (0 .. $#allowed) {
+        my $within = grep { $_->[0] >= $allowed[$first][0] && $_->[1] < $allowed[$first][0] + $window } @allowed;
+        $most = $within if $within > $most;
+      }
+      my $bound = ($design{$algorithm} // 2 * $limit + 1) + ($step > 0 ? $limit + 1 : 0);
+      wrong("$algorithm, $step s: $most in a window, not at most $bound") if $most > $bound;
+      wrong("$algorithm, $step s: only " . @allowed . ' allowed') if @allowed < $limit;
+    }
+  }
+}
+PERL
+}

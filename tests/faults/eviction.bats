@@ -1,0 +1,29 @@
+load ../support/common
+load ../support/faults
+
+# Limiters that a full server evicts: what they counted is forgotten, and rlctl says so.
+
+@test "limiter keys that are evicted: audit and doctor say how many, and that they open early" {
+  start_server --maxmemory-policy allkeys-lru
+  faults keys="$(often 20000)" <<'PERL'
+use strict;
+my $socket = $ENV{socket};
+my ($used) = ask($socket, qw(INFO memory)) =~ /\bused_memory:(\d+)/;
+ask($socket, qw(CONFIG SET maxmemory), $used + 2_000_000);
+my $ran = run(command => [qw(check --limit 5/1h --batch -q)], stdin => join '', map { "user:$_\n" } 1 .. $ENV{keys});
+wrong('check', $ran) if $ran->{status} != 0;
+my ($evicted) = ask($socket, qw(INFO stats)) =~ /evicted_keys:(\d+)/;
+my ($left) = ask($socket, 'DBSIZE') =~ /(\d+)/;
+wrong("$evicted evicted and $left left of $ENV{keys}") if $evicted + $left != $ENV{keys} || $evicted < $ENV{keys} / 4;
+counted $evicted;
+my $audit = run(command => ['audit']);
+wrong('audit', $audit) if $audit->{status} != 2;
+# The commands that ask need memory too.
+my ($said) = $audit->{out} =~ /(\d+) keys were evicted/;
+my ($later) = ask($socket, qw(INFO stats)) =~ /evicted_keys:(\d+)/;
+wrong("audit says $said, of $evicted to $later", $audit) if !$said || $said < $evicted || $said > $later;
+my $doctor = run(command => ['doctor']);
+wrong('doctor', $doctor) if $doctor->{status} != 1 && $doctor->{status} != 2;
+wrong('doctor does not say it', $doctor) if $doctor->{out} !~ /evict/;
+PERL
+}
