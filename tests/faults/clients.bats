@@ -15,10 +15,10 @@ setup() {
   faults seconds="$(often 4)" folder="$BATS_TEST_TMPDIR" <<'PERL'
 use strict;
 use JSON::PP;
-my ($limit, $window) = (500, 1_000_000);
+my ($limit, $window) = (200, 1_000_000);
 for my $algorithm ('sliding-window-log', 'sliding-window-zset') {
   my $ran = run(timeout => 600, command => ['burst', '-s', $ENV{socket}, qw(steady --clock real --rate 2000/s
-    --clients 1000 --limit 500/1s -q --duration), "$ENV{seconds}s", '--algorithm', $algorithm, '--jsonl',
+    --clients 1000 --limit 200/1s -q --duration), "$ENV{seconds}s", '--algorithm', $algorithm, '--jsonl',
     "$ENV{folder}/decisions"]);
   wrong($algorithm, $ran) if $ran->{status} != 0;
   open my $file, '<', "$ENV{folder}/decisions" or die;

@@ -119,7 +119,7 @@ $mend = sub {
 PERL
 }
 
-# A server that answers while it loads, between two keys, for four seconds.
+# A server that answers while it loads, between two keys, for six seconds.
 @test "LOADING, a server that starts, in every command" {
   each_command LOADING 'loading' <<'PERL'
 my $other = "$ENV{folder}/loading";
@@ -138,7 +138,7 @@ sub start_loading {
   if (!$loading) {
     open STDOUT, '>', "$other/log";
     exec "$other/redis-server", qw(--port 0 --unixsocket), "$other/socket", '--dir', $other,
-      qw(--save --appendonly no --key-load-delay 200000) or POSIX::_exit(1);
+      qw(--save --appendonly no --key-load-delay 300000) or POSIX::_exit(1);
   }
   $since = time;
   wait_for(sub { $ping->() =~ /LOADING/ });
