@@ -30,6 +30,8 @@ __attribute__((constructor)) void begin() {
 
 }  // namespace
 
+// Instead of the C library's, whose parameters have reserved names.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 EXPORTED int clock_gettime(clockid_t clock, timespec* time) {
   const auto status = syscall(SYS_clock_gettime, clock, time);
   if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
@@ -50,3 +52,4 @@ EXPORTED time_t time(time_t* time) noexcept {
   if (time != nullptr) *time = now.tv_sec;
   return now.tv_sec;
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

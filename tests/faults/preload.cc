@@ -18,10 +18,13 @@
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
+// The C library's own.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" void* __libc_malloc(std::size_t size);
 extern "C" void* __libc_calloc(std::size_t count, std::size_t size);
 extern "C" void* __libc_realloc(void* block, std::size_t size);
 extern "C" void* __libc_memalign(std::size_t alignment, std::size_t size);
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 
 namespace {
 
@@ -65,6 +68,8 @@ bool is_refused() {
 
 }  // namespace
 
+// Instead of the C library's, whose parameters have reserved names.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name)
 EXPORTED void* malloc(std::size_t size) {
   return is_refused() ? nullptr : __libc_malloc(size);
 }
@@ -101,3 +106,4 @@ EXPORTED ssize_t write(int fd, const void* bytes, std::size_t size) {
   }
   return syscall(SYS_write, fd, bytes, size);
 }
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -65,7 +65,8 @@ TEST_CASE("a reply that never ends is refused once it takes more memory than one
                                   {"*1000000000\r\n", "$4\r\nabcd\r\n"}};
   constexpr std::size_t kMost = std::size_t{1} << 20;
   std::size_t faults = 0;
-  for (const auto& [first, rest] : kEndless) {
+  for (const auto& endless : kEndless) {
+    const auto first = endless.first, rest = endless.rest;
     CAPTURE(first);
     CAPTURE(rest);
     rlctl::redis::ReplyReader reader(kMost);
