@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "limiter/check.h"
+#include "support/lease_calls.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/shrink.h"
@@ -23,58 +24,6 @@ namespace {
 
 constexpr microseconds kNow{1'700'000'000'000'000};
 
-/// One call of the script: its arguments.
-struct Call {
-  std::int64_t limit = 1;
-  microseconds lease{1};
-  std::string action;
-  std::string id;
-  microseconds now{0};
-
-  [[nodiscard]] std::vector<std::string> arguments() const {
-    return {std::to_string(limit), std::to_string(lease.count()), action, id,
-            std::to_string(now.count())};
-  }
-};
-
-Decision ask(ConcurrencyModel& model, const Call& call) {
-  if (call.action == "acquire") return model.acquire(call.limit, call.lease, call.id, call.now);
-  if (call.action == "renew") return model.renew(call.limit, call.lease, call.id, call.now);
-  return model.release(call.limit, call.id, call.now);
-}
-
-/// Random holders of a few leases, timed to hit the microseconds at which leases expire.
-std::vector<Call> make_calls(Random& random) {
-  std::vector<Call> calls;
-  ConcurrencyModel model;
-  Call call;
-  call.limit = random.log_uniform(1, 8);
-  call.lease = microseconds{random.log_uniform(1, 2'592'000'000'000)};
-  call.now = random.percent(90) ? kNow : microseconds{random.log_uniform(1, 3'900'000'000'000'000)};
-  const bool changing = random.percent(30);
-  Decision last;
-  for (auto steps = random.log_uniform(2, 100); steps > 0; --steps) {
-    if (changing && random.percent(10)) call.limit = random.log_uniform(1, 8);
-    if (changing && random.percent(10)) {
-      call.lease = microseconds{random.log_uniform(1, 100'000'000'000'000)};
-    }
-    const auto kind = random.uniform(1, 100);
-    microseconds step{0};
-    if (kind > 30) step = microseconds{random.uniform(0, call.lease.count() / 3)};
-    if (kind > 60) step = std::max(0us, last.retry_after) + microseconds{random.uniform(-1, 1)};
-    if (kind > 75) step = last.reset_after + microseconds{random.uniform(-1, 1)};
-    if (kind > 80) step = call.lease + microseconds{random.uniform(-1, 1)};
-    if (kind > 90) step = -microseconds{random.uniform(0, 2 * call.lease.count())};
-    call.now = std::clamp(call.now + step, 0us, microseconds{4'000'000'000'000'000});
-    const auto action = random.uniform(1, 100);
-    call.action = action <= 55 ? "acquire" : action <= 75 ? "renew" : "release";
-    call.id = "job-" + std::to_string(random.uniform(1, 10));
-    last = ask(model, call);
-    calls.push_back(call);
-  }
-  return calls;
-}
-
 struct Difference {
   std::size_t call = 0;
   std::string expected;
@@ -85,10 +34,10 @@ std::string existing(std::string answer, bool exists) {
   return exists ? answer : answer + " and no key";
 }
 
-std::optional<Difference> run(TestServer& server, const std::vector<Call>& calls) {
+std::optional<Difference> run(TestServer& server, const std::vector<LeaseCall>& calls) {
   const auto& script = algorithm("concurrency");
   auto& connection = server.connection();
-  for (const Call& call : calls) {
+  for (const LeaseCall& call : calls) {
     const auto arguments = call.arguments();
     std::vector<std::string_view> command{"EVALSHA", script.sha1, "1", "k"};
     command.insert(command.end(), arguments.begin(), arguments.end());
@@ -110,9 +59,10 @@ std::optional<Difference> run(TestServer& server, const std::vector<Call>& calls
   return difference;
 }
 
-std::string explain(TestServer& server, std::vector<Call> calls) {
-  calls = shrink(std::move(calls),
-                 [&](const std::vector<Call>& fewer) { return run(server, fewer).has_value(); });
+std::string explain(TestServer& server, std::vector<LeaseCall> calls) {
+  calls = shrink(std::move(calls), [&](const std::vector<LeaseCall>& fewer) {
+    return run(server, fewer).has_value();
+  });
   const auto difference = run(server, calls);
   if (!difference) return "(gone when run again)";
   std::string text;
@@ -191,7 +141,7 @@ TEST_CASE("concurrency: script and model agree on random holders") {
   REQUIRE_FALSE(loaded.is_error());
   Random random;
   for (std::int64_t done = 0; done < operations(100'000);) {
-    const auto calls = make_calls(random);
+    const auto calls = plan_lease_calls(random).calls;
     done += std::ssize(calls);
     if (run(server, calls)) FAIL("script and model differ:", explain(server, calls));
   }

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kLatestUs = limiter::kLatestNow.count();
 constexpr std::int64_t kMonthUs = 2'592'000'000'000;
+constexpr std::int64_t kHourUs = 3'600'000'000;
 constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
 /// A log's TTL, which tells whether a longer window shares a key, loses some real time: windows
 /// that change are long compared to that, and a difference by chance does not last.
@@ -72,24 +73,25 @@ std::int64_t capacity(const Limit& limit) {
 /// Makes one schedule and queries a model meanwhile, to aim at edges.
 class Maker {
  public:
-  Maker(const Algorithm& algorithm, Random& random)
-      : algorithm_(algorithm), random_(random), model_(algorithm) {
+  Maker(const Algorithm& algorithm, Random& random, Freedom freedom)
+      : algorithm_(algorithm), random_(random), freedom_(freedom), model_(algorithm) {
     const auto keys = random.percent(70) ? 1 : random.uniform(2, 3);
     for (std::int64_t i = 0; i < keys; ++i) {
       keys_.emplace_back(1, static_cast<char>('a' + i));
       limits_.push_back(make_limit(algorithm, random));
     }
-    changing_ = random.percent(30);
+    changing_ = freedom == Freedom::kAll && random.percent(30);
     refunding_ = algorithm.has_refund && random.percent(50);
     const auto kind = random.uniform(1, 100);
     now_us_ = kind <= 80   ? 1'700'000'000'000'000 + random.uniform(0, 100'000'000'000)
               : kind <= 85 ? 0
               : kind <= 90 ? kLatestUs - random.log_uniform(1, kMonthUs)
                            : random.log_uniform(1, kLatestUs);
+    latest_us_ = now_us_;
   }
 
-  Schedule make() {
-    Schedule schedule;
+  PlannedSchedule make() {
+    PlannedSchedule plan;
     for (auto steps = random_.log_uniform(2, 200); steps > 0; --steps) {
       if (changing_ && random_.percent(15)) change_arguments();
       advance();
@@ -97,12 +99,26 @@ class Maker {
       request.cost = make_cost(request.limits.front());
       request.now = microseconds{now_us_};
       last_ = model_.ask(request);
-      schedule.push_back(std::move(request));
+      plan.schedule.push_back(std::move(request));
+      plan.decisions.push_back(last_);
     }
-    return schedule;
+    add_keys(plan);
+    return plan;
   }
 
  private:
+  void add_keys(PlannedSchedule& plan) {
+    const Request& request = plan.schedule.back();
+    const bool recorded = last_.allowed && request.cost != 0;
+    for (const auto& name : keys_) {
+      auto& key = plan.keys.emplace_back(PlannedSchedule::Key{name, model_.exists(name)});
+      const auto at = std::find(request.keys.begin(), request.keys.end(), name);
+      if (!recorded || !key.exists || at == request.keys.end()) continue;
+      const auto& limit = request.limits[static_cast<std::size_t>(at - request.keys.begin())];
+      key.reset_after = model_.ask(name, limit, 0, *request.now).reset_after;
+    }
+  }
+
   void change_arguments() {
     auto& limit = limits_[static_cast<std::size_t>(random_.uniform(0, std::ssize(limits_) - 1))];
     const Limit other = make_limit(algorithm_, random_);
@@ -192,15 +208,21 @@ class Maker {
       step = random_.percent(50) ? random_.log_uniform(1, kMonthUs)
                                  : -random_.log_uniform(1, kMonthUs);
     }
-    now_us_ = std::clamp<std::int64_t>(now_us_ + step, 0, kLatestUs);
+    const auto earliest = freedom_ == Freedom::kAll        ? 0
+                          : freedom_ == Freedom::kHourBack ? latest_us_ - kHourUs
+                                                           : latest_us_;
+    now_us_ =
+        std::clamp<std::int64_t>(now_us_ + step, std::max<std::int64_t>(0, earliest), kLatestUs);
+    latest_us_ = std::max(latest_us_, now_us_);
   }
 
   const Algorithm& algorithm_;
   Random& random_;
+  Freedom freedom_;
   ModelLimiter model_;
   std::vector<std::string> keys_;
   std::vector<Limit> limits_;
-  std::int64_t now_us_ = 0;
+  std::int64_t now_us_ = 0, latest_us_ = 0;
   Decision last_;
   bool changing_ = false;
   bool refunding_ = false;
@@ -246,7 +268,11 @@ Limit make_limit(const Algorithm& algorithm, Random& random) {
 }
 
 Schedule make_schedule(const Algorithm& algorithm, Random& random) {
-  return Maker(algorithm, random).make();
+  return plan_schedule(algorithm, random).schedule;
+}
+
+PlannedSchedule plan_schedule(const Algorithm& algorithm, Random& random, Freedom freedom) {
+  return Maker(algorithm, random, freedom).make();
 }
 
 std::optional<Differ::Difference> Differ::run(const Schedule& schedule) {

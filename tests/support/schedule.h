@@ -12,10 +12,34 @@ namespace rlctl::test {
 /// Requests for a few keys, in the order in which they are made.
 using Schedule = std::vector<Request>;
 
+/// What a schedule may do besides.
+enum class Freedom {
+  kAll,       ///< arguments change, and clocks step back however far
+  kHourBack,  ///< arguments stay, and a clock is at most an hour behind the latest time
+  kForward,   ///< arguments stay, and clocks never step back
+};
+
 /// Random traffic on one to three keys, designed to hit edges: repeated instants, clocks that step
 /// back, jumps over windows and to within one µs of their ends and of the times promised by the
 /// last reply, costs near the limit, refunds, changing arguments.
 [[nodiscard]] Schedule make_schedule(const Algorithm& algorithm, Random& random);
+
+/// A schedule and what the model decides.
+struct PlannedSchedule {
+  /// A key that the schedule names.
+  struct Key {
+    std::string name;
+    bool exists = false;  ///< in the end
+    /// If the last request recorded something: the time until the key is as if unused.
+    std::optional<microseconds> reset_after = {};
+  };
+
+  Schedule schedule;
+  std::vector<Decision> decisions;
+  std::vector<Key> keys;
+};
+[[nodiscard]] PlannedSchedule plan_schedule(const Algorithm& algorithm, Random& random,
+                                            Freedom freedom = Freedom::kAll);
 /// A limit within the contract's bounds, usually a small one.
 [[nodiscard]] Limit make_limit(const Algorithm& algorithm, Random& random);
 

@@ -1,0 +1,304 @@
+// Compares each algorithm's script with its model, decision by decision, on each of some servers.
+// tests/exactness/run builds and starts this program, and has the manual.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/term/progress.h"
+#include "cli/term/signals.h"
+#include "cli/term/terminal.h"
+#include "exactness/cases.h"
+#include "exactness/comparison.h"
+#include "limiter/algorithm.h"
+#include "redis/error.h"
+#include "redis/private_server.h"
+#include "redis/server_info.h"
+#include "support/schedule.h"
+
+namespace rlctl::test {
+namespace {
+
+using limiter::Algorithm;
+
+struct Server {
+  std::string name, binary;  ///< both empty: the installed one
+};
+
+struct Options {
+  std::int64_t decisions = 10'000'000;
+  std::uint64_t seed = 1;
+  bool json = false;
+  std::vector<const Algorithm*> algorithms;
+  std::optional<std::string> script;  ///< instead of the algorithm's own
+  std::vector<Server> servers;
+};
+
+/// One algorithm on one server.
+struct Row {
+  std::string server, version;
+  const Algorithm* algorithm = nullptr;
+  Comparison result = {};
+};
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw UsageError("cannot read " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+template <typename Number>
+Number to_number(std::string_view option, std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw UsageError(fmt::format("{} takes a whole number, not '{}'", option, text));
+  }
+  return number;
+}
+
+Options read_options(const std::vector<std::string>& words) {
+  Options options;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto& word = words[i];
+    const auto value = [&]() -> const std::string& {
+      if (i + 1 == words.size()) throw UsageError(word + " takes a value");
+      return words[++i];
+    };
+    if (word == "-n") {
+      options.decisions = to_number<std::int64_t>(word, value());
+      if (options.decisions < 1) throw UsageError("-n must be at least 1");
+    } else if (word == "--seed") {
+      options.seed = to_number<std::uint64_t>(word, value());
+    } else if (word == "--algorithm") {
+      const auto* found = limiter::find_algorithm(value());
+      if (found == nullptr) throw UsageError("no algorithm '" + words[i] + "'");
+      options.algorithms.push_back(found);
+    } else if (word == "--script") {
+      options.script = file_text(value());
+    } else if (word == "--json") {
+      options.json = true;
+    } else if (const auto equals = word.find('='); equals != word.npos) {
+      options.servers.push_back({word.substr(0, equals), word.substr(equals + 1)});
+    } else {
+      throw UsageError(fmt::format("unexpected argument '{}'", word));
+    }
+  }
+  if (options.script && options.algorithms.size() != 1) {
+    throw UsageError("--script requires the one --algorithm that it replaces");
+  }
+  if (options.algorithms.empty()) {
+    for (const auto& algorithm : limiter::algorithms()) options.algorithms.push_back(&algorithm);
+  }
+  if (options.servers.empty()) options.servers.emplace_back();
+  return options;
+}
+
+/// The calls of a case up to a difference, for a shell; of many, the last.
+std::string to_commands(const Case& asked, const Algorithm& algorithm, std::size_t last) {
+  constexpr std::size_t kMost = 30;
+  const auto begin = last < kMost ? 0 : last - kMost;
+  std::string text = begin > 0 ? fmt::format("\n    ({} calls before these)", begin) : "";
+  for (auto i = begin; i <= last; ++i) {
+    text += fmt::format("\n    redis-cli --eval lua/{}.lua", algorithm.name);
+    for (const auto& key : asked.steps[i].keys) text += " " + key;
+    text += " ,";
+    for (const auto& argument : asked.steps[i].arguments) {
+      text += " " + (argument.empty() ? "''" : argument);
+    }
+    if (asked.clocks != Clocks::kCallers) {
+      text += fmt::format("   # server's clock: {}", asked.steps[i].servers_clock.count());
+    }
+  }
+  return text;
+}
+
+std::string explain(const Algorithm& algorithm, const Difference& difference) {
+  const Case asked = make_case(algorithm, difference.seed, "");
+  if (asked.clocks == Clocks::kCallers && limiter::counts_requests(algorithm)) {
+    TestServer server;
+    Differ differ(server, algorithm);
+    Random random(difference.seed);
+    (void)random.uniform(1, 100);  // as make_case() does
+    const auto schedule = plan_schedule(algorithm, random).schedule;
+    if (differ.differs(schedule)) return differ.explain(schedule);
+  }
+  return to_commands(asked, algorithm, difference.step) + "\n  model:  " + difference.model +
+         "\n  script: " + difference.script;
+}
+
+std::int64_t rate(const Comparison& result) {
+  return result.seconds > 0
+             ? static_cast<std::int64_t>(static_cast<double>(result.decisions) / result.seconds)
+             : 0;
+}
+
+std::string to_json(const Row& row) {
+  std::string text;
+  JsonWriter(text)
+      .begin_object()
+      .field("server", row.server)
+      .field("version", row.version)
+      .field("algorithm", row.algorithm->name)
+      .field("decisions", row.result.decisions)
+      .field("wrong", row.result.wrong)
+      .field("decisions_per_s", rate(row.result))
+      .end_object();
+  return text + '\n';
+}
+
+/// The head of a Markdown table.
+std::string table_head() {
+  return fmt::format("| {:<14} | {:<14} | {:<22} | {:>12} | {:>8} | {:>11} |\n", "server",
+                     "version", "algorithm", "decisions", "wrong", "decisions/s") +
+         fmt::format("| :{:-<13} | :{:-<13} | :{:-<21} | {:->11}: | {:->7}: | {:->10}: |\n", "", "",
+                     "", "", "", "");
+}
+
+std::string to_line(const Row& row) {
+  return fmt::format("| {:<14} | {:<14} | {:<22} | {:>12} | {:>8} | {:>11} |\n", row.server,
+                     row.version, row.algorithm->name, row.result.decisions, row.result.wrong,
+                     rate(row.result));
+}
+
+/// Runs everything and prints what was done, each row as soon as it is complete.
+class Runner {
+ public:
+  Runner(const Options& options, const Interrupt& interrupt)
+      : options_(options), interrupt_(interrupt), progress_(cli::may_draw(STDERR_FILENO)) {}
+
+  void run() {
+    if (!options_.json) std::cout << table_head() << std::flush;
+    for (const auto& server : options_.servers) run_on(server);
+  }
+  /// Prints the row that was begun and not completed, and the sums.
+  void finish() {
+    if (row_) print();
+    if (!options_.json) std::cout << fmt::format("\n{} decisions, {} wrong\n", decisions_, wrong_);
+    std::cout << std::flush;
+    std::cerr << explanation_;
+  }
+  [[nodiscard]] std::int64_t wrong() const { return wrong_; }
+
+ private:
+  void print() {
+    progress_.clear();
+    std::cout << (options_.json ? to_json(*row_) : to_line(*row_)) << std::flush;
+    decisions_ += row_->result.decisions;
+    wrong_ += row_->result.wrong;
+    row_.reset();
+  }
+
+  void run_on(const Server& server) {
+    if (!server.binary.empty()) ::setenv("RLCTL_REDIS_SERVER", server.binary.c_str(), 1);
+    const redis::PrivateServer started({.arguments = {}, .interrupt = &interrupt_});
+    auto connection = redis::Connection::open(started.url(), std::chrono::minutes{1}, &interrupt_);
+    const auto version = redis::version_of(connection);
+    const auto shown = version ? redis::display(*version) : "unknown";
+    for (const auto* listed : options_.algorithms) {
+      Algorithm algorithm = *listed;
+      std::string sha1;
+      if (options_.script) {
+        algorithm.script = *options_.script;
+        sha1 = connection.call({"SCRIPT", "LOAD", algorithm.script}).text();
+        algorithm.sha1 = sha1;
+      }
+      row_ = Row{.server = server.name.empty() ? shown : server.name,
+                 .version = shown,
+                 .algorithm = listed};
+      compare(started.url(), algorithm, options_.seed, options_.decisions, interrupt_, row_->result,
+              [&] { show_progress(*row_); });
+      if (row_->result.first && explanation_.empty()) {
+        progress_.clear();
+        explanation_ = describe(*row_, algorithm);
+      }
+      print();
+      (void)connection.call({"FLUSHALL"});
+    }
+  }
+
+  std::string describe(const Row& row, const Algorithm& algorithm) {
+    const auto& first = *row.result.first;
+    auto repeat = fmt::format("--algorithm {} --seed {} -n {}", row.algorithm->name, first.seed,
+                              first.step + 1);
+    if (options_.script) repeat += " --script FILE";
+    if (!options_.servers.front().name.empty()) repeat += " " + row.server;
+    return fmt::format(
+        "{} on {}: script and model differ:{}\nTo repeat it: tests/exactness/run {}\n",
+        row.algorithm->name, row.server, explain(algorithm, first), repeat);
+  }
+
+  void show_progress(const Row& row) {
+    if (!progress_.enabled()) return;
+    const auto all = static_cast<double>(options_.decisions) *
+                     static_cast<double>(options_.algorithms.size() * options_.servers.size());
+    const auto done = static_cast<double>(decisions_ + row.result.decisions);
+    const auto passed = std::chrono::duration<double>(Clock::now() - begin_).count();
+    const auto left = std::chrono::seconds{static_cast<std::int64_t>(passed * (all - done) / done)};
+    progress_.update(fmt::format("{:3.0f}%  {} on {}  {:.0f}/s  {} wrong  {} left; Ctrl-C stops",
+                                 100 * done / all, row.algorithm->name, row.server, done / passed,
+                                 row.result.wrong, in_words(left)));
+  }
+
+  static std::string in_words(std::chrono::seconds time) {
+    if (time < std::chrono::minutes{2}) return fmt::format("{} s", time.count());
+    return fmt::format("{} min", time / std::chrono::minutes{1});
+  }
+
+  const Options& options_;
+  const Interrupt& interrupt_;
+  cli::Progress progress_;
+  Clock::time_point begin_ = Clock::now();
+  std::int64_t decisions_ = 0, wrong_ = 0;  ///< of the rows that were printed
+  std::optional<Row> row_;
+  std::string explanation_;
+};
+
+int run(const Options& options) {
+  cli::Signals signals;
+  Runner runner(options, signals.interrupt());
+  int signal = 0;
+  std::string failure;
+  try {
+    runner.run();
+  } catch (const Interrupted&) {
+    signal = signals.interrupt().signal();
+  } catch (const redis::Error& error) {
+    failure = error.what();
+  }
+  runner.finish();
+  if (!failure.empty()) std::cerr << "tests/exactness: " << failure << '\n';
+  if (signal != 0) {
+    std::cerr << "tests/exactness: interrupted; the figures are of what was done\n";
+    cli::die_by(signal);
+  }
+  return runner.wrong() > 0 || !failure.empty() ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace rlctl::test
+
+int main(int argc, char** argv) {
+  try {
+    return rlctl::test::run(rlctl::test::read_options({argv + 1, argv + argc}));
+  } catch (const rlctl::UsageError& error) {
+    std::cerr << "tests/exactness: " << error.what() << '\n';
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "tests/exactness: " << error.what() << '\n';
+    return 1;
+  }
+}
