@@ -1,10 +1,13 @@
 #include "exactness/comparison.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "limiter/check.h"
+#include "limiter/state.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
 #include "support/limiters.h"
@@ -14,13 +17,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kTimeout = 60s;
 /// So many replies are outstanding that neither side waits for the other.
 constexpr std::size_t kOutstanding = 4'000;
 /// So many cases have their keys at the same time.
 constexpr std::uint64_t kSlots = 1'000;
 /// How often a difference that may be due to the server's delay must be there.
 constexpr int kRuns = 5;
+/// How often a case is asked again until the server was not held up.
+constexpr int kMostRuns = 1'000;
+/// A TTL of a millisecond lasts for longer than this.
+constexpr microseconds kHeldUp{900};
 
 std::string load(redis::Connection& connection, std::string_view script) {
   const auto reply = connection.call({"SCRIPT", "LOAD", script});
@@ -44,28 +50,36 @@ std::string slot_of(std::uint64_t seed) {
 
 }  // namespace
 
-Lane::Lane(redis::Connection connection, const limiter::Algorithm& algorithm)
+Lane::Lane(redis::Connection connection, const limiter::Algorithm& algorithm,
+           const std::string& name)
     : connection_(std::move(connection)),
       algorithm_(algorithm),
-      aging_(connection_, traffic::KeyAging::kHashName),
+      aging_(connection_, name + ":ttls"),
       sha1_(load(connection_, algorithm.script)),
       sha1_of_virtual_clock_(load(connection_, with_virtual_clock(algorithm.script))) {}
 
 void Lane::append(const Case& asked, const Case::Step& step, std::vector<Answer>& answers) {
   const auto keys = views(step.keys);
   auto arguments = views(step.arguments);
+  const auto watch = [&] {
+    connection_.append({"TIME"});
+    answers.push_back(Answer::kTime);
+  };
   if (asked.clocks != Clocks::kCallers && aging_.advance(step.servers_clock, keys)) {
     answers.push_back(Answer::kAging);
+    watch();
   }
   answers.push_back(Answer::kDecision);
   if (asked.clocks != Clocks::kServersAging) {
-    return connection_.append_evalsha(sha1_, keys, arguments);
+    connection_.append_evalsha(sha1_, keys, arguments);
+  } else {
+    const auto seconds = std::to_string(step.servers_clock / 1s);
+    const auto micros = std::to_string((step.servers_clock % 1s).count());
+    arguments.push_back(seconds);
+    arguments.push_back(micros);
+    connection_.append_evalsha(sha1_of_virtual_clock_, keys, arguments);
   }
-  const auto seconds = std::to_string(step.servers_clock / 1s);
-  const auto micros = std::to_string((step.servers_clock % 1s).count());
-  arguments.push_back(seconds);
-  arguments.push_back(micros);
-  connection_.append_evalsha(sha1_of_virtual_clock_, keys, arguments);
+  if (asked.clocks != Clocks::kCallers) watch();
 }
 
 void Lane::queue(Case asked, std::size_t steps) {
@@ -75,6 +89,7 @@ void Lane::queue(Case asked, std::size_t steps) {
   const bool whole = steps >= made.steps.size();
   if (!whole) made.steps.resize(steps);
   for (const auto& step : made.steps) append(made, step, pending.answers);
+  if (made.clocks != Clocks::kCallers && aging_.pause()) pending.answers.push_back(Answer::kAging);
   if (whole && made.clocks == Clocks::kCallers) {
     for (const auto& key : made.keys) {
       connection_.append({"PTTL", key.name});
@@ -108,18 +123,27 @@ Lane::Outcome Lane::take() {
   auto step = asked.steps.begin();
   auto key = asked.keys.begin();
   bool end_differs = false;
+  std::optional<microseconds> time;  // of the server, after the last command
   for (const Answer answer : pending.answers) {
     const auto reply = connection_.read();
     if (answer == Answer::kAging) traffic::KeyAging::require_done(reply);
+    if (answer == Answer::kTime) {
+      const auto now = limiter::server_time(reply, 0);
+      if (!outcome.first && time && now - *time >= kHeldUp) outcome.is_late = true;
+      time = now;
+    }
     if (answer == Answer::kDecision) {
       const auto index = static_cast<std::size_t>(step - asked.steps.begin());
       const auto& expected = (step++)->decision;
       ++outcome.decisions;
-      if (reply.is_error()) {
-        differ(index, to_text(expected), std::string(reply.text()));
-      } else if (const auto decision = limiter::Checker::parse(reply); decision != expected) {
-        differ(index, to_text(expected), to_text(decision));
+      std::string got;
+      try {
+        const auto decision = limiter::Checker::parse(reply, algorithm_.script);
+        if (decision != expected) got = to_text(decision);
+      } catch (const redis::Error& error) {
+        got = error.what();
       }
+      if (!got.empty()) differ(index, to_text(expected), std::move(got));
     }
     if (answer == Answer::kTtl && !end_differs) {
       const auto ttl = reply.integer();
@@ -144,26 +168,30 @@ Lane::Outcome Lane::take() {
   return outcome;
 }
 
-void compare(const redis::Url& server, const limiter::Algorithm& algorithm, std::uint64_t seed,
-             std::int64_t decisions, const Interrupt& interrupt, Comparison& done,
-             const std::function<void()>& progress) {
-  const auto connect = [&] { return redis::Connection::open(server, kTimeout, &interrupt); };
-  Lane lane(connect(), algorithm);
+void compare(const redis::Url& server, const limiter::Algorithm& algorithm, const Range& range,
+             const Interrupt& interrupt, Comparison& done, const std::function<void()>& progress) {
+  const auto connect = [&] { return redis::Connection::open(server, range.timeout, &interrupt); };
+  Lane lane(connect(), algorithm, range.prefix + "lane");
   std::vector<std::vector<Case::Key>> slots(kSlots);
+  auto seed = range.seed;
   std::int64_t queued = 0;
 
-  // Whether a difference is there again, for cases that depend on TTLs.
-  const auto remains = [&](const Difference& difference) {
-    Lane again(connect(), algorithm);
-    for (int run = 0; run < kRuns; ++run) {
-      auto asked = make_case(algorithm, difference.seed, "again" + std::to_string(run) + ":");
+  // Whether a difference is there again each time that the server is not held up; none if it always
+  // is.
+  const auto remains = [&](const Difference& difference) -> std::optional<bool> {
+    Lane again(connect(), algorithm, range.prefix + "again");
+    int different = 0;
+    for (int run = 0; run < kMostRuns && different < kRuns; ++run) {
+      auto asked = make_case(algorithm, difference.seed,
+                             fmt::format("{}again{}-{}:", range.prefix, difference.seed, run));
       const auto keys = asked.keys;
-      const auto steps = asked.steps.size();
-      again.queue(std::move(asked), steps);
-      const bool differs = again.take().first.has_value();
+      again.queue(std::move(asked), difference.step + 1);
+      const auto outcome = again.take();
       again.remove(keys, false);
-      if (!differs) return false;
+      if (!outcome.first) return false;
+      if (!outcome.is_late) ++different;
     }
+    if (different < kRuns) return std::nullopt;
     return true;
   };
 
@@ -172,26 +200,32 @@ void compare(const redis::Url& server, const limiter::Algorithm& algorithm, std:
     const auto outcome = lane.take();
     done.decisions += outcome.decisions;
     done.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    if (outcome.first && remains(*outcome.first)) {
-      done.wrong += outcome.wrong;
-      if (!done.first) done.first = outcome.first;
+    if (outcome.first) {
+      const auto again = remains(*outcome.first);
+      if (!again) ++done.undecided;
+      if (again.value_or(false)) {
+        done.wrong += outcome.wrong;
+        if (!done.first) done.first = outcome.first;
+      }
     }
     progress();
   };
-  while (queued < decisions) {
+  const auto outstanding = range.ends_at_first ? kOutstanding / 20 : kOutstanding;
+  const auto ends = [&] { return range.ends_at_first && done.first.has_value(); };
+  while (queued < range.decisions && !ends()) {
     auto& to_expire = slots[(seed + kSlots / 2) % kSlots];
     lane.remove(to_expire, seed % 2 == 0);
     to_expire.clear();
-    auto asked = make_case(algorithm, seed, slot_of(seed));
+    auto asked = make_case(algorithm, seed, range.prefix + slot_of(seed));
     slots[seed % kSlots] = asked.keys;
-    const auto steps = std::min<std::int64_t>(std::ssize(asked.steps), decisions - queued);
+    const auto steps = std::min<std::int64_t>(std::ssize(asked.steps), range.decisions - queued);
     lane.queue(std::move(asked), static_cast<std::size_t>(steps));
     queued += steps;
     ++seed;
     lane.connection().send_some();
-    while (lane.connection().outstanding() > kOutstanding) take();
+    while (lane.connection().outstanding() > outstanding && !ends()) take();
   }
-  while (lane.has_queued()) take();
+  while (lane.has_queued() && !ends()) take();
 }
 
 }  // namespace rlctl::test

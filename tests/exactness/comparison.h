@@ -28,12 +28,15 @@ struct Difference {
 /// Asks cases on one connection and compares the answers, in order.
 class Lane {
  public:
-  /// Loads the algorithm's script. Both must outlive this. Throws redis::Error.
-  Lane(redis::Connection connection, const limiter::Algorithm& algorithm);
+  /// Loads the algorithm's script, which must outlive this. Lanes of one server have different
+  /// names. Throws redis::Error, and UsageError for a script that is not valid Lua.
+  Lane(redis::Connection connection, const limiter::Algorithm& algorithm, const std::string& name);
 
   struct Outcome {
     std::int64_t decisions = 0, wrong = 0;
     std::optional<Difference> first = {};
+    /// Whether the server was held up before that, so that keys may have expired by real time.
+    bool is_late = false;
   };
   /// Queues the calls of a case; only the first `steps` of them if there are more.
   void queue(Case asked, std::size_t steps);
@@ -47,7 +50,7 @@ class Lane {
   [[nodiscard]] bool has_queued() const { return !pending_.empty(); }
 
  private:
-  enum class Answer : char { kNothing, kAging, kDecision, kTtl };
+  enum class Answer : char { kNothing, kAging, kDecision, kTime, kTtl };
   struct Pending {
     Case asked;
     std::vector<Answer> answers;
@@ -66,17 +69,25 @@ class Lane {
 
 struct Comparison {
   std::int64_t decisions = 0, wrong = 0;
+  /// Differences that were not there again, but only while the server was held up.
+  std::int64_t undecided = 0;
   double seconds = 0;
   std::optional<Difference> first = {};  ///< the first difference
 };
 
-/// Compares this many decisions of an algorithm's script with its model's, beginning with the case
-/// of this seed; `add` is called now and then with what there is. A difference in a case that
-/// depends on TTLs counts if it is there each time that the case is asked again: the server may
-/// have been held up, so that keys expired early. `done` keeps what was compared if this throws.
-/// Throws redis::Error and Interrupted.
-void compare(const redis::Url& server, const limiter::Algorithm& algorithm, std::uint64_t seed,
-             std::int64_t decisions, const Interrupt& interrupt, Comparison& done,
-             const std::function<void()>& progress);
+struct Range {
+  std::uint64_t seed = 1;            ///< of the first case; the next one has the next
+  std::int64_t decisions = 0;        ///< in all
+  bool ends_at_first = false;        ///< a difference ends the comparison
+  std::string prefix = {};           ///< of the keys; another one for each comparison on a server
+  std::chrono::seconds timeout{60};  ///< for each answer
+};
+
+/// Compares decisions of an algorithm's script with its model's; `progress` is called now and then.
+/// A difference counts if it is there each time that the case is asked again and the server is not
+/// held up, in which time keys may expire. `done` keeps what was compared if this throws. Throws
+/// redis::Error, UsageError for a script that is not valid Lua, and Interrupted.
+void compare(const redis::Url& server, const limiter::Algorithm& algorithm, const Range& range,
+             const Interrupt& interrupt, Comparison& done, const std::function<void()>& progress);
 
 }  // namespace rlctl::test

@@ -1,15 +1,18 @@
 #include "support/contract.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 namespace rlctl::test {
 
 std::vector<Algorithm> usual_algorithms() {
+  const char* only = std::getenv("RLCTL_TEST_ALGORITHM");
   std::vector<Algorithm> usual;
   std::copy_if(limiter::algorithms().begin(), limiter::algorithms().end(),
-               std::back_inserter(usual),
-               [](const Algorithm& a) { return a.make_model != nullptr; });
+               std::back_inserter(usual), [&](const Algorithm& a) {
+                 return a.make_model != nullptr && (only == nullptr || a.name == only);
+               });
   return usual;
 }
 

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kHourMs = 3'600'000;
 
 using Strings = std::vector<std::string>;
 
-/// The algorithms with the usual contract.
+/// The algorithms with the usual contract; only $RLCTL_TEST_ALGORITHM if that is set.
 [[nodiscard]] std::vector<Algorithm> usual_algorithms();
 
 [[nodiscard]] bool contains(std::string_view text, std::string_view part);

@@ -25,6 +25,7 @@ PlannedLeaseCalls plan_lease_calls(Random& random, Freedom freedom) {
   LeaseCall call;
   call.limit = random.log_uniform(1, 8);
   call.lease = microseconds{random.log_uniform(1, 2'592'000'000'000)};
+  if (freedom != Freedom::kAll) call.lease = std::max<microseconds>(call.lease, 1s);
   call.now = random.percent(90) ? microseconds{1'700'000'000'000'000}
                                 : microseconds{random.log_uniform(1, 3'900'000'000'000'000)};
   const bool changing = freedom == Freedom::kAll && random.percent(30);

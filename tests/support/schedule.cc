@@ -21,6 +21,8 @@ constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
 /// that change are long compared to that, and a difference by chance does not last.
 constexpr auto kLongForTtl = 100s;
 constexpr int kRuns = 5;
+/// Virtual time passes for TTLs with an error of some ms; see KeyAging.
+constexpr microseconds kShortestIfAging = 1s;
 constexpr std::int64_t kMaxNumber = limiter::kLargestLimit;
 constexpr std::int64_t kMaxProduct = limiter::kLargestProduct;
 
@@ -79,6 +81,8 @@ class Maker {
     for (std::int64_t i = 0; i < keys; ++i) {
       keys_.emplace_back(1, static_cast<char>('a' + i));
       limits_.push_back(make_limit(algorithm, random));
+      auto& window = limits_.back().window;
+      if (freedom != Freedom::kAll) window = std::max(window, kShortestIfAging);
     }
     changing_ = freedom == Freedom::kAll && random.percent(30);
     refunding_ = algorithm.has_refund && random.percent(50);

@@ -12,7 +12,8 @@ namespace rlctl::test {
 /// Requests for a few keys, in the order in which they are made.
 using Schedule = std::vector<Request>;
 
-/// What a schedule may do besides.
+/// What a schedule may do besides. All but the first are for keys that expire by virtual time, with
+/// windows of at least a second.
 enum class Freedom {
   kAll,       ///< arguments change, and clocks step back however far
   kHourBack,  ///< arguments stay, and a clock is at most an hour behind the latest time

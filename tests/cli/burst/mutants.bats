@@ -253,7 +253,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 
 @test "every mutant that is not equivalent is noticed" {
   mkdir mutants
-  perl "$project/tests/cli/burst/mutate_lua.pl" "$log" mutants "${unreached[@]}" >mutants/names
+  perl "$project/tests/mutation/mutate.pl" "$log" mutants "${unreached[@]}" >mutants/names
   (($(wc -l <mutants/names) > 300))
   cut -f3 mutants/names | sed 's/^[0-9]*: //' | sort >mutants/all
   # A listed name means one mutant.
