@@ -140,6 +140,10 @@ Lane::Outcome Lane::take() {
       try {
         const auto decision = limiter::Checker::parse(reply, algorithm_.script);
         if (decision != expected) got = to_text(decision);
+        // parse() reads any number but 1 as a denial.
+        if (const auto allowed = reply[0].integer(); allowed != 0 && allowed != 1) {
+          got = fmt::format("{} as its first number", allowed);
+        }
       } catch (const redis::Error& error) {
         got = error.what();
       }

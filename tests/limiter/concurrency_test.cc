@@ -177,9 +177,19 @@ TEST_CASE("concurrency: a wrong argument is reported with its value, and nothing
   }
   auto many = good;
   many.emplace_back("");
-  CHECK(eval(server, {"k"}, many).error.starts_with("ERR concurrency: ARGV "));
-  CHECK(eval(server, {}, good).error.starts_with("ERR concurrency: KEYS "));
-  CHECK(eval(server, {"k", "l"}, good).error.starts_with("ERR concurrency: KEYS "));
+  CHECK(eval(server, {"k"}, many).error ==
+        "ERR concurrency: ARGV must be limit lease action id, then now, not '6 values'");
+  CHECK(eval(server, {}, good).error == "ERR concurrency: KEYS must be one key, not '0 keys'");
+  CHECK(eval(server, {"k", "l"}, good).error ==
+        "ERR concurrency: KEYS must be one key, not '2 keys'");
+}
+
+TEST_CASE("concurrency: the largest arguments are accepted") {
+  TestServer server;
+  const auto answer =
+      eval(server, {"k"}, {"1000000000", "100000000000000", "acquire", "me", "4000000000000000"});
+  CHECK(answer.error.empty());
+  CHECK(server.call({"ZSCORE", "k", "lease:me"}).text() == "4100000000000000");
 }
 
 TEST_CASE("concurrency: a key of another type or content is refused and left unchanged") {
@@ -192,6 +202,9 @@ TEST_CASE("concurrency: a key of another type or content is refused and left unc
       {"ZADD", "k", "1", "a"},
       {"ZADD", "k", "-3", "limit"},
       {"ZADD", "k", "3", "limit", "1700000000000000", "lease:a"},
+      {"ZADD", "k", "0", "limit", "1700000000000000", "lease:a"},
+      {"ZADD", "k", "-3", "limit", "1700000000000000.5", "lease:a"},
+      {"ZADD", "k", "-3", "limit", "5000000000000001", "lease:a"},
       {"ZADD", "k", "1700000000000000", "1700000000000000:0000000000"},
       {"XADD", "k", "1-1", "a", "b"}};
   for (const auto& command : foreign) {
@@ -204,6 +217,27 @@ TEST_CASE("concurrency: a key of another type or content is refused and left unc
     }
     (void)server.call({"DEL", "k"});
   }
+}
+
+TEST_CASE("concurrency: leases without a stored limit, and the latest possible one, are read") {
+  TestServer server;
+  const std::vector<std::vector<std::string>> accepted{
+      {"ZADD", "k", "1700000000000001", "lease:a"},
+      {"ZADD", "k", "-3", "limit", "5000000000000000", "lease:a"}};
+  for (const auto& command : accepted) {
+    REQUIRE_FALSE(server.call(command).is_error());
+    CHECK(eval(server, {"k"}, {"1", "1", "renew", "a", "1700000000000000"}).error.empty());
+    (void)server.call({"DEL", "k"});
+  }
+}
+
+TEST_CASE("concurrency: a user who may not read the key is told so") {
+  TestServer server;
+  (void)server.call({"ACL", "SETUSER", "default", "-zrange"});
+  const auto refused =
+      server.eval(algorithm("concurrency").script, {"k"}, {"1", "1e6", "acquire", "me"});
+  CHECK(refused.is_error());
+  CHECK(refused.text().find("WRONGTYPE") == std::string_view::npos);
 }
 
 TEST_CASE("concurrency: the key stores the limit of the last acquire or renew that was allowed") {
@@ -244,6 +278,29 @@ TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {
     CHECK(ask_script("1e9", "release", "b").allowed);
     CHECK(server.pttl("k") > 598'000'000 + margin_ms);
     (void)server.call({"DEL", "k"});
+  }
+}
+
+// The script runs with a TIME of whole seconds, and with a PEXPIRE that tells its argument.
+TEST_CASE("concurrency: a TTL is what is left of the lease, rounded up to milliseconds") {
+  constexpr const char* kObserved =
+      "local real, shown = redis, KEYS[1] .. ':ttl' "
+      "local redis = setmetatable({call = function(...) local command, _, ttl = ... "
+      "if command == 'TIME' then return {'1700000000', '0'} end "
+      "if command == 'PEXPIRE' then real.call('SET', shown, ttl) end "
+      "return real.call(...) end}, {__index = real}) ";
+  TestServer server;
+  const auto script = kObserved + std::string(algorithm("concurrency").script);
+  for (const bool servers_clock : {false, true}) {
+    for (const std::int64_t lease_us : {1, 999, 1000, 1001, 2000}) {
+      CAPTURE(lease_us);
+      std::vector<std::string> arguments{"5", std::to_string(lease_us), "acquire", "me"};
+      if (!servers_clock) arguments.emplace_back("1700000000000000");
+      (void)server.call({"DEL", "k"});
+      REQUIRE_FALSE(server.eval(script, {"k"}, arguments).is_error());
+      const auto ttl_ms = (lease_us + 999) / 1000 + (servers_clock ? 0 : 3'600'000);
+      CHECK(server.call({"GET", "k:ttl"}).text() == std::to_string(ttl_ms));
+    }
   }
 }
 

@@ -4,37 +4,36 @@ load ../support/common
 
 mutation() { "$project/tests/mutation/run" --no-tests -n 2000 --equivalent "$list" "$@"; }
 
-# The mutants of a line that decides something only if what remains is below 0, after a limit was lowered.
-of_line() { mutation --only '^\[?if remaining' lua/sliding-window-log.lua; }
+# The mutants of a line that keeps the later one of two times.
+of_line() { mutation --only 'if.* reset_if_allowed = ends end' lua/fixed-window.lua; }
 
 setup() {
   list=$BATS_TEST_TMPDIR/equivalent
   {
-    echo '# Less than nothing and nothing are both nothing, in whole numbers.'
-    echo '[lua/sliding-window-log.lua]'
-    echo 'if remaining [< → <=] 0 then remaining = 0 end'
-    echo 'if remaining < [0 → 1] then remaining = 0 end'
+    echo '# If the times are equal, it does not matter which one is kept.'
+    echo '[lua/fixed-window.lua]'
+    echo 'if ends [> → >=] reset_if_allowed then reset_if_allowed = ends end'
   } >"$list"
 }
 
 @test "mutants are counted, and those that are equivalent may survive" {
   run -0 of_line
-  assert_line --regexp '^lua/sliding-window-log.lua: ([0-9]+) mutants, [1-9][0-9]* killed .*, 0 survived, 2 equivalent$'
-  assert_line --regexp '^[1-9][0-9]* passed, 0 failed$'
+  assert_line 'lua/fixed-window.lua: 3 mutants, 2 killed (2 by the comparison, 0 by other tests), 0 survived, 1 equivalent'
+  assert_line '3 passed, 0 failed'
 }
 
 @test "a mutant that survives and is not listed fails" {
   echo >"$list"
   run -1 of_line
-  assert_line --regexp '^survived: lua/sliding-window-log.lua:[0-9]+: if remaining \[< → <=\] 0 then remaining = 0 end$'
-  assert_line --regexp '^[1-9][0-9]* passed, 2 failed$'
+  assert_line --regexp '^survived: lua/fixed-window.lua:[0-9]+: if ends \[> → >=\] reset_if_allowed then '
+  assert_line '2 passed, 1 failed'
 }
 
 @test "a mutant that is listed and killed fails" {
-  echo 'if remaining < 0 then remaining = [0 → 1] end' >>"$list"
+  echo '[if ends > reset_if_allowed then reset_if_allowed = ends end → nothing]' >>"$list"
   run -1 of_line
-  assert_line --partial 'listed as equivalent, but killed: lua/sliding-window-log.lua:'
-  assert_line --regexp '^[1-9][0-9]* passed, 1 failed$'
+  assert_line --partial 'listed as equivalent, but killed: lua/fixed-window.lua:'
+  assert_line '2 passed, 1 failed'
 }
 
 @test "a script that hangs or is not Lua is killed" {
