@@ -119,7 +119,8 @@ sub change_token {
   }
   return replace(logic => $i, $logic{$text}) if exists $logic{$text};
   return replace(bound => $i, $bound{$text}) if $all && exists $bound{$text} && text($i - 1) =~ /^(?:\.|::)$/;
-  my ($quote, $number) = $text =~ /^('?)(-?\d[\d.']*(?:e\d+)?)'?$/ or return;
+  my $digits = $lua ? qr/[\d.]*/ : qr/[\d.']*/;
+  my ($quote, $number) = $text =~ /^('?)(-?\d$digits(?:e\d+)?)'?$/ or return;
   for my $step (' + 1', ' - 1') {
     replace(constant => $i, $number =~ /[e']/ ? "($number$step)" : $quote . eval("$number$step") . $quote);
   }
