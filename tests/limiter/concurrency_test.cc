@@ -255,8 +255,10 @@ TEST_CASE("concurrency: the key stores the limit of the last acquire or renew th
   CHECK(stored().text() == "-3");
   CHECK(ask_script("4", "renew", "a").allowed);
   CHECK(stored().text() == "-4");
+  CHECK(ask_script("1", "renew", "a").allowed);
+  CHECK(stored().text() == "-1");
   CHECK(ask_script("9", "release", "a").allowed);
-  CHECK(stored().text() == "-4");
+  CHECK(stored().text() == "-1");
   CHECK(ask_script("9", "release", "b").allowed);
   CHECK(stored().is_nil());
 }
