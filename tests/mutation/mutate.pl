@@ -69,7 +69,10 @@ sub read_tokens {
 sub text { my ($i) = @_; $i >= 0 && $i < @tokens ? $tokens[$i]{text} : '' }
 sub end_of { my ($i) = @_; $tokens[$i]{at} + length text($i) }
 # In C++, whether it has a space on each side, as an operator with two operands has.
-sub is_spaced { my ($i) = @_; substr($source, $tokens[$i]{at} - 1, 1) =~ /\s/ && substr($source, end_of($i), 1) =~ /\s/ }
+sub is_spaced {
+  my ($i) = @_;
+  substr($source, $tokens[$i]{at} - 1, 1) =~ /\s/ && substr($source, end_of($i), 1) =~ /\s/;
+}
 
 sub fix_what_stays {
   for my $i (grep { text($_) eq 'error_reply' } 0 .. $#tokens) {
