@@ -81,7 +81,7 @@ wrong_script() {
 @test "Ctrl-C shows what was done and leaves nothing behind" {
   export out=$BATS_TEST_TMPDIR/out TMPDIR=$BATS_TEST_TMPDIR/tmp
   mkdir "$TMPDIR"
-  run -0 ends_by INT 'grep -q decisions/s "$out" && sleep 1' bash -c 'exec "$0" "$@" >"$out" 2>&1' \
+  run -0 ends_by INT 'grep -qs decisions/s "$out" && sleep 1' bash -c 'exec "$0" "$@" >"$out" 2>&1' \
     "$project/tests/exactness/run" -n 1000000000 --algorithm gcra
   assert_output 'exit 130'
   run -0 cat "$out"
