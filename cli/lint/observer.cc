@@ -82,6 +82,23 @@ lint::Observation LintObserver::observe() {
   start_ = traffic::window_from(traffic::PatternRequest{}.start, window) + window / kPartOfWindow;
   if (window >= 4 * kDecimals) start_ += kDecimals;
   tick_ = std::min(kMillisecond, window / kPartOfWindow);
+  // Where TTLs are short, a busy machine can make keys expire during a request; or the script takes
+  // so long.
+  constexpr microseconds kSafeWindow{1'000'000};
+  constexpr int kAttempts = 5;
+  const auto unseen = seen_;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    seen_ = unseen;
+    doubts_.clear();
+    delays_ = is_held_up_ = false;
+    number_ = 0;
+    observe_once();
+    if (!is_held_up_ || window >= kSafeWindow) break;
+  }
+  return std::move(seen_);
+}
+
+void LintObserver::observe_once() {
   begin_run();
   send_main_traffic();
   check_replies();
@@ -89,7 +106,6 @@ lint::Observation LintObserver::observe() {
     test_early_expiry();
     test_denials();
   }
-  return std::move(seen_);
 }
 
 void LintObserver::send_main_traffic() {
@@ -248,7 +264,10 @@ void LintObserver::forget_ttls() {
 /// Lets virtual time pass for all keys of this run.
 void LintObserver::age(microseconds to) {
   const auto keys = views(known_);
-  if (aging_->advance(to, keys)) traffic::KeyAging::require_done(connection_.read());
+  if (!aging_->advance(to, keys)) return;
+  const auto reply = connection_.read();
+  traffic::KeyAging::require_done(reply);
+  is_held_up_ |= traffic::KeyAging::is_late(reply);
 }
 
 bool LintObserver::is_gone(const std::string& key, microseconds at) {

@@ -41,7 +41,8 @@ class LintObserver {
  private:
   using Index = std::size_t;  ///< of a request
 
-  // The phases of observe().
+  void observe_once();
+  // The phases of observe_once().
   void send_main_traffic();
   void check_replies();
   void test_early_expiry();
@@ -86,6 +87,8 @@ class LintObserver {
   std::int64_t number_ = 0;             ///< of the last request, from 1
   int run_ = 0;
   bool delays_ = false;  ///< some request was allowed with a delay
+  /// Keys may have expired by real time: see traffic::KeyAging::is_late().
+  bool is_held_up_ = false;
   std::chrono::microseconds start_{0}, tick_{0};
   lint::Observation seen_;
 };

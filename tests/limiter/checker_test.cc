@@ -140,9 +140,11 @@ TEST_CASE("a script that the server does not have is loaded, and the request is 
   CHECK(words(sent) == question + " SCRIPT LOAD " + std::string(gcra.script) + question);
 }
 
-TEST_CASE("a script that is missing again after loading is an error") {
+TEST_CASE("a script that is missing again and again after loading is an error") {
   std::string sent;
-  auto connection = canned({kNoScript, kLoaded, kNoScript}, sent);
+  std::deque<std::string> replies{kNoScript};
+  for (int i = 0; i < limiter::kMostLoads; ++i) replies.insert(replies.end(), {kLoaded, kNoScript});
+  auto connection = canned(std::move(replies), sent);
   try {
     (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
     FAIL("no error");

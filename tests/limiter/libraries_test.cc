@@ -427,8 +427,8 @@ TEST_CASE("counters and pairs of keys are recognized by their names") {
   }
   const Limit limit{.limit = 5, .window = 60s};
   auto seen = look(server, "rlflx:a:b", {.limit = limit});
-  CHECK(seen.used == -2);
-  CHECK(seen.remaining == 7);
+  CHECK(seen.used == 0);  // more was given back than taken
+  CHECK(seen.remaining == 5);
   const auto timer = "shop-cache-" + hash + ":timer";
   seen = look(server, timer, {.now = microseconds{std::chrono::seconds{std::stoll(end)}} - 5s});
   CHECK(seen.reset_after == 5s);
