@@ -26,7 +26,7 @@ PERL
 # Of replies as long as INFO's, a few bytes are chosen at random.
 @test "a connection cut at every byte of the replies of every command" {
   each_command most="$(often 60)" <<'PERL'
-  for my $n (places($whole->{bytes}, $whole->{bytes} > 300 ? $ENV{most} : 300)) {
+  for my $n (places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300)) {
     my $ran = $go->({cut => $n});
     next if !$ran->{took};
     counted;
@@ -37,7 +37,7 @@ PERL
 
 @test "a server that falls silent after any byte of the replies, beyond the time-out" {
   each_command most="$(often 12)" <<'PERL'
-  for my $n (places($whole->{bytes}, $case->{many} ? 1 : $ENV{most})) {
+  for my $n (places($whole->{bytes}, $case->{many} ? 1 : $ENV{few} ? 3 : $ENV{most})) {
     my $ran = $go->({stall => $n}, more => [qw(--timeout 100ms)]);
     next if !$ran->{took};
     counted;
@@ -82,7 +82,7 @@ PERL
     ">2\r\n+a\r\n:1\r\n", "_\r\n", "*1\r\n" x 9 . ":1\r\n", "*1\r\n" x 100_000, "\$3\r\nabcdef\r\n", "\n" x 100);
   next if $case->{many};
   for my $n (1 .. $whole->{commands}) {
-    for my $garbage ($n % 5 == 1 ? @garbage : $garbage[rand @garbage]) {
+    for my $garbage ($n % 5 == 1 && !$ENV{few} ? @garbage : $garbage[rand @garbage]) {
       my $ran = $go->({reply => $n, with => $garbage}, more => [qw(--timeout 5s)]);
       next if !$ran->{took};
       counted;
@@ -104,7 +104,7 @@ PERL
     "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n");
   next if $case->{many};
   for my $n (1 .. $whole->{commands}) {
-    for my $other ($n % 5 == 1 ? @others : $others[rand @others]) {
+    for my $other ($n % 5 == 1 && !$ENV{few} ? @others : $others[rand @others]) {
       my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms)]);
       next if !$ran->{took};
       counted;

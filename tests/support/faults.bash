@@ -4,7 +4,8 @@
 #   often N           N times $RLCTL_FAULTS (default: 1), which makes the tests do more.
 #   faults [NAME=VALUE…] <<'PERL'
 #                     Runs this Perl code, with tests/support/Faults.pm, and says the count that it prints.
-#                     The variables are in its environment.
+#                     The variables are in its environment, and $few is set under a sanitizer, with which a
+#                     program takes thirty times as long to start.
 #   preload           Sets $preload to the library of tests/faults/preload.cc, or skips the test where
 #                     none can be preloaded.
 #   start_server_with_clock [OPTION…]
@@ -16,6 +17,7 @@ often() { echo $(($1 * ${RLCTL_FAULTS:-1})); }
 
 faults() {
   local status=0 count
+  if [[ $RLCTL_BUILD == *sanitize* ]]; then set -- few=1 "$@"; fi
   env "$@" perl -I "$project/tests/support" -MFaults - >"$BATS_TEST_TMPDIR/counted" || status=$?
   ((status == 0)) || { cat "$BATS_TEST_TMPDIR/counted"; return "$status"; }
   count=$(sed -nE 's/^([0-9]+) faults, 0 wrong$/\1/p' "$BATS_TEST_TMPDIR/counted")
