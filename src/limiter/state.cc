@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text.h"
 #include "limiter/articles.h"
 #include "limiter/libraries.h"
 #include "limiter/limit.h"
@@ -535,8 +536,8 @@ std::vector<Content> read_contents(redis::Connection& connection, std::span<cons
   std::iota(open.begin(), open.end(), std::size_t{0});
   for (int look = 1; !open.empty() && look <= kLooks; ++look) {
     for (const auto i : open) connection.append({"TYPE", keys[i]});
-    for (const auto i : open)
-      contents[i] = {.type = std::string(read_of_any_type(connection).text())};
+    for (const auto i : open)  // a server that is none may say anything
+      contents[i] = {.type = escaped_message(read_of_any_type(connection).text())};
     open = read_groups(connection, keys, contents, parts, std::move(open));
   }
   return contents;

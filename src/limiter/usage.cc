@@ -40,7 +40,7 @@ Content::Edge edge_with_score(ReplyView row, std::size_t at) {
 
 /// The part of the script's row that identifies the key's form.
 Content content_of(ReplyView row, microseconds server_now) {
-  Content content{.type = std::string(row[0].text())};
+  Content content{.type = escaped_message(row[0].text())};
   if (content.type == "string") {
     content.text = row[3].text();
   } else if (content.type == "list") {
