@@ -67,7 +67,7 @@ a_stop_is_shown() {
   real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
   jq -e '.runs[0].latency_us.service | [.p95, .p99, .p99_9] | [.[] == null] == [false, true, true]' <<<"$output"
   real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 --algorithm gcra
-  assert_line --regexp '^gcra +15 +- +- +- +- +[0-9.]+ (us|ms|s) +[0-9.]+ (us|ms|s)$'
+  assert_line --regexp '^gcra +15 +- +- +- +- +[0-9.]+ (µs|ms|s) +[0-9.]+ (µs|ms|s)$'
   assert_line --regexp '^- +too few answers'
   assert_line --regexp 'p50 needs 20, p90 needs 100, p99 needs 1000, p99.9 needs 10000$'
 }
