@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <system_error>
 
 #include "base/error.h"
@@ -102,9 +104,10 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
   } else if (exists && ::access(path_.c_str(), W_OK) != 0) {
     fail(errno);
   } else {
-    temporary_ = path_ + ".rlctl-" + std::to_string(::getpid());
-    file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                       exists ? status.st_mode & 07777 : kMode));
+    const mode_t mode = exists ? status.st_mode & 07777 : kMode;
+    open_temporary(mode);
+    // The umask is for new files. Some file systems have no modes.
+    if (exists && file_) static_cast<void>(::fchmod(file_.get(), mode));
   }
   if (!file_) {
     const int error = errno;
@@ -115,6 +118,17 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
                         "since the file is replaced as a whole: " + errno_text(error));
     }
     fail(error);
+  }
+}
+
+/// By a name of its own: one that was killed may have left a file, also under the same process ID.
+void OutputFile::open_temporary(mode_t mode) {
+  constexpr int kTries = 100;
+  std::random_device random;
+  for (int tries = 0; tries < kTries; ++tries) {
+    temporary_ = fmt::format("{}.rlctl-{:08x}", path_, random());
+    file_.reset(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (file_ || errno != EEXIST) return;
   }
 }
 

@@ -50,7 +50,8 @@ class FileDescriptor {
 /// A file that appears whole or not at all: it is written under another name in the same folder,
 /// and commit() renames it. Without commit() the previous contents stay. A path that is not a
 /// regular file (a pipe, /dev/null) is written directly. A symbolic link stays one, and is not
-/// followed if another user has put it into a folder that everybody may write.
+/// followed if another user has put it into a folder that everybody may write. A file that exists
+/// keeps its mode.
 class OutputFile {
  public:
   /// Throws OutputError if it cannot be written.
@@ -64,6 +65,7 @@ class OutputFile {
   void commit();
 
  private:
+  void open_temporary(mode_t mode);
   [[noreturn]] void fail(int error) const;
 
   std::string option_, path_;

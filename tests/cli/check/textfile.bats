@@ -142,3 +142,12 @@ rlctl_check_top_denied_error{file="check.prom"} 0'
   assert_equal "$(sample 'result="would_deny"')" 1
   assert_regex "$stderr" '1 of 3 requests would have been denied'
 }
+
+@test "a file that exists keeps its mode, and a new one has that of the umask" {
+  umask 027
+  run -0 batch --textfile "$file" <<<a
+  assert_equal "$(stat -c %a "$file")" 640
+  chmod 666 "$file"
+  run -0 batch --textfile "$file" <<<a
+  assert_equal "$(stat -c %a "$file")" 666
+}
