@@ -40,6 +40,7 @@ test   procps                pkill
 test   openssl               openssl
 test   util-linux            flock
 test   scdoc                 scdoc
+test   strace                strace
 test   zsh                   zsh
 test   fish                  fish
 test   mandoc                mandoc

@@ -308,3 +308,33 @@ core_of() {
   REDISCLI_AUTH=secret run core_of rlctl check k --limit 5/60s -u "unix://$socket"
   assert_output 'no core'
 }
+
+@test "another user does not reach a private server" {
+  ((EUID == 0)) || skip 'only root can become another user'
+  local TMPDIR as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+  "${as_nobody[@]}" true 2>/dev/null || skip 'no other user can be taken here'
+  # All the way to the folder that rlctl makes may be walked by everybody.
+  TMPDIR=$(mktemp -d /tmp/rlctl-test-XXXXXX)
+  export TMPDIR
+  chmod 1777 "$TMPDIR"
+  mkfifo lines
+  rlctl check -u private: --limit 5/60s --batch <lines >answers 2>/dev/null 3>&- &
+  exec 5>lines
+  echo key >&5
+  wait_until grep -q allowed answers
+  local sockets=("$TMPDIR"/rlctl-*/redis.sock)
+  run -0 redis-cli -s "${sockets[0]}" PING
+  assert_output PONG
+  run -0 redis-cli -s "${sockets[0]}" CONFIG GET port
+  assert_line --index 1 0
+  run -1 "${as_nobody[@]}" redis-cli -s "${sockets[0]}" PING
+  assert_output --partial 'Permission denied'
+  # It is the modes that keep it out.
+  chmod 755 "${sockets[0]%/*}"
+  chmod 777 "${sockets[0]}"
+  run -0 "${as_nobody[@]}" redis-cli -s "${sockets[0]}" PING
+  assert_output PONG
+  exec 5>&-
+  wait "$!"
+  rmdir "$TMPDIR"
+}

@@ -7,9 +7,10 @@
 # run() returns a hash: `status` (-n if signal n killed it), `out`, `err`, `took` (whether the fault was
 # reached), `bytes` and `commands` (what the server sent, and was sent, through the proxy) and `hung`.
 #
-# Options: `command`: the arguments of rlctl. `stdin`: its input. `env`: variables to add. `before`: a function
-# that the child calls before rlctl runs. `meanwhile`: a function that is called again and again with this hash
-# and the process. `timeout`: after so many seconds it hangs, and is killed.
+# Options: `command`: the arguments of rlctl. `under`: a program that starts it, with its arguments. `stdin`: its
+# input. `env`: variables to add. `before`: a function that the child calls before rlctl runs. `meanwhile`: a
+# function that is called again and again with this hash and the process. `timeout`: after so many seconds it
+# hangs, and is killed.
 #
 # A proxy stands between rlctl and the real server, and does at most one of these, once for each run:
 #   {cut => N}             closes the connection after N bytes of replies
@@ -182,7 +183,7 @@ sub run {
     $ENV{RLCTL_URL} = "unix://$asked{through}{path}" if $asked{through};
     $asked{before}->() if $asked{before};
     # Not the first in PATH, which may be one that records JSON and starts this one.
-    exec "$ENV{RLCTL_BUILD}/cli/rlctl", @{$asked{command}} or POSIX::_exit(127);
+    exec @{$asked{under} // []}, "$ENV{RLCTL_BUILD}/cli/rlctl", @{$asked{command}} or POSIX::_exit(127);
   }
   close $out_end;
   close $err_end;
