@@ -1,0 +1,14 @@
+# shellcheck shell=bash
+# is_named FILE NAME…: whether a test file, by its path in tests/, is one of those that the user has named: by its
+# path, or the end of its path, with or without suffix, or its folder. Without names, each is.
+is_named() {
+  local file=/tests/$1 name
+  shift
+  (($#)) || return 0
+  for name; do
+    name=${name%/}
+    name=/${name#./}
+    case $file in *"$name" | *"$name".bats | *"$name".cc | *"$name"/*) return 0 ;; esac
+  done
+  return 1
+}
