@@ -145,7 +145,8 @@ limiter::Decision Asker::wait(const limiter::Request& request,
   const auto start = Clock::now();
   while (true) {
     const auto waited = std::chrono::duration_cast<microseconds>(Clock::now() - start);
-    const auto left = at_most ? *at_most - waited : microseconds::max();
+    // A sleep that ends slightly late must not cost the request.
+    const auto left = at_most ? std::max(*at_most - waited, microseconds{0}) : microseconds::max();
     if (at_most && algorithm_.has_delay) {
       if (const auto denied = departure_later_than(request, left)) return *denied;
     }
