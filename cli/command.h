@@ -49,7 +49,7 @@ struct Command {
   /// its own; also called for wrong usage, before the action. Null: the message goes to stderr, and
   /// the status is the problem's. Signals and a closed standard output end the process without it.
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
-  /// The status of a failure if there is no memory left for a report.
+  /// The exit status if memory runs out before a failure can be reported.
   ExitStatus unreported = ExitStatus::kUsage;
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string_view>
-#include <system_error>
 
 #include "base/address.h"
 #include "base/text.h"
@@ -125,14 +123,10 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
   if (share.of_keys) rest.remove_suffix(kOfKeys.size());
   const bool has_percent = rest.ends_with('%');
   if (has_percent) rest.remove_suffix(1);
-  double percent = 0;
-  const auto* end = rest.data() + rest.size();
-  const auto [stop, error] = std::from_chars(rest.data(), end, percent, std::chars_format::fixed);
-  const bool is_number = error == std::errc{} && stop == end && !rest.starts_with('-');
-  if (has_percent && is_number && percent >= 0 && percent <= 100) {
+  const auto percent = to_decimal(rest);
+  if (has_percent && percent && !rest.starts_with('-') && *percent <= 100) {
     // Not percent / 100, which would round again: 7 of 1000 is 0.7 %.
-    const auto moved = std::string(rest) + "e-2";
-    std::from_chars(moved.data(), moved.data() + moved.size(), share.most);
+    share.most = to_number<double>(std::string(rest) + "e-2").value_or(*percent / 100);
     return share;
   }
   throw UsageError("--suggest must be a share like 1%, 0.1% or 1%keys, not " + in_quotes(text),

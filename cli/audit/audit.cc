@@ -25,6 +25,7 @@
 #include "cli/term/terminal.h"
 #include "limiter/audit.h"
 #include "limiter/survey.h"
+#include "redis/url.h"
 
 namespace rlctl::cli {
 namespace {
@@ -116,12 +117,11 @@ std::string AuditReport::mend_of(const Finding& finding) const {
     words = {"redis-cli"};
   } else {
     auto url = url_;
-    const auto colon = finding.server.rfind(':');
-    if (colon != finding.server.npos) {
-      url.host = finding.server.substr(0, colon);
-      if (url.host.starts_with('[')) url.host = url.host.substr(1, url.host.size() - 2);
-      url.port = static_cast<int>(parse_whole(finding.server.substr(colon + 1), "port"));
-      url.scheme = redis::Scheme::kTcp;
+    if (finding.server.find(':') != finding.server.npos) {
+      const auto node = redis::parse_url("redis://" + finding.server);
+      url.scheme = node.scheme;
+      url.host = node.host;
+      url.port = node.port;
     }
     words = redis_cli_words(url, "audit");
   }

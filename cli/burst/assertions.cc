@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -64,12 +63,7 @@ BurstMeasure find_measure(std::string_view name, const std::string& text,
 }
 
 double parse_value(std::string_view number, const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value,
-                                            std::chars_format::fixed);
-  const bool good = error == std::errc{} && end == number.data() + number.size() &&
-                    std::isfinite(value) && !number.empty();
-  if (good) return value;
+  if (const auto value = to_decimal(number)) return *value;
   throw UsageError("--assert: " + in_quotes(text) + " compares with " + in_quotes(number) +
                        ", which is not a number",
                    std::string(kAssertExample));

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -312,10 +310,8 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
 }
 
 double parse_skew(const std::string& text) {
-  double value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  if (error == std::errc{} && stop == end && value >= 0 && value <= kMostSkew) return value;
+  const auto value = to_decimal(text);
+  if (value && *value >= 0 && *value <= kMostSkew) return *value;
   throw UsageError(
       fmt::format("--key-skew must be a number from 0 to {}, not {}", kMostSkew, in_quotes(text)));
 }

@@ -1,7 +1,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <charconv>
 #include <climits>
 #include <cstdint>
 #include <exception>
@@ -27,8 +26,6 @@ namespace rlctl::cli {
 namespace {
 
 using std::chrono::microseconds;
-
-constexpr std::size_t kFlushAt = std::size_t{1} << 16;
 
 class Batch {
  public:
@@ -171,11 +168,9 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) {
   pending.cost = plan_.cost;
   if (tab != std::string_view::npos) {
     const auto text = line.text.substr(tab + 1);
-    const auto* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data(), end, pending.cost);
-    if (parsed.ec != std::errc() || parsed.ptr != end) {
-      throw UsageError("cost " + in_quotes(text) + " is not a whole number");
-    }
+    const auto cost = to_number<std::int64_t>(text);
+    if (!cost) throw UsageError("cost " + in_quotes(text) + " is not a whole number");
+    pending.cost = *cost;
     if (plan_.peek && pending.cost < 0) {
       throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
     }
@@ -369,7 +364,7 @@ void Batch::emit_answers() {
     worst_ = std::max(worst_, emit(pending));
     pending_.pop();
     if (next_reply_ > 0) --next_reply_;
-    if (invocation_.out.buffer().size() >= kFlushAt) flush();
+    if (invocation_.out.buffer().size() >= Output::kLarge) flush();
   }
 }
 

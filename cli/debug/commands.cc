@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <set>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -49,16 +47,8 @@ std::vector<std::string> words_of(std::string_view rest) {
   return words;
 }
 
-template <typename Number = int>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 int line_number(std::string_view text) {
-  const auto number = parse_number(text);
+  const auto number = to_number<int>(text);
   if (number && *number >= 0) return *number;
   throw UsageError(in_quotes(text) + " is not a line number");
 }
@@ -232,7 +222,7 @@ void DebugCommands::show(const Halt& halt) {
 
 /// Moves N times, or until something else stops the script.
 void DebugCommands::move(std::string_view times, Halt (ldb::Debugger::*by)()) {
-  int left = times.empty() ? 1 : parse_number(times).value_or(0);
+  int left = times.empty() ? 1 : to_number<int>(times).value_or(0);
   if (left < 1) throw UsageError("TIMES must be at least 1, not " + in_quotes(times));
   for (bool goes_on = true; goes_on && left > 0; --left) {
     const auto halt = (debugger_.*by)();
@@ -344,7 +334,7 @@ void DebugCommands::trace(std::string_view rest) {
 
 void DebugCommands::maxlen(std::string_view rest) {
   if (!rest.empty()) {
-    const auto size = parse_number(rest);
+    const auto size = to_number<int>(rest);
     if (!size || *size < 0) {
       throw UsageError(in_quotes(rest) + " is not a number of bytes; 0 shows all");
     }
@@ -360,7 +350,7 @@ void DebugCommands::maxlen(std::string_view rest) {
 // ---- Breakpoints and watches ----
 
 void DebugCommands::break_at(const std::string& word) {
-  const auto number = parse_number(word);
+  const auto number = to_number<int>(word);
   if (!number || *number == std::numeric_limits<int>::min()) {
     throw UsageError(in_quotes(word) + " is not a line number");
   }
@@ -399,7 +389,7 @@ void DebugCommands::watch(std::string_view rest) {
   } else if (rest == "0") {
     debugger_.clear_watches();
     view_.say("all watches removed");
-  } else if (const auto number = parse_number<std::int64_t>(rest);
+  } else if (const auto number = to_number<std::int64_t>(rest);
              number && *number < 0 && *number > std::numeric_limits<std::int64_t>::min()) {
     if (!debugger_.remove_watch(-*number)) {
       throw UsageError(fmt::format("there is no watch {}", -*number));
@@ -489,7 +479,7 @@ void DebugCommands::show_key(const std::string& key) {
   }
   const auto told = call({"PTTL", key});
   if (!told) return;
-  const auto ttl = parse_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
+  const auto ttl = to_number<std::int64_t>(told->reply.value_or("")).value_or(-1);
   view_.say(fmt::format("{}: {}{}, {}", in_quotes(key),
                         look == readings.end() ? "" : std::string(look->type) + ", ",
                         view_.shortened(std::move(content)),
@@ -544,7 +534,7 @@ std::vector<std::string> DebugCommands::complete(std::string_view line) const {
   const auto found = candidates(line);
   std::vector<std::string> words(found.begin(), found.end());
   std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
-    const auto first = parse_number(a), second = parse_number(b);
+    const auto first = to_number<int>(a), second = to_number<int>(b);
     return first && second ? *first < *second : first.has_value() && !second;
   });
   return words;

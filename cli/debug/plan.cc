@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "base/shell.h"
@@ -467,10 +465,8 @@ void require_one_input(const DebugPlan& plan) {
 }
 
 double parse_percent(const std::string& text, std::string_view option) {
-  double percent = 0;
-  const auto* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, percent, std::chars_format::fixed);
-  if (error == std::errc{} && end == last && percent >= 0 && percent <= 100) return percent;
+  const auto percent = to_decimal(text);
+  if (percent && *percent >= 0 && *percent <= 100) return *percent;
   throw UsageError(fmt::format("{}: {} is not a percentage", option, in_quotes(text)),
                    "a number from 0 to 100, such as 90 or 87.5");
 }
@@ -493,7 +489,7 @@ void set_form(DebugPlan& plan, const DebugOptions& options, bool json) {
   }
   if (options.fail_under) plan.least_coverage = parse_percent(*options.fail_under, "--fail-under");
   if (options.max_steps) {
-    plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, 1'000'000'000);
+    plan.max_steps = parse_between(*options.max_steps, "--max-steps", 1, ldb::kMostSteps);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "cli/replay.h"
 #include "cli/script_options.h"
 #include "ldb/session.h"
+#include "ldb/walk.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
@@ -70,7 +71,7 @@ struct DebugPlan {
   std::string commands = {};  ///< the file to read them from; empty: the terminal or standard input
   bool quiet = false;
   bool is_sure = false;  ///< --yes
-  std::int64_t max_steps = 100'000;
+  std::int64_t max_steps = ldb::kUsualSteps;
   double least_coverage = 0;               ///< in percent
   std::optional<std::size_t> maxlen = {};  ///< as ViewLengths::value
 

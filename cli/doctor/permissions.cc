@@ -130,15 +130,13 @@ std::vector<Use> other_uses() {
 }
 
 PermissionAnswers ask_permissions(redis::Connection& connection, const std::string& user) {
-  PermissionAnswers answers{.user = user.empty() ? "default" : user,
-                            .load = connection.call({"SCRIPT", "LOAD", kPermissionScript})};
-  if (answers.load.is_error()) return answers;
-  answers.call = call_permission_script(connection, answers.load.text());
-  for (int loads = 1; loads < limiter::kMostLoads && limiter::is_unknown_script(*answers.call);
-       ++loads) {
-    answers.load = connection.call({"SCRIPT", "LOAD", kPermissionScript});
+  const auto load = [&] { return connection.call({"SCRIPT", "LOAD", kPermissionScript}); };
+  PermissionAnswers answers{.user = user.empty() ? "default" : user, .load = load()};
+  for (int loads = 1;; ++loads) {
     if (answers.load.is_error()) return answers;
     answers.call = call_permission_script(connection, answers.load.text());
+    if (loads == limiter::kMostLoads || !limiter::is_unknown_script(*answers.call)) break;
+    answers.load = load();
   }
   if (answers.call->is_nil()) answers.rules = connection.call({"ACL", "GETUSER", answers.user});
   answers.watch = connection.call({"WATCH", kKey});

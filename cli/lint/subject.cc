@@ -9,6 +9,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/limits.h"
+#include "ldb/walk.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
 
@@ -16,7 +17,6 @@ namespace rlctl::cli {
 namespace {
 
 constexpr const char* kUsualLimit = "5/60s";
-constexpr std::int64_t kUsualSteps = 100'000, kMostSteps = 1'000'000'000;
 
 /// The bundled algorithm with this source; null if there is none.
 const limiter::Algorithm* algorithm_in(std::string_view source) {
@@ -149,8 +149,8 @@ std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
   const auto limit =
       parse_limits(options.limits.empty() ? usual : options.limits, options.burst).front();
   const auto max_steps = options.max_steps
-                             ? parse_between(*options.max_steps, "--max-steps", 1, kMostSteps)
-                             : kUsualSteps;
+                             ? parse_between(*options.max_steps, "--max-steps", 1, ldb::kMostSteps)
+                             : ldb::kUsualSteps;
   std::vector<LintSubject> subjects;
   for (const auto& word : operands)
     subjects.push_back(make_subject("", word, options, limit, invocation));

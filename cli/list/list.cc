@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,14 +70,12 @@ void add_list_options(Options& options, ListOptions& target) {
 double parse_share(const std::string& text) {
   std::string_view digits = text;
   if (digits.ends_with('%')) digits.remove_suffix(1);
-  double percent = -1;
-  const auto* end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, percent, std::chars_format::fixed);
+  const auto percent = to_decimal(digits);
   constexpr double kMost = 1e6;
-  if (digits.empty() || parsed.ptr != end || !(percent >= 0 && percent <= kMost)) {
+  if (!percent || *percent < 0 || *percent > kMost) {
     throw UsageError("--above must be a percentage such as 80%, not " + in_quotes(text));
   }
-  return percent / 100;
+  return *percent / 100;
 }
 
 SortKey parse_sort(const std::string& text) {

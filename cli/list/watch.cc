@@ -160,7 +160,7 @@ void ListWatch::count_calls() {
   const auto now = Clock::now();
   calls_per_second_.reset();
   if (!stats) return;
-  const auto calls = redis::script_calls(*stats);
+  const auto calls = redis::stats_of_scripts(*stats).calls;
   if (calls_ && calls >= *calls_) {
     const std::chrono::duration<double> elapsed = now - calls_at_;
     calls_per_second_ = static_cast<double>(calls - *calls_) / std::max(elapsed.count(), 1e-3);

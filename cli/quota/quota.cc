@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <exception>
-#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -82,13 +80,10 @@ QuotaPlan make_quota_plan(const QuotaOptions& options, Invocation& invocation) {
 
 /// The time that -t gives: a number means seconds.
 std::string timeout_text(const std::string& text) {
-  double seconds = 0;
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, seconds, std::chars_format::fixed);
-  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end;
   constexpr double kMost = 1e9;
-  if (!is_number || seconds < 0 || seconds > kMost) return text;
-  return fmt::format("{:.0f}us", std::ceil(seconds * 1e6));
+  const auto seconds = to_decimal(text);
+  if (!seconds || *seconds < 0 || *seconds > kMost) return text;
+  return fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
 }
 
 /// The options of the connection with -t.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -60,13 +59,9 @@ Range RangeParser::parse() {
 double RangeParser::bound(std::string_view text) {
   const auto number = text.ends_with('%') ? text.substr(0, text.size() - 1) : text;
   (number.size() < text.size() ? has_percent_ : has_units_) = true;
-  double value = 0;
-  const auto* end = number.data() + number.size();
-  const auto parsed = std::from_chars(number.data(), end, value, std::chars_format::fixed);
-  if (number.empty() || parsed.ptr != end || parsed.ec != std::errc{} || !std::isfinite(value)) {
-    refuse("is not a range: '" + escape(text, 40) + "' is not a number", kRangeHint);
-  }
-  return value;
+  const auto value = to_decimal(number);
+  if (!value) refuse("is not a range: '" + escape(text, 40) + "' is not a number", kRangeHint);
+  return *value;
 }
 
 /// A bound in units.

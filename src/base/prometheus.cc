@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <system_error>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -82,10 +80,7 @@ std::optional<double> find_prometheus_sample(std::string_view text, std::string_
     const auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (!line.starts_with(wanted)) continue;
-    double value = 0;
-    const auto* end = line.data() + line.size();
-    const auto parsed = std::from_chars(line.data() + wanted.size(), end, value);
-    if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
+    if (const auto value = to_number<double>(line.substr(wanted.size()))) return value;
   }
   return std::nullopt;
 }

@@ -250,6 +250,14 @@ std::int64_t bounded_value(std::string_view digits, std::int64_t most) {
   return value;
 }
 
+std::optional<double> to_decimal(std::string_view text) noexcept {
+  double number = 0;
+  const auto* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end && std::isfinite(number);
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
 std::int64_t parse_whole(std::string_view text, std::string_view what) {
   constexpr std::int64_t kMost = INT64_MAX - 1;
   auto rest = text;

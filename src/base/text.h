@@ -1,5 +1,6 @@
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace rlctl {
@@ -39,6 +41,17 @@ void escape_message(std::string& out, std::string_view text);
 
 // ---- Numbers ----
 
+/// The number that is the whole text, as std::from_chars() reads it; none if it is something else
+/// or does not fit.
+template <typename Number>
+[[nodiscard]] std::optional<Number> to_number(std::string_view text) noexcept {
+  Number number{};
+  const auto* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc{} && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+/// A finite number without an exponent that is the whole text: "87.5".
+[[nodiscard]] std::optional<double> to_decimal(std::string_view text) noexcept;
 /// Parses decimal digits with an optional minus sign. Throws UsageError naming `what`.
 [[nodiscard]] std::int64_t parse_whole(std::string_view text, std::string_view what);
 /// The value of decimal digits, or `most` + 1 if that is less; never overflows. A leading zero does

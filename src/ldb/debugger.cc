@@ -190,8 +190,9 @@ void Debugger::require_running() const {
 void Debugger::look_at_watches() {
   for (auto& watch : watches_) {
     const bool is_hidden = is_out_of_sight(watch.expression);
-    if (running() && is_hidden) continue;
-    auto now = running() ? evaluate_watch(watch.expression) : Evaluation();
+    if (!running()) return drop(watch);
+    if (is_hidden) continue;
+    auto now = evaluate_watch(watch.expression);
     if (!running()) return drop(watch);
     if (now == watch.last) continue;
     auto before = std::exchange(watch.last, std::move(now));

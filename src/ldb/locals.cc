@@ -5,15 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <iterator>
 #include <optional>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "ldb/session.h"
 #include "lua/lexer.h"
@@ -32,11 +31,9 @@ std::optional<Value> string_key(std::string_view text) {
 }
 
 std::optional<Value> number_key(std::string_view text, bool is_negative) {
-  Value key{.kind = Value::Kind::kNumber};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), key.number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if (is_negative) key.number = -key.number;
-  return key;
+  const auto number = to_number<double>(text);
+  if (!number) return std::nullopt;
+  return Value{.kind = Value::Kind::kNumber, .number = is_negative ? -*number : *number};
 }
 
 /// Parses the content of brackets.

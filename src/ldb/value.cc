@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <iterator>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -275,10 +274,9 @@ class Parser {
   bool number(Value& value) {
     const auto end = rest_.find_first_of("; }]=");
     const auto text = rest_.substr(0, end);
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value.number);
-    if (text.empty() || result.ec != std::errc{} || result.ptr != text.data() + text.size()) {
-      return false;
-    }
+    const auto parsed = to_number<double>(text);
+    if (!parsed) return false;
+    value.number = *parsed;
     value.kind = ValueKind::kNumber;
     value.approximate = may_be_rounded(text);
     rest_.remove_prefix(text.size());

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text.h"
 #include "limiter/round_window.h"
 #include "limiter/stored_number.h"
 
@@ -91,7 +92,7 @@ std::optional<State> read_indexed_counter(std::string_view key, const Content& c
 template <std::int64_t kUsPerScore>
 std::optional<State> read_set_by_name(std::string_view key, const Content& content) {
   const auto is_present = [](const Content::Edge& edge) {
-    const auto score = parse_real(edge.score);
+    const auto score = to_number<double>(edge.score);
     return score && is_of_today(*score * kUsPerScore);
   };
   if (!has_prefix(key, kSetPrefixes)) return std::nullopt;

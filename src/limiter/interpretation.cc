@@ -1,7 +1,6 @@
 #include "limiter/interpretation.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -23,15 +22,13 @@ constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
 }  // namespace
 
 microseconds entry_time(std::string_view text) {
-  std::int64_t time = -1;
-  const auto* end = text.data() + text.size();
-  if (text.empty() || std::from_chars(text.data(), end, time).ptr != end) not_a_time(text);
-  if (time < 0 || time > kMaxTime) not_a_time(text);
-  return microseconds{time};
+  const auto time = to_number<std::int64_t>(text);
+  if (!time || *time < 0 || *time > kMaxTime) not_a_time(text);
+  return microseconds{*time};
 }
 
 microseconds entry_time(std::string_view score, std::int64_t us_per_score) {
-  const auto number = parse_real(score);
+  const auto number = to_number<double>(score);
   const auto time = number.value_or(-1) * static_cast<double>(us_per_score);
   if (!(time >= 0 && time <= kMaxTime)) not_a_time(score);
   return microseconds{std::llround(time)};

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "limiter/limit.h"
 #include "limiter/state.h"
 #include "redis/scan.h"
@@ -26,12 +26,9 @@ constexpr std::array kSuffixes{Suffix{"us", microseconds{1}},
 std::optional<microseconds> parse_suffix(std::string_view text) {
   for (const auto& [unit, length] : kSuffixes) {
     if (!text.ends_with(unit)) continue;
-    const auto* end = text.data() + text.size() - unit.size();
-    std::int64_t count = 0;
-    const auto [stop, error] = std::from_chars(text.data(), end, count);
-    if (error != std::errc{} || stop != end) return std::nullopt;
-    if (count < 1 || count > kLongestWindow / length) return std::nullopt;
-    return count * length;
+    const auto count = to_number<std::int64_t>(text.substr(0, text.size() - unit.size()));
+    if (!count || *count < 1 || *count > kLongestWindow / length) return std::nullopt;
+    return *count * length;
   }
   return std::nullopt;
 }

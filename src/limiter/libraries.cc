@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "base/text.h"
 #include "limiter/round_window.h"
 #include "limiter/stored_number.h"
 
@@ -56,7 +57,7 @@ microseconds to_us(double value, microseconds unit) {
 
 /// The time, if it is a present one.
 std::optional<microseconds> present_time(std::string_view text, microseconds unit) {
-  const auto value = parse_real(text);
+  const auto value = to_number<double>(text);
   if (!value || !is_of_today(*value * static_cast<double>(unit.count()))) return std::nullopt;
   return to_us(*value, unit);
 }
@@ -117,7 +118,7 @@ State arrival_state(microseconds arrival, const Content& content) {
 /// Seconds with a fraction since the epoch, in seconds since 1970.
 std::optional<State> read_arrival_since(seconds epoch, const Content& content) {
   constexpr double kYear = 365.25 * 86400;
-  const auto value = parse_real(content.text);
+  const auto value = to_number<double>(content.text);
   if (!value || !(*value > 0 && *value < 30 * kYear)) return std::nullopt;
   return arrival_state(epoch + to_us(*value, seconds{1}), content);
 }
@@ -287,7 +288,7 @@ std::optional<State> read_bucket(const Content& content, std::string_view time_f
   const auto tokens = field(content, "tokens");
   const auto time = field(content, time_field);
   if (content.size != 2 || !tokens || !time) return std::nullopt;
-  const auto number = parse_real(*tokens);
+  const auto number = to_number<double>(*tokens);
   const auto at = present_time(*time, unit);
   constexpr double kMost = 1e15;
   if (!number || !(std::abs(*number) <= kMost) || !at) return std::nullopt;
@@ -327,7 +328,7 @@ std::optional<std::string_view> spring_name(std::string_view key, std::string_vi
 
 std::optional<State> read_spring_tokens(std::string_view key, const Content& content) {
   const auto name = spring_name(key, "tokens");
-  const auto tokens = parse_real(content.text);
+  const auto tokens = to_number<double>(content.text);
   if (!name || !tokens || !(std::abs(*tokens) <= 1e15)) return std::nullopt;
   auto state = library_state(content);
   state.tokens = tokens;

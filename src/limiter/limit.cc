@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "redis/slots.h"
 
 namespace rlctl::limiter {
 namespace {
@@ -56,10 +57,7 @@ std::string format_limit(const Limit& limit) {
 }
 
 bool has_hash_tag(std::string_view key) {
-  const auto open = key.find('{');
-  if (open == std::string_view::npos) return false;
-  const auto close = key.find('}', open);
-  return close != std::string_view::npos && close > open + 1;
+  return redis::hashed_part(key).size() < key.size();
 }
 
 std::string window_suffix(microseconds window) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <tuple>
@@ -166,7 +165,7 @@ bool is_unit(const Content::Edge& edge) {
   const auto time = parse_number(member.substr(0, colon), kLatestNow.count());
   const auto sequence = parse_number(member.substr(colon + 1), INT64_MAX, kSequence);
   return member[colon] == ':' && time && sequence &&
-         parse_real(edge.score) == static_cast<double>(*time);
+         to_number<double>(edge.score) == static_cast<double>(*time);
 }
 
 std::optional<State> read_zset_log(std::string_view /*key*/, const Content& content) {
@@ -176,7 +175,7 @@ std::optional<State> read_zset_log(std::string_view /*key*/, const Content& cont
 
 /// When the lease lapses; none if the entry is not a lease.
 std::optional<double> lapse_of(const Content::Edge& edge) {
-  const auto lapse = parse_real(edge.score);
+  const auto lapse = to_number<double>(edge.score);
   const bool is_lease = edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse &&
                         *lapse >= 0 && *lapse <= 5e15 && *lapse == std::floor(*lapse);
   return is_lease ? lapse : std::nullopt;
@@ -197,7 +196,8 @@ std::optional<State> read_ms_zset(std::string_view /*key*/, const Content& conte
   const auto is_ms = [](const std::optional<double>& score) {
     return score && *score >= kLeastMs && *score < kMostMs;
   };
-  const bool all = is_ms(parse_real(content.first.score)) && is_ms(parse_real(content.last.score));
+  const bool all =
+      is_ms(to_number<double>(content.first.score)) && is_ms(to_number<double>(content.last.score));
   return all ? std::optional(State{}) : std::nullopt;
 }
 
@@ -206,7 +206,7 @@ std::optional<State> read_ms_zset(std::string_view /*key*/, const Content& conte
 template <std::int64_t kUsPerScore>
 std::optional<State> read_timed_zset(std::string_view /*key*/, const Content& content) {
   const auto is_unit = [](const Content::Edge& edge) {
-    const auto score = parse_real(edge.score);
+    const auto score = to_number<double>(edge.score);
     return score && is_of_today(*score * kUsPerScore) && !edge.member.starts_with('{');
   };
   if (!content.expires || !is_unit(content.first) || !is_unit(content.last)) return std::nullopt;
@@ -283,7 +283,7 @@ std::vector<StateForm> all_forms() {
 }  // namespace
 
 std::optional<std::int64_t> leases_limit(std::string_view member, std::string_view score) {
-  const auto limit = parse_real(score);
+  const auto limit = to_number<double>(score);
   const bool is_limit =
       member == "limit" && limit && *limit <= -1 && *limit >= -1e9 && *limit == std::floor(*limit);
   return is_limit ? std::optional(static_cast<std::int64_t>(-*limit)) : std::nullopt;

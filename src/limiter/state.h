@@ -62,8 +62,7 @@ struct State;
 /// The library of this project's forms.
 inline constexpr std::string_view kOurLibrary = "rlctl";
 
-/// A format of limiter state: a row of the tables in state.cc, libraries.cc and
-/// articles.cc.
+/// A format of limiter state: a row of the tables in state.cc, libraries.cc and articles.cc.
 struct StateForm {
   /// The algorithm's name, as --algorithm spells it, whoever wrote the key; begins with "foreign-"
   /// if only the shape of the content is known.

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
+
+#include "base/text.h"
 
 namespace rlctl::limiter {
 
@@ -26,20 +26,8 @@ namespace rlctl::limiter {
                                                               std::size_t width = 0) {
   if (text.empty() || text.size() > 19) return std::nullopt;
   if (width > 0 ? text.size() != width : (text.size() > 1 && text[0] == '0')) return std::nullopt;
-  std::int64_t number = 0;
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (text[0] == '-' || parsed.ptr != end || parsed.ec != std::errc()) return std::nullopt;
-  return number > most ? std::nullopt : std::optional(number);
-}
-
-/// Parses a number with an optional fraction and exponent.
-[[nodiscard]] inline std::optional<double> parse_real(std::string_view text) {
-  double number = 0;
-  const auto* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  if (parsed.ptr != end || parsed.ec != std::errc()) return std::nullopt;
-  return number;
+  const auto number = to_number<std::int64_t>(text);
+  return text[0] == '-' || !number || *number > most ? std::nullopt : number;
 }
 
 }  // namespace rlctl::limiter

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
+
+#include "base/text.h"
 
 namespace rlctl::redis {
 namespace {
@@ -13,8 +14,7 @@ namespace {
 /// lowest bit is the most significant. As a binary fraction it is the progress of the scan,
 /// whatever the size of the table.
 double share_of(std::string_view cursor) {
-  std::uint64_t bits = 0;
-  std::from_chars(cursor.data(), cursor.data() + cursor.size(), bits);
+  auto bits = to_number<std::uint64_t>(cursor).value_or(0);
   double share = 0;
   for (double weight = 0.5; bits != 0; bits >>= 1U, weight /= 2) {
     if ((bits & 1U) != 0) share += weight;

@@ -168,8 +168,7 @@ std::optional<Url> master_in(ReplyView role, ReplyView info) {
     return url;
   }
   url.host = info_field(info.text(), "master_host");
-  const auto port = info_field(info.text(), "master_port");
-  std::from_chars(port.data(), port.data() + port.size(), url.port);
+  url.port = to_number<int>(info_field(info.text(), "master_port")).value_or(url.port);
   return url.host.empty() ? std::nullopt : std::optional(url);
 }
 
@@ -249,13 +248,15 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
   return stats;
 }
 
-std::int64_t script_calls(const std::map<std::string, CommandStats, std::less<>>& stats) {
-  std::int64_t calls = 0;
+CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats) {
+  CommandStats sum;
   for (const auto command : {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"}) {
     const auto found = stats.find(command);
-    if (found != stats.end()) calls += found->second.calls;
+    if (found == stats.end()) continue;
+    sum.calls += found->second.calls;
+    sum.us += found->second.us;
   }
-  return calls;
+  return sum;
 }
 
 }  // namespace rlctl::redis

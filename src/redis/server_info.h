@@ -63,8 +63,8 @@ struct CommandStats {
 [[nodiscard]] std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
     Connection& connection);
 
-/// The calls of all commands that run scripts and functions.
-[[nodiscard]] std::int64_t script_calls(
+/// Of all commands that run scripts and functions together.
+[[nodiscard]] CommandStats stats_of_scripts(
     const std::map<std::string, CommandStats, std::less<>>& stats);
 
 }  // namespace rlctl::redis

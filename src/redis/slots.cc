@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,14 +46,6 @@ unsigned crc16(std::string_view bytes) noexcept {
   return crc;
 }
 
-std::string_view hashed_part(std::string_view key) noexcept {
-  const auto open = key.find('{');
-  if (open == std::string_view::npos) return key;
-  const auto close = key.find('}', open + 1);
-  if (close == std::string_view::npos || close == open + 1) return key;
-  return key.substr(open + 1, close - open - 1);
-}
-
 /// Where the keys of a command are.
 enum class Place {
   kNowhere,
@@ -91,18 +82,24 @@ Place place_of(std::string_view command) noexcept {
 }
 
 Arguments counted_keys(Arguments command) {
-  std::size_t count = 0;
   const auto text = command.size() > 2 ? command[2] : std::string_view();
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() ||
-      count > command.size() - 3) {
+  const auto count = to_number<std::size_t>(text);
+  if (!count || *count > command.size() - 3) {
     throw Error(Failure::kUsage, fmt::format("{}: '{}' is not the number of its keys",
                                              command.front(), escape(text, 40)));
   }
-  return command.subspan(3, count);
+  return command.subspan(3, *count);
 }
 
 }  // namespace
+
+std::string_view hashed_part(std::string_view key) noexcept {
+  const auto open = key.find('{');
+  if (open == std::string_view::npos) return key;
+  const auto close = key.find('}', open + 1);
+  if (close == std::string_view::npos || close == open + 1) return key;
+  return key.substr(open + 1, close - open - 1);
+}
 
 int slot_of(std::string_view key) noexcept {
   return static_cast<int>(crc16(hashed_part(key)) % kSlots);

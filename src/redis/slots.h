@@ -9,9 +9,12 @@ namespace rlctl::redis {
 /// The number of hash slots of a Cluster.
 inline constexpr int kSlots = 16384;
 
-/// The slot of a key: CRC16 (XMODEM) of what is between its first { and the next }, or of all of it
-/// if that is empty or missing.
+/// What decides a key's slot: its hash tag, between its first { and the next }, or all of it if
+/// that is empty or missing.
 /// https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/
+[[nodiscard]] std::string_view hashed_part(std::string_view key) noexcept;
+
+/// The slot of a key: CRC16 (XMODEM) of that part.
 [[nodiscard]] int slot_of(std::string_view key) noexcept;
 
 /// The keys among the words of a command that this program sends; none if the command has none.

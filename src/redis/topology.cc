@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -98,9 +97,8 @@ std::vector<SlotRange> ask_sentinel(const TopologyRequest& request, const HostPo
                 fmt::format("redis-cli -h {} -p {} SENTINEL MASTERS lists their names",
                             sentinel.host, sentinel.port));
   }
-  HostPort master{.host = std::string(reply[0].text()), .port = 0};
   const auto port = reply[1].text();
-  std::from_chars(port.data(), port.data() + port.size(), master.port);
+  HostPort master{.host = std::string(reply[0].text()), .port = to_number<int>(port).value_or(0)};
   if (!is_port(master.port)) {
     throw Error(Failure::kProtocol, fmt::format("Sentinel {}: the master's port is '{}'",
                                                 display(sentinel), escape(port, 80)));
@@ -153,15 +151,10 @@ std::optional<Referral> parse_referral(std::string_view text, const HostPort& fr
   const auto slot_at = text.find(' ') + 1, host_at = text.find(' ', slot_at) + 1;
   const auto colon = text.rfind(':');
   if (slot_at == 0 || host_at == 0 || colon == text.npos || colon < host_at) return std::nullopt;
-  const auto parse = [&](std::string_view number, int& value) {
-    const auto* end = number.data() + number.size();
-    const auto parsed = std::from_chars(number.data(), end, value);
-    return parsed.ec == std::errc() && parsed.ptr == end;
-  };
   const auto host = text.substr(host_at, colon - host_at);
-  if (!parse(text.substr(slot_at, host_at - 1 - slot_at), referral.slot) ||
-      !parse(text.substr(colon + 1), referral.server.port) || referral.slot < 0 ||
-      referral.slot >= kSlots || !is_port(referral.server.port)) {
+  referral.slot = to_number<int>(text.substr(slot_at, host_at - 1 - slot_at)).value_or(-1);
+  referral.server.port = to_number<int>(text.substr(colon + 1)).value_or(0);
+  if (referral.slot < 0 || referral.slot >= kSlots || !is_port(referral.server.port)) {
     return std::nullopt;
   }
   if (!host.empty() && host != "?") referral.server.host = host;

@@ -1,11 +1,9 @@
 #include "replay/time_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <limits>
 #include <string>
-#include <system_error>
 
 #include "base/scanner.h"
 #include "base/text.h"
@@ -147,14 +145,12 @@ std::optional<std::string> without_exponent(std::string_view text) {
   if (at == 0 || !is_digit(text[0])) return std::nullopt;
   auto power = text.substr(at + 1);
   if (power.starts_with('+')) power.remove_prefix(1);
-  int places = 0;
-  const auto [end, error] = std::from_chars(power.data(), power.data() + power.size(), places);
-  if (error != std::errc{} || end != power.data() + power.size()) return std::nullopt;
-  if (places < 0 || places > kMost) return std::nullopt;
+  const auto exponent = to_number<int>(power);
+  if (!exponent || *exponent < 0 || *exponent > kMost) return std::nullopt;
   std::string digits(text.substr(0, at));
   auto point = std::min(digits.find('.'), digits.size());
   if (point < digits.size()) digits.erase(point, 1);
-  point += static_cast<std::size_t>(places);
+  point += static_cast<std::size_t>(*exponent);
   if (digits.size() <= point) {
     digits.append(point - digits.size(), '0');
   } else {

@@ -23,13 +23,19 @@ local function found_ttl(ends, now)
   return math.max(math.floor((ends + slack - now) / 1000), last)
 end
 
+-- The real time since the last call, in ms; 0 if there was none.
+local function elapsed_since_last()
+  local left = redis.call('PTTL', hash)
+  return left < 0 and 0 or 2 * spare - left
+end
+
 -- A key's TTL, and the real time since the last call, both in ms and at one instant.
 local function ttl_and_elapsed(key)
-  local of_hash, left
+  local elapsed, left
   repeat
-    of_hash, left = redis.call('PTTL', hash), redis.call('PTTL', key)
-  until redis.call('PTTL', hash) == of_hash
-  return left, of_hash < 0 and 0 or 2 * spare - of_hash
+    elapsed, left = elapsed_since_last(), redis.call('PTTL', key)
+  until elapsed_since_last() == elapsed
+  return left, elapsed
 end
 
 local function pause(key)
@@ -53,8 +59,7 @@ local function resume(key)
   redis.call('HDEL', hash, key)
 end
 
-local left = redis.call('PTTL', hash)
-local is_late = count > 0 and left >= 0 and 2 * spare - left >= last
+local is_late = count > 0 and elapsed_since_last() >= last
 local to_pause, to_resume = {}, {}
 for i = 2, 1 + count do to_pause[i - 1] = KEYS[i] end
 for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <functional>
-#include <system_error>
 #include <unordered_set>
 #include <utility>
 
@@ -145,11 +143,7 @@ std::size_t largest_index(const std::vector<lua::Token>& tokens, std::string_vie
   std::size_t largest = 0;
   for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
     if (tokens[i].text != table || !tokens[i + 1].is("[") || !tokens[i + 3].is("]")) continue;
-    const auto index = tokens[i + 2].text;
-    std::size_t number = 0;
-    const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), number);
-    const bool good = error == std::errc{} && end == index.data() + index.size();
-    if (good) largest = std::max(largest, number);
+    largest = std::max(largest, to_number<std::size_t>(tokens[i + 2].text).value_or(0));
   }
   return largest;
 }

@@ -22,7 +22,7 @@ std::optional<TimeWatch::Calls> TimeWatch::count() const {
   if (!stats) return std::nullopt;
   const auto time = stats->find("time");
   return Calls{.time = time == stats->end() ? 0 : time->second.calls,
-               .scripts = redis::script_calls(*stats)};
+               .scripts = redis::stats_of_scripts(*stats).calls};
 }
 
 bool TimeWatch::saw_time(std::int64_t scripts) {
@@ -35,14 +35,7 @@ bool TimeWatch::saw_time(std::int64_t scripts) {
 std::optional<redis::CommandStats> read_server_time(redis::Connection& connection) {
   const auto stats = redis::read_command_stats(connection);
   if (!stats) return std::nullopt;
-  redis::CommandStats scripts;
-  for (const auto command : {"evalsha", "fcall"}) {
-    const auto found = stats->find(command);
-    if (found == stats->end()) continue;
-    scripts.calls += found->second.calls;
-    scripts.us += found->second.us;
-  }
-  return scripts;
+  return redis::stats_of_scripts(*stats);
 }
 
 std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,

@@ -35,8 +35,8 @@ class TimeWatch {
   std::optional<Calls> last_;
 };
 
-/// The calls of EVALSHA and FCALL since the server started, and their time. None if the user may
-/// not call INFO. One round trip; throws redis::Error.
+/// The calls of scripts and functions since the server started, and their time. None if the user
+/// may not call INFO. One round trip; throws redis::Error.
 [[nodiscard]] std::optional<redis::CommandStats> read_server_time(redis::Connection& connection);
 /// The average time of `calls` calls made between the two. None if the server counted a different
 /// number of calls: others call scripts too, or its statistics were reset.
