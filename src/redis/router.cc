@@ -43,14 +43,18 @@ bool starts_with_code(ReplyView reply, std::string_view code) {
   return text.starts_with(code) && text.substr(code.size()).starts_with(' ');
 }
 
+/// Whether rlctl may not connect to a server, or it speaks no RESP: asking again would not help.
+bool is_final(const Error& why) {
+  return why.failure() == Failure::kProtocol;
+}
+
 /// The error of a command that could not be sent.
 Error not_sent(const Error& why) {
   const bool is_network =
       why.failure() == Failure::kUnreachable || why.failure() == Failure::kTimeout;
-  const bool is_forbidden = why.failure() == Failure::kProtocol;  // or no RESP in the log-in
-  if (!is_network && !is_forbidden) return why;
+  if (!is_network && !is_final(why)) return why;
   return Error(Failure::kNotSent, fmt::format("{}; the command was not sent", why.what()), {},
-               is_forbidden ? why.hint() : "")
+               is_final(why) ? why.hint() : "")
       .from(why.server(), why.command());
 }
 
@@ -348,8 +352,7 @@ void Router::place(Id id, Node& node, std::string_view formatted, bool is_asking
 /// been replaced: a few commands wait until that was asked.
 void Router::refuse(Id id, Node& node, std::string formatted) {
   const Error why = not_sent(*node.why_down);
-  const bool is_forbidden = node.why_down->failure() == Failure::kProtocol;
-  const bool may_pass = !is_forbidden &&
+  const bool may_pass = !is_final(*node.why_down) &&
                         (why.failure() == Failure::kNotSent || why.failure() == Failure::kNotNow) &&
                         (!is_long_down(node) || may_refresh(kRefreshPause));
   if (!may_pass || command_of(id).is_fixed) {
@@ -547,9 +550,7 @@ void Router::on_ask(Id id, Node& node, Reply reply, const std::string& formatted
   if (!referral) return answer(id, std::move(reply));
   Node& importer = node_at(referral->server);
   if (++command_of(id).referrals > kMostReferrals || !connect(importer)) {
-    const bool is_allowed =
-        !importer.why_down || importer.why_down->failure() != Failure::kProtocol;
-    if (!is_allowed) return refuse(id, importer, formatted);
+    if (importer.why_down && is_final(*importer.why_down)) return refuse(id, importer, formatted);
     return park(id, formatted, to_error(reply));
   }
   place(id, importer, formatted, true);
