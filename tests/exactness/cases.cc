@@ -94,14 +94,27 @@ void add_lease_calls(Case& made, Random& random, const std::string& prefix) {
   made.keys.push_back(std::move(key));
 }
 
+/// The first choice of every case.
+Clocks draw_clocks(Random& random) {
+  const auto kind = random.uniform(1, 100);
+  if (kind <= 97) return Clocks::kCallers;
+  return kind == 98 ? Clocks::kCallersAging : Clocks::kServersAging;
+}
+
 }  // namespace
+
+std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm, std::uint64_t seed) {
+  Random random(seed);
+  const auto clocks = draw_clocks(random);
+  if (clocks != Clocks::kCallers || !limiter::counts_requests(algorithm)) return std::nullopt;
+  return plan_schedule(algorithm, random, freedom_of(clocks)).schedule;
+}
 
 Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed, const std::string& prefix) {
   Random random(seed);
-  const auto kind = random.uniform(1, 100);
   Case made;
   made.seed = seed;
-  if (kind > 97) made.clocks = kind == 98 ? Clocks::kCallersAging : Clocks::kServersAging;
+  made.clocks = draw_clocks(random);
   if (limiter::counts_requests(algorithm)) {
     add_requests(made, algorithm, random, prefix);
   } else {

@@ -8,6 +8,7 @@
 
 #include "limiter/algorithm.h"
 #include "limiter/decision.h"
+#include "support/schedule.h"
 
 namespace rlctl::test {
 
@@ -16,7 +17,7 @@ using std::chrono::microseconds;
 /// Whose clock decides, and whether virtual time passes for the TTLs of the keys.
 enum class Clocks {
   kCallers,       ///< the caller's, at any time; TTLs only lose real time
-  kCallersAging,  ///< the caller's, at most an hour behind a server's, by which keys expire
+  kCallersAging,  ///< the caller's, at most an hour behind a server's clock; keys expire by that
   kServersAging,  ///< the server's, sometimes told to the script; keys expire by it
 };
 
@@ -45,5 +46,9 @@ struct Case {
 /// The same case for the same seed. `prefix` begins the names of its keys.
 [[nodiscard]] Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed,
                              const std::string& prefix);
+/// The requests of that case, without a prefix, for Differ; none if its keys age or if the
+/// algorithm counts leases.
+[[nodiscard]] std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm,
+                                                       std::uint64_t seed);
 
 }  // namespace rlctl::test

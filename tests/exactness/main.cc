@@ -4,20 +4,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/term/progress.h"
 #include "cli/term/signals.h"
 #include "cli/term/terminal.h"
@@ -54,20 +54,10 @@ struct Row {
   Comparison result = {};
 };
 
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw UsageError("cannot read " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-template <typename Number>
-Number to_number(std::string_view option, std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) {
-    throw UsageError(fmt::format("{} takes a whole number, not '{}'", option, text));
-  }
-  return number;
+std::string file_text(const std::string& path) try {
+  return read_all(open_file(path));
+} catch (const std::system_error& error) {
+  throw UsageError(fmt::format("cannot read {}: {}", path, error.code().message()));
 }
 
 Options read_options(const std::vector<std::string>& words) {
@@ -79,10 +69,12 @@ Options read_options(const std::vector<std::string>& words) {
       return words[++i];
     };
     if (word == "-n") {
-      options.decisions = to_number<std::int64_t>(word, value());
+      options.decisions = parse_whole(value(), word);
       if (options.decisions < 1) throw UsageError("-n must be at least 1");
     } else if (word == "--seed") {
-      options.seed = to_number<std::uint64_t>(word, value());
+      const auto seed = parse_whole(value(), word);
+      if (seed < 0) throw UsageError("--seed must be at least 0");
+      options.seed = static_cast<std::uint64_t>(seed);
     } else if (word == "--algorithm") {
       const auto* found = limiter::find_algorithm(value());
       if (found == nullptr) throw UsageError("no algorithm '" + words[i] + "'");
@@ -127,15 +119,12 @@ std::string to_commands(const Case& asked, const Algorithm& algorithm, std::size
 }
 
 std::string explain(const Algorithm& algorithm, const Difference& difference) {
-  const Case asked = make_case(algorithm, difference.seed, "");
-  if (asked.clocks == Clocks::kCallers && limiter::counts_requests(algorithm)) {
+  if (const auto schedule = schedule_of_case(algorithm, difference.seed)) {
     TestServer server;
     Differ differ(server, algorithm);
-    Random random(difference.seed);
-    (void)random.uniform(1, 100);  // as make_case() does
-    const auto schedule = plan_schedule(algorithm, random).schedule;
-    if (differ.differs(schedule)) return differ.explain(schedule);
+    if (differ.differs(*schedule)) return differ.explain(*schedule);
   }
+  const Case asked = make_case(algorithm, difference.seed, "");
   return to_commands(asked, algorithm, difference.step) + "\n  model:  " + difference.model +
          "\n  script: " + difference.script;
 }

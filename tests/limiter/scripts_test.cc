@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/file.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/properties.h"
@@ -29,13 +28,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-std::string file_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::filesystem::path lua_file(const Algorithm& algorithm) {
   return std::filesystem::path(RLCTL_LUA_DIR) / (std::string(algorithm.name) + ".lua");
 }
@@ -47,7 +39,7 @@ TEST_CASE("the embedded scripts are the files in lua/, byte for byte, under thei
   std::set<std::string> rows;
   for (const Algorithm& algorithm : algorithms()) {
     CAPTURE(algorithm.name);
-    CHECK((algorithm.script == file_text(lua_file(algorithm))));
+    CHECK((algorithm.script == rlctl::read_all(rlctl::open_file(lua_file(algorithm)))));
     const auto loaded = server.call({"SCRIPT", "LOAD", algorithm.script});
     CHECK(loaded.text() == algorithm.sha1);
     rows.insert(lua_file(algorithm).filename());

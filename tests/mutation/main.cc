@@ -1,28 +1,28 @@
 // Says which mutants the comparison of scripts and models notices. tests/mutation/run starts this
 // program, linked with the models or with a mutant of them:
 //
-//   rlctl_mutants DECISIONS ALGORITHM…   compares each script with its model; status 1 if they
-//   differ rlctl_mutants DECISIONS ALGORITHM -  for each file named on standard input, a mutant of
-//   the
-//                                        algorithm's script, prints "FILE killed" or "FILE
-//                                        survived"
+//   rlctl_mutants DECISIONS ALGORITHM…
+//       compares each script with its model; status 1 if they differ
+//   rlctl_mutants DECISIONS ALGORITHM -
+//       for each file named on standard input, a mutant of the algorithm's script, prints
+//       "FILE killed" or "FILE survived"
 //
 // Status 2 if something else failed.
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <exception>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
 #include "base/wait.h"
 #include "exactness/comparison.h"
 #include "limiter/algorithm.h"
@@ -82,8 +82,7 @@ class Judge {
 
 void judge_files(Judge& judge, const Algorithm& original) {
   for (std::string path; std::getline(std::cin, path);) {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::string text = read_all(open_file(path));
     Algorithm algorithm = original;
     algorithm.script = text;
     std::cout << path << (judge.differs(algorithm) ? " killed" : " survived") << std::endl;
@@ -98,7 +97,7 @@ const Algorithm& named(const std::string& name) {
 
 int run(const std::vector<std::string>& words) {
   if (words.size() < 2) throw UsageError("expected DECISIONS ALGORITHM...");
-  Judge judge(std::stoll(words[0]));
+  Judge judge(parse_whole(words[0], "DECISIONS"));
   if (words.back() == "-") {
     judge_files(judge, named(words[1]));
     return 0;
