@@ -42,6 +42,8 @@ class Limiter:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__.splitlines()[0])
     # A request that timed out may have been counted, so it must not be sent again.
     redis = Redis(unix_socket_path=sys.argv[1], socket_timeout=TIMEOUT, retry=Retry(NoBackoff(), 0))
     limits = (argument.split("/") for argument in sys.argv[3:])

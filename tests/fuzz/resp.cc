@@ -85,7 +85,7 @@ void test_messages(ReplyView reply) {
 void fuzz::test(std::string_view input) {
   const auto whole = read_pieces(input, input.size()), bytewise = read_pieces(input, 1);
   require(whole.content == bytewise.content, "the replies are the same", bytewise.content);
-  require(whole.is_refused == bytewise.is_refused, "so is what is no reply");
+  require(whole.is_refused == bytewise.is_refused, "what is refused is the same");
   require(whole.elements <= input.size(), "each element takes a byte at least");
   if (whole.replies < kMostReplies && input.find("MOVED") == input.npos &&
       input.find("ASK") == input.npos && input.find("CLUSTER") == input.npos &&

@@ -62,7 +62,7 @@ TEST_CASE("history: a file that others could read becomes private when a line is
   CHECK(lines_in(file) == Lines{"one", "two"});
 }
 
-TEST_CASE("history: a link to what is no regular file leaves its mode, and gets no line") {
+TEST_CASE("history: nothing is written through a link to a pipe, whose mode stays") {
   const support::TempFolder folder;
   const auto pipe = folder.path() / "pipe", link = folder.path() / "history";
   REQUIRE(::mkfifo(pipe.c_str(), 0640) == 0);
