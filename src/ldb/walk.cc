@@ -229,10 +229,10 @@ bool Walk::run(const std::function<bool()>& is_enough) {
   // Stopped within a line: what it does shows at the next, and the variables at the next probe.
   read(message);
   calls_.set_silent(false);
-  constexpr int kMostSteps = 4;
+  constexpr int kTries = 4;
   is_told_ = false;
   bool goes_on = step();
-  for (int i = 1; i < kMostSteps && goes_on && has_probes() && !is_told_; ++i) goes_on = step();
+  for (int i = 1; i < kTries && goes_on && has_probes() && !is_told_; ++i) goes_on = step();
   reason_ = Stop::Reason::kTimeout;
   return goes_on;
 }
