@@ -243,7 +243,9 @@ void LintObserver::not_tested(std::string_view finding, std::string_view why) {
 }
 
 std::string_view LintObserver::why_not_full() const {
-  return delays_ ? "requests are delayed, not denied" : "nothing was denied at one instant";
+  if (delays_) return "requests are delayed, not denied";
+  if (is_held_up_) return "requests took longer than TTLs: try again, or a longer window";
+  return "nothing was denied at one instant";
 }
 
 // ---- Requests ----
