@@ -13,9 +13,12 @@ use strict;
 my ($folder, $most) = @ENV{qw(folder most)};
 my $proxy = proxy($ENV{socket});
 my $trace = "$folder/trace";
+my $traced = 'execve,execveat,connect,bind,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,'
+  . 'symlink,symlinkat,unlink,unlinkat,chmod,fchmodat,truncate';
 my $to = "$folder/planted";
 my @texts = ("MOVED 1 169.254.169.254:80", "ASK 1 169.254.169.254:80", "MOVED 1 fe80::1:80", "REDIRECT 127.0.0.1:1",
-  "LOADING \$(touch $to)", "NOSCRIPT `touch $to`", "ERR ; touch $to", "NOPERM |touch $to", "NOAUTH \e]0;\$(touch $to)\a");
+  "LOADING \$(touch $to)", "NOSCRIPT `touch $to`", "ERR ; touch $to", "NOPERM |touch $to",
+  "NOAUTH \e]0;\$(touch $to)\a");
 my @replies = ((map { "-$_\r\n" } @texts), map {
     my $word = '$' . length($_) . "\r\n$_\r\n";
     ($word, "*2\r\n" . $word x 2, "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n\$9\r\n127.0.0.1\r\n:1\r\n")
@@ -44,9 +47,9 @@ for my $case (commands($proxy, $folder)) {
   my $name = $case->{name};
   my $go = sub {
     unlink glob "$trace.*";
-    $case->{go}->(@_, under => [qw(strace -ff -qq -s 4096 -e), 'trace=execve,execveat,connect,bind,open,openat,creat,'
-      . 'mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,chmod,fchmodat,truncate',
-      '-o', $trace]);
+    # LeakSanitizer traces the process itself.
+    my %env = (ASAN_OPTIONS => ($ENV{ASAN_OPTIONS} // '') . ':detect_leaks=0');
+    $case->{go}->(@_, env => \%env, under => [qw(strace -ff -qq -s 4096 -e), "trace=$traced", '-o', $trace]);
   };
   my $whole = $go->({count => 1});
   my %usual = calls();
