@@ -141,7 +141,7 @@ build_locked() (
   fi
   # The release is configured without tests, which need more packages; the libraries are the same.
   case " $* " in
-    *' rlctl_tests '*)
+    *' rlctl_'*)
       grep -q '^build rlctl_tests:' "$folder/build.ninja" ||
         cmake --preset "$preset" -DBUILD_TESTING=ON || exit
       ;;
