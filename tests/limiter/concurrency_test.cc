@@ -10,6 +10,7 @@
 #include "limiter/check.h"
 #include "support/lease_calls.h"
 #include "support/limiters.h"
+#include "support/observed.h"
 #include "support/random.h"
 #include "support/shrink.h"
 
@@ -283,25 +284,19 @@ TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {
   }
 }
 
-// The script runs with a TIME of whole seconds, and with a PEXPIRE that tells its argument.
 TEST_CASE("concurrency: a TTL is what is left of the lease, rounded up to milliseconds") {
-  constexpr const char* kObserved =
-      "local real, shown = redis, KEYS[1] .. ':ttl' "
-      "local redis = setmetatable({call = function(...) local command, _, ttl = ... "
-      "if command == 'TIME' then return {'1700000000', '0'} end "
-      "if command == 'PEXPIRE' then real.call('SET', shown, ttl) end "
-      "return real.call(...) end}, {__index = real}) ";
   TestServer server;
-  const auto script = kObserved + std::string(algorithm("concurrency").script);
+  ObservedScript script(server, algorithm("concurrency"));
+  script.servers_clock = 1'700'000'000s;
   for (const bool servers_clock : {false, true}) {
     for (const std::int64_t lease_us : {1, 999, 1000, 1001, 2000}) {
       CAPTURE(lease_us);
       std::vector<std::string> arguments{"5", std::to_string(lease_us), "acquire", "me"};
       if (!servers_clock) arguments.emplace_back("1700000000000000");
       (void)server.call({"DEL", "k"});
-      REQUIRE_FALSE(server.eval(script, {"k"}, arguments).is_error());
+      REQUIRE_FALSE(script.eval({"k"}, arguments).is_error());
       const auto ttl_ms = (lease_us + 999) / 1000 + (servers_clock ? 0 : 3'600'000);
-      CHECK(server.call({"GET", "k:ttl"}).text() == std::to_string(ttl_ms));
+      CHECK(script.ttls_set() == std::vector{"k " + std::to_string(ttl_ms)});
     }
   }
 }

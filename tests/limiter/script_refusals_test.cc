@@ -133,6 +133,10 @@ TEST_CASE("a script without a burst refuses one") {
       auto arguments = good_arguments();
       arguments[2] = burst;
       check_refused_always(server, algorithm, arguments, {"burst", "'" + std::string(burst) + "'"});
+      arguments.insert(arguments.begin(), {"5", "60000000", ""});
+      const Strings keys{"used:" + std::string(algorithm.name), "nothing"};
+      check_refused(server,
+                    {algorithm, keys, arguments, {"burst", "'" + std::string(burst) + "'"}});
     }
   }
 }
@@ -145,15 +149,57 @@ TEST_CASE("a limit and a burst that cannot be counted exactly are refused") {
     check_refused_always(server, algorithm, {"1e9", "60e6", "9007200"}, {"burst", "'9007200'"});
     check_refused_always(server, algorithm, {"94906266", "60e6"}, {"burst"});
     check_refused_always(server, algorithm, {"1", "1e14", "41"}, {"burst", "'41'"});
+    // 173 * 23121387283237 is 4e15 + 1.
+    check_refused_always(server, algorithm, {"1", "23121387283237", "173"}, {"burst", "'173'"});
     const auto at = std::to_string(kNow.count());
     for (const Strings& most :
          {Strings{"1e9", "60e6", "9007199", "1", at}, Strings{"94906265", "60e6", "", "1", at},
-          Strings{"1", "1e14", "40", "1", at}, Strings{"1", "4e6", "1e9", "1", at}}) {
+          Strings{"134217728", "1e6", "67108864", "1", at}, Strings{"1", "1e14", "40", "1", at},
+          Strings{"1", "4e6", "1e9", "1", at}}) {
       CAPTURE(algorithm.name);
       const Reply reply = server.eval(algorithm.script, {"most:" + most[0] + most[2]}, most);
       CHECK_NOTHROW((void)Checker::parse(reply));
       (void)server.call({"DEL", "most:" + most[0] + most[2]});
     }
+  }
+}
+
+TEST_CASE("the largest and the smallest arguments are accepted") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    const std::string last = "4000000000000000";
+    const auto most = std::to_string(algorithm.max_cost);
+    std::vector<Strings> accepted{
+        {"1000000000", "1", algorithm.has_burst ? "9007199" : "", "0", "0"},
+        {"1", "100000000000000", "", "0", last},
+        {"1", "1", "", "1", last},
+        {"5", "60000000", "", most, last},
+    };
+    if (algorithm.has_burst) accepted.push_back({"1", "1", "1", "1", "0"});
+    if (algorithm.has_refund) accepted.push_back({"5", "60000000", "", "-" + most, last});
+    for (const auto& arguments : accepted) {
+      const Reply reply = server.eval(algorithm.script, {"k"}, arguments);
+      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
+      (void)server.call({"DEL", "k"});
+    }
+  }
+}
+
+TEST_CASE("a refusal names the range of the costs, and what the key must hold") {
+  TestServer server;
+  (void)server.call({"SET", "k", "hello"});
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    const std::string most = algorithm.max_cost == 10'000 ? "10000" : "1e9";
+    const auto least = algorithm.has_refund ? "-" + most : "0";
+    check_refused(server, {algorithm,
+                           {"nothing"},
+                           {"5", "60e6", "", "x"},
+                           {"cost must be a whole number from " + least + " to " + most}});
+    const std::string type(type_of_state(algorithm));
+    const Reply reply = server.eval(algorithm.script, {"k"}, good_arguments());
+    CHECK(contains(reply.text(), "KEYS[1] must hold a " + (type == "zset" ? "sorted set" : type)));
   }
 }
 
@@ -243,7 +289,13 @@ const std::vector<Strings> kForeign{
     {"ZADD", "k", "1", "x"},
     {"ZADD", "k", "1700000000123457", "1700000000123457"},
     {"ZADD", "k", "1700000000123457", "lease:"},
+    {"RPUSH", "k", "4000000000000001"},
+    {"RPUSH", "k", "hello", "1700000000123457"},
     {"ZADD", "k", "1.5", "1.5:0000000000"},
+    {"ZADD", "k", "1.5", "1:0000000000"},
+    {"ZADD", "k", "-1", "-1:0000000000"},
+    {"ZADD", "k", "4000000000000001", "4000000000000001:0000000000"},
+    {"ZADD", "k", "1700000000123457", "1700000000123457:000000000x"},
     {"XADD", "k", "1-1", "a", "b"},
 };
 
@@ -282,6 +334,8 @@ void check_foreign_is_refused_at_any_cost(TestServer& server, const Algorithm& a
 
 TEST_CASE("a key of another type or content is refused and left unchanged") {
   TestServer server;
+  // Scripts touch the keys that they are given, and no other.
+  (void)server.call({"ACL", "SETUSER", "default", "resetkeys", "~k", "~first"});
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
     for (const Strings& command : kForeign) {
@@ -292,6 +346,27 @@ TEST_CASE("a key of another type or content is refused and left unchanged") {
       check_foreign_is_refused_at_any_cost(server, algorithm);
       (void)server.call({"DEL", "k"});
     }
+  }
+}
+
+TEST_CASE("a user who may not read a key is told so, and not that the key is another's") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    use_key(server, algorithm);
+    int refused = 0;
+    for (const std::string command : {"get", "llen", "lindex", "zcard", "zrange", "zcount"}) {
+      CAPTURE(command);
+      (void)server.call({"ACL", "SETUSER", "default", "-" + command});
+      const Reply reply =
+          server.eval(algorithm.script, {"used:" + std::string(algorithm.name)}, good_arguments());
+      (void)server.call({"ACL", "SETUSER", "default", "+" + command});
+      if (reply.type() == rlctl::redis::ReplyType::kArray) continue;
+      CHECK(reply.is_error());
+      CHECK_FALSE(contains(reply.text(), "WRONGTYPE"));
+      ++refused;
+    }
+    CHECK(refused > 0);
   }
 }
 
@@ -388,6 +463,70 @@ TEST_CASE("a state with an impossible number is refused, or the number has no ef
         text.replace(at, sizeof number, packed("", number));
         check_refused_or(server, algorithm, text,
                          [&](const Decision& decision) { CHECK(decision == right); });
+      }
+    }
+  }
+}
+
+namespace {
+
+/// States with numbers at the bounds of what a script writes, and just beyond them.
+struct Bounds {
+  std::string_view algorithm;
+  Strings accepted, refused;
+};
+
+std::vector<Bounds> bounds() {
+  constexpr double kAt = 1.7e15, kLast = 4e15, kReset = 9e15, kMinute = 60e6, kLongest = 1e14;
+  constexpr int kMost = 1'000'000'000;
+  return {
+      {"fixed-window",
+       {packed("fixed ", 0.0, kMost, 5, 1.0), packed("fixed~", kLast, 0, 5, kLongest)},
+       {packed("fixed!", kAt, 1, 5, kMinute), packed("fixed ", -1.0, 1, 5, kMinute),
+        packed("fixed ", kLast + 1, 1, 5, kMinute), packed("fixed ", kAt, kMost + 1, 5, kMinute),
+        packed("fixed ", kAt, 1, 5, 0.0), packed("fixed ", kAt, 1, 5, kLongest + 1)}},
+      {"sliding-window-counter",
+       {packed("counter ", 0.0, kMost, 0, 5, 1.0),
+        packed("counter~", kReset, 0, kMost, 5, kLongest)},
+       {packed("counter!", kAt, 1, 1, 5, kMinute), packed("counter ", -1.0, 1, 1, 5, kMinute),
+        packed("counter ", kReset + 1, 1, 1, 5, kMinute),
+        packed("counter ", kAt, kMost + 1, 1, 5, kMinute),
+        packed("counter ", kAt, 1, kMost + 1, 5, kMinute), packed("counter ", kAt, 1, 1, 5, 0.0),
+        packed("counter ", kAt, 1, 1, 5, kLongest + 1)}},
+      {"token-bucket",
+       {packed("tokens ", 0.0, 0.0, 5, kMinute, 5), packed("tokens~", 1e9, kLast, 5, kMinute, 5)},
+       {packed("tokens!", 1.0, kAt, 5, kMinute, 5), packed("tokens ", -0.5, kAt, 5, kMinute, 5),
+        packed("tokens ", 1e9 + 0.5, kAt, 5, kMinute, 5),
+        packed("tokens ", 1.0, -1.0, 5, kMinute, 5),
+        packed("tokens ", 1.0, kLast + 1, 5, kMinute, 5)}},
+      {"gcra",
+       {packed("gcra ", 0.0, 4, 5, kMinute, 5), packed("gcra~", kReset, 0, 1, kMinute, 5)},
+       {packed("gcra!", kAt, 1, 5, kMinute, 5), packed("gcra ", -1.0, 1, 5, kMinute, 5),
+        packed("gcra ", kReset + 1, 1, 5, kMinute, 5), packed("gcra ", kAt, 5, 5, kMinute, 5)}},
+      {"leaky-bucket",
+       {packed("leaky ", 0.0, 4, 5, kMinute, 5), packed("leaky~", kReset, 0, 1, kMinute, 5)},
+       {packed("leaky!", kAt, 1, 5, kMinute, 5), packed("leaky ", -1.0, 1, 5, kMinute, 5),
+        packed("leaky ", kReset + 1, 1, 5, kMinute, 5), packed("leaky ", kAt, 5, 5, kMinute, 5)}},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a state is read with numbers at the bounds of what scripts write, and not beyond") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    for (const auto& row : bounds()) {
+      if (row.algorithm != algorithm.name) continue;
+      CAPTURE(algorithm.name);
+      for (const auto& text : row.accepted) {
+        REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
+        const Reply reply = server.eval(algorithm.script, {"k"}, good_arguments());
+        CHECK_MESSAGE(!reply.is_error(), std::string(reply.text()));
+      }
+      for (const auto& text : row.refused) {
+        CAPTURE(text);
+        REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
+        check_foreign_is_refused_at_any_cost(server, algorithm);
       }
     }
   }

@@ -105,6 +105,21 @@ TEST_CASE("every script allows exactly its capacity at one instant") {
   }
 }
 
+TEST_CASE("remaining is 0, and never less, if the limit was lowered to less than is used") {
+  TestServer server;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    CAPTURE(algorithm.name);
+    ScriptLimiter script(server, algorithm);
+    const std::string key = "lowered:" + std::string(algorithm.name);
+    while (script.ask(key, {5, 60s, {}}, 1, kNow).allowed) {
+    }
+    for (const std::int64_t lowered : {4, 3, 1}) {
+      CHECK(script.ask(key, {lowered, 60s, {}}, 0, kNow).remaining == 0);
+      CHECK(script.ask(key, {lowered, 60s, {}}, 1, kNow).remaining == 0);
+    }
+  }
+}
+
 TEST_CASE("every script keeps its promise about retry_after") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {

@@ -1,6 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <span>
+
+#include "limiter/model.h"
+#include "support/packed.h"
 #include "support/properties.h"
+#include "support/random.h"
 #include "support/schedule.h"
 
 namespace limiter_sliding_window_counter_test {
@@ -15,6 +21,26 @@ const Algorithm& counter() {
   return algorithm("sliding-window-counter");
 }
 constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the start of a minute
+
+/// A call, and a look after it, with stored windows.
+void check_frame(TestServer& server, const CounterFrame& frame, const Limit& limit,
+                 std::int64_t cost) {
+  SlidingWindowCounterModel model(frame);
+  const auto text = packed("counter~", as_double(frame.start), frame.previous, frame.current,
+                           limit.limit, as_double(frame.window));
+  REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
+  const KeyAndLimit key{&model, limit};
+  for (const auto asked : {cost, std::int64_t{0}}) {
+    const Request request{{"k"}, {limit}, asked, kMinute};
+    const auto command = to_command(counter(), request);
+    CAPTURE(frame.start.count());
+    CAPTURE(frame.previous);
+    CAPTURE(frame.current);
+    CAPTURE(command);
+    ScriptLimiter script(server, counter());
+    REQUIRE(script.ask(request) == decide(std::span(&key, 1), asked, kMinute));
+  }
+}
 
 }  // namespace
 
@@ -69,6 +95,28 @@ TEST_CASE("sliding-window-counter: a refund counts down in the current window on
   CHECK(model.exists("k"));
   CHECK(model.ask("k", limit, -5, kMinute + 120s) == Decision{true, 10, 0us, 0us, 0us, 0});
   CHECK_FALSE(model.exists("k"));
+}
+
+TEST_CASE(
+    "sliding-window-counter: script and model agree where the estimate is close to the limit") {
+  TestServer server;
+  Random random;
+  for (auto left = operations(3'000); left > 0; --left) {
+    const bool is_short = random.percent(40);
+    const auto limit = random.log_uniform(1, is_short ? 100 : 1'000'000'000);
+    CounterFrame frame{};
+    frame.previous = random.uniform(0, limit);
+    frame.current = random.uniform(0, limit);
+    // One of the two windows' units leave after whole microseconds, or almost.
+    const auto leaving =
+        std::max<std::int64_t>(1, random.percent(50) ? frame.previous : frame.current);
+    const auto times = random.log_uniform(1, (kLongestWindow.count() - 1) / leaving);
+    const auto window = is_short ? random.uniform(1, 50) : leaving * times + random.uniform(-1, 1);
+    frame.window = microseconds{std::max<std::int64_t>(1, window)};
+    frame.start = kMinute - microseconds{random.uniform(0, 2 * frame.window.count())};
+    const auto cost = random.percent(50) ? 1 : random.uniform(1, limit);
+    check_frame(server, frame, {limit, frame.window, {}}, cost);
+  }
 }
 
 TEST_CASE("sliding-window-counter: script and model agree on random traffic") {

@@ -23,4 +23,12 @@ TEST_CASE("sliding-window-log: script and model agree on random traffic") {
   check_script_against_model(algorithm("sliding-window-log"), 100'000);
 }
 
+TEST_CASE("sliding-window-log: units of the first and of the latest time are read") {
+  TestServer server;
+  ScriptLimiter script(server, algorithm("sliding-window-log"));
+  const microseconds last{4'000'000'000'000'000};
+  (void)server.call({"RPUSH", "k", "0", "4000000000000000"});
+  CHECK(script.ask("k", {5, std::chrono::seconds{1}, {}}, 1, last).remaining == 3);
+}
+
 }  // namespace limiter_sliding_window_log_test

@@ -54,4 +54,13 @@ TEST_CASE("sliding-window-zset: the sequence continues within one microsecond an
         "1000:0000000002 1000:0000000003 1000:0000000004 1001:0000000000 1001:0000000001 ");
 }
 
+TEST_CASE("sliding-window-zset: a sequence has ten digits, at the latest time too") {
+  TestServer server;
+  ScriptLimiter script(server, algorithm("sliding-window-zset"));
+  const microseconds last{4'000'000'000'000'000};
+  (void)server.call({"ZADD", "k", "4000000000000000", "4000000000000000:1234567890"});
+  CHECK(script.ask("k", {5, 1s, {}}, 1, last).remaining == 3);
+  CHECK(server.call({"ZRANGE", "k", "-1", "-1"})[0].text() == "4000000000000000:1234567891");
+}
+
 }  // namespace limiter_sliding_window_zset_test

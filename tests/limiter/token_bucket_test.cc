@@ -1,6 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "limiter/model.h"
+#include "support/packed.h"
 #include "support/properties.h"
+#include "support/random.h"
 #include "support/schedule.h"
 
 namespace limiter_token_bucket_test {
@@ -15,6 +22,25 @@ const Algorithm& token_bucket() {
   return algorithm("token-bucket");
 }
 constexpr microseconds kNow{1'700'000'000'000'000};
+
+/// A look, a call and another look, with a stored bucket.
+void check_bucket(TestServer& server, const TokenBucket& bucket, const Limit& limit,
+                  std::int64_t cost) {
+  TokenBucketModel model(bucket);
+  const auto text = packed("tokens~", bucket.tokens, as_double(bucket.at), limit.limit,
+                           as_double(limit.window), *limit.burst);
+  REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
+  const KeyAndLimit key{&model, limit};
+  for (const auto asked : {std::int64_t{0}, cost, std::int64_t{0}}) {
+    const Request request{{"k"}, {limit}, asked, kNow};
+    const auto command = to_command(token_bucket(), request);
+    CAPTURE(bucket.tokens);
+    CAPTURE(bucket.at.count());
+    CAPTURE(command);
+    ScriptLimiter script(server, token_bucket());
+    REQUIRE(script.ask(request) == decide(std::span(&key, 1), asked, kNow));
+  }
+}
 
 }  // namespace
 
@@ -67,6 +93,27 @@ TEST_CASE("token-bucket: never more than the burst plus what the rate adds") {
   TestServer server;
   ScriptLimiter script(server, token_bucket());
   check_burst_and_rate(script, token_bucket(), random, 20, 1e-9);
+}
+
+TEST_CASE("token-bucket: script and model agree where a bucket fills at a whole microsecond") {
+  TestServer server;
+  Random random;
+  for (auto left = operations(3'000); left > 0; --left) {
+    Limit limit{random.log_uniform(1, 1'000'000), 1us, random.log_uniform(1, 1'000)};
+    // A token takes a whole number of microseconds, or almost, or the whole bucket only some.
+    limit.window = microseconds{std::max<std::int64_t>(
+        1, random.percent(30)
+               ? random.uniform(1, 50)
+               : limit.limit * random.log_uniform(1, 1'000'000) + random.uniform(-1, 1))};
+    const auto per_us = as_double(limit.limit) / as_double(limit.window);
+    const auto refilled = as_double(random.uniform(0, 2 * limit.window.count())) * per_us;
+    const TokenBucket bucket{.tokens = std::fmod(refilled, as_double(*limit.burst)),
+                             .at = kNow - microseconds{random.uniform(0, 3)}};
+    const auto cost = random.percent(30)   ? 1
+                      : random.percent(70) ? random.uniform(1, *limit.burst)
+                                           : -1;
+    check_bucket(server, bucket, limit, cost);
+  }
 }
 
 TEST_CASE("token-bucket: script and model agree on random traffic") {
