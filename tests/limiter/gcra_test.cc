@@ -145,6 +145,25 @@ TEST_CASE("gcra: script and model agree about every remainder under every other 
       }
     }
   }
+  // These are whole numbers of units, to the last part of a microsecond.
+  check_remainder(server, {1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, "0");
+  check_remainder(server, {999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, "0");
+}
+
+TEST_CASE("gcra: a large refund gives back exactly what was taken") {
+  TestServer server;
+  ScriptLimiter script(server, gcra());
+  const Limit limit{999'999'937, 1'999'999'867us, 9'000'000};
+  const std::int64_t rest = 1'000'003;
+  for (const std::int64_t refund : {32'769, 1'234'567, 7'654'321}) {
+    CAPTURE(refund);
+    ModelLimiter model(gcra());
+    const auto key = "refund:" + std::to_string(refund);
+    for (const auto cost : {rest + refund, -refund, std::int64_t{0}, -rest}) {
+      CHECK(script.ask(key, limit, cost, kNow) == model.ask(key, limit, cost, kNow));
+    }
+    CHECK(server.pttl(key) == -2);
+  }
 }
 
 TEST_CASE("gcra: script and model agree on random traffic") {

@@ -118,6 +118,9 @@ TEST_CASE("leaky-bucket: script and model agree about every remainder under ever
       }
     }
   }
+  // These are whole numbers of units, to the last part of a microsecond.
+  check_remainder(server, {1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, "0");
+  check_remainder(server, {999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, "0");
 }
 
 TEST_CASE("leaky-bucket: if the interval grows, the TTL is checked even within a second") {

@@ -149,6 +149,10 @@ TEST_CASE("a limit and a burst that cannot be counted exactly are refused") {
     check_refused_always(server, algorithm, {"1e9", "60e6", "9007200"}, {"burst", "'9007200'"});
     check_refused_always(server, algorithm, {"94906266", "60e6"}, {"burst"});
     check_refused_always(server, algorithm, {"1", "1e14", "41"}, {"burst", "'41'"});
+    check_refused_always(server, algorithm, {"1000000001", "60e6", "1"},
+                         {"limit must be", "'1000000001'"});
+    check_refused_always(server, algorithm, {"1", "1", "1000000001"},
+                         {"burst must be a whole number", "'1000000001'"});
     // 173 * 23121387283237 is 4e15 + 1.
     check_refused_always(server, algorithm, {"1", "23121387283237", "173"}, {"burst", "'173'"});
     const auto at = std::to_string(kNow.count());

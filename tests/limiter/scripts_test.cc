@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
@@ -105,7 +106,7 @@ TEST_CASE("every script allows exactly its capacity at one instant") {
   }
 }
 
-TEST_CASE("remaining is 0, and never less, if the limit was lowered to less than is used") {
+TEST_CASE("a look at more than a lowered limit is allowed, and finds 0 remaining, never less") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     CAPTURE(algorithm.name);
@@ -114,8 +115,36 @@ TEST_CASE("remaining is 0, and never less, if the limit was lowered to less than
     while (script.ask(key, {5, 60s, {}}, 1, kNow).allowed) {
     }
     for (const std::int64_t lowered : {4, 3, 1}) {
-      CHECK(script.ask(key, {lowered, 60s, {}}, 0, kNow).remaining == 0);
+      const auto look = script.ask(key, {lowered, 60s, {}}, 0, kNow);
+      CHECK(look.allowed);
+      CHECK(look.remaining == 0);
       CHECK(script.ask(key, {lowered, 60s, {}}, 1, kNow).remaining == 0);
+    }
+  }
+}
+
+TEST_CASE("script and model agree about two keys whose limits hardly differ") {
+  TestServer server;
+  Random random;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    ScriptLimiter script(server, algorithm);
+    for (int run = 0; run < 60; ++run) {
+      const auto name = std::string(algorithm.name) + ":" + std::to_string(run);
+      const auto limit = [&] {
+        return Limit{random.uniform(3, 6), microseconds{random.uniform(40, 80) * 1'000'000}, {}};
+      };
+      Request request{{name + ":a", name + ":b"}, {limit(), limit()}, 1, kNow};
+      ModelLimiter model(algorithm);
+      for (int step = 0; step < 15; ++step) {
+        request.cost = random.uniform(algorithm.has_refund ? -1 : 0, 7);
+        const auto command = to_command(algorithm, request);
+        CAPTURE(command);
+        CHECK(script.ask(request) == model.ask(request));
+        *request.now += microseconds{random.uniform(0, 20'000'000)};
+        if (random.percent(70)) continue;
+        std::swap(request.keys.front(), request.keys.back());
+        std::swap(request.limits.front(), request.limits.back());
+      }
     }
   }
 }
