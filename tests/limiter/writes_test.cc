@@ -51,18 +51,22 @@ struct Life {
   } longer = Longer::kAQuarter;
 };
 
+std::int64_t end_of_window(const Requests& r) {
+  return r.window - r.now % r.window;
+}
+std::int64_t interval(const Requests& r) {
+  return r.window / r.limit;
+}
+
 const std::map<std::string_view, Life>& lives() {
   using Longer = Life::Longer;
-  static const auto end_of_window = [](const Requests& r) { return r.window - r.now % r.window; };
-  static const auto interval = [](const Requests& r) { return r.window / r.limit; };
-  static const Life log{[](const Requests& r) { return r.window; }, Longer::kAQuarterOfWindow};
+  static const Life kLog{[](const Requests& r) { return r.window; }, Longer::kAQuarterOfWindow};
   static const std::map<std::string_view, Life> kLives{
-      {"fixed-window",
-       {[](const Requests& r) { return end_of_window(r); }, Longer::kByCallersClock}},
+      {"fixed-window", {end_of_window, Longer::kByCallersClock}},
       {"sliding-window-counter",
        {[](const Requests& r) { return end_of_window(r) + r.window; }, Longer::kByCallersClock}},
-      {"sliding-window-log", log},
-      {"sliding-window-zset", log},
+      {"sliding-window-log", kLog},
+      {"sliding-window-zset", kLog},
       {"token-bucket", {[](const Requests& r) {
          return end_of_second(r.now + r.count * interval(r)) + 1'000 - r.now;
        }}},
