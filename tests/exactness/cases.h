@@ -17,7 +17,7 @@ using std::chrono::microseconds;
 /// Whose clock decides, and whether virtual time passes for the TTLs of the keys.
 enum class Clocks {
   kCallers,       ///< the caller's, at any time; TTLs only lose real time
-  kCallersAging,  ///< the caller's, at most an hour behind a server's clock; keys expire by that
+  kCallersAging,  ///< the caller's, up to an hour behind the server's, which keys expire by
   kServersAging,  ///< the server's, sometimes told to the script; keys expire by it
 };
 

@@ -300,7 +300,7 @@ TEST_CASE("a log drops what has left the window, unless its TTL shows a longer o
       ask(script, keys, next, by_caller);
       CHECK(stored() == (has_live ? 2 : 1));
     }
-    // By a clock that is 1 us behind the newest unit, the TTL is a whole number of ms.
+    // When the clock is 1 us behind the newest unit, the TTL is a whole number of ms.
     const auto ttl_ms = (kMinuteUs * 5 / 4 + 1'000 + (by_caller ? kHourUs : 0)) / 1'000;
     for (const std::int64_t longer : {0, 1}) {
       (void)server.call({"FLUSHALL"});

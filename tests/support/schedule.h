@@ -16,7 +16,7 @@ using Schedule = std::vector<Request>;
 /// windows of at least a second.
 enum class Freedom {
   kAll,       ///< arguments change, and clocks step back however far
-  kHourBack,  ///< arguments stay, and a clock is at most an hour behind the latest
+  kHourBack,  ///< arguments stay, and no clock is over an hour behind the latest
   kForward,   ///< arguments stay, and clocks never step back
 };
 
