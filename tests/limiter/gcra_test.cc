@@ -4,11 +4,11 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "limiter/check.h"
 #include "support/packed.h"
 #include "support/properties.h"
+#include "support/remainders.h"
 #include "support/schedule.h"
 
 namespace limiter_gcra_test {
@@ -23,42 +23,6 @@ const Algorithm& gcra() {
   return algorithm("gcra");
 }
 constexpr microseconds kNow{1'700'000'000'000'000};
-
-/// Remainders of microseconds under a limit: all of them, or some.
-std::vector<std::int64_t> remainders(std::int64_t limit) {
-  if (limit > 7) return {0, 1, 2, limit / 3, 32'767, limit - 2, limit - 1};
-  std::vector<std::int64_t> all;
-  for (std::int64_t rest = 0; rest < limit; ++rest) all.push_back(rest);
-  return all;
-}
-
-struct Remainder {
-  std::int64_t limit, rest;
-};
-
-/// A call, and a look after it, with a theoretical arrival time that another limit stored.
-void check_remainder(TestServer& server, const Remainder& stored, const Limit& limit,
-                     const std::string& cost) {
-  for (const microseconds offset : {0us, 1us, 3'500'000us}) {
-    CAPTURE(offset.count());
-    const auto at = (kNow + offset).count();
-    GcraModel model(
-        RationalTime{.parts = Wide{at} * stored.limit + stored.rest, .per_us = stored.limit});
-    const auto text = packed("gcra~", static_cast<double>(at), stored.rest, stored.limit, 1e6, 1);
-    REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
-    const KeyAndLimit key{&model, limit};
-    for (const auto& asked : {cost, std::string("0")}) {
-      const auto reply =
-          server.eval(gcra().script, {"k"},
-                      {std::to_string(limit.limit), std::to_string(limit.window.count()),
-                       std::to_string(*limit.burst), asked, std::to_string(kNow.count())});
-      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
-      CHECK(Checker::parse(reply) == decide(std::span(&key, 1), std::stoll(asked), kNow));
-    }
-    const bool exists = server.pttl("k") != -2;
-    CHECK(exists == !model.empty());
-  }
-}
 
 }  // namespace
 
@@ -130,24 +94,7 @@ TEST_CASE("gcra: never more than the burst plus what the rate adds, to the last 
 }
 
 TEST_CASE("gcra: script and model agree about every remainder under every other limit") {
-  TestServer server;
-  const std::vector<std::int64_t> limits{1, 2, 3, 4, 5, 6, 7, 32'768, 98'303, 999'999'937};
-  for (const auto stored : limits) {
-    for (const auto rest : remainders(stored)) {
-      for (const auto limit : limits) {
-        for (const std::string cost : {"0", "1", "2", "-1", "-2", "-3"}) {
-          CAPTURE(stored);
-          CAPTURE(rest);
-          CAPTURE(limit);
-          CAPTURE(cost);
-          check_remainder(server, {stored, rest}, {limit, 7s, 3}, cost);
-        }
-      }
-    }
-  }
-  // These are whole numbers of units, to the last part of a microsecond.
-  check_remainder(server, {1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, "0");
-  check_remainder(server, {999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, "0");
+  check_remainders<GcraModel>(gcra(), "gcra~", {"0", "1", "2", "-1", "-2", "-3"});
 }
 
 // More units than the burst: another call had a larger one.
