@@ -16,6 +16,8 @@ my $trace = "$folder/trace";
 my $traced = 'execve,execveat,connect,bind,open,openat,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,'
   . 'symlink,symlinkat,unlink,unlinkat,chmod,fchmodat,truncate';
 my $to = "$folder/planted";
+# A private server's start looks through its parent folder for what others left behind: there must be no others.
+mkdir my $private = "$folder/private" or die "$folder/private: $!";
 my @texts = ("MOVED 1 169.254.169.254:80", "ASK 1 169.254.169.254:80", "MOVED 1 fe80::1:80", "REDIRECT 127.0.0.1:1",
   "LOADING \$(touch $to)", "NOSCRIPT `touch $to`", "ERR ; touch $to", "NOPERM |touch $to",
   "NOAUTH \e]0;\$(touch $to)\a");
@@ -48,7 +50,7 @@ for my $case (commands($proxy, $folder)) {
   my $go = sub {
     unlink glob "$trace.*";
     # LeakSanitizer traces the process itself.
-    my %env = (ASAN_OPTIONS => ($ENV{ASAN_OPTIONS} // '') . ':detect_leaks=0');
+    my %env = (ASAN_OPTIONS => ($ENV{ASAN_OPTIONS} // '') . ':detect_leaks=0', TMPDIR => $private);
     $case->{go}->(@_, env => \%env, under => [qw(strace -ff -qq -s 4096 -e), "trace=$traced", '-o', $trace]);
   };
   my $whole = $go->({count => 1});
