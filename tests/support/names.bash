@@ -12,3 +12,15 @@ is_named() {
   done
   return 1
 }
+
+# without_files FILES NAME…: the names that name none of the FILES, one to a line.
+without_files() {
+  local files=$1 file name
+  shift
+  for name; do
+    for file in $files; do
+      if is_named "$file" "$name"; then continue 2; fi
+    done
+    echo "$name"
+  done
+}
