@@ -19,8 +19,9 @@ namespace rlctl::traffic {
 /// it is rounded up to a multiple of 10 ms from a second on, of 5 ms from 100 ms on, so that a key
 /// lives equally long in each run. If more real time than that passed since advance(), as in a
 /// debugger, it is added: a key lives too long rather than too short. A key expires when its TTL
-/// has passed, not in the ms after that. Only a key with a few ms left can expire by real time, if
-/// the server pauses between advance() and the request: is_late() tells that it may have.
+/// has passed, not in the ms after that. A key with a few ms left expires by real time if the
+/// server is held up before the request, and another lives too long if the server is held up before
+/// pause(): is_late() tells that it may be so.
 class KeyAging {
  public:
   /// The usual end of the hash's key.
@@ -42,7 +43,7 @@ class KeyAging {
   /// Throws redis::Error for an error reply.
   static void require_done(redis::ReplyView reply);
   /// Of the same reply: whether keys of the requests before this call may have expired by real
-  /// time.
+  /// time, or now live too long.
   [[nodiscard]] static bool is_late(redis::ReplyView reply);
 
  private:

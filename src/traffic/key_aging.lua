@@ -9,8 +9,8 @@
 --          2 before  the time of the last request, virtual µs
 --          3 after   the time of the next request, virtual µs
 --          4 slack   µs by which keys expire later
---   Reply  1 if the last request's keys may have expired by real time: it took as long as the shortest
---          TTL; otherwise nothing
+--   Reply  1 if the last request's keys may have expired by real time, or now live too long, since it took
+--          as long as the shortest TTL until they were protected; otherwise nothing
 
 local hash, count = KEYS[1], tonumber(ARGV[1])
 local before, after, slack = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -59,11 +59,11 @@ local function resume(key)
   redis.call('HDEL', hash, key)
 end
 
-local is_late = count > 0 and elapsed_since_last() >= last
 local to_pause, to_resume = {}, {}
 for i = 2, 1 + count do to_pause[i - 1] = KEYS[i] end
 for i = 2 + count, #KEYS do to_resume[i - 1 - count] = KEYS[i] end
 for _, key in ipairs(to_pause) do pause(key) end
+local is_late = count > 0 and elapsed_since_last() >= last
 redis.call('HSET', hash, hash, ARGV[4])
 for _ = 1, 10 do  -- all TTLs in the same ms, if that can be
   redis.call('PEXPIRE', hash, 2 * spare)
