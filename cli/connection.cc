@@ -112,7 +112,7 @@ void require_no_tls_option(const ConnectionOptions& options) {
 void set_from_option(std::string& target, const std::optional<std::string>& option,
                      std::string_view name) {
   if (!option) return;
-  if (option->empty()) throw UsageError(std::string(name) + " is empty", "is the variable set?");
+  require_not_empty(*option, std::string(name));
   target = *option;
 }
 
@@ -165,9 +165,7 @@ void set_password(ConnectionSettings& settings, const ConnectionOptions& options
   auto& url = settings.url;
   if (url.scheme == redis::Scheme::kPrivate) return;  // it has no password
   if (options.password_file) {
-    if (options.password_file->empty()) {
-      throw UsageError("--password-file: the name of the file is empty", "is the variable set?");
-    }
+    require_not_empty(*options.password_file, "--password-file: the name of the file");
     settings.password_file = PasswordFile{.path = *options.password_file};
     return;
   }

@@ -38,6 +38,11 @@ void add_connection_options(Options& options, ConnectionOptions& target);
                                                     const ConnectionOptions& given);
 /// Whether the command line gives --url, --host, --port or --socket.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
+/// The hint for a command that takes no server of others.
+inline constexpr const char* kNameNoServer = "leave out --url, --host, --port and --socket";
+/// The hint if only a server that outlives rlctl makes sense.
+inline constexpr const char* kNamePersistentServer =
+    "use --url or RLCTL_URL to name a persistent server";
 
 /// The settings from the options, the environment and the configuration file, with their sources.
 struct ConnectionSettings {

@@ -341,9 +341,7 @@ std::string script_name(const std::string& path) {
 NamedScript find_script(std::string_view option, const std::string& value,
                         const ScriptOptions& given, ConfigurationSource& configuration,
                         std::span<const std::string_view> bundled) {
-  if (value.empty()) {
-    throw UsageError(with_option(option, "the name is empty"), "is the variable set?");
-  }
+  require_not_empty(value, with_option(option, "the name"));
   if (is_script_file(value)) return script_in_file(value, given);
   if (const auto* section = configuration.script(value)) {
     auto script = script_of(*section, configuration.scripts());

@@ -552,10 +552,8 @@ Destination open_log(const BurstPlan& plan, const BurstOptions& options, Invocat
     throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
                      "name one with --algorithm");
   }
-  if (options.write == "-" && invocation.json) {
-    throw UsageError("standard output is asked for more than once",
-                     "use --json, or --write to another file");
-  }
+  require_one_on_stdout((options.write == "-") + invocation.json,
+                        "use --json, or --write to another file");
   return {"--write", options.write, invocation.out};
 }
 

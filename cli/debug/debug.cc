@@ -516,9 +516,8 @@ class DebugSession {
 };
 
 void require_one_output(const DebugOptions& options, const Invocation& invocation) {
-  if (options.lcov != "-" || !(invocation.json || options.trace)) return;
-  throw UsageError("standard output is asked for more than once",
-                   "of --json and --trace, and --lcov with -, give one");
+  require_one_on_stdout((options.lcov == "-") + (invocation.json || options.trace),
+                        "of --json and --trace, and --lcov with -, give one");
 }
 
 ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
@@ -573,17 +572,18 @@ const Command debug_command{
         "at once, showing each line, its calls, their replies, and the variables it\n"
         "changed. It runs on a private server with copies of the script's keys from the\n"
         "server that the connection names, which is neither changed nor blocked.",
+    .statuses =
+        {
+            "the script returned, or was left by its user",
+            "it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),\n"
+            "--sync was not allowed, or the coverage is below --fail-under",
+            "wrong usage or input, a command that failed, or output that\n"
+            "cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            "it raised an error, replied one, or does not compile",
+        },
     .epilogue = R"(
-Exit status:
-  0  the script returned, or was left by its user
-  1  it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),
-     --sync was not allowed, or the coverage is below --fail-under
-  2  wrong usage or input, a command that failed, or output that
-     cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  it raised an error, replied one, or does not compile
-
 Examples:
   rlctl debug sliding-window-log login:ann --limit 5/60s
   rlctl debug sliding-window-log login:ann --limit 5/60s --trace

@@ -109,10 +109,7 @@ ExitStatus report_no_answer(DoctorReport& report, const std::exception& error) {
 }
 
 ExitStatus run_doctor(Invocation& invocation) {
-  if (!invocation.operands.empty()) {
-    throw UsageError("unexpected argument " + in_quotes(invocation.operands[0]),
-                     "doctor checks the server; inspect shows a KEY");
-  }
+  require_at_most(0, invocation.operands, "doctor checks the server; inspect shows a KEY");
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   DoctorReport report(invocation.out, invocation.json);
   try {
@@ -147,13 +144,14 @@ const Command doctor_command{
     .about =
         "Checks the server: one line for each check, with what to do about a warning or\n"
         "a failure. Writes no key; loads one small script.",
+    .statuses =
+        {
+            "every check is ok",
+            "there is a warning",
+            "there is a failure",
+            "the server cannot be asked, or wrong usage",
+        },
     .epilogue = R"(
-Exit status:
-  0  every check is ok
-  1  there is a warning
-  2  there is a failure
-  3  the server cannot be asked, or wrong usage
-
 Examples:
   rlctl doctor
   rlctl doctor --url rediss://limits.example.com --json

@@ -52,7 +52,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
       .optional_value("--watch", "TIME", target.watch,
                       "repeat every TIME (default: 1s) until Ctrl-C")
       .mistakable(is_time)
-      .excludes("--now", "a given time does not advance");
+      .excludes("--now", kNowStandsStill);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);
 }
@@ -525,15 +525,16 @@ const Command inspect_command{
         "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
         "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
         "works on a replica. If the only KEY is -, standard input has one a line.",
-    .epilogue = R"(
-Exit status:
-  0  found
-  1  there is no such key
-  2  wrong usage or input, or output that cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  the key holds no limiter state, or the server failed
-  With several keys, the worst of them: 5, else 1, else 0.
+    .statuses =
+        {
+            "found",
+            "there is no such key",
+            kStatusOfUsage,
+            kStatusUnreachable,
+            kStatusRefused,
+            "the key holds no limiter state, or the server failed",
+        },
+    .epilogue = R"(  With several keys, the worst of them: 5, else 1, else 0.
 
 Examples:
   rlctl inspect login:alice

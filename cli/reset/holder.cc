@@ -80,7 +80,7 @@ void append_holder(std::string& out, std::string_view result, std::string_view k
 
 ExitStatus reset_holder(const ResetPlan& plan, const std::string& key, const std::string& holder,
                         Invocation& invocation) {
-  if (holder.empty()) throw UsageError("--holder: the holder is empty", "is the variable set?");
+  require_not_empty(holder, "--holder: the holder");
   ResetSession session(plan, invocation);
   auto connection = session.connector.open();
   const auto lease = find_lease(connection, key, holder);

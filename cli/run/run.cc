@@ -102,7 +102,7 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
 void refuse_private_server(const Connector& connector) {
   if (!connector.is_private()) return;
   throw UsageError("private: starts an empty server for this run only, which limits nothing",
-                   "use --url or RLCTL_URL to name a persistent server");
+                   kNamePersistentServer);
 }
 
 ExitStatus run_run(const RunOptions& options, Invocation& invocation) {
