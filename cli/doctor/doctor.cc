@@ -33,14 +33,14 @@ const HealthRow& row_of(Health health) {
   return kHealthRows[static_cast<std::size_t>(health)];
 }
 
-/// Prints findings as they come, and counts them.
+/// Prints results as they come, and counts them.
 class DoctorReport {
  public:
   DoctorReport(Output& out, bool json) : out_(out), json_(json), look_(look_of(out.fd())) {}
 
-  void add(std::string_view check, const Finding& finding) {
-    ++counts_[static_cast<std::size_t>(finding.health)];
-    json_ ? add_json(check, finding) : add_text(check, finding);
+  void add(std::string_view check, const CheckResult& result) {
+    ++counts_[static_cast<std::size_t>(result.health)];
+    json_ ? add_json(check, result) : add_text(check, result);
   }
   /// The last line.
   void end();
@@ -50,8 +50,8 @@ class DoctorReport {
   }
 
  private:
-  void add_text(std::string_view check, const Finding& finding);
-  void add_json(std::string_view check, const Finding& finding);
+  void add_text(std::string_view check, const CheckResult& result);
+  void add_json(std::string_view check, const CheckResult& result);
 
   Output& out_;
   bool json_;
@@ -59,32 +59,32 @@ class DoctorReport {
   std::array<std::int64_t, 3> counts_{};
 };
 
-void DoctorReport::add_text(std::string_view check, const Finding& finding) {
+void DoctorReport::add_text(std::string_view check, const CheckResult& result) {
   constexpr std::size_t kHealthColumns = 9, kCheckColumns = 13;
   std::string out;
-  const auto& [name, tone] = row_of(finding.health);
+  const auto& [name, tone] = row_of(result.health);
   out += toned(name, tone, look_.colour);
   pad(out, name.size(), kHealthColumns);
   out += check;
   pad(out, check.size(), kCheckColumns);
-  escape_message(out, finding.detail);
+  escape_message(out, result.detail);
   out += '\n';
-  if (!finding.mend.empty()) {
+  if (!result.mend.empty()) {
     pad(out, 0, kHealthColumns + kCheckColumns);
-    escape_message(out, finding.mend);
+    escape_message(out, result.mend);
     out += '\n';
   }
   out_.buffer() += without_micro_sign(std::move(out), look_.utf8);
 }
 
-void DoctorReport::add_json(std::string_view check, const Finding& finding) {
+void DoctorReport::add_json(std::string_view check, const CheckResult& result) {
   auto& out = out_.buffer();
   JsonWriter(out)
       .begin_object()
       .field("check", check)
-      .field("status", row_of(finding.health).name)
-      .field("detail", finding.detail)
-      .known_field("mend", finding.mend)
+      .field("status", row_of(result.health).name)
+      .field("detail", result.detail)
+      .known_field("mend", result.mend)
       .end_object();
   out += '\n';
 }
@@ -115,7 +115,7 @@ ExitStatus run_doctor(Invocation& invocation) {
   try {
     const auto examination = examine(connector, invocation.interrupt);
     for (const auto& row : check_rows()) {
-      if (const auto finding = row.check(examination)) report.add(row.name, *finding);
+      if (const auto result = row.check(examination)) report.add(row.name, *result);
     }
   } catch (const ProblemError& error) {
     return report_no_answer(report, error);

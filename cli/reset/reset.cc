@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/limits.h"
-#include "cli/reset/holder.h"
+#include "cli/reset/lease.h"
 #include "cli/reset/report.h"
 #include "cli/reset/restore.h"
 #include "cli/targets.h"
@@ -412,7 +412,7 @@ ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   if (options.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
                               "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
-    return reset_holder(plan, key, *options.holder, invocation);
+    return free_lease(plan, key, *options.holder, invocation);
   }
   return reset_keys(plan, invocation);
 }

@@ -85,7 +85,7 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
                          ", whose delay would be spent holding a lease",
                      "another --algorithm, such as gcra, denies at once");
   }
-  if (options.lease) plan.lease = parse_lease(*options.lease);
+  if (options.lease) plan.lease_duration = parse_lease(*options.lease);
   if (options.denied_status) {
     plan.denied_status =
         static_cast<ExitStatus>(parse_between(*options.denied_status, "--denied-status", 0, 255));
