@@ -33,6 +33,8 @@ void add_connection_options(Options& options, ConnectionOptions& target);
 /// redis+sentinel: and private:.
 [[nodiscard]] std::vector<std::string> redis_cli_words(const redis::Url& url,
                                                        std::string_view what);
+/// Those of its options that make TLS as the URL says; none without TLS.
+[[nodiscard]] std::vector<std::string> redis_cli_tls_words(const redis::Url& url);
 /// The given options that name the server, for another command line: without a password.
 [[nodiscard]] std::vector<std::string> server_words(const Options& options,
                                                     const ConnectionOptions& given);

@@ -24,6 +24,7 @@
 #include "cli/debug/keys.h"
 #include "cli/debug/place.h"
 #include "cli/debug/plan.h"
+#include "cli/debug/redis_cli.h"
 #include "cli/debug/repl.h"
 #include "cli/debug/view.h"
 #include "cli/failure.h"
