@@ -59,9 +59,7 @@ void append_schedule(std::string& out, const adversary::Difference& difference,
               {"at", "requests", shows_cost ? "cost" : "", escape(one), escape(other)});
   append_rows(out, rows);
   append_sentence(out, "times",
-                  "from the beginning of a window, " + instant_text(base) +
-                      "; the last request makes the difference",
-                  look);
+                  window_origin_text(base) + "; the last request makes the difference", look);
 }
 
 }  // namespace

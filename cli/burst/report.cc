@@ -92,7 +92,7 @@ bool shows_dates(const BurstReport& report) {
 
 std::string traffic_text(const BurstReport& report) {
   if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
-  if (report.is_search) return "the schedule that makes a limiter allow the most";
+  if (report.is_search) return std::string(kSearchSummary);
   if (!report.plan.pattern) return "recorded traffic";
   const auto& rate = report.plan.request.rate;
   if (rate) return fmt::format("{} {}", rate_text(*rate), report.plan.pattern->rate);

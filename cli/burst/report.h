@@ -88,6 +88,11 @@ struct BurstReport {
 [[nodiscard]] std::string clock_text(const RealClock& clock);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
 [[nodiscard]] bool shows_dates(const BurstReport& report);
+/// The schedule of a search, in a few words.
+inline constexpr std::string_view kSearchSummary =
+    "the schedule that makes a limiter allow the most";
+/// The verdict on a limiter that kept the limit.
+inline constexpr std::string_view kNeverAbove = "never above the limit";
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.

@@ -135,7 +135,7 @@ void append_header(TextBlock& block, const BurstReport& report) {
   if (report.plan.real) {
     block.row("clock", "real time", clock_text(*report.plan.real));
   } else {
-    block.row("clock", "virtual time", "latencies not measured");
+    append_virtual_clock(block);
   }
   if (report.interrupted) {
     block.row("", block.tone(report.failed ? "ended by an error: covers the decisions before it"
@@ -578,6 +578,10 @@ void append_script_rows(TextBlock& block, const BurstPlan& plan) {
   }
 }
 
+void append_virtual_clock(TextBlock& block) {
+  block.row("clock", "virtual time", "latencies not measured");
+}
+
 void append_sentence(std::string& out, std::string_view label, std::string_view text,
                      const Look& look) {
   out += toned(label, Tone::kLabel, look.colour);
@@ -596,6 +600,10 @@ std::string exact_text(std::chrono::microseconds span) {
 std::string exact_offset_text(std::chrono::microseconds offset) {
   if (offset == std::chrono::microseconds{0}) return "0";
   return (offset < std::chrono::microseconds{0} ? "-" : "+") + exact_text(std::chrono::abs(offset));
+}
+
+std::string window_origin_text(std::chrono::microseconds begin) {
+  return "from the beginning of a window, " + instant_text(begin);
 }
 
 void append_burst_text(std::string& out, const BurstReport& report, const Look& look) {

@@ -18,6 +18,9 @@ void append_pasteable(std::string& out, const std::vector<std::string>& command,
 /// A row for each script of others: its name, and how its reply is read.
 void append_script_rows(TextBlock& block, const BurstPlan& plan);
 
+/// The row for the virtual clock.
+void append_virtual_clock(TextBlock& block);
+
 /// A row whose text is wrapped at blanks if it is too wide.
 void append_sentence(std::string& out, std::string_view label, std::string_view text,
                      const Look& look);
@@ -26,6 +29,8 @@ void append_sentence(std::string& out, std::string_view label, std::string_view 
 [[nodiscard]] std::string exact_text(std::chrono::microseconds span);
 /// "0", "+59.999999 s"
 [[nodiscard]] std::string exact_offset_text(std::chrono::microseconds offset);
+/// "from the beginning of a window, 2026-01-01T00:00:00Z": the origin of such offsets.
+[[nodiscard]] std::string window_origin_text(std::chrono::microseconds begin);
 
 /// The traffic and the limits, a table, the plot, and the command that repeats the run.
 void append_burst_text(std::string& out, const BurstReport& report, const Look& look);
