@@ -11,7 +11,6 @@
 #include "cli/failure.h"
 #include "cli/term/prompt.h"
 #include "cli/term/terminal.h"
-#include "limiter/limit.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/failure.h"
-#include "cli/limits.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
 

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/failure.h"
-#include "cli/limits.h"
 #include "limiter/algorithm.h"
 
 namespace rlctl::cli {

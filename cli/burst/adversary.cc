@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "adversary/branching.h"
 #include "adversary/exhaustive.h"

@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
-#include "base/time.h"
 #include "cli/burst/text.h"
 #include "cli/burst/trial.h"
 

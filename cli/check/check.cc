@@ -1,6 +1,5 @@
 #include "cli/check/check.h"
 
-#include <algorithm>
 #include <new>
 #include <optional>
 #include <span>

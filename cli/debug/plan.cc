@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/shell.h"
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/debug/view.h"

@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <exception>
-#include <optional>
 #include <string>
 #include <string_view>
 

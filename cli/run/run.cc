@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
