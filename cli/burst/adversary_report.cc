@@ -13,7 +13,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/burst/text.h"
+#include "cli/burst/wording.h"
 #include "cli/replay.h"
 #include "cli/script_options.h"
 #include "cli/term/bars.h"

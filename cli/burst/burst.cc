@@ -19,6 +19,7 @@
 #include "cli/burst/junit.h"
 #include "cli/burst/measures.h"
 #include "cli/burst/options.h"
+#include "cli/burst/picture.h"
 #include "cli/burst/plan.h"
 #include "cli/burst/progress.h"
 #include "cli/burst/report.h"

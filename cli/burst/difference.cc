@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "cli/burst/text.h"
 #include "cli/burst/trial.h"
+#include "cli/burst/wording.h"
 
 namespace rlctl::cli {
 namespace {

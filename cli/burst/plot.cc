@@ -1,4 +1,4 @@
-#include "cli/burst/text.h"
+#include "cli/burst/picture.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/burst/junit.h"
-#include "cli/burst/text.h"
+#include "cli/burst/picture.h"
 #include "cli/failure.h"
 
 namespace rlctl::cli {
