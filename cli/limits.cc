@@ -43,10 +43,6 @@ std::string but_given(std::span<const std::string> operands) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 void add_limit_rows(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
   options
       .list("--limit", "LIMIT", target.limits,

@@ -9,7 +9,7 @@
 
 namespace rlctl::cli {
 
-/// The values are the exit statuses.
+/// The values are the exit statuses, as those of PluginState.
 enum class Health { kOk = 0, kWarning = 1, kFailure = 2 };
 
 struct CheckResult {

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/doctor/checks.h"
 #include "cli/doctor/facts.h"
+#include "cli/plugin_state.h"
 #include "cli/term/output.h"
 #include "cli/term/terminal.h"
 #include "redis/error.h"
@@ -16,7 +17,7 @@ namespace rlctl::cli {
 namespace {
 
 /// The exit status if the server gave no answer.
-constexpr auto kUnknown = static_cast<ExitStatus>(3);
+constexpr auto kUnknown = to_status(PluginState::kUnknown);
 
 struct HealthRow {
   std::string_view name;
