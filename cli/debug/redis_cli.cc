@@ -57,9 +57,14 @@ bool holds(const fs::path& path, std::string_view text) {
   return content == text;
 }
 
+/// For mkdtemp() and mkstemp().
+std::string path_template() {
+  return temporary_folder() + "/rlctl-script-XXXXXX";
+}
+
 /// Writes the script to a folder that only this user can read and that is not removed.
 std::string written_file(const ldb::Debuggee& script) {
-  auto folder = temporary_folder() + "/rlctl-script-XXXXXX";
+  auto folder = path_template();
   if (::mkdtemp(folder.data()) == nullptr) throw cannot_write(folder, errno);
   auto path = folder + "/" + script.name;
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -72,7 +77,7 @@ std::string written_file(const ldb::Debuggee& script) {
 
 /// Writes the script to an unnamed file, which lasts as long as a process (redis-cli) has it open.
 std::string inherited_file(const ldb::Debuggee& script) {
-  auto path = temporary_folder() + "/rlctl-script-XXXXXX";
+  auto path = path_template();
   const int file = ::mkstemp(path.data());
   if (file < 0) throw cannot_write(path, errno);
   ::unlink(path.c_str());
