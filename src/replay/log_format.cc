@@ -154,7 +154,7 @@ class CombinedParser final : public LineParser {
   explicit CombinedParser(const KeyField& field) : field_(field) {}
 
  private:
-  LineKind parse(LineReader&, LineReader::Line& line, Entry& entry) override {
+  LineKind parse(LineSplitter&, LineSplitter::Line& line, Entry& entry) override {
     const auto text = line.text;
     auto blank = text.find(' ');
     if (blank == text.npos || blank == 0) return bad("it has no address");
@@ -227,7 +227,7 @@ std::string_view next_word(std::string_view& rest) {
 
 class EpochParser final : public LineParser {
  private:
-  LineKind parse(LineReader&, LineReader::Line& line, Entry& entry) override {
+  LineKind parse(LineSplitter&, LineSplitter::Line& line, Entry& entry) override {
     auto rest = line.text;
     const auto time = next_word(rest);
     if (time.starts_with('#')) return LineKind::kOther;
@@ -289,8 +289,8 @@ struct Fit {
 Fit fit_of(const LogFormat& format, std::string_view beginning, const FieldOptions& fields) {
   Fit fit;
   MemorySource source(beginning);
-  LineReader lines(source, {});
-  LineReader::Line line;
+  LineSplitter lines(source, {});
+  LineSplitter::Line line;
   Entry entry;
   try {
     const auto parser = format.make_parser(fields);
@@ -333,9 +333,9 @@ LineKind LineParser::bad(std::string_view before, std::string_view value, std::s
   return LineKind::kBad;
 }
 
-LineKind LineParser::read(LineReader& lines, LineReader::Line& line, Entry& entry) {
+LineKind LineParser::read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) {
   if (line.too_long) {
-    return bad(fmt::format("it is longer than {} MB", LineReader::kMaxLine >> 20));
+    return bad(fmt::format("it is longer than {} MB", LineSplitter::kMaxLine >> 20));
   }
   entry.cost = 1;
   const auto kind = parse(lines, line, entry);
