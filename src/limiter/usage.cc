@@ -107,7 +107,7 @@ GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) 
   try {
     if (reply.is_error()) throw redis::to_error(reply, embedded::k_usage.text);
     if (reply.size() != group.size() + 2) {
-      throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
+      throw not_of_script();
     }
     const auto server_now = server_time(reply, 0);
     for (std::size_t i = 0; i < group.size(); ++i) {

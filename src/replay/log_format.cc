@@ -232,13 +232,13 @@ class EpochParser final : public LineParser {
     const auto time = next_word(rest);
     if (time.starts_with('#')) return LineKind::kOther;
     const auto at = times_.read(time);
-    if (!at) return bad("the time", time, "cannot be read");
+    if (!at) return bad_time(time);
     entry.at = *at;
     entry.key = next_word(rest);
     if (entry.key.empty()) return bad("it has no key");
     if (const auto word = next_word(rest); !word.empty()) {
       const auto cost = read_cost(word);
-      if (!cost) return bad("the cost", word, "is not a whole number above 0");
+      if (!cost) return bad_cost(word);
       entry.cost = *cost;
     }
     if (!next_word(rest).empty()) return bad("it has more than a time, a key and a cost");
@@ -331,6 +331,14 @@ LineKind LineParser::bad(std::string_view before, std::string_view value, std::s
   if (value.size() > kShownValue) why_ += "...";
   why_.append("' ").append(after);
   return LineKind::kBad;
+}
+
+LineKind LineParser::bad_time(std::string_view value) {
+  return bad("the time", value, "cannot be read");
+}
+
+LineKind LineParser::bad_cost(std::string_view value) {
+  return bad("the cost", value, "is not a whole number above 0");
 }
 
 LineKind LineParser::read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) {

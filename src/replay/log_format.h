@@ -65,6 +65,9 @@ class LineParser {
   LineKind bad(std::string_view why);
   /// The same, about a value: "the time 'x' cannot be read".
   LineKind bad(std::string_view before, std::string_view value, std::string_view after);
+  /// The same, about a time or a cost that cannot be read.
+  LineKind bad_time(std::string_view value);
+  LineKind bad_cost(std::string_view value);
 
  private:
   std::string why_;

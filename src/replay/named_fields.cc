@@ -243,12 +243,12 @@ class CsvParser final : public LineParser {
     }
     const auto time = trimmed(*time_.text);
     const auto at = times_.read(time);
-    if (!at) return bad("the time", time, "cannot be read");
+    if (!at) return bad_time(time);
     entry.at = *at;
     entry.key = *key_.text;
     if (cost_.text) {
       const auto cost = read_cost(trimmed(*cost_.text));
-      if (!cost) return bad("the cost", *cost_.text, "is not a whole number above 0");
+      if (!cost) return bad_cost(*cost_.text);
       entry.cost = *cost;
     }
     return LineKind::kRequest;
@@ -435,13 +435,13 @@ class JsonLinesParser final : public LineParser {
     if (is_of_another_algorithm()) return LineKind::kOther;
     if (!settled_) times_ = TimeReader(epoch_unit_of(finder_.time.name));
     const auto at = times_.read(finder_.time.text);
-    if (!at) return bad("the time", finder_.time.text, "cannot be read");
+    if (!at) return bad_time(finder_.time.text);
     entry.at = *at;
     entry.key = key.text;
     if (finder_.cost.rank) {
       has_cost_ = true;
       const auto cost = read_cost(finder_.cost.text);
-      if (!cost) return bad("the cost", finder_.cost.text, "is not a whole number above 0");
+      if (!cost) return bad_cost(finder_.cost.text);
       entry.cost = *cost;
     }
     if (!settled_) settle();

@@ -25,6 +25,7 @@ constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 constexpr std::size_t kShownText = 200;  // bytes
 constexpr std::int64_t kLinesBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
+constexpr const char* kPassFormat = "pass --format; --time-field and --key-field name the fields";
 
 /// Traffic from a spool.
 class RecordedTraffic final : public traffic::Traffic {
@@ -169,7 +170,7 @@ class RecordingReader {
     }
     throw InputError(fmt::format("{}:{}: this is in none of the known formats ({}): '{}'", name,
                                  line.number, format_names(), shown(line.text)),
-                     "pass --format; --time-field and --key-field name the fields");
+                     kPassFormat);
   }
 
   /// What an object lacks to be a request; empty if the line is not an object.
@@ -257,7 +258,7 @@ class RecordingReader {
       throw InputError(
           fmt::format("no request in {}: {} of {} lines are bad, the first: {}", names,
                       recording_.counts_.bad, recording_.counts_.lines, describe(*bad)),
-          "pass --format; --time-field and --key-field name the fields");
+          kPassFormat);
     }
     throw InputError(fmt::format(
         "no request in {}: {}", names,
