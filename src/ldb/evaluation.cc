@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "ldb/probe_reader.h"
 #include "lua/lexer.h"
 
