@@ -30,7 +30,7 @@
 #include "ldb/coverable_lines.h"
 #include "ldb/probes.h"
 #include "ldb/session.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "lua/shebang.h"
 #include "redis/connection.h"
 #include "redis/error.h"

@@ -9,7 +9,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/limits.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
 

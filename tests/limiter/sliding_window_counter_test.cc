@@ -1,13 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <span>
 
 #include "limiter/model.h"
 #include "support/packed.h"
 #include "support/properties.h"
 #include "support/random.h"
 #include "support/schedule.h"
+#include "support/stored_state.h"
 
 namespace limiter_sliding_window_counter_test {
 
@@ -25,21 +25,13 @@ constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the sta
 /// A call, and a look after it, with stored windows.
 void check_frame(TestServer& server, const CounterFrame& frame, const Limit& limit,
                  std::int64_t cost) {
+  CAPTURE(frame.start.count());
+  CAPTURE(frame.previous);
+  CAPTURE(frame.current);
   SlidingWindowCounterModel model(frame);
   const auto text = packed("counter~", as_double(frame.start), frame.previous, frame.current,
                            limit.limit, as_double(frame.window));
-  REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
-  const KeyAndLimit key{&model, limit};
-  for (const auto asked : {cost, std::int64_t{0}}) {
-    const Request request{{"k"}, {limit}, asked, kMinute};
-    const auto command = to_command(counter(), request);
-    CAPTURE(frame.start.count());
-    CAPTURE(frame.previous);
-    CAPTURE(frame.current);
-    CAPTURE(command);
-    ScriptLimiter script(server, counter());
-    REQUIRE(script.ask(request) == decide(std::span(&key, 1), asked, kMinute));
-  }
+  check_calls(server, counter(), text, model, limit, {cost, 0}, kMinute);
 }
 
 }  // namespace
