@@ -14,15 +14,18 @@ using namespace rlctl::traffic;
 using rlctl::redis::Error;
 using rlctl::redis::ReplyView;
 
-constexpr std::size_t kLongestMessage = 3000;
+/// A message may quote an expression four times, and each byte as four.
+std::size_t longest_message(std::string_view text) {
+  return 3000 + 16 * text.size();
+}
 
 void test_expression(std::string_view text, ReplyView reply, const TemplateValues& values) {
   const auto expression =
-      fuzz::accepted<UsageError>([&] { return ReplyExpression(text); }, kLongestMessage);
+      fuzz::accepted<UsageError>([&] { return ReplyExpression(text); }, longest_message(text));
   if (!expression) return;
   fuzz::require(expression->source() == text, "the source is as written", expression->source());
   const auto is_usable = fuzz::accepted<UsageError>(
-      [&] { return (expression->require_usable(values.limit), true); }, kLongestMessage);
+      [&] { return (expression->require_usable(values.limit), true); }, longest_message(text));
   if (!is_usable) return;
   try {
     const bool holds = expression->holds(reply, values);
@@ -38,11 +41,11 @@ void test_expression(std::string_view text, ReplyView reply, const TemplateValue
 void test_reading(std::string_view text, ReplyView reply, const TemplateValues& values) {
   using rlctl::limiter::Decision;
   const auto allowed =
-      fuzz::accepted<UsageError>([&] { return parse_allowed_when(text); }, kLongestMessage);
-  const auto wait =
-      fuzz::accepted<UsageError>([&] { return parse_wait_expression(text); }, kLongestMessage);
-  const auto number =
-      fuzz::accepted<UsageError>([&] { return parse_number_expression(text); }, kLongestMessage);
+      fuzz::accepted<UsageError>([&] { return parse_allowed_when(text); }, longest_message(text));
+  const auto wait = fuzz::accepted<UsageError>([&] { return parse_wait_expression(text); },
+                                               longest_message(text));
+  const auto number = fuzz::accepted<UsageError>([&] { return parse_number_expression(text); },
+                                                 longest_message(text));
   ReplyReading reading;
   if (allowed) reading.allowed_when = *allowed;
   if (wait) reading.retry_after = *wait;
@@ -54,10 +57,10 @@ void test_reading(std::string_view text, ReplyView reply, const TemplateValues& 
         require_usable(reading, values.limit);
         return true;
       },
-      kLongestMessage);
+      longest_message(text));
   if (!is_usable || reply.is_error()) return;
   const auto decision = fuzz::accepted<Error>(
-      [&] { return read_reply(reply, reading, values, "a script"); }, kLongestMessage);
+      [&] { return read_reply(reply, reading, values, "a script"); }, longest_message(text));
   if (!decision || !number) return;
   using rlctl::limiter::kNotTold;
   fuzz::require(decision->remaining >= 0 || decision->remaining == kNotTold,
@@ -66,7 +69,7 @@ void test_reading(std::string_view text, ReplyView reply, const TemplateValues& 
 
 void test_template(std::string_view text, const TemplateValues& values) {
   const auto made =
-      fuzz::accepted<UsageError>([&] { return Template(text); }, kLongestMessage + 4 * text.size());
+      fuzz::accepted<UsageError>([&] { return Template(text); }, longest_message(text));
   if (!made) return;
   fuzz::require(made->source() == text, "the source is as written", made->source());
   std::string out;

@@ -20,7 +20,6 @@ constexpr std::int64_t kMaxWindowUs = limiter::kLongestWindow.count();
 /// A log's TTL, which tells whether a longer window shares a key, loses some real time: windows
 /// that change are long compared to that, and a difference by chance does not last.
 constexpr auto kLongForTtl = 100s;
-constexpr int kRuns = 5;
 /// Virtual time passes for TTLs with an error of some ms; see KeyAging.
 constexpr microseconds kShortestIfAging = 1s;
 constexpr std::int64_t kMaxNumber = limiter::kLargestLimit;
@@ -317,7 +316,7 @@ std::optional<Differ::Difference> Differ::run(const Schedule& schedule) {
 }
 
 bool Differ::differs(const Schedule& schedule) {
-  for (int run = 0; run < (is_log(algorithm_) ? kRuns : 1); ++run) {
+  for (int run = 0; run < (is_log(algorithm_) ? kRunsToBeSure : 1); ++run) {
     if (!this->run(schedule)) return false;
   }
   return true;
