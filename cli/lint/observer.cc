@@ -95,6 +95,13 @@ lint::Observation LintObserver::observe() {
     observe_once();
     if (!is_held_up_ || window >= kSafeWindow) break;
   }
+  if (is_held_up_ && window < kSafeWindow) {
+    seen_.early_expiry.reset();
+    seen_.counted_denial.reset();
+    doubts_.clear();
+    not_tested("short-ttl, denied-write",
+               "requests took longer than TTLs: try again, or a longer window");
+  }
   return std::move(seen_);
 }
 
@@ -244,7 +251,6 @@ void LintObserver::not_tested(std::string_view finding, std::string_view why) {
 
 std::string_view LintObserver::why_not_full() const {
   if (delays_) return "requests are delayed, not denied";
-  if (is_held_up_) return "requests took longer than TTLs: try again, or a longer window";
   return "nothing was denied at one instant";
 }
 
@@ -263,10 +269,18 @@ void LintObserver::forget_ttls() {
   aging_.emplace(connection_, traffic::KeyAging::kHashName);
 }
 
-/// Lets virtual time pass for all keys of this run.
+/// Lets virtual time pass for all keys of this run; real time passes from now on.
 void LintObserver::age(microseconds to) {
-  const auto keys = views(known_);
-  if (!aging_->advance(to, keys)) return;
+  if (aging_->advance(to, views(known_))) finish_aging();
+}
+
+/// Real time stops for all keys of this run: otherwise that of all requests of one instant adds up.
+void LintObserver::protect_keys(microseconds at) {
+  age(at);  // for keys that were not known before
+  if (aging_->pause()) finish_aging();
+}
+
+void LintObserver::finish_aging() {
   const auto reply = connection_.read();
   traffic::KeyAging::require_done(reply);
   is_held_up_ |= traffic::KeyAging::is_late(reply);
@@ -408,7 +422,7 @@ void LintObserver::look_at_keys(lint::Request& request) {
     if (ttl == kAbsent) continue;
     request.left.push_back({.key = key, .expires = ttl != kForever});
   }
-  age(request.at);  // from now on also for keys that were not known before
+  protect_keys(request.at);
 }
 
 }  // namespace rlctl::cli

@@ -62,6 +62,8 @@ class LintObserver {
   /// Whether the key has expired at this time, to which virtual time passes.
   [[nodiscard]] bool is_gone(const std::string& key, std::chrono::microseconds at);
   void age(std::chrono::microseconds to);
+  void protect_keys(std::chrono::microseconds at);
+  void finish_aging();
   void forget_ttls();
 
   [[nodiscard]] ldb::TraceResult trace(const traffic::Arrival& arrival, lint::Request& request);

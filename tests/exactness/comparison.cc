@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kOutstanding = 4'000;
 /// So many cases have their keys at the same time.
 constexpr std::uint64_t kSlots = 1'000;
-/// Instead of kRunsToBeSure, once one difference is sure.
+/// Runs for further differences, once one is sure.
 constexpr int kFewRuns = 5;
 /// How often a case is asked again until the server was not held up.
 constexpr int kMostRuns = 1'000;

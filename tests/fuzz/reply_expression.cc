@@ -14,9 +14,9 @@ using namespace rlctl::traffic;
 using rlctl::redis::Error;
 using rlctl::redis::ReplyView;
 
-/// A message may quote an expression four times, and each byte as four.
-std::size_t longest_message(std::string_view text) {
-  return 3000 + 16 * text.size();
+/// Of a message that quotes the text so many times, each byte as four at most.
+std::size_t longest_message(std::string_view text, std::size_t times = 1) {
+  return 3000 + times * 4 * text.size();
 }
 
 void test_expression(std::string_view text, ReplyView reply, const TemplateValues& values) {
@@ -42,8 +42,9 @@ void test_reading(std::string_view text, ReplyView reply, const TemplateValues& 
   using rlctl::limiter::Decision;
   const auto allowed =
       fuzz::accepted<UsageError>([&] { return parse_allowed_when(text); }, longest_message(text));
+  // Without a unit, it is suggested with each of three.
   const auto wait = fuzz::accepted<UsageError>([&] { return parse_wait_expression(text); },
-                                               longest_message(text));
+                                               longest_message(text, 4));
   const auto number = fuzz::accepted<UsageError>([&] { return parse_number_expression(text); },
                                                  longest_message(text));
   ReplyReading reading;

@@ -44,9 +44,9 @@ struct PlannedSchedule {
 /// A limit within the contract's bounds, usually a small one.
 [[nodiscard]] Limit make_limit(const Algorithm& algorithm, Random& random);
 
-/// A difference that is due to real time is not there in each of so many runs. (A log's TTL tells
-/// whether a longer window shares the key; one case in some ten million decisions has two TTLs less
-/// than a millisecond apart, and differs in four of five runs.)
+/// A schedule is run this often before a difference counts: what real time causes comes and goes.
+/// If two TTLs of a log are less than a millisecond apart, real time decides whether a longer
+/// window shares the key; a case of that differed in four of five runs.
 inline constexpr int kRunsToBeSure = 100;
 
 /// Runs a schedule through script and model, on new keys, and reports where they first differ, in a

@@ -168,6 +168,19 @@ LUA
   assert_regex "$stderr" '^rlctl: lint: warning: slow\.lua: not tested: denied-write: .* a request was allowed$'
 }
 
+@test "where the script takes longer than its TTLs, nothing that depends on them is said" {
+  cat >long.lua <<'LUA'
+for i = 1, 2000 do local x = i end
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return count
+LUA
+  run -3 --separate-stderr rlctl lint long.lua --limit 2/10ms --args '{window_ms}' --allowed-when '<=limit'
+  assert_output --regexp '^no findings in 1 script, by [0-9]+ requests'
+  assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: short-ttl, denied-write: requests took \
+longer than TTLs: try again, or a longer window"
+}
+
 @test "the manual explains each finding that --help lists" {
   local name names
   names=$(rlctl lint --help | sed -n '/^Findings:/,/^$/ s/^  \([a-z-]*\) .*/\1/p')
