@@ -250,9 +250,8 @@ class SectionCheck {
     std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
     for (const auto& row : kSettings) keys.push_back(row.key());
     const std::vector<std::string_view> names(keys.begin(), keys.end());
-    const auto meant = did_you_mean(setting.key, names);
     add(setting.line, fmt::format("unknown key '{}'{}", escape(setting.key, kMostShown),
-                                  meant.empty() ? "; it is one of " + one_of(names) : meant));
+                                  did_you_mean_or_all(setting.key, names)));
   }
 
   static constexpr std::size_t kMostShown = 40;
