@@ -77,6 +77,19 @@ std::string general_help(HelpExtent extent) {
   return out;
 }
 
+/// A line for each status that the command explains; further lines of a text are indented.
+void append_statuses(std::string& out, const Command& command) {
+  if (command.statuses.front().empty()) return;
+  out += "\nExit status:\n";
+  for (std::size_t status = 0; status < command.statuses.size(); ++status) {
+    const auto text = command.statuses[status];
+    if (text.empty()) continue;
+    out += fmt::format("  {}  ", status);
+    for (const char c : text) out += c == '\n' ? "\n     " : std::string(1, c);
+    out += '\n';
+  }
+}
+
 std::string command_help(const Command& command, HelpExtent extent) {
   std::string out;
   std::string_view synopsis = command.synopsis;
@@ -93,6 +106,7 @@ std::string command_help(const Command& command, HelpExtent extent) {
   out.append("\nConnection and general options: see rlctl --help\n");
   if (!all) return out;
   if (command.notes != nullptr) out += command.notes();
+  append_statuses(out, command);
   out += command.epilogue;
   return out;
 }

@@ -3,7 +3,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "cli/failure.h"

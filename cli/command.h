@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -33,17 +34,28 @@ struct Invocation {
 
 using Action = std::function<ExitStatus(Invocation&)>;
 
+// Texts for Command::statuses that hold for more than one command.
+inline constexpr std::string_view kStatusOfUsage =
+    "wrong usage or input, or output that cannot be written";
+inline constexpr std::string_view kStatusUnreachable =
+    "no server, no answer in time, or the server is not ready (LOADING, BUSY)";
+inline constexpr std::string_view kStatusRefused = "the server refuses this user (NOAUTH, NOPERM)";
+inline constexpr std::string_view kStatusRejected =
+    "the server or the script failed (WRONGTYPE, READONLY, OOM)";
+
 /// A command of rlctl, defined in its own file.
 struct Command {
   std::string_view name;
   std::string_view summary;   ///< its description in `rlctl --help`
   std::string_view synopsis;  ///< what follows "Usage: rlctl ", one form per line
   std::string_view about;     ///< a paragraph, in lines of at most 80 columns
-  std::string_view epilogue;  ///< the end: exit status, examples
+  /// What the exit statuses from 0 mean, in the help; an empty text is not listed.
+  std::array<std::string_view, 6> statuses = {};
+  std::string_view epilogue;  ///< the end: what else is to know of the statuses, and examples
   /// Declares the options and returns the function to run once they are set. Called for the chosen
   /// command and for its help, so it must have no other effects.
   Action (*add)(Options& options) = nullptr;
-  /// Makes the part of the help between the options and the epilogue that lists a table.
+  /// Makes the part of the help between the options and the exit statuses, such as a table.
   std::string (*notes)() = nullptr;
   /// Reports a failure and returns the exit status, for a command that has statuses or messages of
   /// its own; also called for wrong usage, before the action. Null: the message goes to stderr, and

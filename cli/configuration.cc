@@ -85,9 +85,7 @@ std::string_view origin_name(Origin origin) {
 }
 
 ConfigurationSource::ConfigurationSource(const std::optional<std::string>& named) {
-  if (named && named->empty()) {
-    throw UsageError("--config: the name of the file is empty", "is the variable set?");
-  }
+  if (named) require_not_empty(*named, "--config: the name of the file");
   const auto file = named ? named : environment("RLCTL_CONFIG");
   if (!file) {
     places_ = default_places();

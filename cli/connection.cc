@@ -11,7 +11,6 @@
 #include "cli/failure.h"
 #include "cli/term/prompt.h"
 #include "cli/term/terminal.h"
-#include "limiter/limit.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {
@@ -112,7 +111,7 @@ void require_no_tls_option(const ConnectionOptions& options) {
 void set_from_option(std::string& target, const std::optional<std::string>& option,
                      std::string_view name) {
   if (!option) return;
-  if (option->empty()) throw UsageError(std::string(name) + " is empty", "is the variable set?");
+  require_not_empty(*option, std::string(name));
   target = *option;
 }
 
@@ -165,9 +164,7 @@ void set_password(ConnectionSettings& settings, const ConnectionOptions& options
   auto& url = settings.url;
   if (url.scheme == redis::Scheme::kPrivate) return;  // it has no password
   if (options.password_file) {
-    if (options.password_file->empty()) {
-      throw UsageError("--password-file: the name of the file is empty", "is the variable set?");
-    }
+    require_not_empty(*options.password_file, "--password-file: the name of the file");
     settings.password_file = PasswordFile{.path = *options.password_file};
     return;
   }
@@ -208,11 +205,17 @@ std::vector<std::string> redis_cli_words(const redis::Url& url, std::string_view
   if (url.scheme == redis::Scheme::kCluster) words.emplace_back("-c");
   if (url.database != 0) append_option(words, "-n", std::to_string(url.database));
   append_option(words, "--user", url.user);
-  if (!url.tls) return words;
-  words.emplace_back("--tls");
+  for (auto& word : redis_cli_tls_words(url)) words.push_back(std::move(word));
+  return words;
+}
+
+std::vector<std::string> redis_cli_tls_words(const redis::Url& url) {
+  if (!url.tls) return {};
+  std::vector<std::string> words{"--tls"};
   append_option(words, "--cacert", url.tls->cacert);
   append_option(words, "--cert", url.tls->cert);
   append_option(words, "--key", url.tls->key);
+  // Unlike rlctl, redis-cli does not send the host's name.
   append_option(words, "--sni", url.tls->sni);
   if (url.tls->insecure) words.emplace_back("--insecure");
   return words;

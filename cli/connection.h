@@ -33,11 +33,18 @@ void add_connection_options(Options& options, ConnectionOptions& target);
 /// redis+sentinel: and private:.
 [[nodiscard]] std::vector<std::string> redis_cli_words(const redis::Url& url,
                                                        std::string_view what);
+/// Those of its options that make TLS as the URL says; none without TLS.
+[[nodiscard]] std::vector<std::string> redis_cli_tls_words(const redis::Url& url);
 /// The given options that name the server, for another command line: without a password.
 [[nodiscard]] std::vector<std::string> server_words(const Options& options,
                                                     const ConnectionOptions& given);
 /// Whether the command line gives --url, --host, --port or --socket.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
+/// The hint for a command that takes no server of others.
+inline constexpr const char* kNameNoServer = "leave out --url, --host, --port and --socket";
+/// The hint if only a server that outlives rlctl makes sense.
+inline constexpr const char* kNamePersistentServer =
+    "use --url or RLCTL_URL to name a persistent server";
 
 /// The settings from the options, the environment and the configuration file, with their sources.
 struct ConnectionSettings {

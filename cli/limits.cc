@@ -9,6 +9,8 @@
 namespace rlctl::cli {
 namespace {
 
+constexpr const char* kLimitExample = "--limit 5/60s allows 5 in any 60 seconds";
+
 // Options does not copy help texts, so these must be static.
 
 std::string_view algorithm_text() {
@@ -41,13 +43,7 @@ std::string but_given(std::span<const std::string> operands) {
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 void add_limit_rows(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
-  constexpr std::string_view kItsOwn = "a policy has its own";
-  constexpr std::string_view kExample = "--limit 5/60s allows 5 in any 60 seconds";
   options
       .list("--limit", "LIMIT", target.limits,
             "requests and window: 5/60s, 100/min, 1M/30d; if there are several, all must allow the "
@@ -58,19 +54,19 @@ void add_limit_rows(Options& options, LimitOptions& target, bool required, bool 
         "--algorithm", "NAME", target.algorithm,
         required ? algorithm_text() : "the algorithm that the key should have; see below");
     algorithm.completes(complete_counting_algorithm);
-    if (!required) algorithm.needs("--limit", "", kExample);
+    if (!required) algorithm.needs("--limit", "", kLimitExample);
   }
   auto& burst = options.value("--burst", "NUMBER", target.burst, burst_text());
-  if (!required) burst.needs("--limit", "", kExample);
+  if (!required) burst.needs("--limit", "", kLimitExample);
   auto& policy =
       options
           .value("--policy", "NAME", target.policy,
                  "use the limit, algorithm and burst of this policy in the configuration; the "
                  "operands are the arguments of its key")
           .completes(complete_policy)
-          .excludes("--limit", kItsOwn);
-  if (has_algorithm) policy.excludes("--algorithm", kItsOwn);
-  policy.excludes("--burst", kItsOwn);
+          .excludes("--limit", kPolicyHasItsOwn);
+  if (has_algorithm) policy.excludes("--algorithm", kPolicyHasItsOwn);
+  policy.excludes("--burst", kPolicyHasItsOwn);
 }
 
 }  // namespace
@@ -107,7 +103,7 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
   result.algorithm =
       &parse_algorithm(options.algorithm.value_or(std::string(limiter::kDefaultAlgorithm)));
   if (options.limits.empty()) {
-    throw UsageError("--limit is missing", "--limit 5/60s allows 5 in any 60 seconds");
+    throw UsageError("--limit is missing", kLimitExample);
   }
   result.limits = parse_limits(options.limits, options.burst);
   for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);
@@ -132,8 +128,7 @@ const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_v
   }
   auto names = limiter::list_names(limiter::counts_requests);
   if (!also.empty()) names.push_back(also);
-  throw UsageError("--algorithm: unknown algorithm " + in_quotes(name) + did_you_mean(name, names),
-                   "it is one of " + one_of(names));
+  refuse_word("--algorithm: unknown algorithm " + in_quotes(name), name, names);
 }
 
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
@@ -167,11 +162,9 @@ std::string only_key(const Limiter& limiter, std::span<const std::string> operan
 
 std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands) {
   const auto* policy = limiter == nullptr ? nullptr : limiter->policy;
-  const auto is_empty = [](const std::string& operand) { return operand.empty(); };
-  if (std::any_of(operands.begin(), operands.end(), is_empty)) {
-    throw UsageError(policy == nullptr ? "KEY is empty"
-                                       : "an argument of policy '" + policy->name + "' is empty",
-                     "is the variable set?");
+  for (const auto& operand : operands) {
+    require_not_empty(operand,
+                      policy == nullptr ? "KEY" : "an argument of policy '" + policy->name + "'");
   }
   if (policy == nullptr) return {operands.begin(), operands.end()};
   const auto count = limiter::argument_count(*policy);

@@ -22,6 +22,9 @@ struct LimitOptions {
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
 };
 
+/// Why --policy excludes what a policy defines.
+inline constexpr std::string_view kPolicyHasItsOwn = "a policy has its own";
+
 /// If `required` is false, --algorithm and --burst require --limit, and --algorithm has no default.
 void add_limit_options(Options& options, LimitOptions& target, bool required);
 /// The same without --algorithm, for a command whose operand names it; a limit is required.

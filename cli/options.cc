@@ -430,6 +430,22 @@ std::string Options::help(bool brief) const {
   return out;
 }
 
+// ---- Refusals ----
+
+void require_not_empty(std::string_view text, const std::string& what) {
+  if (text.empty()) throw UsageError(what + " is empty", "is the variable set?");
+}
+
+void require_at_most(std::size_t most, std::span<const std::string> operands, std::string hint) {
+  if (operands.size() <= most) return;
+  throw UsageError("unexpected argument " + in_quotes(operands[most]), std::move(hint));
+}
+
+void refuse_word(const std::string& message, std::string_view word,
+                 std::span<const std::string_view> names) {
+  throw UsageError(message + did_you_mean(word, names), "it is one of " + one_of(names));
+}
+
 // ---- Values ----
 
 std::int64_t parse_between(const std::string& text, std::string_view option, std::int64_t least,

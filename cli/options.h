@@ -204,9 +204,27 @@ class Options {
   std::deque<Row> rows_;  ///< a deque, since callers hold references
 };
 
-/// The help text of --now for all commands.
+// Texts of options that several commands have.
+
 inline constexpr std::string_view kNowHelp =
     "use this time, not the server's clock: microseconds since 1970, or ISO 8601 with a zone";
+/// Why an option that waits excludes --now.
+inline constexpr std::string_view kNowStandsStill = "a given time does not advance";
+inline constexpr std::string_view kCostHelp =
+    "units to take (default: 1); 0 takes nothing, a negative number gives back";
+inline constexpr std::string_view kQuietHelp = "print no results, only set the exit status";
+
+// Refusals, as UsageError.
+
+/// Refuses an empty text, which a shell makes of a variable that is not set: "WHAT is empty".
+void require_not_empty(std::string_view text, const std::string& what);
+/// Refuses operands beyond the first `most`.
+void require_at_most(std::size_t most, std::span<const std::string> operands,
+                     std::string hint = {});
+/// Refuses a word that is none of `names`: the message, then the name that may be meant; the hint
+/// lists all.
+[[noreturn]] void refuse_word(const std::string& message, std::string_view word,
+                              std::span<const std::string_view> names);
 
 // Parsers for values that several commands have. All throw UsageError, which names the option.
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/failure.h"
-#include "cli/limits.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
 
@@ -16,7 +15,6 @@ namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kOfKeys = "keys";
-constexpr std::string_view kNameLog = "name the log with --replay FILE";
 
 /// The name of a pattern is more likely meant as a pattern than as a file.
 void refuse_pattern(const std::string& operand) {
@@ -38,9 +36,7 @@ void require_format(const replay::ReplayOptions& options) {
   }
   std::vector<std::string_view> names;
   for (const auto& one : replay::log_formats()) names.push_back(one.name);
-  throw UsageError("--format: unknown format " + in_quotes(*options.format) +
-                       did_you_mean(*options.format, names),
-                   "it is one of " + one_of(names));
+  refuse_word("--format: unknown format " + in_quotes(*options.format), *options.format, names);
 }
 
 }  // namespace
@@ -109,9 +105,7 @@ std::optional<replay::ReplayOptions> parse_replay(const ReplayArguments& argumen
     refuse_pattern(operand);
     options.files.push_back(operand);
   }
-  for (const auto& file : options.files) {
-    if (file.empty()) throw UsageError("--replay: the file name is empty", "is the variable set?");
-  }
+  for (const auto& file : options.files) require_not_empty(file, "--replay: the file name");
   require_format(options);
   return options;
 }

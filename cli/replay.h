@@ -24,6 +24,13 @@ struct ReplayArguments {
   [[nodiscard]] bool given() const noexcept { return !files.empty(); }
 };
 
+// What a log has, and options that it therefore excludes; and the hints.
+inline constexpr std::string_view kLogHasTimes = "the log has the times";
+inline constexpr std::string_view kLogHasCosts = "the log has the costs";
+inline constexpr const char* kNameCosts = "--cost-field names their field";
+inline constexpr const char* kNameKeys = "--key-field names their field";
+inline constexpr const char* kNameLog = "name the log with --replay FILE";
+
 void add_replay_options(Options& options, ReplayArguments& target);
 /// Only the options that define how to read a log: --format to --strict.
 void add_log_options(Options& options, ReplayArguments& target);

@@ -30,6 +30,8 @@ void add_on_error_option(Options& options, std::optional<std::string>& target);
 /// Throws UsageError.
 [[nodiscard]] OnError parse_on_error(const std::string& text);
 
+// The ends of messages.
+inline constexpr const char* kWasCounted = "; the request was counted";
 inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have been counted";
 /// Whether the request may have been sent, and was not answered.
 [[nodiscard]] bool is_in_doubt(const Problem& problem);

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/failure.h"
-#include "cli/limits.h"
 #include "limiter/algorithm.h"
 
 namespace rlctl::cli {
@@ -251,9 +250,8 @@ class SectionCheck {
     std::vector<std::string> keys{std::string(kFileKey), std::string(kKeysKey)};
     for (const auto& row : kSettings) keys.push_back(row.key());
     const std::vector<std::string_view> names(keys.begin(), keys.end());
-    const auto meant = did_you_mean(setting.key, names);
     add(setting.line, fmt::format("unknown key '{}'{}", escape(setting.key, kMostShown),
-                                  meant.empty() ? "; it is one of " + one_of(names) : meant));
+                                  did_you_mean_or_all(setting.key, names)));
   }
 
   static constexpr std::size_t kMostShown = 40;
@@ -341,9 +339,7 @@ std::string script_name(const std::string& path) {
 NamedScript find_script(std::string_view option, const std::string& value,
                         const ScriptOptions& given, ConfigurationSource& configuration,
                         std::span<const std::string_view> bundled) {
-  if (value.empty()) {
-    throw UsageError(with_option(option, "the name is empty"), "is the variable set?");
-  }
+  require_not_empty(value, with_option(option, "the name"));
   if (is_script_file(value)) return script_in_file(value, given);
   if (const auto* section = configuration.script(value)) {
     auto script = script_of(*section, configuration.scripts());

@@ -43,6 +43,12 @@ struct ScriptSetting {
 /// Whether what is said about the reply contains a part of the limit.
 [[nodiscard]] bool reading_uses_limit(const ScriptOptions& options);
 
+/// The help text of --burst where it only fills a placeholder.
+inline constexpr std::string_view kScriptBurstHelp =
+    "requests that may come at once in scripts with a burst (default: the limit)";
+/// What to do with a second --limit where one fills the placeholders.
+inline constexpr const char* kOneLimitHint = "write further limits in --args";
+
 /// Adds --script and all options about it except --keys, whose meaning differs between commands.
 /// If `is_optional`, an operand may name the script instead.
 void add_script_options(Options& options, ScriptOptions& target, bool is_optional);

@@ -34,9 +34,8 @@ template <typename Row>
   if (operands.empty()) {
     throw UsageError("no subcommand is given: use " + one_of(names), std::move(example));
   }
-  const auto meant = did_you_mean(operands[0], names);
   throw UsageError("unknown subcommand " + in_quotes(operands[0]) +
-                   (meant.empty() ? "; it is one of " + one_of(names) : meant));
+                   did_you_mean_or_all(operands[0], names));
 }
 
 }  // namespace rlctl::cli

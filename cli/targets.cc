@@ -70,7 +70,7 @@ void require_pattern(const std::string& pattern, std::span<const std::string> op
     throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),
                      std::string(kQuoteIt));
   }
-  if (pattern.empty()) throw UsageError("--match: the pattern is empty", "is the variable set?");
+  require_not_empty(pattern, "--match: the pattern");
 }
 
 std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<Limiter>& limiter,
@@ -94,10 +94,8 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
 
 std::string only_pattern(std::span<const std::string> operands) {
   if (operands.empty()) return "*";
-  if (operands.size() > 1) {
-    throw UsageError("unexpected argument " + in_quotes(operands[1]), std::string(kQuoteIt));
-  }
-  if (operands[0].empty()) throw UsageError("the pattern is empty", "is the variable set?");
+  require_at_most(1, operands, std::string(kQuoteIt));
+  require_not_empty(operands[0], "the pattern");
   return operands[0];
 }
 

@@ -11,10 +11,8 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
-#include "cli/limits.h"
 #include "cli/term/screen.h"
 #include "cli/term/terminal.h"
-#include "limiter/limit.h"
 #include "redis/error.h"
 
 namespace rlctl::cli {

@@ -321,14 +321,15 @@ const Command audit_command{
         "production: keys that never expire, or too early, times of a wrong clock, large\n"
         "sorted sets, an eviction policy. Each finding comes with what mends it. Only\n"
         "reads, with SCAN.",
+    .statuses =
+        {
+            "OK: no findings",
+            kStatusWarning,
+            kStatusCritical,
+            "UNKNOWN: the server cannot be asked or wrong usage; or OK, but the user may\n"
+            "not read all keys, or not call INFO",
+        },
     .epilogue = R"(
-Exit status:
-  0  OK: no findings
-  1  WARNING: memory is wasted, or something is at risk
-  2  CRITICAL: somebody is locked out, or let in
-  3  UNKNOWN: the server cannot be asked or wrong usage; or OK, but the user may
-     not read all keys, or not call INFO
-
 Examples:
   rlctl audit
   rlctl audit 'rate:*' --top all

@@ -59,7 +59,7 @@ BurstMeasure find_measure(std::string_view name, const std::string& text,
   if (has_measure(search_measures(), name)) {
     throw UsageError(message + " of traffic", "rlctl burst adversary measures it");
   }
-  throw UsageError(message + did_you_mean(name, names), "it is one of " + one_of(names));
+  refuse_word(message, name, names);
 }
 
 double parse_value(std::string_view number, const std::string& text) {

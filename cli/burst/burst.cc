@@ -19,6 +19,7 @@
 #include "cli/burst/junit.h"
 #include "cli/burst/measures.h"
 #include "cli/burst/options.h"
+#include "cli/burst/picture.h"
 #include "cli/burst/plan.h"
 #include "cli/burst/progress.h"
 #include "cli/burst/report.h"
@@ -379,10 +380,8 @@ class Reporting {
         junit_("--junit", options.junit, invocation.out) {
     const int on_stdout =
         svg_.to_stdout() + csv_.to_stdout() + jsonl_.to_stdout() + junit_.to_stdout();
-    if (on_stdout + invocation.json > 1) {
-      throw UsageError("standard output is asked for more than once",
-                       "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
-    }
+    require_one_on_stdout(on_stdout + invocation.json,
+                          "use only one of --json, --svg -, --csv -, --jsonl - and --junit -");
     // Then nothing else goes to standard output.
     if (on_stdout > 0) quiet_ = true;
   }
@@ -510,15 +509,16 @@ const Command burst_command{
         "--clock real, each request is sent when it is due, and timed. The server is a\n"
         "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
         "only --url, -H, -p or -s on the command line sends traffic to another server.",
+    .statuses =
+        {
+            "done",
+            "an assertion does not hold or proves nothing; --against: they differ",
+            "wrong usage, a log that cannot be read, or output that cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            "the server or the script failed (READONLY, OOM)",
+        },
     .epilogue = R"(
-Exit status:
-  0  done
-  1  an assertion does not hold or proves nothing; --against: they differ
-  2  wrong usage, a log that cannot be read, or output that cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  the server or the script failed (READONLY, OOM)
-
 Examples:
   rlctl burst
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50

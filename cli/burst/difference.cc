@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
-#include "base/time.h"
-#include "cli/burst/text.h"
 #include "cli/burst/trial.h"
+#include "cli/burst/wording.h"
 
 namespace rlctl::cli {
 namespace {
@@ -59,9 +56,7 @@ void append_schedule(std::string& out, const adversary::Difference& difference,
               {"at", "requests", shows_cost ? "cost" : "", escape(one), escape(other)});
   append_rows(out, rows);
   append_sentence(out, "times",
-                  "from the beginning of a window, " + instant_text(base) +
-                      "; the last request makes the difference",
-                  look);
+                  window_origin_text(base) + "; the last request makes the difference", look);
 }
 
 }  // namespace

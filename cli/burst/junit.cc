@@ -4,7 +4,6 @@
 
 #include <iterator>
 #include <string_view>
-#include <vector>
 
 #include "cli/burst/xml.h"
 

@@ -38,6 +38,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   constexpr std::string_view kOneKey = "a search uses one key";
   constexpr std::string_view kTable = "the report is a small table; --json has all of it";
   constexpr std::string_view kNoServer = "the models use no server";
+  constexpr std::string_view kNothingToTime = "there is no server to time";
   constexpr std::string_view kSearch = "rlctl burst adversary searches";
   // With --replay, operands are files.
   const auto not_for_search = [](Options::Row& row, std::string_view why) {
@@ -78,8 +79,8 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .repeats();
   options.flag("--model", target.model, "decide in this process, without a server; fast")
       .excludes("--script", "a script runs on a server only")
-      .excludes("--clock real", "there is no server to time")
-      .excludes("--rate max", "there is no server to time")
+      .excludes("--clock real", kNothingToTime)
+      .excludes("--rate max", kNothingToTime)
       .excludes("--url", kNoServer)
       .excludes("--host", kNoServer)
       .excludes("--port", kNoServer)
@@ -90,14 +91,14 @@ void add_burst_options(Options& options, BurstOptions& target) {
                              "rate of requests: 400/s, 24k/min, or max: as fast as the server "
                              "answers (default: from the limit)");
   not_for_search(rate, kTimes);
-  rate.excludes("--replay", "the log has the times", "--rate max ignores the times")
+  rate.excludes("--replay", kLogHasTimes, "--rate max ignores the times")
       .unless("--rate max")
       .repeats();
   auto& duration =
       options.value("--duration", "TIME", target.duration,
                     "how long the traffic lasts (default: three windows; 10s with --rate max)");
   not_for_search(duration, kTimes);
-  duration.excludes("--replay", "the log has the times").unless("--rate max").repeats();
+  duration.excludes("--replay", kLogHasTimes).unless("--rate max").repeats();
   auto& requests =
       options.value("--requests", "NUMBER", target.requests, "stop after this many requests");
   not_for_search(requests, "--budget limits the requests that it may try");
@@ -118,7 +119,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options
       .value("--cost", "NUMBER", target.cost,
              "cost of each request (default: 1); for adversary also several: 1,3")
-      .excludes("--replay", "the log has the costs", "--cost-field names their field")
+      .excludes("--replay", kLogHasCosts, kNameCosts)
       .repeats();
   options.value("--seed", "NUMBER", target.seed, "seed for the random generator (default: 1)")
       .excludes("--replay", "nothing in a log is random")
@@ -128,7 +129,7 @@ void add_burst_options(Options& options, BurstOptions& target) {
       .value("--start", "TIME", target.start,
              "when the traffic begins: microseconds since 1970, or ISO 8601 with a zone (default: "
              "2026-01-01T00:00:00Z)")
-      .excludes("--replay", "the log has the times")
+      .excludes("--replay", kLogHasTimes)
       .excludes("--clock real", kRealNow)
       .excludes("--rate max", kRealNow)
       .repeats();

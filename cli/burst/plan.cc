@@ -197,8 +197,7 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
   std::vector<std::string_view> names;
   for (const auto& pattern : traffic::patterns()) names.push_back(pattern.name);
   names.push_back(kAdversary);
-  throw UsageError("unknown pattern " + in_quotes(operands[0]) + did_you_mean(operands[0], names),
-                   "it is one of " + one_of(names));
+  refuse_word("unknown pattern " + in_quotes(operands[0]), operands[0], names);
 }
 
 /// Without duplicates, in the order of first mention.
@@ -260,7 +259,7 @@ void add_candidates(BurstPlan& plan, const BurstOptions& options, const Invocati
           fmt::format("{} is a library of functions, which runs on a private server only: FUNCTION "
                       "LOAD would replace that of others",
                       escape(script->name)),
-          "leave out --url, --host, --port and --socket");
+          kNameNoServer);
     }
     plan.candidates.push_back(std::move(candidate));
   }
@@ -388,8 +387,7 @@ void set_traffic(BurstPlan& plan, const BurstOptions& options,
   plan.replay = parse_replay(options.replay, operands);
   if (plan.replay) {
     if (key_count(options)) {
-      throw UsageError("--keys and --replay exclude each other: the log has the keys",
-                       "--key-field names their field");
+      throw UsageError("--keys and --replay exclude each other: the log has the keys", kNameKeys);
     }
     plan.request.limit = plan.limits.front();
   } else {

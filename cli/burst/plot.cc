@@ -1,4 +1,4 @@
-#include "cli/burst/text.h"
+#include "cli/burst/picture.h"
 
 #include <fmt/format.h>
 
@@ -53,7 +53,7 @@ class Plot {
     const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
     const auto key = says_key ? "key " + escaped_message(run.worst_key) : std::string();
     if (worst.ratio <= 1) {
-      return "never above the limit" + (says_key ? "; closest: " + key : std::string());
+      return std::string(kNeverAbove) + (says_key ? "; closest: " + key : std::string());
     }
     const auto text = fmt::format("{}{} the limit{}", ratio_text(worst.ratio), glyphs_.times,
                                   says_key ? " of " + key : std::string());

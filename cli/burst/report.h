@@ -12,7 +12,6 @@
 
 #include "cli/burst/difference.h"
 #include "cli/burst/plan.h"
-#include "cli/term/bars.h"
 #include "replay/recording.h"
 #include "traffic/outcome.h"
 #include "traffic/suggestion.h"
@@ -79,15 +78,17 @@ struct BurstReport {
 [[nodiscard]] std::string_view traffic_name(const BurstReport& report);
 /// The number of keys in the traffic.
 [[nodiscard]] std::int64_t traffic_keys(const BurstReport& report);
-/// Whether a picture shows the units allowed to one of several keys: the key of the worst window.
-/// The requests that it counts are those of all keys.
-[[nodiscard]] bool draws_one_key(const BurstReport& report);
 /// Whether the schedule that a search found has refunds, which pictures do not show.
 [[nodiscard]] bool has_refunds(const BurstReport& report);
 /// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
 [[nodiscard]] std::string clock_text(const RealClock& clock);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
 [[nodiscard]] bool shows_dates(const BurstReport& report);
+/// The schedule of a search, in a few words.
+inline constexpr std::string_view kSearchSummary =
+    "the schedule that makes a limiter allow the most";
+/// The verdict on a limiter that kept the limit.
+inline constexpr std::string_view kNeverAbove = "never above the limit";
 /// A few words about the traffic.
 [[nodiscard]] std::string traffic_text(const BurstReport& report);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
@@ -123,45 +124,5 @@ inline constexpr double kP99 = 99;
 
 /// "fixed-window: the sender fell behind: ..."; none if the run is valid or was not timed.
 [[nodiscard]] std::optional<std::string> why_invalid(const BurstRun& run);
-
-// --- Pictures ------------------------------------------------------------------------------------
-
-/// The scale that all panels of a picture share.
-struct BurstScale {
-  /// The extent of the traffic, relative to BurstRun::begin.
-  std::chrono::microseconds begin{0}, end{0};
-  std::chrono::microseconds window{1};  ///< of the first limit, which is the one drawn
-  std::int64_t limit = 1;               ///< units
-  std::int64_t most = 0;                ///< the most units within a window
-  /// Whether to draw the units allowed within a window. False for a log with several keys, and with
-  /// refunds.
-  bool has_chart = true;
-  /// Columns begin at multiples of their width from this, as the bins of the timelines do.
-  std::optional<std::chrono::microseconds> zero = {};
-  /// The instant of BurstRun::begin, if the report shows_dates().
-  std::optional<std::chrono::microseconds> recorded_at = {};
-};
-
-[[nodiscard]] BurstScale scale_of(const BurstReport& report);
-
-/// The axis of all runs, with at most this many columns.
-[[nodiscard]] TimeAxis axis_of(const BurstScale& scale, std::size_t most_columns);
-/// The same axis in a run's own time.
-[[nodiscard]] TimeAxis axis_of_run(const TimeAxis& axis, const BurstRun& run);
-
-/// A run's requests in the columns of the axis of all runs.
-[[nodiscard]] std::vector<traffic::Timeline::Bin> columns_of(const BurstRun& run,
-                                                             const TimeAxis& axis);
-/// The units that a run allowed within the last window, in the same columns: see
-/// allowed_within_window(). Empty if they are not drawn.
-[[nodiscard]] std::vector<std::int64_t> within_window_of(const BurstRun& run, const TimeAxis& axis,
-                                                         const BurstScale& scale);
-
-/// For each column, the most units allowed within one window that ends there, which is what a limit
-/// bounds. Counts whole bins of the timeline, so never more than was allowed. Empty if the bins are
-/// too coarse for the window.
-[[nodiscard]] std::vector<std::int64_t> allowed_within_window(const traffic::Timeline& timeline,
-                                                              const TimeAxis& axis,
-                                                              std::chrono::microseconds window);
 
 }  // namespace rlctl::cli

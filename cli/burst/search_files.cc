@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "cli/burst/junit.h"
-#include "cli/burst/text.h"
+#include "cli/burst/picture.h"
 #include "cli/failure.h"
 
 namespace rlctl::cli {
@@ -12,10 +12,7 @@ SearchFiles::SearchFiles(const BurstOptions& options, Invocation& invocation)
     : svg_("--svg", options.svg, invocation.out), junit_("--junit", options.junit, invocation.out) {
   const int on_stdout =
       invocation.json + (options.write == "-") + svg_.to_stdout() + junit_.to_stdout();
-  if (on_stdout > 1) {
-    throw UsageError("standard output is asked for more than once",
-                     "use only one of --json, --write -, --svg - and --junit -");
-  }
+  require_one_on_stdout(on_stdout, "use only one of --json, --write -, --svg - and --junit -");
 }
 
 void SearchFiles::write(const BurstPlan& plan, std::vector<BurstRun> runs,

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/limits.h"
 #include "traffic/template.h"
 
 namespace rlctl::cli {

@@ -1,4 +1,4 @@
-#include "cli/burst/text.h"
+#include "cli/burst/picture.h"
 
 #include <fmt/format.h>
 
@@ -295,7 +295,7 @@ class Drawing {
       print("<path class=\"area\" d=\"{}{}V{:.1f}Z\"/>\n", start, line, bottom);
       print("<path class=\"within\" d=\"{}{}\"/>\n", start, line);
     }
-    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+    grid_line(bottom);
     const auto limit = static_cast<double>(scale_.limit);
     limit_line(y_of(limit));
     text(kLeft - 8, bottom + 4, "soft end", "0");
@@ -349,12 +349,16 @@ class Drawing {
       print("<path class=\"curve curve{}\" style=\"stroke-width: {:.1f}\" d=\"{}\"/>\n",
             i % kCurves, 2 + 0.9 * static_cast<double>(report_.runs.size() - 1 - i), line);
     }
-    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+    grid_line(bottom);
     text(kLeft - 8, bottom + 4, "soft end", "0");
     if (scale_.has_chart) limit_line(y_of(static_cast<double>(scale_.limit)));
     if (!scale_.has_chart || most > static_cast<double>(scale_.limit) * kLabelledAbove) {
       text(kLeft - 8, y_of(most) + 4, "soft end", fmt::format("{:.0f}", most));
     }
+  }
+
+  void grid_line(double y) {
+    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, kRight);
   }
 
   void limit_line(double y) {
@@ -378,7 +382,7 @@ class Drawing {
       bar("allowed", i, 0, allowed);
       bar("denied", i, allowed, static_cast<double>(bins[i].denied));
     }
-    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom, kRight);
+    grid_line(bottom);
     text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
   }
 

@@ -7,7 +7,7 @@
 namespace rlctl::cli {
 
 LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, BurstServer* server) {
-  using State = adversary::Preconditions::State;
+  using Place = adversary::StateScope::Place;
   constexpr std::chrono::microseconds kTolerance{20'000};
   if (server == nullptr) {
     trial_ = std::make_unique<adversary::ModelTrial>(candidate);
@@ -17,14 +17,14 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, BurstServer* ser
   script_ = traffic::make_script(candidate, keys_, prefix);
   cleaning_.emplace(*server, candidate, *script_);
   // The bundled scripts keep all of their state in their KEYS.
-  adversary::Preconditions preconditions;
+  adversary::StateScope scope;
   if (candidate.foreign) {
-    preconditions = {.state = server->is_private() ? State::kOwnServer : State::kUnderPrefix,
-                     .ttl_tolerance = std::min(kTolerance, candidate.limits.front().window / 10),
-                     .prefix = prefix};
+    scope = {.place = server->is_private() ? Place::kOwnServer : Place::kUnderPrefix,
+             .ttl_tolerance = std::min(kTolerance, candidate.limits.front().window / 10),
+             .prefix = prefix};
   }
-  auto trial = std::make_unique<adversary::ScriptTrial>(server->connections(1).front(), *script_,
-                                                        preconditions);
+  auto trial =
+      std::make_unique<adversary::ScriptTrial>(server->connections(1).front(), *script_, scope);
   script_trial_ = trial.get();
   trial_ = std::move(trial);
 }

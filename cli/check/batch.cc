@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -373,6 +372,10 @@ void Batch::flush() {
   unwritten_ = 0;
 }
 
+std::string in_doubt_text(std::int64_t requests) {
+  return counted(requests, "request") + " in flight may have been counted";
+}
+
 /// The end of the error if the output cannot be written: the requests whose answers nobody sees.
 std::string Batch::lost_answers() {
   std::int64_t counted_ones = unwritten_, in_doubt = 0;
@@ -389,8 +392,7 @@ std::string Batch::lost_answers() {
     text += "; " + counted(counted_ones, "request") + (counted_ones == 1 ? " was" : " were") +
             " counted and may be missing from the output";
   }
-  if (in_doubt > 0)
-    text += "; " + counted(in_doubt, "request") + " in flight may have been counted";
+  if (in_doubt > 0) text += "; " + in_doubt_text(in_doubt);
   return text;
 }
 
@@ -539,7 +541,7 @@ void Batch::end_interrupted() {
     }
   }
   end_reports();
-  if (in_doubt > 0) report(counted(in_doubt, "request") + " in flight may have been counted");
+  if (in_doubt > 0) report(in_doubt_text(in_doubt));
 }
 
 /// Runs the end of a batch, which must not hide why it ended.

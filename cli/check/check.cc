@@ -1,6 +1,5 @@
 #include "cli/check/check.h"
 
-#include <algorithm>
 #include <new>
 #include <optional>
 #include <span>
@@ -38,15 +37,14 @@ struct CheckOptions {
 void add_check_options(Options& options, CheckOptions& target) {
   options.group("Options");
   add_limit_options(options, target.limit, true);
-  options.value("--cost", "NUMBER", target.cost,
-                "units to take (default: 1); 0 takes nothing, a negative number gives back");
+  options.value("--cost", "NUMBER", target.cost, kCostHelp);
   options.flag("--peek", target.peek, "ask without recording; deny if fewer than --cost remain");
   options
       .optional_value("--wait", "TIME", target.wait,
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
       .mistakable(is_time)
-      .excludes("--now", "a given time does not advance")
+      .excludes("--now", kNowStandsStill)
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");
   options
@@ -56,7 +54,7 @@ void add_check_options(Options& options, CheckOptions& target) {
   add_key_option(options, target.key_base64);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_on_error_option(options, target.on_error);
-  options.flag("-q,--quiet", target.quiet, "print no results, only set the exit status");
+  options.flag("-q,--quiet", target.quiet, kQuietHelp);
   options
       .flag("--headers", target.headers,
             "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
@@ -137,7 +135,7 @@ void print(const CheckPlan& plan, const Result& result, std::span<const limiter:
   }
   flush_answers(invocation.out, [&] {
     if (!is_counted(result)) return "";
-    return result.cost > 0 ? "; the request was counted" : "; the refund was counted";
+    return result.cost > 0 ? kWasCounted : "; the refund was counted";
   });
 }
 
@@ -145,7 +143,7 @@ void print(const CheckPlan& plan, const Result& result, std::span<const limiter:
 void warn_of_private_server(const Invocation& invocation) {
   write_stderr(render({.message = "warning: private: starts an empty server for this run only; no "
                                   "earlier request is counted",
-                       .hint = "use --url or RLCTL_URL to name a persistent server"},
+                       .hint = kNamePersistentServer},
                       invocation.command, false));
 }
 
@@ -240,15 +238,16 @@ const Command check_command{
         "Asks whether one more request for KEY is within the limit, and records it if so.\n"
         "KEY is the Redis key itself; with several --limit, the keys are {KEY}:60s and\n"
         "so on.",
-    .epilogue = R"(
-Exit status:
-  0  allowed
-  1  denied
-  2  wrong usage or input, or output that cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  the server or the script failed (WRONGTYPE, READONLY, OOM)
-  A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
+    .statuses =
+        {
+            "allowed",
+            "denied",
+            kStatusOfUsage,
+            kStatusUnreachable,
+            kStatusRefused,
+            kStatusRejected,
+        },
+    .epilogue = R"(  A batch exits with the worst status of its lines; --on-error turns 3 to 5 into
   0 or 1, and --shadow turns 1 into 0.
 
 Examples:

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -63,9 +62,7 @@ ExitStatus run_completion(Invocation& invocation) {
   const auto& subcommand = find_subcommand<CompletionSubcommand>(
       kCompletionSubcommands, invocation.operands, "rlctl completion bash");
   if (subcommand.script.empty()) return run_words(invocation);
-  if (invocation.operands.size() > 1) {
-    throw UsageError("unexpected argument " + in_quotes(invocation.operands[1]));
-  }
+  require_at_most(1, invocation.operands);
   invocation.out.buffer() += subcommand.script;
   return ExitStatus::kDone;
 }

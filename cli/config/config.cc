@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -285,10 +284,7 @@ ExitStatus run_config(Invocation& invocation) {
   const auto& subcommand =
       find_subcommand<Subcommand>(kSubcommands, operands, "rlctl config check");
   const auto names = operands.subspan(1);
-  if (!subcommand.takes_names && !names.empty()) {
-    throw UsageError("unexpected argument " + in_quotes(names[0]),
-                     "name the file with --config FILE");
-  }
+  if (!subcommand.takes_names) require_at_most(0, names, "name the file with --config FILE");
   return subcommand.run(names, invocation);
 }
 
@@ -316,12 +312,13 @@ const Command config_command{
         "check lists every mistake in the configuration file, show prints the settings in\n"
         "effect and where they come from, path prints the name of the file. No server is\n"
         "contacted. rlctl-config(5) describes the file.",
+    .statuses =
+        {
+            "done, no mistakes",
+            "there is no configuration file",
+            "there is a mistake in it, it cannot be read, or wrong usage",
+        },
     .epilogue = R"(
-Exit status:
-  0  done, no mistakes
-  1  there is no configuration file
-  2  there is a mistake in it, it cannot be read, or wrong usage
-
 Examples:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
   rlctl config show login --json

@@ -19,7 +19,7 @@
 #include "cli/debug/keys.h"
 #include "cli/debug/view.h"
 #include "ldb/debugger.h"
-#include "ldb/walk.h"
+#include "ldb/evaluation.h"
 
 namespace rlctl::cli {
 namespace {

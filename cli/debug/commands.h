@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cli/debug/view.h"
+#include "ldb/call_log.h"
 #include "ldb/debugger.h"
-#include "ldb/walk.h"
 
 namespace rlctl::cli {
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,196 +14,31 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/time.h"
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/debug/coverage.h"
 #include "cli/debug/keys.h"
 #include "cli/debug/place.h"
 #include "cli/debug/plan.h"
+#include "cli/debug/redis_cli.h"
 #include "cli/debug/repl.h"
+#include "cli/debug/replay.h"
 #include "cli/debug/view.h"
 #include "cli/failure.h"
-#include "cli/replay.h"
 #include "cli/term/output.h"
 #include "cli/term/terminal.h"
 #include "ldb/coverable_lines.h"
 #include "ldb/probes.h"
 #include "ldb/session.h"
-#include "ldb/walk.h"
-#include "limiter/algorithm.h"
+#include "ldb/trace.h"
 #include "lua/shebang.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/reply.h"
-#include "replay/recording.h"
-#include "traffic/key_aging.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {
 namespace {
-
-/// A script call to debug, and its time.
-struct Target {
-  ldb::Debuggee debuggee;
-  std::optional<std::chrono::microseconds> now = {};
-  traffic::TemplateValues values = {};  ///< of the call, without its key
-};
-
-void require_costs(const DebugPlan& plan, const replay::Recording& recording) {
-  if (plan.words != nullptr) return;
-  try {
-    for (const auto& limit : plan.limits) {
-      limiter::require_usable(*plan.algorithm, limit, recording.max_cost());
-    }
-  } catch (const UsageError& error) {
-    throw UsageError(std::string("--replay: ") + error.what(),
-                     "--cost-field '' takes every request as 1");
-  }
-}
-
-void require_requests(const DebugPlan& plan, const replay::Recording& recording) {
-  const auto there = recording.counts().requests;
-  if (plan.skip < there) return;
-  throw UsageError(fmt::format("--skip {} leaves no request: the log has {} request{}", plan.skip,
-                               there, plural(there)),
-                   fmt::format("--skip {} debugs the last one", there - 1));
-}
-
-traffic::Candidate candidate_of(const DebugPlan& plan) {
-  traffic::Candidate candidate{.limits = plan.limits};
-  if (plan.words == nullptr) {
-    candidate.algorithm = plan.algorithm;
-  } else {
-    candidate.foreign = plan.words;
-    // The limit is not used in this case.
-    if (candidate.limits.empty()) candidate.limits.emplace_back();
-  }
-  return candidate;
-}
-
-/// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
-/// elapse with that time, and the script sees it.
-class DebugReplay {
- public:
-  /// Reads the plan's log; bad lines are reported on stderr. Throws what replay::Recording throws,
-  /// and UsageError if the log has too few requests to skip or a cost that the script does not
-  /// accept. The plan must outlive this.
-  DebugReplay(const DebugPlan& plan, const Invocation& invocation)
-      : plan_(plan),
-        invocation_(invocation),
-        recording_(*plan.replay, invocation.interrupt),
-        traffic_(recording_.traffic()),
-        candidate_(candidate_of(plan)) {
-    warn_of_bad_lines(recording_, invocation.command);
-    require_requests(plan, recording_);
-    require_costs(plan, recording_);
-    script_ = traffic::make_script(candidate_, *traffic_, "",
-                                   {.virtual_clock = false, .registers_made_keys = false});
-    skipped_ = traffic::make_script(candidate_, *traffic_, "");
-  }
-
-  /// Call this first. Throws redis::Error.
-  void connect(redis::Connection connection) {
-    connection_.emplace(std::move(connection));
-    aging_.emplace(*connection_, kHash);
-  }
-
-  /// Runs the skipped requests as ordinary calls; the first error reply is reported on stderr.
-  /// Throws redis::Error if the connection fails, and Interrupted.
-  void run_skipped() {
-    if (plan_.skip > 0) skipped_->load(*connection_);
-    while (number_ < plan_.skip && advance()) {
-      invocation_.interrupt.check();
-      run();
-    }
-  }
-
-  /// The next request, with its keys aged to its time; none at the end. Throws redis::Error.
-  [[nodiscard]] std::optional<Target> next() {
-    if (!advance()) return std::nullopt;
-    age(called_.keys);
-    return target();
-  }
-
-  /// The next request, which there must be, as the only one to come: all keys are aged to its time,
-  /// and look as the script left them. Throws redis::Error.
-  [[nodiscard]] Target last() {
-    static_cast<void>(advance());
-    auto keys = traffic::made_keys(*skipped_, *connection_);
-    keys.insert(keys.end(), used_.begin(), used_.end());
-    age(keys);
-    static_cast<void>(connection_->call({"UNLINK", kHash, skipped_->registry().value_or(kHash)}));
-    return target();
-  }
-
-  /// "request 2 of 28, of 2026-11-20T06:11:15Z, for 'ann'": the last one from next() or last().
-  [[nodiscard]] std::string request_text() const {
-    return fmt::format("request {} of {}, of {}, for {}", number_, recording_.counts().requests,
-                       instant_text(arrival_.at), in_quotes(traffic_->key_name(arrival_.key)));
-  }
-
- private:
-  static constexpr const char* kHash = traffic::KeyAging::kHashName;
-
-  [[nodiscard]] Target target() const {
-    Target call{.debuggee = plan_.debuggee,
-                .now = arrival_.at,
-                .values = {.limit = candidate_.limits.front(),
-                           .cost = arrival_.cost,
-                           .id = number_,
-                           .now = arrival_.at}};
-    call.debuggee.keys = called_.keys;
-    call.debuggee.arguments = called_.arguments;
-    return call;
-  }
-
-  [[nodiscard]] bool advance() {
-    if (!traffic_->next(arrival_)) return false;
-    ++number_;
-    const auto call = script_->call(arrival_);
-    called_.keys.assign(call.keys.begin(), call.keys.end());
-    called_.arguments.assign(call.arguments.begin(), call.arguments.end());
-    used_.insert(call.keys.begin(), call.keys.end());
-    return true;
-  }
-
-  void age(const std::vector<std::string>& keys) {
-    const std::vector<std::string_view> named(keys.begin(), keys.end());
-    if (aging_->advance(arrival_.at, named)) traffic::KeyAging::require_done(connection_->read());
-  }
-
-  void run() {
-    age(called_.keys);
-    skipped_->call(arrival_).append_to(*connection_);
-    const auto reply = connection_->read();
-    if (reply.is_error()) tell(redis::to_error(reply));
-  }
-
-  void tell(const redis::Error& error) {
-    if (std::exchange(has_told_, true) || plan_.quiet) return;
-    const auto shown = script_->with_question(error, arrival_, number_);
-    warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
-                     shown.what()),
-         invocation_.command);
-  }
-
-  const DebugPlan& plan_;
-  const Invocation& invocation_;
-  replay::Recording recording_;
-  std::unique_ptr<traffic::Traffic> traffic_;
-  traffic::Candidate candidate_;
-  std::unique_ptr<traffic::Script> script_;   ///< says what to debug
-  std::unique_ptr<traffic::Script> skipped_;  ///< runs the requests before that
-  bool has_told_ = false;
-  std::optional<redis::Connection> connection_;
-  std::optional<traffic::KeyAging> aging_;
-  std::set<std::string> used_;  ///< the keys of all requests so far
-  // The current request.
-  traffic::Arrival arrival_;
-  std::int64_t number_ = 0;  ///< from 1
-  ldb::Debuggee called_;     ///< without its source
-};
 
 using ldb::Ending;
 
@@ -311,7 +143,7 @@ class DebugSession {
   }
 
  private:
-  [[nodiscard]] Target next_target() {
+  [[nodiscard]] DebugTarget next_target() {
     if (!replay_) return {.debuggee = plan_.debuggee, .now = plan_.now, .values = plan_.values};
     replay_->run_skipped();
     auto call = replay_->last();
@@ -321,7 +153,8 @@ class DebugSession {
 
   /// Warns of keys that were not copied: the script did not see their contents, which may change
   /// its result.
-  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls, const Target& target) {
+  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls,
+                          const DebugTarget& target) {
     if (plan_.quiet || place_->copied_from().empty()) return;
     auto connection = place_->connect();
     std::set<std::string> others;
@@ -341,7 +174,7 @@ class DebugSession {
          invocation_.command);
   }
 
-  [[nodiscard]] ldb::TraceResult trace(const Target& target,
+  [[nodiscard]] ldb::TraceResult trace(const DebugTarget& target,
                                        const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
     ldb::TraceOptions options{.max_steps = plan_.max_steps,
@@ -400,7 +233,7 @@ class DebugSession {
     return status;
   }
 
-  void show(TraceView& view, const Target& target, const ldb::TraceResult& result,
+  void show(TraceView& view, const DebugTarget& target, const ldb::TraceResult& result,
             const KeyWatch* watch) {
     std::vector<KeyChange> keys;
     std::string kept;
@@ -516,9 +349,8 @@ class DebugSession {
 };
 
 void require_one_output(const DebugOptions& options, const Invocation& invocation) {
-  if (options.lcov != "-" || !(invocation.json || options.trace)) return;
-  throw UsageError("standard output is asked for more than once",
-                   "of --json and --trace, and --lcov with -, give one");
+  require_one_on_stdout((options.lcov == "-") + (invocation.json || options.trace),
+                        "of --json and --trace, and --lcov with -, give one");
 }
 
 ExitStatus run_debug(const DebugOptions& options, Invocation& invocation) {
@@ -573,17 +405,18 @@ const Command debug_command{
         "at once, showing each line, its calls, their replies, and the variables it\n"
         "changed. It runs on a private server with copies of the script's keys from the\n"
         "server that the connection names, which is neither changed nor blocked.",
+    .statuses =
+        {
+            "the script returned, or was left by its user",
+            "it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),\n"
+            "--sync was not allowed, or the coverage is below --fail-under",
+            "wrong usage or input, a command that failed, or output that\n"
+            "cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            "it raised an error, replied one, or does not compile",
+        },
     .epilogue = R"(
-Exit status:
-  0  the script returned, or was left by its user
-  1  it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),
-     --sync was not allowed, or the coverage is below --fail-under
-  2  wrong usage or input, a command that failed, or output that
-     cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  it raised an error, replied one, or does not compile
-
 Examples:
   rlctl debug sliding-window-log login:ann --limit 5/60s
   rlctl debug sliding-window-log login:ann --limit 5/60s --trace

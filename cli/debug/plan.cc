@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/shell.h"
 #include "base/text.h"
 #include "cli/completions.h"
 #include "cli/debug/view.h"
@@ -33,22 +32,15 @@ std::string script_help() {
 }
 
 void add_script(Options& options, DebugOptions& target) {
-  constexpr std::string_view kItsOwn = "a policy has its own";
   options.group("Script");
   options
       .list("--limit", "LIMIT", target.limits,
             "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
       .comma_separated();
-  options
-      .value("--burst", "NUMBER", target.burst,
-             "requests that may come at once in scripts with a burst (default: the limit)")
-      .needs("--limit");
-  options
-      .value("--cost", "NUMBER", target.cost,
-             "units to take (default: 1); 0 takes nothing, a negative number gives back")
-      .excludes("--replay", "the log has the costs", "--cost-field names their field");
-  options.value("--now", "TIME", target.now, kNowHelp)
-      .excludes("--replay", "the log has the times");
+  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).needs("--limit");
+  options.value("--cost", "NUMBER", target.cost, kCostHelp)
+      .excludes("--replay", kLogHasCosts, kNameCosts);
+  options.value("--now", "TIME", target.now, kNowHelp).excludes("--replay", kLogHasTimes);
   options
       .value("--algorithm", "NAME", target.algorithm,
              "a bundled script, instead of the operand SCRIPT")
@@ -59,12 +51,12 @@ void add_script(Options& options, DebugOptions& target) {
                  "use the script, limit and burst of this policy in the configuration, not SCRIPT; "
                  "the operands are the arguments of its key")
           .completes(complete_policy)
-          .excludes("--limit", kItsOwn)
-          .excludes("--burst", kItsOwn)
-          .excludes("--algorithm", kItsOwn)
-          .excludes("--script", kItsOwn)
-          .excludes("--keys", kItsOwn);
-  for (const auto& setting : script_settings()) policy.excludes(setting.option, kItsOwn);
+          .excludes("--limit", kPolicyHasItsOwn)
+          .excludes("--burst", kPolicyHasItsOwn)
+          .excludes("--algorithm", kPolicyHasItsOwn)
+          .excludes("--script", kPolicyHasItsOwn)
+          .excludes("--keys", kPolicyHasItsOwn);
+  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyHasItsOwn);
   options.list("--keys", "KEY", target.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: the KEYs)");
   add_script_options(options, target.script, true);
@@ -82,7 +74,7 @@ void add_replay(Options& options, DebugOptions& target) {
   options
       .value("--skip", "NUMBER", target.skip,
              "run this many of them first, and debug the next (default: 0)")
-      .needs("--replay", "", "name the log with --replay FILE");
+      .needs("--replay", "", kNameLog);
   add_log_options(options, target.replay);
 }
 
@@ -186,7 +178,7 @@ std::string script_word(const DebugOptions& options, Operands& operands) {
   if (options.algorithm) return *options.algorithm;
   if (operands.empty()) throw UsageError("no SCRIPT is given", std::string(kExample));
   const auto& word = operands.front();
-  if (word.empty()) throw UsageError("SCRIPT is empty", "is the variable set?");
+  require_not_empty(word, "SCRIPT");
   operands = operands.subspan(1);
   return word;
 }
@@ -290,7 +282,7 @@ void set_template_limit(DebugPlan& plan, const DebugOptions& options, const Name
   const bool is_told = fills || reading_uses_limit(script.options);
   if (options.limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
-                     "write further limits in --args");
+                     kOneLimitHint);
   }
   if (options.limits.empty()) {
     if (fills) throw UsageError("--limit is missing: --keys or --args use it");
@@ -376,7 +368,7 @@ void refuse_key(Operands operands) {
   if (operands.empty()) return;
   throw UsageError("--replay takes no KEY, the log has the keys: unexpected argument " +
                        in_quotes(operands.front()),
-                   "--key-field names their field");
+                   kNameKeys);
 }
 
 void set_replay(DebugPlan& plan, const DebugOptions& options) {

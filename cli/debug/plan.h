@@ -13,7 +13,7 @@
 #include "cli/replay.h"
 #include "cli/script_options.h"
 #include "ldb/session.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"

@@ -12,7 +12,7 @@
 #include "cli/failure.h"
 #include "cli/term/terminal.h"
 #include "ldb/debugger.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "limiter/decision.h"
 
 namespace rlctl::cli {

@@ -39,25 +39,25 @@ std::string rules_of(const std::vector<std::string>& commands) {
 // ---- scripts ----
 
 /// What a script of ours fails with, other than for want of a right.
-std::optional<Finding> script_failure(const redis::Reply& reply) {
+std::optional<CheckResult> script_failure(const redis::Reply& reply) {
   if (!reply.is_error()) return std::nullopt;
   const auto error = redis::to_error(reply);
   if (error.failure() == redis::Failure::kNotNow) {
-    return Finding{Health::kWarning, fmt::format("not known: {}", error.what()),
-                   describe(error).hint};
+    return CheckResult{Health::kWarning, fmt::format("not known: {}", error.what()),
+                       describe(error).hint};
   }
   if (error.failure() == redis::Failure::kRefused) {
-    return Finding{Health::kFailure, fmt::format("{}: {}", error.command(), error.what()),
-                   describe(error).hint};
+    return CheckResult{Health::kFailure, fmt::format("{}: {}", error.command(), error.what()),
+                       describe(error).hint};
   }
-  return Finding{
+  return CheckResult{
       Health::kFailure,
       fmt::format("the server runs no Lua scripts: {}: {}", error.command(), error.what()),
       "use a server with Lua whose EVALSHA and SCRIPT LOAD are not renamed or disabled"};
 }
 
 /// Commands that the server does not have, so that scripts which call them fail.
-std::optional<Finding> missing_commands(const Permissions& permissions) {
+std::optional<CheckResult> missing_commands(const Permissions& permissions) {
   std::vector<std::string> commands, algorithms;
   for (const auto& use : uses_of_check()) {
     const auto missing = commands_with(use, permissions, Permission::kMissing);
@@ -70,10 +70,11 @@ std::optional<Finding> missing_commands(const Permissions& permissions) {
   if (commands.empty()) return std::nullopt;
   const bool has_default =
       std::ranges::find(algorithms, limiter::kDefaultAlgorithm) == algorithms.end();
-  return Finding{has_default ? Health::kWarning : Health::kFailure,
-                 fmt::format("the server has no {}, which {} call{}", joined(commands, ", "),
-                             joined(algorithms, ", "), algorithms.size() == 1 ? "s" : ""),
-                 "remove rename-command from the server's configuration, or use another algorithm"};
+  return CheckResult{
+      has_default ? Health::kWarning : Health::kFailure,
+      fmt::format("the server has no {}, which {} call{}", joined(commands, ", "),
+                  joined(algorithms, ", "), algorithms.size() == 1 ? "s" : ""),
+      "remove rename-command from the server's configuration, or use another algorithm"};
 }
 
 // ---- acl ----
@@ -112,16 +113,16 @@ const Use& nearest(const std::vector<Use>& uses, const Permissions& permissions)
 
 }  // namespace
 
-std::optional<Finding> check_scripts(const ServerFacts& server) {
+std::optional<CheckResult> check_scripts(const ServerFacts& server) {
   if (server.is_sentinel() || server.is_busy()) return std::nullopt;
   const auto& answers = server.permissions;
   if (auto failed = script_failure(answers.load)) return failed;
   if (auto failed = script_failure(*answers.call)) return failed;
   if (auto missing = missing_commands(permissions_in(answers))) return missing;
-  return Finding{.detail = "Lua scripts run; a script of rlctl's was loaded to find that out"};
+  return CheckResult{.detail = "Lua scripts run; a script of rlctl's was loaded to find that out"};
 }
 
-std::optional<Finding> check_acl(const ServerFacts& server) {
+std::optional<CheckResult> check_acl(const ServerFacts& server) {
   if (server.is_sentinel() || server.is_busy() || !asks_scripts(server)) return std::nullopt;
   const auto permissions = permissions_in(server.permissions);
   const auto uses = uses_of_check();
@@ -134,20 +135,20 @@ std::optional<Finding> check_acl(const ServerFacts& server) {
   if (allowed.empty()) {
     const auto& use = nearest(uses, permissions);
     const auto rules = rules_of(commands_with(use, permissions, Permission::kDenied));
-    return Finding{Health::kFailure,
-                   fmt::format("{} lacks {} for check with {}{}", user, rules, use.name,
-                               other_rules(permissions)),
-                   grant(server.permissions.user, rules)};
+    return CheckResult{Health::kFailure,
+                       fmt::format("{} lacks {} for check with {}{}", user, rules, use.name,
+                                   other_rules(permissions)),
+                       grant(server.permissions.user, rules)};
   }
   if (permissions.size() < 2) {
-    return Finding{Health::kWarning,
-                   fmt::format("{}; not known what it may call: the server cannot say", user),
-                   "compare its rules with ACCESS RULES in rlctl(1)"};
+    return CheckResult{Health::kWarning,
+                       fmt::format("{}; not known what it may call: the server cannot say", user),
+                       "compare its rules with ACCESS RULES in rlctl(1)"};
   }
   const auto algorithms =
       allowed.size() == uses.size() ? std::string("every algorithm") : joined(allowed, ", ");
-  return Finding{.detail = fmt::format("{} may call what check needs, with {}{}", user, algorithms,
-                                       other_rules(permissions))};
+  return CheckResult{.detail = fmt::format("{} may call what check needs, with {}{}", user,
+                                           algorithms, other_rules(permissions))};
 }
 
 }  // namespace rlctl::cli

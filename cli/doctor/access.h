@@ -7,8 +7,8 @@
 namespace rlctl::cli {
 
 /// Whether the server runs scripts, and has the commands that ours call.
-[[nodiscard]] std::optional<Finding> check_scripts(const ServerFacts& server);
+[[nodiscard]] std::optional<CheckResult> check_scripts(const ServerFacts& server);
 /// Whether the user may run what `check` calls.
-[[nodiscard]] std::optional<Finding> check_acl(const ServerFacts& server);
+[[nodiscard]] std::optional<CheckResult> check_acl(const ServerFacts& server);
 
 }  // namespace rlctl::cli

@@ -21,36 +21,36 @@ using std::chrono::microseconds;
 
 // ---- What the checks have in common ----
 
-/// What is said of several servers: the findings about those that are worst off, with their names,
+/// What is said of several servers: the results of those that are worst off, with their names,
 /// unless all are the same.
-std::optional<Finding> merge(const std::vector<std::pair<std::string, Finding>>& findings) {
-  if (findings.empty()) return std::nullopt;
-  auto result = std::ranges::max_element(findings, {}, [](const auto& row) {
+std::optional<CheckResult> merge(const std::vector<std::pair<std::string, CheckResult>>& results) {
+  if (results.empty()) return std::nullopt;
+  auto merged = std::ranges::max_element(results, {}, [](const auto& row) {
                   return row.second.health;
                 })->second;
-  const auto is_same = [&](const auto& row) { return row.second.detail == result.detail; };
-  if (std::ranges::all_of(findings, is_same)) return result;
+  const auto is_same = [&](const auto& row) { return row.second.detail == merged.detail; };
+  if (std::ranges::all_of(results, is_same)) return merged;
   std::vector<std::string> details;
-  for (const auto& [name, finding] : findings) {
-    if (finding.health == result.health) details.push_back(name + ": " + finding.detail);
+  for (const auto& [name, result] : results) {
+    if (result.health == merged.health) details.push_back(name + ": " + result.detail);
   }
-  result.detail = fmt::format("{}", fmt::join(details, "; "));
-  return result;
+  merged.detail = fmt::format("{}", fmt::join(details, "; "));
+  return merged;
 }
 
 /// A check of each server.
-template <std::optional<Finding> (*check)(const ServerFacts&)>
-std::optional<Finding> on_each(const Examination& examination) {
+template <std::optional<CheckResult> (*check)(const ServerFacts&)>
+std::optional<CheckResult> on_each(const Examination& examination) {
   const auto& servers = examination.servers;
   if (servers.size() == 1) return check(servers.front());
-  std::vector<std::pair<std::string, Finding>> findings;
+  std::vector<std::pair<std::string, CheckResult>> results;
   for (const auto& server : servers) {
-    if (auto finding = check(server)) findings.emplace_back(server.name, *std::move(finding));
+    if (auto result = check(server)) results.emplace_back(server.name, *std::move(result));
   }
-  return merge(findings);
+  return merge(results);
 }
 
-Finding not_known(const redis::Reply& refusal) {
+CheckResult not_known(const redis::Reply& refusal) {
   const auto error = redis::to_error(refusal);
   if (error.failure() == redis::Failure::kRefused) {
     return {Health::kWarning, fmt::format("not known: the user may not call {}", error.command()),
@@ -84,7 +84,7 @@ std::string transport_text(const redis::Url& url) {
   return url.tls->insecure ? "TLS, server not verified" : "TLS, server verified";
 }
 
-std::optional<Finding> check_connection(const Examination& examination) {
+std::optional<CheckResult> check_connection(const Examination& examination) {
   // A check waits for one round trip.
   constexpr int kLeastPerTimeout = 10;
   const auto& url = examination.url;
@@ -104,25 +104,25 @@ std::optional<Finding> check_connection(const Examination& examination) {
   }
   auto detail = fmt::format("{}, {}, round trip {}", redis::display(url), transport_text(url),
                             latency_text(examination.round_trip));
-  if (wrong.empty()) return Finding{.detail = detail};
-  return Finding{Health::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
-                 fmt::format("{}", fmt::join(mends, "; "))};
+  if (wrong.empty()) return CheckResult{.detail = detail};
+  return CheckResult{Health::kWarning, fmt::format("{}; {}", detail, fmt::join(wrong, "; ")),
+                     fmt::format("{}", fmt::join(mends, "; "))};
 }
 
 // ---- server, role ----
 
-std::optional<Finding> check_server(const ServerFacts& server) {
+std::optional<CheckResult> check_server(const ServerFacts& server) {
   constexpr int kOldest = 6;
   if (server.is_busy()) return std::nullopt;
   if (!server.version) {
     return server.info.is_error() ? not_known(server.info)
-                                  : Finding{Health::kWarning, "not known: INFO has no version",
-                                            "rlctl is tested with Redis and Valkey"};
+                                  : CheckResult{Health::kWarning, "not known: INFO has no version",
+                                                "rlctl is tested with Redis and Valkey"};
   }
   const auto name = redis::display(*server.version);
-  if (server.version->major_number() >= kOldest) return Finding{.detail = name};
-  return Finding{Health::kWarning, name + " is older than 6.0, the oldest that rlctl supports",
-                 "update the server"};
+  if (server.version->major_number() >= kOldest) return CheckResult{.detail = name};
+  return CheckResult{Health::kWarning, name + " is older than 6.0, the oldest that rlctl supports",
+                     "update the server"};
 }
 
 /// "mymaster" in "master0:name=mymaster,status=ok,..."; empty if the Sentinel watches none.
@@ -133,7 +133,7 @@ std::string_view sentinel_master(const ServerFacts& server) {
   return line.substr(kName.size(), line.find(',') - kName.size());
 }
 
-Finding sentinel_finding(const ServerFacts& server, const redis::Url& url) {
+CheckResult sentinel_result(const ServerFacts& server, const redis::Url& url) {
   const auto master = sentinel_master(server);
   return {Health::kFailure, "this is a Sentinel, which has no keys",
           fmt::format("name the master through it: --url redis+sentinel://{}/{}",
@@ -142,7 +142,7 @@ Finding sentinel_finding(const ServerFacts& server, const redis::Url& url) {
                       master.empty() ? "MASTER" : master)};
 }
 
-Finding replica_finding(const ServerFacts& server, const redis::Url& url) {
+CheckResult replica_result(const ServerFacts& server, const redis::Url& url) {
   const auto host = server.fact("master_host");
   const redis::Url master{.host = std::string(host),
                           .port = static_cast<int>(server.number("master_port").value_or(0)),
@@ -155,93 +155,97 @@ Finding replica_finding(const ServerFacts& server, const redis::Url& url) {
           "name the master: --url " + (host.empty() ? std::string("URL") : name)};
 }
 
-std::optional<Finding> check_role(const Examination& examination) {
+std::optional<CheckResult> check_role(const Examination& examination) {
   const auto& server = examination.servers.front();
   const auto& url = examination.url;
   if (server.is_busy()) return std::nullopt;
-  if (server.is_sentinel()) return sentinel_finding(server, url);
+  if (server.is_sentinel()) return sentinel_result(server, url);
   const auto role = server.role();
   if (role.empty()) return not_known(server.info);
   if (server.is_of_cluster()) {
-    return Finding{.detail = counted(std::ssize(examination.servers), "master") + " of a Cluster"};
+    return CheckResult{.detail =
+                           counted(std::ssize(examination.servers), "master") + " of a Cluster"};
   }
-  if (role != "master") return replica_finding(server, url);
+  if (role != "master") return replica_result(server, url);
   const auto replicas = server.number("connected_slaves");
-  if (!replicas) return Finding{.detail = "master"};
-  return Finding{.detail = "master with " + counted(*replicas, "replica")};
+  if (!replicas) return CheckResult{.detail = "master"};
+  return CheckResult{.detail = "master with " + counted(*replicas, "replica")};
 }
 
 // ---- load ----
 
-std::optional<Finding> check_load(const ServerFacts& server) {
+std::optional<CheckResult> check_load(const ServerFacts& server) {
   if (server.is_busy()) {
     const auto error = redis::to_error(server.info);
-    return Finding{Health::kFailure, error.what(), describe(error).hint};
+    return CheckResult{Health::kFailure, error.what(), describe(error).hint};
   }
   if (server.is_sentinel()) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   const auto clients = server.number("connected_clients").value_or(0);
   const auto setting = setting_in(server.max_clients);
   const auto most = (setting ? number_in(*setting) : server.number("maxclients")).value_or(0);
-  if (most == 0) return Finding{.detail = counted(clients, "client")};
+  if (most == 0) return CheckResult{.detail = counted(clients, "client")};
   const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), most);
-  if (!is_nearly(clients, most)) return Finding{.detail = detail};
-  return Finding{Health::kWarning, detail + ": the server will soon refuse connections",
-                 "raise the server's maxclients, or find out who keeps connections open: "
-                 "redis-cli CLIENT LIST"};
+  if (!is_nearly(clients, most)) return CheckResult{.detail = detail};
+  return CheckResult{Health::kWarning, detail + ": the server will soon refuse connections",
+                     "raise the server's maxclients, or find out who keeps connections open: "
+                     "redis-cli CLIENT LIST"};
 }
 
 // ---- clock ----
 
-std::optional<Finding> check_clock(const ServerFacts& server) {
+std::optional<CheckResult> check_clock(const ServerFacts& server) {
   constexpr microseconds kMost = std::chrono::milliseconds(100);
   if (is_skipped(server)) return std::nullopt;
   if (server.clock.time.is_error()) return not_known(server.clock.time);
   const microseconds distance{std::abs(server.clock.ahead.count())};
   const auto margin = latency_text(server.clock.margin);
   if (distance <= server.clock.margin) {
-    return Finding{.detail = fmt::format("agrees with this machine's, to {}", margin)};
+    return CheckResult{.detail = fmt::format("agrees with this machine's, to {}", margin)};
   }
   const auto detail = fmt::format("{} {} this machine's, to {}", latency_text(distance),
                                   server.clock.ahead.count() > 0 ? "ahead of" : "behind", margin);
-  if (distance - server.clock.margin <= kMost) return Finding{.detail = detail};
-  return Finding{Health::kWarning,
-                 detail + ": this matters to callers that pass their own time, as with --now",
-                 "synchronize both clocks (NTP), or let the server's clock decide, the default"};
+  if (distance - server.clock.margin <= kMost) return CheckResult{.detail = detail};
+  return CheckResult{
+      Health::kWarning,
+      detail + ": this matters to callers that pass their own time, as with --now",
+      "synchronize both clocks (NTP), or let the server's clock decide, the default"};
 }
 
 // ---- memory ----
 
-std::optional<Finding> check_memory(const ServerFacts& server) {
+std::optional<CheckResult> check_memory(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   const auto most = server.number("maxmemory").value_or(0);
   const auto policy = server.fact("maxmemory_policy");
   const auto human = server.fact("used_memory_human");
-  if (most == 0) return Finding{.detail = fmt::format("{} used, no maxmemory", human)};
+  if (most == 0) return CheckResult{.detail = fmt::format("{} used, no maxmemory", human)};
   const auto detail = fmt::format("{} of {} used, maxmemory-policy {}", human,
                                   server.fact("maxmemory_human"), policy);
   if (policy != "noeviction") {
     const auto evicted = server.number("evicted_keys").value_or(0);
-    return Finding{Health::kWarning,
-                   detail + ": the server may evict limiters, which then allow their full limit" +
-                       (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
-                   "set maxmemory-policy noeviction, on a server of its own for limiters"};
+    return CheckResult{Health::kWarning,
+                       detail +
+                           ": the server may evict limiters, which then allow their full limit" +
+                           (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
+                       "set maxmemory-policy noeviction, on a server of its own for limiters"};
   }
   const auto used = server.number("used_memory").value_or(0) -
                     server.number("mem_not_counted_for_evict").value_or(0);
   constexpr std::string_view kMend = "raise maxmemory, or remove keys";
   if (used > most) {
-    return Finding{Health::kFailure, detail + ": check is refused with OOM", std::string(kMend)};
+    return CheckResult{Health::kFailure, detail + ": check is refused with OOM",
+                       std::string(kMend)};
   }
-  if (!is_nearly(used, most)) return Finding{.detail = detail};
-  return Finding{Health::kWarning, detail + ": check will soon be refused with OOM",
-                 std::string(kMend)};
+  if (!is_nearly(used, most)) return CheckResult{.detail = detail};
+  return CheckResult{Health::kWarning, detail + ": check will soon be refused with OOM",
+                     std::string(kMend)};
 }
 
 // ---- persistence ----
 
-Finding loading_finding(const ServerFacts& server) {
+CheckResult loading_result(const ServerFacts& server) {
   const auto percent = server.fact("loading_loaded_perc");
   return {
       Health::kFailure,
@@ -251,7 +255,7 @@ Finding loading_finding(const ServerFacts& server) {
 }
 
 /// The last snapshot failed.
-Finding snapshot_finding(const ServerFacts& server) {
+CheckResult snapshot_result(const ServerFacts& server) {
   constexpr std::string_view kMend =
       "the server's log has the reason; usually its disk is full or its dir is not writable";
   constexpr std::string_view kFailed = "the last snapshot (BGSAVE) failed";
@@ -271,54 +275,54 @@ Finding snapshot_finding(const ServerFacts& server) {
           std::string(kMend)};
 }
 
-std::optional<Finding> check_persistence(const ServerFacts& server) {
+std::optional<CheckResult> check_persistence(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
-  if (server.fact("loading") == "1") return loading_finding(server);
+  if (server.fact("loading") == "1") return loading_result(server);
   const bool has_aof = server.fact("aof_enabled") == "1";
   if (has_aof && server.fact("aof_last_write_status") == "err") {
-    return Finding{Health::kFailure,
-                   "the server cannot write its AOF: check is refused with MISCONF",
-                   "the server's log has the reason; usually its disk is full"};
+    return CheckResult{Health::kFailure,
+                       "the server cannot write its AOF: check is refused with MISCONF",
+                       "the server's log has the reason; usually its disk is full"};
   }
-  if (server.fact("rdb_last_bgsave_status") == "err") return snapshot_finding(server);
-  if (has_aof) return Finding{.detail = "AOF: a restart forgets at most the last moments"};
+  if (server.fact("rdb_last_bgsave_status") == "err") return snapshot_result(server);
+  if (has_aof) return CheckResult{.detail = "AOF: a restart forgets at most the last moments"};
   const auto save = setting_in(server.save);
-  if (!save) return Finding{.detail = "no AOF: a restart may forget limiters"};
-  return Finding{.detail = save->empty()
-                               ? "none: after a restart, every limiter allows its full limit"
-                               : "snapshots: a restart forgets what came after the last one"};
+  if (!save) return CheckResult{.detail = "no AOF: a restart may forget limiters"};
+  return CheckResult{.detail = save->empty()
+                                   ? "none: after a restart, every limiter allows its full limit"
+                                   : "snapshots: a restart forgets what came after the last one"};
 }
 
 // ---- replication ----
 
-std::optional<Finding> check_replication(const ServerFacts& server) {
+std::optional<CheckResult> check_replication(const ServerFacts& server) {
   if (is_skipped(server)) return std::nullopt;
   if (server.info.is_error()) return not_known(server.info);
   if (server.fact("role") != "master") return std::nullopt;
   // Only there if the server requires replicas.
   const auto good = server.number("min_slaves_good_slaves");
-  if (!good) return Finding{.detail = "writes require no replicas"};
+  if (!good) return CheckResult{.detail = "writes require no replicas"};
   const auto setting = setting_in(server.min_replicas);
   if (!setting && *good > 0) return not_known(server.min_replicas);
   const auto wanted = setting ? number_in(*setting).value_or(0) : 1;
   const auto detail = fmt::format("writes require {}{}, {} connected and in time",
                                   setting ? "" : "at least ", counted(wanted, "replica"), *good);
-  if (*good >= wanted) return Finding{.detail = detail};
+  if (*good >= wanted) return CheckResult{.detail = detail};
   constexpr std::string_view kMend = "connect the replicas, or lower min-replicas-to-write";
   constexpr int kFirstForScripts = 7;
   if (server.version && server.version->major_number() < kFirstForScripts) {
-    return Finding{Health::kWarning, detail + "; before 7.0, scripts write all the same",
-                   std::string(kMend)};
+    return CheckResult{Health::kWarning, detail + "; before 7.0, scripts write all the same",
+                       std::string(kMend)};
   }
-  return Finding{Health::kFailure, detail + ": check is refused with NOREPLICAS",
-                 std::string(kMend)};
+  return CheckResult{Health::kFailure, detail + ": check is refused with NOREPLICAS",
+                     std::string(kMend)};
 }
 
 // ---- cluster ----
 
 /// The Cluster, as one of its nodes sees it.
-std::optional<Finding> check_view(const ServerFacts& server) {
+std::optional<CheckResult> check_view(const ServerFacts& server) {
   using redis::kSlots;
   constexpr std::string_view kMend = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
@@ -327,36 +331,37 @@ std::optional<Finding> check_view(const ServerFacts& server) {
   };
   const auto assigned = number("cluster_slots_assigned");
   if (assigned < kSlots) {
-    return Finding{Health::kFailure,
-                   fmt::format("{} of {} slots belong to no node: keys there are refused",
-                               kSlots - assigned, kSlots),
-                   "assign them: redis-cli --cluster fix HOST:PORT"};
+    return CheckResult{Health::kFailure,
+                       fmt::format("{} of {} slots belong to no node: keys there are refused",
+                                   kSlots - assigned, kSlots),
+                       "assign them: redis-cli --cluster fix HOST:PORT"};
   }
   const auto state = redis::info_field(server.cluster.text(), "cluster_state");
   const auto failing = number("cluster_slots_fail");
   if (state != "ok" || failing > 0) {
-    return Finding{Health::kFailure,
-                   fmt::format("the state of the Cluster is '{}'; the nodes of {} are down", state,
-                               counted(failing, "slot")),
-                   std::string(kMend)};
+    return CheckResult{Health::kFailure,
+                       fmt::format("the state of the Cluster is '{}'; the nodes of {} are down",
+                                   state, counted(failing, "slot")),
+                       std::string(kMend)};
   }
   if (const auto doubtful = number("cluster_slots_pfail"); doubtful > 0) {
-    return Finding{
+    return CheckResult{
         Health::kWarning,
         fmt::format("the nodes of {} do not answer the others", counted(doubtful, "slot")),
         std::string(kMend)};
   }
-  return Finding{.detail = "every slot has a master; several keys of one call need a common {tag}"};
+  return CheckResult{.detail =
+                         "every slot has a master; several keys of one call need a common {tag}"};
 }
 
-std::optional<Finding> check_cluster(const Examination& examination) {
+std::optional<CheckResult> check_cluster(const Examination& examination) {
   const auto& first = examination.servers.front();
   if (is_skipped(first)) return std::nullopt;
   if (first.mode().empty()) return not_known(first.info);
-  if (!first.is_of_cluster()) return Finding{.detail = "not a Cluster"};
+  if (!first.is_of_cluster()) return CheckResult{.detail = "not a Cluster"};
   if (examination.no_slots) {
     const auto error = redis::to_error(*examination.no_slots);
-    return Finding{
+    return CheckResult{
         Health::kFailure,
         fmt::format("rlctl cannot find the masters: {}: {}", error.command(), error.what()),
         describe(error).hint};
@@ -364,9 +369,9 @@ std::optional<Finding> check_cluster(const Examination& examination) {
   if (!examination.failed.empty()) {
     const auto& problem = examination.failed.front();
     const auto more = examination.failed.size() - 1;
-    return Finding{Health::kFailure,
-                   problem.message + (more == 0 ? "" : fmt::format("; and {} more", more)),
-                   problem.hint.empty() ? "start it, or let a replica take over" : problem.hint};
+    return CheckResult{
+        Health::kFailure, problem.message + (more == 0 ? "" : fmt::format("; and {} more", more)),
+        problem.hint.empty() ? "start it, or let a replica take over" : problem.hint};
   }
   return on_each<check_view>(examination);
 }

@@ -9,10 +9,10 @@
 
 namespace rlctl::cli {
 
-/// The values are the exit statuses.
+/// The values are the exit statuses, as those of PluginState.
 enum class Health { kOk = 0, kWarning = 1, kFailure = 2 };
 
-struct Finding {
+struct CheckResult {
   Health health = Health::kOk;
   std::string detail = {};  ///< what was seen
   std::string mend = {};    ///< what to do about it; empty if nothing is to do
@@ -22,7 +22,7 @@ struct Finding {
 struct CheckRow {
   std::string_view name;
   /// None if the check does not apply.
-  std::optional<Finding> (*check)(const Examination& examination);
+  std::optional<CheckResult> (*check)(const Examination& examination);
 };
 
 /// All checks, in the order of the report. The first one is the connection's.

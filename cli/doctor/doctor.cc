@@ -1,8 +1,5 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <exception>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/doctor/checks.h"
 #include "cli/doctor/facts.h"
+#include "cli/plugin_state.h"
 #include "cli/term/output.h"
 #include "cli/term/terminal.h"
 #include "redis/error.h"
@@ -19,7 +17,7 @@ namespace rlctl::cli {
 namespace {
 
 /// The exit status if the server gave no answer.
-constexpr auto kUnknown = static_cast<ExitStatus>(3);
+constexpr auto kUnknown = to_status(PluginState::kUnknown);
 
 struct HealthRow {
   std::string_view name;
@@ -33,14 +31,14 @@ const HealthRow& row_of(Health health) {
   return kHealthRows[static_cast<std::size_t>(health)];
 }
 
-/// Prints findings as they come, and counts them.
+/// Prints results as they come, and counts them.
 class DoctorReport {
  public:
   DoctorReport(Output& out, bool json) : out_(out), json_(json), look_(look_of(out.fd())) {}
 
-  void add(std::string_view check, const Finding& finding) {
-    ++counts_[static_cast<std::size_t>(finding.health)];
-    json_ ? add_json(check, finding) : add_text(check, finding);
+  void add(std::string_view check, const CheckResult& result) {
+    ++counts_[static_cast<std::size_t>(result.health)];
+    json_ ? add_json(check, result) : add_text(check, result);
   }
   /// The last line.
   void end();
@@ -50,8 +48,8 @@ class DoctorReport {
   }
 
  private:
-  void add_text(std::string_view check, const Finding& finding);
-  void add_json(std::string_view check, const Finding& finding);
+  void add_text(std::string_view check, const CheckResult& result);
+  void add_json(std::string_view check, const CheckResult& result);
 
   Output& out_;
   bool json_;
@@ -59,32 +57,32 @@ class DoctorReport {
   std::array<std::int64_t, 3> counts_{};
 };
 
-void DoctorReport::add_text(std::string_view check, const Finding& finding) {
+void DoctorReport::add_text(std::string_view check, const CheckResult& result) {
   constexpr std::size_t kHealthColumns = 9, kCheckColumns = 13;
   std::string out;
-  const auto& [name, tone] = row_of(finding.health);
+  const auto& [name, tone] = row_of(result.health);
   out += toned(name, tone, look_.colour);
   pad(out, name.size(), kHealthColumns);
   out += check;
   pad(out, check.size(), kCheckColumns);
-  escape_message(out, finding.detail);
+  escape_message(out, result.detail);
   out += '\n';
-  if (!finding.mend.empty()) {
+  if (!result.mend.empty()) {
     pad(out, 0, kHealthColumns + kCheckColumns);
-    escape_message(out, finding.mend);
+    escape_message(out, result.mend);
     out += '\n';
   }
   out_.buffer() += without_micro_sign(std::move(out), look_.utf8);
 }
 
-void DoctorReport::add_json(std::string_view check, const Finding& finding) {
+void DoctorReport::add_json(std::string_view check, const CheckResult& result) {
   auto& out = out_.buffer();
   JsonWriter(out)
       .begin_object()
       .field("check", check)
-      .field("status", row_of(finding.health).name)
-      .field("detail", finding.detail)
-      .known_field("mend", finding.mend)
+      .field("status", row_of(result.health).name)
+      .field("detail", result.detail)
+      .known_field("mend", result.mend)
       .end_object();
   out += '\n';
 }
@@ -109,16 +107,13 @@ ExitStatus report_no_answer(DoctorReport& report, const std::exception& error) {
 }
 
 ExitStatus run_doctor(Invocation& invocation) {
-  if (!invocation.operands.empty()) {
-    throw UsageError("unexpected argument " + in_quotes(invocation.operands[0]),
-                     "doctor checks the server; inspect shows a KEY");
-  }
+  require_at_most(0, invocation.operands, "doctor checks the server; inspect shows a KEY");
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   DoctorReport report(invocation.out, invocation.json);
   try {
     const auto examination = examine(connector, invocation.interrupt);
     for (const auto& row : check_rows()) {
-      if (const auto finding = row.check(examination)) report.add(row.name, *finding);
+      if (const auto result = row.check(examination)) report.add(row.name, *result);
     }
   } catch (const ProblemError& error) {
     return report_no_answer(report, error);
@@ -147,13 +142,14 @@ const Command doctor_command{
     .about =
         "Checks the server: one line for each check, with what to do about a warning or\n"
         "a failure. Writes no key; loads one small script.",
+    .statuses =
+        {
+            "every check is ok",
+            "there is a warning",
+            "there is a failure",
+            "the server cannot be asked, or wrong usage",
+        },
     .epilogue = R"(
-Exit status:
-  0  every check is ok
-  1  there is a warning
-  2  there is a failure
-  3  the server cannot be asked, or wrong usage
-
 Examples:
   rlctl doctor
   rlctl doctor --url rediss://limits.example.com --json

@@ -52,7 +52,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
       .optional_value("--watch", "TIME", target.watch,
                       "repeat every TIME (default: 1s) until Ctrl-C")
       .mistakable(is_time)
-      .excludes("--now", "a given time does not advance");
+      .excludes("--now", kNowStandsStill);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);
 }
@@ -105,7 +105,7 @@ constexpr std::chrono::minutes kUsualWindow{1};
 constexpr std::chrono::seconds kScanAgain{1};
 
 /// The results for one KEY.
-struct Findings {
+struct KeyResults {
   /// One for each key in Redis that belongs to it; at least one, whose key may not exist.
   std::vector<Found> keys;
   /// Sentences about inconsistencies.
@@ -126,17 +126,17 @@ class Inspector {
       : plan_(plan), configuration_(configuration), keys_(keys), progress_(progress) {}
 
   /// `key` must be one of the keys.
-  [[nodiscard]] Findings inspect(redis::Connection& connection, const std::string& key);
+  [[nodiscard]] KeyResults inspect(redis::Connection& connection, const std::string& key);
   /// The same for a key of --match, which exists: only itself.
-  [[nodiscard]] Findings inspect_found(redis::Connection& connection, const std::string& key);
+  [[nodiscard]] KeyResults inspect_found(redis::Connection& connection, const std::string& key);
 
  private:
   [[nodiscard]] Found look(redis::Connection& connection, const KeyTarget& target);
-  void add_usual_family(redis::Connection& connection, const std::string& key, Findings& findings);
+  void add_usual_family(redis::Connection& connection, const std::string& key, KeyResults& results);
   void take_scanned_family(redis::Connection& connection, const std::string& key,
-                           Findings& findings);
-  void warn_of_algorithm(const limiter::Inspection& inspection, Findings& findings);
-  void warn_of_others(redis::Connection& connection, const std::string& key, Findings& findings);
+                           KeyResults& results);
+  void warn_of_algorithm(const limiter::Inspection& inspection, KeyResults& results);
+  void warn_of_others(redis::Connection& connection, const std::string& key, KeyResults& results);
 
   const InspectPlan& plan_;
   ConfigurationSource& configuration_;
@@ -165,16 +165,16 @@ Found Inspector::look(redis::Connection& connection, const KeyTarget& target) {
 }
 
 void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
-                                 Findings& findings) {
+                                 KeyResults& results) {
   for (const auto& member :
        limiter::find_usual_family(connection, key, limiter::FamilyKeys::kAll)) {
-    findings.keys.push_back(look(connection, {.key = member}));
+    results.keys.push_back(look(connection, {.key = member}));
   }
 }
 
 /// Replaces a key that does not exist with the existing keys of its limits.
 void Inspector::take_scanned_family(redis::Connection& connection, const std::string& key,
-                                    Findings& findings) {
+                                    KeyResults& results) {
   const auto begin = Clock::now();
   if (begin >= scan_again_) {
     auto families =
@@ -186,14 +186,14 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
   }
   const auto& family = families_[key];
   if (family.empty()) return;
-  findings.keys.clear();
+  results.keys.clear();
   for (const auto& member : family) {
-    findings.keys.push_back(look(connection, {.key = member}));
+    results.keys.push_back(look(connection, {.key = member}));
   }
 }
 
 /// Warns if `check` would fail because the stored state belongs to another algorithm.
-void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findings) {
+void Inspector::warn_of_algorithm(const Inspection& inspection, KeyResults& results) {
   if (!inspection.is_limiter()) return;
   const auto* policy = plan_.limiter
                            ? plan_.limiter->policy
@@ -202,49 +202,49 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, Findings& findin
   if (plan_.names_algorithm) named = plan_.limiter->algorithm;
   if (named == nullptr || named == inspection.state.form->algorithm()) return;
   std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
-  findings.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
-                              in_quotes(inspection.key) + " is " +
-                              limiter::describe_content(inspection.key, inspection.content) +
-                              ": check would fail");
+  results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
+                             in_quotes(inspection.key) + " is " +
+                             limiter::describe_content(inspection.key, inspection.content) +
+                             ": check would fail");
 }
 
 /// Warns if nothing is stored under the names for these limits, but other limits are stored.
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
-                               Findings& findings) {
+                               KeyResults& results) {
   std::string others;
   for (const auto& name :
        limiter::find_usual_family(connection, key, limiter::FamilyKeys::kLimiters)) {
     others += (others.empty() ? "" : ", ") + in_quotes(name);
   }
   if (others.empty()) return;
-  findings.warnings.push_back("nothing is stored under the names of these limits, but there is " +
-                              others);
+  results.warnings.push_back("nothing is stored under the names of these limits, but there is " +
+                             others);
 }
 
-Findings Inspector::inspect(redis::Connection& connection, const std::string& key) {
-  Findings findings;
+KeyResults Inspector::inspect(redis::Connection& connection, const std::string& key) {
+  KeyResults results;
   // If nothing is stored for a key with several limits, each limit is shown as unused.
   const auto all = find_targets(key, plan_.limiter, configuration_);
   for (const auto& target : all) {
     auto found = look(connection, target);
     if (target.only_if_there && !found.inspection.exists()) continue;
     // `check` with several limits does not write the plain key.
-    if (!target.only_if_there) warn_of_algorithm(found.inspection, findings);
-    findings.keys.push_back(std::move(found));
+    if (!target.only_if_there) warn_of_algorithm(found.inspection, results);
+    results.keys.push_back(std::move(found));
   }
   const bool limits_are_known = all.front().limit.has_value();
   const auto exists = [](const Found& found) { return found.inspection.exists(); };
-  if (std::any_of(findings.keys.begin(), findings.keys.end(), exists)) {
-    if (!limits_are_known) add_usual_family(connection, key, findings);
+  if (std::any_of(results.keys.begin(), results.keys.end(), exists)) {
+    if (!limits_are_known) add_usual_family(connection, key, results);
   } else if (limits_are_known) {
-    warn_of_others(connection, key, findings);
+    warn_of_others(connection, key, results);
   } else {
-    take_scanned_family(connection, key, findings);
+    take_scanned_family(connection, key, results);
   }
-  return findings;
+  return results;
 }
 
-Findings Inspector::inspect_found(redis::Connection& connection, const std::string& key) {
+KeyResults Inspector::inspect_found(redis::Connection& connection, const std::string& key) {
   KeyTarget target{.key = key};
   if (plan_.limiter) {
     target.limit = plan_.limiter->limits.front();
@@ -252,16 +252,16 @@ Findings Inspector::inspect_found(redis::Connection& connection, const std::stri
   } else {
     target = found_target(key, configuration_.policies());
   }
-  Findings findings;
-  findings.keys.push_back(look(connection, target));
-  warn_of_algorithm(findings.keys.front().inspection, findings);
-  return findings;
+  KeyResults results;
+  results.keys.push_back(look(connection, target));
+  warn_of_algorithm(results.keys.front().inspection, results);
+  return results;
 }
 
 /// kDone if limiter state was found, kDenied if no key exists, kRejected if a key holds other data.
-ExitStatus status_of(const Findings& findings) {
+ExitStatus status_of(const KeyResults& results) {
   bool found = false;
-  for (const auto& [inspection, policy] : findings.keys) {
+  for (const auto& [inspection, policy] : results.keys) {
     if (inspection.exists() && !inspection.is_limiter()) return ExitStatus::kRejected;
     found = found || inspection.exists();
   }
@@ -297,10 +297,10 @@ class Inspecting {
   [[nodiscard]] std::vector<std::string> limiters_of(const std::string& pattern);
   void drop_connection();
   void tell(const std::string& key, const std::exception& error);
-  [[nodiscard]] std::string text(const Findings& findings, const Look& look,
+  [[nodiscard]] std::string text(const KeyResults& results, const Look& look,
                                  std::optional<std::int64_t> entries) const;
   void append_screen(std::string& out, const Look& look) const;
-  void warn(const Findings& findings);
+  void warn(const KeyResults& results);
 
   InspectPlan plan_;
   bool redraws_;
@@ -310,7 +310,7 @@ class Inspecting {
   std::optional<redis::Connection> connection_;
   Progress progress_;
   Inspector inspector_;
-  std::vector<Findings> findings_;
+  std::vector<KeyResults> results_;
   std::set<std::string> warned_;
   ExitStatus status_ = ExitStatus::kDone;
 };
@@ -343,9 +343,9 @@ void Inspecting::tell(const std::string& key, const std::exception& error) {
 void Inspecting::read_key(const std::string& key, bool is_found) {
   try {
     if (!connection_) connection_.emplace(connector_.open());
-    findings_.push_back(is_found ? inspector_.inspect_found(*connection_, key)
-                                 : inspector_.inspect(*connection_, key));
-    status_ = std::max(status_, status_of(findings_.back()));
+    results_.push_back(is_found ? inspector_.inspect_found(*connection_, key)
+                                : inspector_.inspect(*connection_, key));
+    status_ = std::max(status_, status_of(results_.back()));
   } catch (const redis::Error& error) {
     if (plan_.watch || !is_of_one_key(error)) throw;
     tell(key, error);
@@ -356,7 +356,7 @@ void Inspecting::read(std::string& out) {
   const Look look = look_of(invocation_.out.fd());
   fit_to(look);
   status_ = ExitStatus::kDone;
-  findings_.clear();
+  results_.clear();
   try {
     read_keys(false, look, out);
   } catch (const redis::Error& error) {
@@ -373,15 +373,15 @@ void Inspecting::read_keys(bool are_found, const Look& look, std::string& out) {
   bool is_first = true;
   for (const auto& key : keys_) {
     invocation_.interrupt.check();
-    const auto before = findings_.size();
+    const auto before = results_.size();
     read_key(key, are_found);
     progress_.clear();
-    if (redraws_ || findings_.size() == before) continue;
+    if (redraws_ || results_.size() == before) continue;
     if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
-    out += text(findings_.back(), look, std::nullopt);
+    out += text(results_.back(), look, std::nullopt);
     if (!plan_.watch) invocation_.out.flush();  // there may be many keys
-    warn(findings_.back());
-    findings_.clear();
+    warn(results_.back());
+    results_.clear();
   }
 }
 
@@ -418,10 +418,10 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
 }
 
 /// The text with at most `entries` entries of each key.
-std::string Inspecting::text(const Findings& findings, const Look& look,
+std::string Inspecting::text(const KeyResults& results, const Look& look,
                              std::optional<std::int64_t> entries) const {
   std::string out;
-  for (const auto& found : findings.keys) {
+  for (const auto& found : results.keys) {
     if (invocation_.json) {
       append_inspection_json(out, found.inspection);
       continue;
@@ -445,10 +445,10 @@ void Inspecting::append_screen(std::string& out, const Look& look) const {
   const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
   for (auto entries = plan_.entries.value_or(INT64_MAX);; --entries) {
     std::string screen;
-    for (const auto& findings : findings_) {
+    for (const auto& results : results_) {
       if (!screen.empty()) screen += '\n';
-      screen += text(findings, look, entries);
-      for (const auto& warning : findings.warnings) {
+      screen += text(results, look, entries);
+      for (const auto& warning : results.warnings) {
         std::string message;
         escape_message(message, warning);
         screen.append(toned(message, Tone::kWarning, look.colour)).append("\n");
@@ -462,8 +462,8 @@ void Inspecting::append_screen(std::string& out, const Look& look) const {
 }
 
 /// Writes each warning once.
-void Inspecting::warn(const Findings& findings) {
-  for (const auto& warning : findings.warnings) {
+void Inspecting::warn(const KeyResults& results) {
+  for (const auto& warning : results.warnings) {
     if (!warned_.insert(warning).second) continue;
     write_stderr(render({.message = "warning: " + warning}, invocation_.command, false));
   }
@@ -525,15 +525,16 @@ const Command inspect_command{
         "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
         "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
         "works on a replica. If the only KEY is -, standard input has one a line.",
-    .epilogue = R"(
-Exit status:
-  0  found
-  1  there is no such key
-  2  wrong usage or input, or output that cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  the key holds no limiter state, or the server failed
-  With several keys, the worst of them: 5, else 1, else 0.
+    .statuses =
+        {
+            "found",
+            "there is no such key",
+            kStatusOfUsage,
+            kStatusUnreachable,
+            kStatusRefused,
+            "the key holds no limiter state, or the server failed",
+        },
+    .epilogue = R"(  With several keys, the worst of them: 5, else 1, else 0.
 
 Examples:
   rlctl inspect login:alice

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -149,7 +148,7 @@ ExitStatus run_lint(const LintOptions& options, Invocation& invocation) {
   const auto subjects = make_lint_subjects(options, invocation);
   if (names_server(invocation.connection)) {
     throw UsageError("lint runs scripts on a private server, never on one that an option names",
-                     "leave out --url, --host, --port and --socket");
+                     kNameNoServer);
   }
   auto connection = invocation.connection;
   connection.url = "private:";
@@ -197,14 +196,15 @@ const Command lint_command{
         "traffic in virtual time on a private server, watches each command that it calls\n"
         "and each key that it leaves, and reports what hurts in production: the line, the\n"
         "call, why it hurts, and what to do.",
+    .statuses =
+        {
+            "OK: no findings, or only notes",
+            kStatusWarning,
+            kStatusCritical,
+            "UNKNOWN: wrong usage; or a script does not compile, failed or did not end;\n"
+            "or no findings, but something could not be tested",
+        },
     .epilogue = R"(
-Exit status:
-  0  OK: no findings, or only notes
-  1  WARNING: memory is wasted, or something is at risk
-  2  CRITICAL: somebody is locked out, or let in
-  3  UNKNOWN: wrong usage; or a script does not compile, failed or did not end;
-     or no findings, but something could not be tested
-
 Examples:
   rlctl lint my.lua --limit 5/60s --args '{now_ms} {window_ms} {limit}'
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'

@@ -14,7 +14,7 @@
 #include "cli/connection.h"
 #include "cli/lint/subject.h"
 #include "cli/term/progress.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "lint/observation.h"
 #include "redis/connection.h"
 #include "traffic/key_aging.h"

@@ -9,7 +9,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/limits.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "limiter/algorithm.h"
 #include "lua/substitute.h"
 
@@ -122,10 +122,7 @@ void add_lint_options(Options& options, LintOptions& target) {
             "requests and window that fill the placeholders below (default: 5/60s); a small "
             "limit, since the traffic exceeds it")
       .repeats();
-  options
-      .value("--burst", "NUMBER", target.burst,
-             "requests that may come at once in scripts with a burst (default: the limit)")
-      .repeats();
+  options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).repeats();
   options
       .list("--keys", "KEY", target.script.keys,
             "one of the KEYS of the script, with the placeholders below (default: {key})")
@@ -138,7 +135,7 @@ void add_lint_options(Options& options, LintOptions& target) {
 std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
                                             const Invocation& invocation) {
   if (options.limits.size() > 1) {
-    throw UsageError("lint takes one --limit", "write further limits in --args");
+    throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;
   const auto& scripts = options.script.scripts;

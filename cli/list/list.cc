@@ -78,14 +78,19 @@ double parse_share(const std::string& text) {
   return *percent / 100;
 }
 
+[[noreturn]] void refuse_value(const std::string& option, const std::string& text,
+                               std::span<const std::string_view> names) {
+  throw UsageError(option + " must be " + one_of(names) + ", not " + in_quotes(text) +
+                   did_you_mean(text, names));
+}
+
 SortKey parse_sort(const std::string& text) {
   std::vector<std::string_view> names;
   for (const auto& [name, key] : kSortNames) {
     if (name == text) return key;
     names.push_back(name);
   }
-  throw UsageError("--sort must be " + one_of(names) + ", not " + in_quotes(text) +
-                   did_you_mean(text, names));
+  refuse_value("--sort", text, names);
 }
 
 limiter::Limit parse_one_limit(const std::string& text) {
@@ -100,8 +105,7 @@ std::string parse_algorithm_name(const std::string& text) {
     if (form.name == text) return text;
     names.push_back(form.name);
   }
-  throw UsageError("--algorithm must be " + one_of(names) + ", not " + in_quotes(text) +
-                   did_you_mean(text, names));
+  refuse_value("--algorithm", text, names);
 }
 
 constexpr std::int64_t kMostRows = 1'000'000;
@@ -250,15 +254,16 @@ const Command list_command{
         "Lists every key that a limiter keeps, of this program and of other libraries,\n"
         "that matches the pattern: * ? [ab]. Only reads, with SCAN, so that other clients\n"
         "are served meanwhile. All masters of a Cluster are searched.",
+    .statuses =
+        {
+            "limiters were listed",
+            "there are none",
+            kStatusOfUsage,
+            kStatusUnreachable,
+            kStatusRefused,
+            "the server failed",
+        },
     .epilogue = R"(
-Exit status:
-  0  limiters were listed
-  1  there are none
-  2  wrong usage or input, or output that cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  the server failed
-
 Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used

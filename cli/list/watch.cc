@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/time.h"
 #include "base/wait.h"
 #include "cli/connection.h"
 #include "cli/failure.h"

@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
-#include <utility>
 
 #include "cli/quota/quota.h"
 #include "limiter/limit.h"

@@ -367,6 +367,13 @@ ExitStatus report_quota_failure(const Problem& problem, bool json) {
   return to_status(PluginState::kUnknown);
 }
 
+std::string quota_notes() {
+  return list_algorithms("") + R"(
+A RANGE alerts if the use is outside it, or with @ inside it, in units of the
+limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
+)";
+}
+
 }  // namespace
 
 const Command quota_command{
@@ -379,16 +386,14 @@ const Command quota_command{
         "Compares the used part of each limit with thresholds and prints one line for\n"
         "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
         "nothing and changes nothing.",
-    .epilogue = R"(
-A RANGE alerts if the use is outside it, or with @ inside it, in units of the
-limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
-
-Exit status:
-  0  OK
-  1  WARNING
-  2  CRITICAL
-  3  UNKNOWN: anything that kept rlctl from judging, also wrong usage
-  With several limits, the worst of them: 2, else 1, else 3, else 0.
+    .statuses =
+        {
+            "OK",
+            "WARNING",
+            "CRITICAL",
+            "UNKNOWN: anything that kept rlctl from judging, also wrong usage",
+        },
+    .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
 
 Examples:
   rlctl quota api:acme
@@ -397,7 +402,7 @@ Examples:
   rlctl quota --policy login -w 50% ann
 )",
     .add = add_command<QuotaOptions, add_quota_options, run_quota>,
-    .notes = [] { return list_algorithms(""); },
+    .notes = quota_notes,
     .report = report_quota_failure,
     .unreported = to_status(PluginState::kUnknown),
     .complete_operand = complete_key};

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/completions.h"
 #include "cli/limits.h"
-#include "cli/reset/holder.h"
+#include "cli/reset/lease.h"
 #include "cli/reset/report.h"
 #include "cli/reset/restore.h"
 #include "cli/targets.h"
@@ -66,7 +66,7 @@ void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, P
   }
 }
 
-std::string what_it_holds(const ResetOutcome& outcome) {
+std::string why_left(const ResetOutcome& outcome) {
   if (outcome.reason == LeftReason::kChanging) {
     return "other clients changed it before each attempt to remove it";
   }
@@ -113,7 +113,7 @@ class KeysReport {
     }
     if (outcome.reason && left_++ == 0) {
       first_left_key_ = outcome.key;
-      first_left_ = "'" + std::string(outcome.key) + "': " + what_it_holds(outcome);
+      first_left_ = "'" + std::string(outcome.key) + "': " + why_left(outcome);
     }
     const bool is_too_large = outcome.reason == LeftReason::kTooLarge;
     too_large_ = too_large_ || is_too_large;
@@ -379,7 +379,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
-  options.flag("-q,--quiet", plan.quiet, "print no results, only set the exit status");
+  options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   add_key_option(options, target.key_base64);
   options.group("Limits of KEY");
   add_limit_options(options, target.limit, false);
@@ -412,7 +412,7 @@ ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {
   if (options.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
                               "rlctl reset KEY --holder HOST:PID", "leases are freed one by one");
-    return reset_holder(plan, key, *options.holder, invocation);
+    return free_lease(plan, key, *options.holder, invocation);
   }
   return reset_keys(plan, invocation);
 }
@@ -433,18 +433,19 @@ const Command reset_command{
         "of all keys that match. Other keys are left, except with --force.\n"
         "A KEY with several limits has several keys in Redis: reset searches the whole\n"
         "database for them, unless --limit or --policy names them, as scripts should.",
+    .statuses =
+        {
+            "something was removed, or would be",
+            "nothing was found; of several KEYs, one was missing; the answer was not\n"
+            "yes; with --restore, all keys have expired",
+            "wrong usage, or --yes is needed: nothing was removed; or output that\n"
+            "cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            "a KEY was left: it holds no limiter state, or, with --restore, it exists;\n"
+            "or the server failed (READONLY)",
+        },
     .epilogue = R"(
-Exit status:
-  0  something was removed, or would be
-  1  nothing was found; of several KEYs, one was missing; the answer was not
-     yes; with --restore, all keys have expired
-  2  wrong usage, or --yes is needed: nothing was removed; or output that
-     cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  a KEY was left: it holds no limiter state, or, with --restore, it exists;
-     or the server failed (READONLY)
-
 Examples:
   rlctl reset login:alice
   rlctl reset --limit 10/s --limit 100/min api:acme

@@ -31,7 +31,7 @@ microseconds poll_interval(microseconds retry_after) {
 }
 
 /// HOST:PID:SINCE, which no other process has.
-std::string holder_id() {
+std::string own_holder() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
   return std::string(host.data()) + ":" + std::to_string(::getpid()) + ":" +
@@ -42,8 +42,8 @@ limiter::Lease make_lease(const RunPlan& plan) {
   if (!plan.concurrency) return {};
   return {.key = plan.limiter ? limiter::leases_key(plan.key) : plan.key,
           .limit = *plan.concurrency,
-          .duration = plan.lease,
-          .holder = holder_id()};
+          .duration = plan.lease_duration,
+          .holder = own_holder()};
 }
 
 const limiter::Algorithm& concurrency() {
@@ -152,8 +152,8 @@ void Admission::keep_lease(HeldLease& held) {
     throw ProblemError({.status = ExitStatus::kUnreachable,
                         .code = "lease_lost",
                         .message = "the lease of " + in_quotes(plan_.key) +
-                                   " lapsed before the limits were asked; the request was counted",
-                        .hint = "use a longer --lease than " + period_text(plan_.lease)});
+                                   " lapsed before the limits were asked" + kWasCounted,
+                        .hint = "use a longer --lease than " + period_text(plan_.lease_duration)});
   }
   held.since = sent;
 }

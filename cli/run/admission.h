@@ -25,7 +25,7 @@ struct RunPlan {
   std::optional<Limiter> limiter = {};
   std::int64_t cost = 1;
   std::optional<std::int64_t> concurrency = {};
-  std::chrono::microseconds lease = std::chrono::seconds{30};
+  std::chrono::microseconds lease_duration = std::chrono::seconds{30};
   bool kill_on_loss = false;
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/request_failure.h"
 #include "cli/term/signals.h"
 
 namespace rlctl::cli {
@@ -99,7 +100,7 @@ void replace_process(const Program& program, const Interrupt& interrupt) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
   interrupt.check();
   const int error = execution.execute();
-  throw ProblemError(cannot_execute(program, error, "; the request was counted"));
+  throw ProblemError(cannot_execute(program, error, kWasCounted));
 }
 
 }  // namespace rlctl::cli

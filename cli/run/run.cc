@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -85,7 +83,7 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
                          ", whose delay would be spent holding a lease",
                      "another --algorithm, such as gcra, denies at once");
   }
-  if (options.lease) plan.lease = parse_lease(*options.lease);
+  if (options.lease) plan.lease_duration = parse_lease(*options.lease);
   if (options.denied_status) {
     plan.denied_status =
         static_cast<ExitStatus>(parse_between(*options.denied_status, "--denied-status", 0, 255));
@@ -102,7 +100,7 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
 void refuse_private_server(const Connector& connector) {
   if (!connector.is_private()) return;
   throw UsageError("private: starts an empty server for this run only, which limits nothing",
-                   "use --url or RLCTL_URL to name a persistent server");
+                   kNamePersistentServer);
 }
 
 ExitStatus run_run(const RunOptions& options, Invocation& invocation) {

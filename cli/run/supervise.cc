@@ -277,7 +277,7 @@ void Supervisor::release_lease() const {
     }
   } catch (const std::exception& error) {
     if (is_lost_) return;
-    warn_of("was not released and lapses in at most " + period_text(plan_.lease) + ": " +
+    warn_of("was not released and lapses in at most " + period_text(plan_.lease_duration) + ": " +
             describe(error).message);
   }
 }

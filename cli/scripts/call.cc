@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -150,7 +149,7 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
     invocation.out.flush();
   } catch (const OutputError& error) {
     const bool is_counted = decision.allowed && cost != 0;
-    throw OutputError(error.what() + std::string(is_counted ? "; the request was counted" : ""));
+    throw OutputError(std::string(error.what()) + (is_counted ? kWasCounted : ""));
   }
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }

@@ -75,12 +75,10 @@ ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
 // ---- show ----
 
 ExitStatus show_script(const ScriptsOptions&, Invocation& invocation) {
+  constexpr const char* kUsage = "rlctl scripts show gcra";
   const auto& names = invocation.operands;
-  if (names.size() != 1) {
-    throw UsageError(
-        names.empty() ? "no NAME is given" : "unexpected argument " + in_quotes(names[1]),
-        "rlctl scripts show gcra");
-  }
+  if (names.empty()) throw UsageError("no NAME is given", kUsage);
+  require_at_most(1, names, kUsage);
   const auto& script = script_named(names[0]);
   auto& out = invocation.out.buffer();
   if (invocation.json) {
@@ -156,12 +154,10 @@ std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder, b
 }
 
 ExitStatus export_scripts(const ScriptsOptions& options, Invocation& invocation) {
+  constexpr const char* kUsage = "rlctl scripts export lua";
   const auto& folders = invocation.operands;
-  if (folders.size() != 1 || folders[0].empty()) {
-    throw UsageError(
-        folders.size() > 1 ? "unexpected argument " + in_quotes(folders[1]) : "no DIR is given",
-        "rlctl scripts export lua");
-  }
+  require_at_most(1, folders, kUsage);
+  if (folders.empty() || folders[0].empty()) throw UsageError("no DIR is given", kUsage);
   const auto files = files_to_export(folders[0], options.force);
   std::error_code failed;
   std::filesystem::create_directories(folders[0], failed);
@@ -245,9 +241,8 @@ ExitStatus run_scripts(const ScriptsOptions& options, Invocation& invocation) {
       kScriptsSubcommands, invocation.operands, "rlctl scripts list");
   require_options_of(subcommand.name, options);
   invocation.operands.erase(invocation.operands.begin());
-  if (subcommand.run == list_scripts && !invocation.operands.empty()) {
-    throw UsageError("unexpected argument " + in_quotes(invocation.operands[0]),
-                     "rlctl scripts show NAME prints a script");
+  if (subcommand.run == list_scripts) {
+    require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
   }
   return subcommand.run(options, invocation);
 }
@@ -283,15 +278,16 @@ const Command scripts_command{
         "algorithms to files. call makes the one call that check would make, and prints\n"
         "the script's reply; with --print, the redis-cli command line that makes it.\n"
         "rlctl-scripts(7) describes the scripts.",
+    .statuses =
+        {
+            "done; call: allowed",
+            "call: denied",
+            "wrong usage, or a file cannot be written",
+            kStatusUnreachable,
+            kStatusRefused,
+            kStatusRejected,
+        },
     .epilogue = R"(
-Exit status:
-  0  done; call: allowed
-  1  call: denied
-  2  wrong usage, or a file cannot be written
-  3  no server, no answer in time, or the server is not ready (LOADING, BUSY)
-  4  the server refuses this user (NOAUTH, NOPERM)
-  5  the server or the script failed (WRONGTYPE, READONLY, OOM)
-
 Examples:
   rlctl scripts list | grep e5d1
   rlctl scripts show gcra | sha1sum

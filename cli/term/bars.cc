@@ -4,7 +4,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
 #include "base/time.h"

@@ -83,4 +83,8 @@ void guard_standard_descriptors() noexcept {
   }
 }
 
+void require_one_on_stdout(int asked, const char* hint) {
+  if (asked > 1) throw UsageError("standard output is asked for more than once", hint);
+}
+
 }  // namespace rlctl::cli

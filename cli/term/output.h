@@ -83,4 +83,7 @@ class Destination {
   std::optional<OutputFile> file_;
 };
 
+/// Throws UsageError if standard output is asked for more than once.
+void require_one_on_stdout(int asked, const char* hint);
+
 }  // namespace rlctl::cli

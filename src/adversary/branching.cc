@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "limiter/decision.h"
-
 namespace rlctl::adversary {
 
 Branching::State StateNumbers::take() {

@@ -1,6 +1,5 @@
 #include "adversary/difference.h"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "adversary/exhaustive.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <vector>
 

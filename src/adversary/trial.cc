@@ -145,12 +145,11 @@ class ScriptTrial::NamedKeys final : public traffic::Script {
   bool are_shared_ = false;
 };
 
-ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script,
-                         Preconditions preconditions)
+ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope)
     : connection_(connection),
       script_(std::make_unique<NamedKeys>(script)),
       decider_(connection, *script_),
-      preconditions_(std::move(preconditions)) {}
+      scope_(std::move(scope)) {}
 
 ScriptTrial::~ScriptTrial() = default;
 
@@ -202,8 +201,8 @@ void ScriptTrial::add_contents() {
 std::vector<Answers> ScriptTrial::ask_with_slack(std::span<const Schedule> schedules) {
   held_up_.clear();
   auto answers = ask_once(schedules);
-  if (preconditions_.ttl_tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
-  for (const auto slack : {-preconditions_.ttl_tolerance, preconditions_.ttl_tolerance}) {
+  if (scope_.ttl_tolerance == microseconds{0} || !script_->key_of_ttls()) return answers;
+  for (const auto slack : {-scope_.ttl_tolerance, scope_.ttl_tolerance}) {
     note_others();
     remove_keys();
     decider_.set_ttl_slack(slack);
@@ -256,8 +255,8 @@ bool ScriptTrial::holds_more_than_named() {
   auto known = script_->keys();
   if (auto hash = script_->key_of_ttls()) known.push_back(std::move(*hash));
   if (traffic::made_keys(*script_, connection_).size() > 1) return true;
-  if (preconditions_.state == Preconditions::State::kUnderPrefix) {
-    redis::Scan scan(connection_, redis::escape_glob(preconditions_.prefix) + "*");
+  if (scope_.place == StateScope::Place::kUnderPrefix) {
+    redis::Scan scan(connection_, redis::escape_glob(scope_.prefix) + "*");
     while (!scan.done()) {
       for (const auto& key : scan.next()) {
         if (std::find(known.begin(), known.end(), key) == known.end()) return true;
@@ -274,7 +273,7 @@ bool ScriptTrial::holds_more_than_named() {
 }
 
 void ScriptTrial::note_others() {
-  const bool may_differ = preconditions_.state == Preconditions::State::kOwnServer;
+  const bool may_differ = scope_.place == StateScope::Place::kOwnServer;
   saw_others_ = saw_others_ || (may_differ && holds_more_than_named());
 }
 
@@ -293,7 +292,7 @@ void ScriptTrial::require_apart(const Schedule& schedule) {
 }
 
 void ScriptTrial::remove_keys() {
-  if (preconditions_.state == Preconditions::State::kOwnServer) {
+  if (scope_.place == StateScope::Place::kOwnServer) {
     redis::Reply reply = connection_.call({"FLUSHDB"});
     if (reply.is_error()) throw redis::to_error(reply);
     return;
@@ -306,26 +305,26 @@ void ScriptTrial::remove_keys() {
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
-  using State = Preconditions::State;
-  if (is_apart_ || preconditions_.state == State::kOfNamedKeys) return true;
+  using Place = StateScope::Place;
+  if (is_apart_ || scope_.place == Place::kNamedKeys) return true;
   const auto again = ask_apart({&schedule, 1});
   remove_keys();
   if (again.front() == answers) return true;
-  if (preconditions_.state == State::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
+  if (scope_.place == Place::kUnderPrefix) throw keeps_state(script_->name(), kElsewhere);
   is_apart_ = true;
   return false;
 }
 
 std::vector<Answers> ScriptTrial::ask(std::span<const Schedule> schedules) {
-  using State = Preconditions::State;
+  using Place = StateScope::Place;
   if (schedules.empty()) return {};
-  if (preconditions_.state == State::kUnderPrefix && !is_checked_) require_apart(schedules.front());
+  if (scope_.place == Place::kUnderPrefix && !is_checked_) require_apart(schedules.front());
   std::vector<Answers> answers;
   contents_.clear();
   if (!is_apart_) {
     answers = ask_together(schedules);
     note_others();
-    is_apart_ = preconditions_.state == State::kOwnServer && (script_->are_shared() || saw_others_);
+    is_apart_ = scope_.place == Place::kOwnServer && (script_->are_shared() || saw_others_);
   }
   if (is_apart_) {
     contents_.clear();

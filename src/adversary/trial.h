@@ -61,14 +61,14 @@ class TrialKeys final : public traffic::Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// Where a script keeps its state, which must not pass from one schedule to the next.
-struct Preconditions {
-  enum class State {
-    kOfNamedKeys,  ///< in the keys that the requests name, which differ between schedules
+/// Where a script may keep its state, which must not pass from one schedule to the next.
+struct StateScope {
+  enum class Place {
+    kNamedKeys,    ///< in the keys that the requests name, which differ between schedules
     kOwnServer,    ///< anywhere in the database, which holds nothing else and may be emptied
     kUnderPrefix,  ///< anywhere under the prefix; the server's other keys must not be touched
   };
-  State state = State::kOfNamedKeys;
+  Place place = Place::kNamedKeys;
   /// The precision of TTLs: answers that change if keys live this much longer or shorter depend on
   /// chance.
   microseconds ttl_tolerance{0};
@@ -84,8 +84,7 @@ struct Preconditions {
 class ScriptTrial final : public Trial {
  public:
   /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
-  ScriptTrial(redis::Connection& connection, traffic::Script& script,
-              Preconditions preconditions = {});
+  ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope = {});
   ~ScriptTrial() override;
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
@@ -120,7 +119,7 @@ class ScriptTrial final : public Trial {
   redis::Connection& connection_;
   std::unique_ptr<NamedKeys> script_;
   traffic::ScriptDecider decider_;
-  Preconditions preconditions_;
+  StateScope scope_;
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;

@@ -21,6 +21,15 @@ namespace {
 
 constexpr mode_t kMode = 0666;  // before the umask
 
+void require_name(const std::string& option, const std::string& path) {
+  if (path.empty()) throw UsageError(option + ": the name of the file is empty");
+}
+
+OutputError cannot_write(const std::string& option, const std::string& path,
+                         const std::string& why) {
+  return OutputError(option + ": cannot write '" + path + "': " + why);
+}
+
 /// Resolves symbolic links, so that they stay links.
 std::string target_of(const std::string& path) {
   std::error_code failed;
@@ -91,11 +100,11 @@ std::string temporary_folder() {
 
 OutputFile::OutputFile(std::string_view option, const std::string& path)
     : option_(option), path_(target_of(path)) {
-  if (path.empty()) throw UsageError(option_ + ": the name of the file is empty");
+  require_name(option_, path);
   if (is_foreign_link(path)) {
-    throw OutputError(
-        option_ + ": cannot write '" + path +
-        "': it is a symbolic link of another user in a folder that everybody may write");
+    throw cannot_write(
+        option_, path,
+        "it is a symbolic link of another user in a folder that everybody may write");
   }
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
@@ -114,8 +123,9 @@ OutputFile::OutputFile(std::string_view option, const std::string& path)
     const bool needs_folder = !temporary_.empty() && error == EACCES;
     temporary_.clear();
     if (needs_folder) {
-      throw OutputError(option_ + ": cannot write '" + path_ + "': its folder must be writable, " +
-                        "since the file is replaced as a whole: " + errno_text(error));
+      throw cannot_write(option_, path_,
+                         "its folder must be writable, since the file is replaced as a whole: " +
+                             errno_text(error));
     }
     fail(error);
   }
@@ -149,13 +159,13 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(int error) const {
-  throw OutputError(option_ + ": cannot write '" + path_ + "': " + errno_text(error));
+  throw cannot_write(option_, path_, errno_text(error));
 }
 
 // ---- NewFile ----
 
 NewFile::NewFile(std::string_view option, const std::string& path) : option_(option), path_(path) {
-  if (path.empty()) throw UsageError(option_ + ": the name of the file is empty");
+  require_name(option_, path);
   file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (file_) return;
   if (errno != EEXIST) fail(errno);
@@ -191,7 +201,7 @@ void NewFile::sync() {
 }
 
 void NewFile::fail(int error) const {
-  throw OutputError(option_ + ": cannot write '" + path_ + "': " + errno_text(error));
+  throw cannot_write(option_, path_, errno_text(error));
 }
 
 // ---- LineReader ----

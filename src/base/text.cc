@@ -377,6 +377,12 @@ std::string did_you_mean(std::string_view typed, std::span<const std::string_vie
   return std::string("; did you mean '").append(best).append("'?");
 }
 
+std::string did_you_mean_or_all(std::string_view typed,
+                                std::span<const std::string_view> candidates) {
+  auto meant = did_you_mean(typed, candidates);
+  return meant.empty() ? "; it is one of " + one_of(candidates) : meant;
+}
+
 std::string one_of(std::span<const std::string_view> words) {
   std::string out;
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ldb/evaluation.h"
 #include "ldb/locals.h"
 #include "ldb/walk.h"
 

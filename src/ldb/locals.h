@@ -11,64 +11,19 @@
 #include <utility>
 #include <vector>
 
+#include "ldb/evaluation.h"
+#include "ldb/probe_reader.h"
 #include "ldb/probes.h"
-#include "ldb/session.h"
 #include "ldb/value.h"
 #include "ldb/walk.h"
 
 namespace rlctl::ldb {
 
-/// A variable or a field of it: t.a[2]["b c"][i].
-struct VariablePath {
-  struct Step {
-    Value key = {};
-    std::string variable = {};  ///< the variable that holds the key; if empty, use `key`
-  };
-  std::string root = {};
-  std::vector<Step> steps = {};
+/// A local variable that is new or has a new value.
+struct LocalChange {
+  Local local = {};
+  Value value = {};
 };
-
-/// Returns none if the expression is anything else.
-[[nodiscard]] std::optional<VariablePath> parse_path(std::string_view expression);
-
-/// The field of a table with this key, nil if there is none. Returns none if it cannot be known:
-/// the value is not a table, or is a truncated one.
-[[nodiscard]] std::optional<Value> field_of(const Value& table, const Value& key);
-
-/// The result of code that was run at a stop.
-struct Evaluation {
-  enum class Outcome {
-    kValues,
-    kCompileError,
-    kError,   ///< it raised an error, or could not be sent
-    kCutOff,  ///< it ended the session
-  } outcome = Outcome::kValues;
-  std::vector<Value> values = {};  ///< all values of the expression or of `return`
-  std::string message = {};        ///< of an error
-
-  bool operator==(const Evaluation&) const = default;
-};
-
-/// The names used in code, except fields; empty if the code cannot be tokenized.
-[[nodiscard]] std::set<std::string> names_in(std::string_view code);
-
-/// The variable that a statement assigns to, directly or to a field: "t" for "t.a = 1"; empty for
-/// any other statement.
-[[nodiscard]] std::string assigned_in(std::string_view code);
-
-/// Whether code may not terminate or may run long: it contains a loop or a function, loads code
-/// from a string, or repeats a string.
-[[nodiscard]] bool may_be_endless(std::string_view code);
-
-/// Whether an expression calls a function.
-[[nodiscard]] bool calls_functions(std::string_view expression);
-
-/// Runs code, an expression or statements, in the server at the session's current stop, after
-/// `prelude`: "local a, b = 1, 2 ". The code sees globals and can call Redis. Values are exact,
-/// unless the server accepts only short commands and this one is too long: then there is at most
-/// one value, possibly approximate.
-[[nodiscard]] Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
-                                  std::chrono::microseconds limit);
 
 /// Finds the local variables that are new or changed, from probe readings.
 class LocalWatch {

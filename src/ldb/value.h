@@ -50,9 +50,6 @@ void settle_table(Value& table);
 /// these.
 [[nodiscard]] bool append_literal(std::string& out, const Value& value);
 
-/// Parses a value in a probe's format: d1.5, {d1;sx=n;}. Returns none for anything else.
-[[nodiscard]] std::optional<Value> parse_told(std::string_view text);
-
 /// Parses a value as a server's debugger prints it: quoted strings, numbers of six digits, {1; 2},
 /// {["a"]=1}, "function@0x...". Numbers that may have had more digits are approximate: 0.3, which
 /// may be 0.1 + 0.2, but not integers of fewer than six digits. Returns kRaw for text in any other

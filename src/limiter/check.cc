@@ -39,6 +39,10 @@ class NumberWriter {
 
 }  // namespace
 
+redis::Error not_of_script() {
+  return {redis::Failure::kProtocol, "the reply is not that of the script"};
+}
+
 bool is_unknown_script(redis::ReplyView reply) {
   return reply.is_error() && redis::error_code(reply.text()) == "NOSCRIPT";
 }

@@ -102,6 +102,9 @@ class Checker {
 /// after Checker::load().
 [[nodiscard]] bool is_unknown_script(redis::ReplyView reply);
 
+/// The error for a reply that the called script does not make.
+[[nodiscard]] redis::Error not_of_script();
+
 /// After this many SCRIPT LOADs without effect, NOSCRIPT becomes an error: others may flush scripts
 /// meanwhile, but hardly as often.
 inline constexpr int kMostLoads = 3;

@@ -145,9 +145,7 @@ std::string syntax_message(std::string_view description) {
 
 std::string unknown_algorithm(std::string_view name) {
   const auto names = list_names(counts_requests);
-  const auto meant = did_you_mean(name, names);
-  return fmt::format("unknown algorithm '{}'{}", cut(name),
-                     meant.empty() ? "; it is one of " + one_of(names) : meant);
+  return fmt::format("unknown algorithm '{}'{}", cut(name), did_you_mean_or_all(name, names));
 }
 
 bool breaks_assertion(std::string_view text) {
@@ -304,9 +302,7 @@ void Reader::refuse_unknown(const toml::table& table) {
 void Reader::refuse_unknown_of_policy(const toml::table& table, std::string_view policy) {
   for (const auto& [key, node] : table) {
     if (std::find(kPolicyKeys.begin(), kPolicyKeys.end(), key.str()) != kPolicyKeys.end()) continue;
-    const auto meant = did_you_mean(key.str(), kPolicyKeys);
-    refuse_key(key, node, " in " + table_name(policy),
-               meant.empty() ? "; it is one of " + one_of(kPolicyKeys) : meant);
+    refuse_key(key, node, " in " + table_name(policy), did_you_mean_or_all(key.str(), kPolicyKeys));
   }
 }
 

@@ -5,52 +5,21 @@
 #include <cmath>
 #include <utility>
 
-#include "base/text.h"
-#include "limiter/stored_number.h"
+#include "base/error.h"
 
 namespace rlctl::limiter {
-namespace {
 
-/// Larger than any time in the contract and any lease's end; sums of such times do not overflow.
-constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
-
-[[noreturn]] void not_a_time(std::string_view text) {
-  throw redis::Error(redis::Failure::kRejected,
-                     "an entry is not a time: '" + escape(text, 40) + "'", "WRONGTYPE");
+void append_frame(redis::Connection& connection, const std::string& key) {
+  connection.append({"PTTL", key});
+  connection.append({"MEMORY", "USAGE", key});
 }
 
-}  // namespace
-
-microseconds entry_time(std::string_view text) {
-  const auto time = to_number<std::int64_t>(text);
-  if (!time || *time < 0 || *time > kMaxTime) not_a_time(text);
-  return microseconds{*time};
-}
-
-microseconds entry_time(std::string_view score, std::int64_t us_per_score) {
-  const auto number = to_number<double>(score);
-  const auto time = number.value_or(-1) * static_cast<double>(us_per_score);
-  if (!(time >= 0 && time <= kMaxTime)) not_a_time(score);
-  return microseconds{std::llround(time)};
-}
-
-std::string score_before(microseconds instant, std::int64_t us_per_score) {
-  const auto whole = std::to_string(instant.count() / us_per_score);
-  if (us_per_score == 1) return "(" + whole;
-  const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);
-  return "(" + whole + "." + digits;
-}
-
-microseconds list_time(std::string_view text, std::int64_t us_per_score) {
-  return us_per_score == 1 ? entry_time(text) : entry_time(text, us_per_score);
-}
-
-std::optional<std::int64_t> Inspection::capacity() const {
-  if (!exists()) return remaining;
-  if (!burst || !is_limiter()) return limit;
-  const auto* algorithm = state.form->algorithm();
-  const bool is_queue = algorithm != nullptr && algorithm->has_delay;
-  return *burst + (is_queue ? 1 : 0);
+Frame to_frame(microseconds server_now, const redis::Reply& ttl, const redis::Reply& bytes) {
+  // Many users lack permission for MEMORY USAGE, and some servers do not have it.
+  const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
+  return {.server_now = server_now,
+          .ttl_ms = ttl.integer(),
+          .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt};
 }
 
 void Interpreter::set_frame(const Frame& frame) {
@@ -87,6 +56,10 @@ void Interpreter::fill_unused() {
 }
 
 void Interpreter::fill_text() {
+  result_.state.form->is_foreign() ? fill_foreign() : fill_ours();
+}
+
+void Interpreter::fill_ours() {
   const auto& state = result_.state;
   auto limit = request_.limit.value_or(*state.limit);
   const bool is_stored = limit.limit == state.limit->limit && limit.window == state.limit->window;
@@ -131,6 +104,7 @@ std::optional<Limit> Interpreter::applicable_limit() const {
   return limit_;
 }
 
+/// For the state of another library, or of a shape that only looks like a limiter's.
 void Interpreter::fill_foreign() {
   const auto& state = result_.state;
   auto limit = applicable_limit();
@@ -190,16 +164,19 @@ std::optional<microseconds> known_window(const InspectionRequest& request) {
   return request.window_in_name;
 }
 
-bool Interpreter::set_window(const std::function<std::optional<microseconds>()>& infer) {
+bool Interpreter::set_window(const std::optional<EntryTimes>& entries) {
   const auto limit = applicable_limit();
   if (limit) set_limit(*limit);
   if (!limit) result_.window = known_window(request_);
-  if (!result_.window && infer) result_.window = infer();
+  if (!result_.window && entries && result_.ttl) {
+    result_.window = infer_window(*result_.state.form, *entries, result_.server_now, *result_.ttl);
+  }
   result_.window_is_inferred = result_.window && !limit;
   return result_.window.has_value();
 }
 
 microseconds Interpreter::first_live(microseconds newest) const {
+  if (result_.state.form->keeping == Keeping::kLeases) return result_.now + microseconds{1};
   return std::max(result_.now, newest) - *result_.window + microseconds{1};
 }
 

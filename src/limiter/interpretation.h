@@ -4,10 +4,12 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
+#include "limiter/inferred_window.h"
 #include "limiter/inspection.h"
 #include "limiter/limit.h"
+#include "redis/connection.h"
+#include "redis/reply.h"
 
 namespace rlctl::limiter {
 
@@ -24,8 +26,13 @@ struct Frame {
   std::int64_t ttl_ms = -1;           ///< as PTTL replies
   std::optional<std::int64_t> bytes;  ///< as MEMORY USAGE replies, if it does
 };
+/// Queues the two commands that read a key's frame.
+void append_frame(redis::Connection& connection, const std::string& key);
+/// The frame that the replies to them give.
+[[nodiscard]] Frame to_frame(microseconds server_now, const redis::Reply& ttl,
+                             const redis::Reply& bytes);
 
-/// Fills in an Inspection from what was read of a key. Both readers use it, inspect() and
+/// Fills in an Inspection from what was read of a key. All readers use it, inspect(), survey() and
 /// read_usage(), so that they report the same figures.
 class Interpreter {
  public:
@@ -43,14 +50,12 @@ class Interpreter {
 
   /// For a key that does not exist.
   void fill_unused();
-  /// For a string of one of this project's forms.
+  /// For a string or a hash: see Keeping::kText.
   void fill_text();
-  /// For a string or a hash of another library, or with another's shape.
-  void fill_foreign();
-  /// For a log: sets the limit and the window; `infer` is called for the window if neither the
+  /// For a log: sets the limit and the window, which is inferred from `entries` if neither the
   /// request nor the key's name nor its state gives it. Returns false if it stays unknown.
-  [[nodiscard]] bool set_window(const std::function<std::optional<microseconds>()>& infer);
-  /// Entries before this instant no longer count. The window must be known.
+  [[nodiscard]] bool set_window(const std::optional<EntryTimes>& entries);
+  /// Entries before this instant no longer count. The window of a log must be known.
   [[nodiscard]] microseconds first_live(microseconds newest) const;
   /// next_free stays empty without `time_of`.
   void fill_log(const EntryCounts& entries, const TimeOfNewest& time_of);
@@ -58,6 +63,8 @@ class Interpreter {
 
  private:
   void set_limit(const Limit& limit);
+  void fill_ours();
+  void fill_foreign();
   void fill_model(const Limit& limit);
   void fill_bucket(const Limit& limit);
   void fill_counter();
@@ -71,14 +78,5 @@ class Interpreter {
 
 /// The window that a request gives for a log, none if only the log itself can tell.
 [[nodiscard]] std::optional<microseconds> known_window(const InspectionRequest& request);
-
-/// The time of an entry of a list of this project: whole µs. Throws redis::Error(kRejected).
-[[nodiscard]] microseconds entry_time(std::string_view text);
-/// The same for the score of a sorted set's entry; `us_per_score` is the form's.
-[[nodiscard]] microseconds entry_time(std::string_view score, std::int64_t us_per_score);
-/// ZCOUNT's upper bound for the scores before an instant.
-[[nodiscard]] std::string score_before(microseconds instant, std::int64_t us_per_score);
-/// The same for an element of a list in this unit.
-[[nodiscard]] microseconds list_time(std::string_view text, std::int64_t us_per_score);
 
 }  // namespace rlctl::limiter

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"

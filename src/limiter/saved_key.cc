@@ -37,7 +37,7 @@ std::optional<SavedKey> parse_saved(const TypedKey& key, redis::ReplyView reply)
   if (reply.is_error()) throw redis::to_error(reply, embedded::k_save.text);
   const bool is_array = reply.type() == redis::ReplyType::kArray;
   if (!is_array || reply.size() == 0 || reply.size() == 2) {
-    throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
+    throw not_of_script();
   }
   SavedKey saved{.key = std::string(key.key), .type = std::string(key.type)};
   if (const auto at = reply[0].integer(); at > 0) saved.expires_at = std::chrono::milliseconds{at};
@@ -86,7 +86,7 @@ RestoreResult parse_result(redis::ReplyView reply) {
   for (const auto& [word, result] : kWords) {
     if (reply.text() == word) return result;
   }
-  throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
+  throw not_of_script();
 }
 
 }  // namespace

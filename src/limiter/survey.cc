@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
 #include "limiter/interpretation.h"
+#include "limiter/seen_keys.h"
 #include "redis/scan.h"
 
 namespace rlctl::limiter {
@@ -75,8 +75,7 @@ class Surveying {
 void Surveying::read_frames() {
   connection_.append({"TIME"});
   for (const auto& each : results_) {
-    connection_.append({"PTTL", each.inspection.key});
-    connection_.append({"MEMORY", "USAGE", each.inspection.key});
+    append_frame(connection_, each.inspection.key);
   }
   const auto time = connection_.read();
   if (time.is_error()) throw redis::to_error(time);
@@ -88,12 +87,7 @@ void Surveying::read_frames() {
       results_[i].refused = redis::to_error(ttl);
       if (results_[i].refused->failure() != redis::Failure::kRefused) throw *results_[i].refused;
     }
-    // Many users lack permission for MEMORY USAGE, and some servers do not have it.
-    const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
-    interpreters_[i].set_frame(
-        {.server_now = now,
-         .ttl_ms = ttl.integer(),
-         .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt});
+    interpreters_[i].set_frame(to_frame(now, ttl, bytes));
   }
 }
 
@@ -115,10 +109,7 @@ void Surveying::interpret(std::size_t index, Content content) {
   interpreter.set_content(std::move(content));
   if (!result.exists() || !result.is_limiter()) return;
   const auto& form = *result.state.form;
-  if (form.keeping == Keeping::kText) {
-    form.is_foreign() ? interpreter.fill_foreign() : interpreter.fill_text();
-    return;
-  }
+  if (form.keeping == Keeping::kText) return interpreter.fill_text();
   counted_.push_back({.form = &form,
                       .result = &result,
                       .interpreter = &interpreter,
@@ -137,8 +128,7 @@ std::optional<redis::Reply> Surveying::read_of(CountedKey& each) {
 /// The time of an entry, as LINDEX or ZRANGE replied it. Drops the key if it is none.
 std::optional<microseconds> Surveying::time_in(CountedKey& each, std::string_view text) {
   try {
-    return each.is_list() ? list_time(text, each.form->us_per_score)
-                          : entry_time(text, each.form->us_per_score);
+    return entry_time(*each.form, text);
   } catch (const redis::Error&) {
     drop(each);
     return std::nullopt;
@@ -177,17 +167,13 @@ void Surveying::begin(CountedKey& each, std::int64_t members) {
   each.entries = {.size = members - each.others, .newest = *newest};
   each.high = each.entries.size;
   if (each.is_leases()) {
-    each.first_live = result.now + microseconds{1};
+    each.first_live = each.interpreter->first_live(*newest);
     return;
   }
   result.newest = newest;
   const auto oldest = time_in(each, each.is_list() ? first.member : first.score);
   if (!oldest) return;
-  const auto infer = [&]() -> std::optional<microseconds> {
-    if (!result.ttl) return std::nullopt;
-    return infer_window(*each.form, {*oldest, *newest}, result.server_now, *result.ttl);
-  };
-  each.has_window = each.interpreter->set_window(infer);
+  each.has_window = each.interpreter->set_window(EntryTimes{*oldest, *newest});
   if (each.has_window) each.first_live = each.interpreter->first_live(*newest);
   if (!each.has_window || *oldest >= each.first_live) each.high = 0;
 }
@@ -197,7 +183,7 @@ void Surveying::count_by_score() {
   for (const auto& each : counted_) {
     if (!applies(each)) continue;
     connection_.append(
-        {"ZCOUNT", each.result->key, "0", score_before(each.first_live, each.form->us_per_score)});
+        {"ZCOUNT", each.result->key, "0", score_before(*each.form, each.first_live)});
   }
   for (auto& each : counted_) {
     if (!applies(each)) continue;
@@ -281,37 +267,6 @@ std::vector<Surveyed> Surveying::run() {
 std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
   return Surveying(connection, keys).run();
 }
-
-// ---- The keys that were seen ----
-
-bool SeenKeys::add(std::string_view key) {
-  if (2 * (count_ + 1) > places_.size()) grow();
-  const std::uint64_t hash = std::max<std::uint64_t>(std::hash<std::string_view>{}(key), 1);
-  auto& place = place_of(hash);
-  if (place == hash) return false;
-  place = hash;
-  ++count_;
-  return true;
-}
-
-/// Where the hash is, or belongs.
-std::uint64_t& SeenKeys::place_of(std::uint64_t hash) {
-  const auto mask = places_.size() - 1;
-  auto at = hash & mask;
-  while (places_[at] != 0 && places_[at] != hash) at = (at + 1) & mask;
-  return places_[at];
-}
-
-void SeenKeys::grow() {
-  constexpr std::size_t kFirst = 1024;
-  const auto before =
-      std::exchange(places_, std::vector<std::uint64_t>(std::max(kFirst, 2 * places_.size())));
-  for (const auto hash : before) {
-    if (hash != 0) place_of(hash) = hash;
-  }
-}
-
-// ---- All keys ----
 
 void survey_all(redis::Connection& connection, const SurveyScan& scan) {
   SeenKeys seen;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
-#include <utility>
 
 #include "base/text.h"
 #include "embedded_usage.h"
@@ -64,9 +63,8 @@ EntryCounts entries_of(ReplyView row, const State& state) {
   const auto& form = *state.form;
   if (form.keeping == Keeping::kTimes) {
     const auto newest = form.newest_first ? row[3].text() : row[4].text();
-    return {.size = row[5].integer(),
-            .expired = row[6].integer(),
-            .newest = list_time(newest, form.us_per_score)};
+    return {
+        .size = row[5].integer(), .expired = row[6].integer(), .newest = entry_time(form, newest)};
   }
   constexpr std::size_t kInUs = 8, kInMs = 9, kInSeconds = 10, kLapsed = 11;
   const auto in_unit = form.us_per_score == 1      ? kInUs
@@ -76,7 +74,7 @@ EntryCounts entries_of(ReplyView row, const State& state) {
   const auto others = state.most_leases ? 1 : 0;  // members: the limit of leases
   return {.size = row[7].integer() - others,
           .expired = row[expired].integer(),
-          .newest = entry_time(row[6].text(), form.us_per_score)};
+          .newest = entry_time(form, row[6].text())};
 }
 
 Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyView row) {
@@ -95,7 +93,7 @@ Inspection read_row(const UsageRequest& asked, microseconds server_now, ReplyVie
   if (!result.is_limiter()) return result;
   const auto& form = *result.state.form;
   if (form.keeping == Keeping::kText) {
-    form.is_foreign() ? interpreter.fill_foreign() : interpreter.fill_text();
+    interpreter.fill_text();
   } else if (form.keeping == Keeping::kLeases) {
     interpreter.fill_leases(entries_of(row, result.state), {});
   } else if (interpreter.set_window({}) && known_window(asked.request)) {
@@ -109,7 +107,7 @@ GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) 
   try {
     if (reply.is_error()) throw redis::to_error(reply, embedded::k_usage.text);
     if (reply.size() != group.size() + 2) {
-      throw redis::Error(redis::Failure::kProtocol, "the reply is not that of the script");
+      throw not_of_script();
     }
     const auto server_now = server_time(reply, 0);
     for (std::size_t i = 0; i < group.size(); ++i) {

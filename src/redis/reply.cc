@@ -348,10 +348,6 @@ std::optional<int> script_line(std::string_view error_text) {
   return line;
 }
 
-Failure classify_error(std::string_view error_text) {
-  return classify(split_error(error_text));
-}
-
 const Error* failure_of(ReplyView reply) {
   return reply.root_->failure.get();
 }

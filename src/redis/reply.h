@@ -96,10 +96,6 @@ class ReplyReader {
 /// script ran.
 [[nodiscard]] std::optional<int> script_line(std::string_view error_text);
 
-/// The class of an error reply. An ACL denial inside a script, which arrives as ERR ("The user
-/// executing the script can't run this command", "ACL failure in script"), is kRefused.
-[[nodiscard]] Failure classify_error(std::string_view error_text);
-
 /// Whether this is what a server sends, without reading anything, before it closes a new
 /// connection: it has too many clients, or is in protected mode. Other replies may have the same
 /// words.
@@ -113,7 +109,8 @@ class ReplyReader {
 
 /// An error reply as an exception: what() is the server's text without an uninformative code (ERR)
 /// and without the script's SHA1 and line at its end, with control bytes escaped. Its server and
-/// command are those of the reply's origin.
+/// command are those of the reply's origin. An ACL denial inside a script, which arrives as ERR
+/// ("The user executing the script can't run this command", "ACL failure in script"), is kRefused.
 [[nodiscard]] Error to_error(ReplyView error_reply);
 /// The same for a call of this script. If an ACL refused a command within it and the server does
 /// not name the command, as up to Redis 7.0, names it from the line that raised the error; without

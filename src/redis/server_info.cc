@@ -14,7 +14,6 @@
 #include <chrono>
 #include <csignal>
 #include <string_view>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <exception>
 #include <optional>
@@ -271,7 +270,7 @@ std::size_t TlsTransport::read(char* buffer, std::size_t size, Deadline deadline
     if (const auto count = read_record(buffer, size); count > 0) return count;
     // A server that always sends messages of TLS would never make the wire wait.
     if (Clock::now() >= deadline) {
-      throw Error(Failure::kTimeout, fmt::format("no answer from {} in time", name()));
+      throw no_answer(name());
     }
   }
 }

@@ -11,10 +11,15 @@
 #include <vector>
 
 #include "base/text.h"
+#include "redis/transport.h"
 
 namespace rlctl::redis {
 
 namespace {
+
+constexpr const char* kWithoutTls = "use redis:// if the server has no TLS at that port";
+constexpr const char* kNeedsCertificate = "the server needs another certificate";
+constexpr const char* kSeeLog = "the server's log may say more";
 
 Error cannot_connect(const TlsPeer& peer, const std::string& why, std::string hint) {
   return {Failure::kUnreachable, fmt::format("cannot connect to {}: {}", peer.server, why),
@@ -85,7 +90,7 @@ Error wrong_name(const TlsPeer& peer, const X509* certificate) {
           ? fmt::format("its certificate is for no server, not for {}", escape(peer.name))
           : fmt::format("its certificate is for {}, not for {}", list(names), escape(peer.name));
   return cannot_connect(peer, why,
-                        names.empty() ? "the server needs another certificate"
+                        names.empty() ? kNeedsCertificate
                                       : fmt::format("connect to {} name{}, or pass --sni {}",
                                                     names.size() == 1 ? "that" : "one of these",
                                                     plural(names.size()), names.front()));
@@ -170,10 +175,7 @@ Error certificate_required(const TlsPeer& peer) {
 
 Error alerted(const TlsPeer& peer, int alert, const char* text) {
   // What was sent before may have been executed.
-  if (peer.answered) {
-    return {Failure::kUnreachable,
-            fmt::format("the connection to {} broke: {}", peer.server, text)};
-  }
+  if (peer.answered) return connection_broke(peer.server, text);
   const auto* const row = std::ranges::find(kRefusals, alert, &AlertRow::alert);
   const bool is_refusal = row != kRefusals.end() && peer.wants_certificate;
   if (alert == SSL_AD_CERTIFICATE_REQUIRED || (is_refusal && peer.tls.cert.empty())) {
@@ -184,8 +186,7 @@ Error alerted(const TlsPeer& peer, int alert, const char* text) {
     return cannot_connect(peer, fmt::format("the server has no certificate for {}", peer.name),
                           "name another with --sni");
   }
-  return cannot_connect(peer, fmt::format("the server refuses TLS: {}", text),
-                        "the server's log may say more");
+  return cannot_connect(peer, fmt::format("the server refuses TLS: {}", text), kSeeLog);
 }
 
 bool is_version(unsigned long error) {
@@ -198,8 +199,6 @@ bool is_version(unsigned long error) {
 bool speaks_tls(std::string_view bytes) {
   return bytes.size() < 2 || (bytes[0] >= 20 && bytes[0] <= 23 && bytes[1] == 3);
 }
-
-constexpr const char* kWithoutTls = "use redis:// if the server has no TLS at that port";
 
 }  // namespace
 
@@ -227,7 +226,7 @@ Error untrusted(const TlsPeer& peer, X509_STORE_CTX* verification) {
       return cannot_connect(
           peer,
           fmt::format("its certificate is not valid: {}", ssl.X509_verify_cert_error_string(error)),
-          "the server needs another certificate");
+          kNeedsCertificate);
   }
 }
 
@@ -249,14 +248,13 @@ Error tls_failed(const TlsPeer& peer) {
   }
   if (const int alert = alert_of(error); alert != 0) return alerted(peer, alert, text);
   if (!peer.connected) {
-    return cannot_connect(peer, fmt::format("TLS failed: {}", text),
-                          "the server's log may say more");
+    return cannot_connect(peer, fmt::format("TLS failed: {}", text), kSeeLog);
   }
-  return {Failure::kUnreachable, fmt::format("the connection to {} broke: {}", peer.server, text)};
+  return connection_broke(peer.server, text);
 }
 
 Error handshake_ended(const TlsPeer& peer, const Error& error) {
-  const char* hint = peer.first_bytes.empty() ? kWithoutTls : "the server's log may say more";
+  const char* hint = peer.first_bytes.empty() ? kWithoutTls : kSeeLog;
   if (!speaks_tls(peer.first_bytes)) return tls_failed(peer);
   if (error.failure() == Failure::kTimeout) return {error.failure(), error.what(), {}, hint};
   if (peer.wants_certificate && peer.tls.cert.empty()) return certificate_required(peer);

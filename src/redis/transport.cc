@@ -23,6 +23,14 @@
 
 namespace rlctl::redis {
 
+Error connection_broke(const std::string& server, std::string_view why) {
+  return {Failure::kUnreachable, fmt::format("the connection to {} broke: {}", server, why)};
+}
+
+Error no_answer(const std::string& server) {
+  return {Failure::kTimeout, fmt::format("no answer from {} in time", server)};
+}
+
 namespace {
 
 using std::chrono::milliseconds;
@@ -65,7 +73,7 @@ class SocketTransport final : public Transport {
  private:
   void wait_until(short events, Deadline deadline) const {
     if (wait_for(fd(), events, interrupt_, deadline) == Wake::kDeadline) {
-      throw Error(Failure::kTimeout, fmt::format("no answer from {} in time", name_));
+      throw no_answer(name_);
     }
   }
 
@@ -77,8 +85,7 @@ class SocketTransport final : public Transport {
       if (result >= 0 || errno == EAGAIN || errno == EWOULDBLOCK) return result;
       if (errno == ECONNRESET || errno == EPIPE) closed();
       if (errno != EINTR) {
-        throw Error(Failure::kUnreachable,
-                    fmt::format("the connection to {} broke: {}", name_, errno_text(errno)));
+        throw connection_broke(name_, errno_text(errno));
       }
     }
   }

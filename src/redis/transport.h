@@ -6,9 +6,14 @@
 #include <string_view>
 
 #include "base/wait.h"
+#include "redis/error.h"
 #include "redis/url.h"
 
 namespace rlctl::redis {
+
+/// What a Transport throws if the connection breaks, or past a deadline; `server` is its name().
+[[nodiscard]] Error connection_broke(const std::string& server, std::string_view why);
+[[nodiscard]] Error no_answer(const std::string& server);
 
 /// Bytes to and from one server. This interface carries deadlines, Ctrl-C and TLS, and lets tests
 /// substitute a scripted server. One thread at a time.

@@ -154,7 +154,7 @@ class CombinedParser final : public LineParser {
   explicit CombinedParser(const KeyField& field) : field_(field) {}
 
  private:
-  LineKind parse(LineReader&, LineReader::Line& line, Entry& entry) override {
+  LineKind parse(LineSplitter&, LineSplitter::Line& line, Entry& entry) override {
     const auto text = line.text;
     auto blank = text.find(' ');
     if (blank == text.npos || blank == 0) return bad("it has no address");
@@ -227,18 +227,18 @@ std::string_view next_word(std::string_view& rest) {
 
 class EpochParser final : public LineParser {
  private:
-  LineKind parse(LineReader&, LineReader::Line& line, Entry& entry) override {
+  LineKind parse(LineSplitter&, LineSplitter::Line& line, Entry& entry) override {
     auto rest = line.text;
     const auto time = next_word(rest);
     if (time.starts_with('#')) return LineKind::kOther;
     const auto at = times_.read(time);
-    if (!at) return bad("the time", time, "cannot be read");
+    if (!at) return bad_time(time);
     entry.at = *at;
     entry.key = next_word(rest);
     if (entry.key.empty()) return bad("it has no key");
     if (const auto word = next_word(rest); !word.empty()) {
       const auto cost = read_cost(word);
-      if (!cost) return bad("the cost", word, "is not a whole number above 0");
+      if (!cost) return bad_cost(word);
       entry.cost = *cost;
     }
     if (!next_word(rest).empty()) return bad("it has more than a time, a key and a cost");
@@ -289,8 +289,8 @@ struct Fit {
 Fit fit_of(const LogFormat& format, std::string_view beginning, const FieldOptions& fields) {
   Fit fit;
   MemorySource source(beginning);
-  LineReader lines(source, {});
-  LineReader::Line line;
+  LineSplitter lines(source, {});
+  LineSplitter::Line line;
   Entry entry;
   try {
     const auto parser = format.make_parser(fields);
@@ -333,9 +333,17 @@ LineKind LineParser::bad(std::string_view before, std::string_view value, std::s
   return LineKind::kBad;
 }
 
-LineKind LineParser::read(LineReader& lines, LineReader::Line& line, Entry& entry) {
+LineKind LineParser::bad_time(std::string_view value) {
+  return bad("the time", value, "cannot be read");
+}
+
+LineKind LineParser::bad_cost(std::string_view value) {
+  return bad("the cost", value, "is not a whole number above 0");
+}
+
+LineKind LineParser::read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) {
   if (line.too_long) {
-    return bad(fmt::format("it is longer than {} MB", LineReader::kMaxLine >> 20));
+    return bad(fmt::format("it is longer than {} MB", LineSplitter::kMaxLine >> 20));
   }
   entry.cost = 1;
   const auto kind = parse(lines, line, entry);

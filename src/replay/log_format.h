@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "replay/input.h"
+#include "replay/line_splitter.h"
 
 namespace rlctl::replay {
 
@@ -48,7 +48,7 @@ class LineParser {
   /// `line` is the last line taken from `lines` and is not blank; if it continues on further lines,
   /// those are taken too. A request's time and cost are in the ranges of the script contract, and
   /// its key is not empty. Throws InputError if no later line can be parsed either.
-  [[nodiscard]] LineKind read(LineReader& lines, LineReader::Line& line, Entry& entry);
+  [[nodiscard]] LineKind read(LineSplitter& lines, LineSplitter::Line& line, Entry& entry);
 
   /// A requested field that no line had, in quotes; empty: none. If a header names the fields,
   /// read() has reported it already.
@@ -59,12 +59,15 @@ class LineParser {
 
  protected:
   /// The same as read(), without checking the ranges.
-  virtual LineKind parse(LineReader& lines, LineReader::Line& line, Entry& entry) = 0;
+  virtual LineKind parse(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) = 0;
 
   /// Sets why() and returns kBad, for convenience.
   LineKind bad(std::string_view why);
   /// The same, about a value: "the time 'x' cannot be read".
   LineKind bad(std::string_view before, std::string_view value, std::string_view after);
+  /// The same, about a time or a cost that cannot be read.
+  LineKind bad_time(std::string_view value);
+  LineKind bad_cost(std::string_view value);
 
  private:
   std::string why_;

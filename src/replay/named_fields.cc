@@ -216,7 +216,7 @@ Column column_of(const FieldNames& wanted, const std::vector<std::string>& names
 }
 
 void require(const Column& column, const FieldNames& wanted, std::string_view what,
-             std::string_view option, const LineReader& lines, const LineReader::Line& line) {
+             std::string_view option, const LineSplitter& lines, const LineSplitter::Line& line) {
   if (column.exists()) return;
   const auto shown = line.text.substr(0, kShownNames);
   throw InputError(
@@ -230,7 +230,7 @@ class CsvParser final : public LineParser {
   explicit CsvParser(const FieldOptions& options) : fields_(options) {}
 
  private:
-  LineKind parse(LineReader& lines, LineReader::Line& line, Entry& entry) override {
+  LineKind parse(LineSplitter& lines, LineSplitter::Line& line, Entry& entry) override {
     if (!has_header_) {
       read_header(lines, line);
       return LineKind::kOther;
@@ -243,18 +243,18 @@ class CsvParser final : public LineParser {
     }
     const auto time = trimmed(*time_.text);
     const auto at = times_.read(time);
-    if (!at) return bad("the time", time, "cannot be read");
+    if (!at) return bad_time(time);
     entry.at = *at;
     entry.key = *key_.text;
     if (cost_.text) {
       const auto cost = read_cost(trimmed(*cost_.text));
-      if (!cost) return bad("the cost", *cost_.text, "is not a whole number above 0");
+      if (!cost) return bad_cost(*cost_.text);
       entry.cost = *cost;
     }
     return LineKind::kRequest;
   }
 
-  void read_header(const LineReader& lines, const LineReader::Line& line) {
+  void read_header(const LineSplitter& lines, const LineSplitter::Line& line) {
     separator_ = separator_of(line.text);
     std::vector<std::string> names;
     auto rest = line.text;
@@ -294,7 +294,7 @@ class CsvParser final : public LineParser {
 
   /// Adds further lines while quotes are open at the end of a line. Only a line with an odd number
   /// of quotes can close them.
-  FieldEnd split_whole(LineReader& lines, LineReader::Line& line) {
+  FieldEnd split_whole(LineSplitter& lines, LineSplitter::Line& line) {
     auto end = split(line.text);
     for (int more = 1; end == FieldEnd::kOpen && more < kMostLines; ++more) {
       const auto before = line.text.size();
@@ -427,7 +427,7 @@ class JsonLinesParser final : public LineParser {
   }
 
  private:
-  LineKind parse(LineReader&, LineReader::Line& line, Entry& entry) override {
+  LineKind parse(LineSplitter&, LineSplitter::Line& line, Entry& entry) override {
     if (!find(line.text)) return bad("it is not a JSON object");
     const auto& key = finder_.key_found;
     if (!finder_.time.rank) return lacks(fields_.time, "for the time", line.text);
@@ -435,13 +435,13 @@ class JsonLinesParser final : public LineParser {
     if (is_of_another_algorithm()) return LineKind::kOther;
     if (!settled_) times_ = TimeReader(epoch_unit_of(finder_.time.name));
     const auto at = times_.read(finder_.time.text);
-    if (!at) return bad("the time", finder_.time.text, "cannot be read");
+    if (!at) return bad_time(finder_.time.text);
     entry.at = *at;
     entry.key = key.text;
     if (finder_.cost.rank) {
       has_cost_ = true;
       const auto cost = read_cost(finder_.cost.text);
-      if (!cost) return bad("the cost", finder_.cost.text, "is not a whole number above 0");
+      if (!cost) return bad_cost(finder_.cost.text);
       entry.cost = *cost;
     }
     if (!settled_) settle();

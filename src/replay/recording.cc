@@ -11,8 +11,8 @@
 #include "base/address.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "limiter/limit.h"
 #include "replay/input.h"
+#include "replay/line_splitter.h"
 #include "replay/spool.h"
 
 namespace rlctl::replay {
@@ -25,6 +25,7 @@ constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 constexpr std::size_t kShownText = 200;  // bytes
 constexpr std::int64_t kLinesBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
+constexpr const char* kPassFormat = "pass --format; --time-field and --key-field name the fields";
 
 /// Traffic from a spool.
 class RecordedTraffic final : public traffic::Traffic {
@@ -134,7 +135,7 @@ class RecordingReader {
  private:
   void read(const std::string& name) {
     const auto source = open_input(name, interrupt_);
-    LineReader lines(*source, input_name(name));
+    LineSplitter lines(*source, input_name(name));
     RecordedFile file{.name = name};
     file.format = format_of(lines);
     if (file.format != nullptr) read_lines(lines, *source, file);
@@ -145,7 +146,7 @@ class RecordingReader {
   }
 
   /// Null if there is nothing to read.
-  const LogFormat* format_of(LineReader& lines) const {
+  const LogFormat* format_of(LineSplitter& lines) const {
     const auto beginning = lines.ahead(kSampleLines, kSampleBytes);
     if (format_ != nullptr || is_all_blank(beginning)) return format_;
     const auto* format = recognise(beginning, options_.fields);
@@ -159,8 +160,8 @@ class RecordingReader {
 
   [[noreturn]] void unknown_format(std::string_view beginning, const std::string& name) const {
     MemorySource source(beginning);
-    LineReader lines(source, name);
-    LineReader::Line line;
+    LineSplitter lines(source, name);
+    LineSplitter::Line line;
     while (lines.next(line) && is_blank(line.text)) {
     }
     if (const auto why = why_no_json(line.text); !why.empty()) {
@@ -169,24 +170,24 @@ class RecordingReader {
     }
     throw InputError(fmt::format("{}:{}: this is in none of the known formats ({}): '{}'", name,
                                  line.number, format_names(), shown(line.text)),
-                     "pass --format; --time-field and --key-field name the fields");
+                     kPassFormat);
   }
 
   /// What an object lacks to be a request; empty if the line is not an object.
   [[nodiscard]] std::string why_no_json(std::string_view text) const {
     if (!text.starts_with('{')) return {};
     MemorySource source(text);
-    LineReader lines(source, {});
-    LineReader::Line line;
+    LineSplitter lines(source, {});
+    LineSplitter::Line line;
     Entry entry;
     const auto parser = find_log_format("jsonl")->make_parser(options_.fields);
     if (!lines.next(line) || parser->read(lines, line, entry) != LineKind::kBad) return {};
     return parser->why();
   }
 
-  void read_lines(LineReader& lines, const ByteSource& source, RecordedFile& file) {
+  void read_lines(LineSplitter& lines, const ByteSource& source, RecordedFile& file) {
     const auto parser = file.format->make_parser(options_.fields);
-    LineReader::Line line;
+    LineSplitter::Line line;
     Entry entry;
     while (lines.next(line)) {
       if (line.number % kLinesBetweenLooks == 0) look(source);
@@ -230,7 +231,7 @@ class RecordingReader {
         "--cost-field names the field that holds a request's cost; without it, each costs 1");
   }
 
-  void bad_line(const LineReader& lines, const LineReader::Line& line, const std::string& why) {
+  void bad_line(const LineSplitter& lines, const LineSplitter::Line& line, const std::string& why) {
     if (recording_.first_bad_) return;
     recording_.first_bad_ =
         BadLine{.file = lines.name(), .line = line.number, .why = why, .text = shown(line.text)};
@@ -257,7 +258,7 @@ class RecordingReader {
       throw InputError(
           fmt::format("no request in {}: {} of {} lines are bad, the first: {}", names,
                       recording_.counts_.bad, recording_.counts_.lines, describe(*bad)),
-          "pass --format; --time-field and --key-field name the fields");
+          kPassFormat);
     }
     throw InputError(fmt::format(
         "no request in {}: {}", names,

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "traffic/script.h"
+#include "traffic/reply_reading.h"
 
 namespace rlctl::traffic {
 namespace {

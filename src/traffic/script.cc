@@ -121,7 +121,7 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
     throw UsageError(fmt::format("{} has the word {}: virtual time does not pass for the TTLs of a "
                                  "hash's fields",
                                  escape(limiter.name), command),
-                     "use --clock real, with a pattern or a log");
+                     kUseRealClock);
   }
 }
 

@@ -63,6 +63,9 @@ struct Candidate {
 /// Throws UsageError if it does not support these limits.
 void require_usable(const Candidate& candidate);
 
+/// The hint where virtual time cannot be that of a script.
+inline constexpr const char* kUseRealClock = "use --clock real, with a pattern or a log";
+
 /// The script of a candidate: the call for each request, and how to read its reply. One serves any
 /// number of connections. Memory grows with the number of different keys.
 class Script {

@@ -217,8 +217,8 @@ void ScriptDecider::watch_time(std::size_t asked) {
   if (!time_watch_ || !time_watch_->saw_time(scripts)) return;
   throw UsageError(std::string(script_.name()) +
                    " gets the server's time: it finds TIME in _G or in code from a string, where "
-                   "rlctl cannot put the virtual one; call redis.call('TIME') by its name, or "
-                   "use --clock real, with a pattern or a log");
+                   "rlctl cannot put the virtual one; call redis.call('TIME') by its name, or " +
+                   kUseRealClock);
 }
 
 std::optional<double> ScriptDecider::bytes_per_key() {

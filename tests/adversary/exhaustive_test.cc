@@ -159,7 +159,7 @@ local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], 50)
 return count <= tonumber(ARGV[3]) and 1 or 0)";
 
-constexpr auto kOwnServer = Preconditions::State::kOwnServer;
+constexpr auto kOwnServer = StateScope::Place::kOwnServer;
 
 }  // namespace
 
@@ -205,7 +205,7 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
     TestScript script(text, 1us, "", kTwo);
     TestServer server;
     auto& connection = server.connection();
-    ScriptTrial trial(connection, script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+    ScriptTrial trial(connection, script, {.place = kOwnServer, .ttl_tolerance = 20ms});
     const auto expected = BruteForce(trial, 4, {1}).run();
     CHECK(expected.worst == worst);
     trial.note_contents();
@@ -227,7 +227,7 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
 TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {
   TestScript script(kTtlCounter, 1us, "", kTwo);
   const auto search = [&](TestServer& server) {
-    ScriptTrial trial(server.connection(), script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+    ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
     trial.note_contents();
     ReplayBranching replay(trial);
     SharedStates shared(replay);
@@ -262,7 +262,7 @@ redis.call('PEXPIRE', KEYS[1], window / 250)
 return 1)",
                     1us, "", kTwo);
   TestServer server;
-  ScriptTrial trial(server.connection(), script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+  ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
   trial.note_contents();
   ReplayBranching replay(trial);
   const rlctl::traffic::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
@@ -282,7 +282,7 @@ if count == 3 then redis.call('SET', 'open', 1) end
 return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 1 or 0)",
                     1us, "", kTwo);
   TestServer server;
-  ScriptTrial trial(server.connection(), script, {.state = kOwnServer, .ttl_tolerance = 20ms});
+  ScriptTrial trial(server.connection(), script, {.place = kOwnServer, .ttl_tolerance = 20ms});
   const auto result = search_all(trial, {.limit = kTwo, .base = kBase}, 3, Interrupt());
   CHECK(trial.is_apart());
   CHECK(result.most.score.worst == 2);

@@ -28,7 +28,7 @@ constexpr microseconds kBase{2'524'608'000'000'000};
 
 /// With a tolerance, keys that expire early since the machine stood still for some ms leave no
 /// answer.
-const Preconditions kOwnServer{.state = Preconditions::State::kOwnServer, .ttl_tolerance = 20ms};
+const StateScope kOwnServer{.place = StateScope::Place::kOwnServer, .ttl_tolerance = 20ms};
 
 SearchResult search_script(rlctl::traffic::Script& script, std::int64_t budget = kBudget) {
   TestServer server;
@@ -250,7 +250,7 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
     TestServer server;
     server.call({"SET", "theirs", "1"});
     ScriptTrial trial(server.connection(), script,
-                      {.state = Preconditions::State::kUnderPrefix, .prefix = "t:"});
+                      {.place = StateScope::Place::kUnderPrefix, .prefix = "t:"});
     const Schedule schedule{{kBase}, {kBase}, {kBase + 1s}};
     std::string text;
     try {

@@ -7,7 +7,7 @@
 #include "fuzz/replies.h"
 #include "ldb/debugger.h"
 #include "ldb/session.h"
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 #include "lua/lexer.h"
 #include "redis/connection.h"
 

@@ -45,11 +45,11 @@ void require_in_bounds(const Entry& entry, std::string_view log) {
 std::string read_log(std::string_view log, const LogFormat& format, const FieldOptions& fields,
                      std::size_t at_once) {
   SlowSource source(log, at_once);
-  LineReader lines(source, "a log");
+  LineSplitter lines(source, "a log");
   std::string out;
   try {
     const auto parser = format.make_parser(fields);
-    LineReader::Line line;
+    LineSplitter::Line line;
     Entry entry;
     while (lines.next(line)) {
       if (is_blank(line.text)) continue;
@@ -100,8 +100,8 @@ void fuzz::test(std::string_view input) {
 
   TimeReader times;
   SlowSource source(log, log.size() + 1);
-  LineReader lines(source, "a log");
-  LineReader::Line line;
+  LineSplitter lines(source, "a log");
+  LineSplitter::Line line;
   try {
     while (lines.next(line)) {
       const auto time = times.read(line.text);

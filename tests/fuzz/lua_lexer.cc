@@ -6,7 +6,7 @@
 #include <array>
 
 #include "fuzz/fuzz.h"
-#include "ldb/locals.h"
+#include "ldb/evaluation.h"
 #include "lua/calls.h"
 #include "lua/shebang.h"
 #include "lua/substitute.h"

@@ -42,10 +42,10 @@ void test_inspection(std::string_view key, const Content& content, const State& 
     if (state.form == nullptr) {
       interpreter.fill_unused();
     } else if (state.form->keeping == Keeping::kText) {
-      state.is_ours() ? interpreter.fill_text() : interpreter.fill_foreign();
+      interpreter.fill_text();
     } else if (state.form->keeping == Keeping::kLeases) {
       interpreter.fill_leases(entries, time_of);
-    } else if (interpreter.set_window([] { return std::optional(microseconds{1'000'000}); })) {
+    } else if (interpreter.set_window({})) {
       (void)interpreter.first_live(entries.newest);
       interpreter.fill_log(entries, time_of);
     }

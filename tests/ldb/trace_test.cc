@@ -1,4 +1,4 @@
-#include "ldb/walk.h"
+#include "ldb/trace.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "limiter/inspection.h"
+#include "limiter/entries.h"
 
 #include <doctest/doctest.h>
 
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "limiter/inspection.h"
 #include "limiter/state.h"
 #include "support/server.h"
 

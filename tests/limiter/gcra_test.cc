@@ -94,7 +94,7 @@ TEST_CASE("gcra: never more than the burst plus what the rate adds, to the last 
 }
 
 TEST_CASE("gcra: script and model agree about every remainder under every other limit") {
-  check_remainders<GcraModel>(gcra(), "gcra~", {"0", "1", "2", "-1", "-2", "-3"});
+  check_remainders<GcraModel>(gcra(), "gcra~", {0, 1, 2, -1, -2, -3});
 }
 
 // More units than the burst: another call had a larger one.

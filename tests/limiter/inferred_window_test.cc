@@ -1,4 +1,4 @@
-#include "limiter/inspection.h"
+#include "limiter/inferred_window.h"
 
 #include <doctest/doctest.h>
 

@@ -64,7 +64,7 @@ TEST_CASE("leaky-bucket: a place in the queue cannot be refunded") {
 }
 
 TEST_CASE("leaky-bucket: script and model agree about every remainder under every other limit") {
-  check_remainders<LeakyBucketModel>(leaky_bucket(), "leaky~", {"0", "1", "2"});
+  check_remainders<LeakyBucketModel>(leaky_bucket(), "leaky~", {0, 1, 2});
 }
 
 TEST_CASE("leaky-bucket: if the interval grows, the TTL is checked even within a second") {

@@ -1,7 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "limiter/limit.h"
@@ -105,6 +107,25 @@ TEST_CASE("a key that cannot get a hash tag can have only one limit") {
   CHECK_THROWS_AS((void)redis_keys("", kTwo), UsageError);
   CHECK_THROWS_AS((void)redis_keys("}{}", kTwo), UsageError);
   CHECK(redis_keys("}{a}", kTwo) == Keys{"}{a}:1s", "}{a}:60s"});
+}
+
+TEST_CASE("base_keys() is the inverse of redis_keys()") {
+  const std::vector<Limit> limits{{1, 1s, {}}, {1, 90s, {}}, {1, 1500us, {}}};
+  for (const std::string_view key :
+       {"k", "a}b", "a{", "{a}", "x{a}", "{{a}", "a b", "{}{a}", "{a}{b}", "%"}) {
+    const auto keys = redis_keys(key, limits);
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      const auto bases = base_keys(keys[i], limits[i]);
+      CAPTURE(keys[i]);
+      CHECK(std::find(bases.begin(), bases.end(), key) != bases.end());
+      for (const auto base : bases) CHECK(redis_keys(base, limits)[i] == keys[i]);
+      CHECK(base_keys(keys[i], limits[(i + 1) % 3]).empty());
+    }
+  }
+  CHECK(base_keys("k:1s", limits[0]).empty());
+  CHECK(base_keys("{{a}}:1s", limits[0]) == std::vector<std::string_view>{"{{a}}"});
+  CHECK(base_keys(":1s", limits[0]).empty());
+  CHECK(base_keys("{}:1s", limits[0]).empty());
 }
 
 }  // namespace limiter_redis_keys_test

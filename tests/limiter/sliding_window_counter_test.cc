@@ -1,13 +1,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <span>
+#include <utility>
 
 #include "limiter/model.h"
 #include "support/packed.h"
 #include "support/properties.h"
 #include "support/random.h"
 #include "support/schedule.h"
+#include "support/stored_state.h"
 
 namespace limiter_sliding_window_counter_test {
 
@@ -25,21 +26,13 @@ constexpr microseconds kMinute{28'333'333 * 60s};  // 2023-11-14T22:13Z, the sta
 /// A call, and a look after it, with stored windows.
 void check_frame(TestServer& server, const CounterFrame& frame, const Limit& limit,
                  std::int64_t cost) {
+  CAPTURE(frame.start.count());
+  CAPTURE(frame.previous);
+  CAPTURE(frame.current);
   SlidingWindowCounterModel model(frame);
   const auto text = packed("counter~", as_double(frame.start), frame.previous, frame.current,
                            limit.limit, as_double(frame.window));
-  REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
-  const KeyAndLimit key{&model, limit};
-  for (const auto asked : {cost, std::int64_t{0}}) {
-    const Request request{{"k"}, {limit}, asked, kMinute};
-    const auto command = to_command(counter(), request);
-    CAPTURE(frame.start.count());
-    CAPTURE(frame.previous);
-    CAPTURE(frame.current);
-    CAPTURE(command);
-    ScriptLimiter script(server, counter());
-    REQUIRE(script.ask(request) == decide(std::span(&key, 1), asked, kMinute));
-  }
+  check_calls(server, counter(), text, model, limit, {cost, 0}, kMinute);
 }
 
 }  // namespace
@@ -101,28 +94,52 @@ TEST_CASE(
     "sliding-window-counter: script and model agree where the estimate is close to the limit") {
   TestServer server;
   Random random;
-  for (auto cases = operations(3'000); cases > 0; --cases) {
-    const bool is_short = random.percent(40);
-    auto limit = random.log_uniform(1, is_short ? 100 : kLargestLimit);
+  for (auto cases = operations(6'000); cases > 0; --cases) {
+    const bool is_short = random.percent(30);
+    // One window counted almost the limit, and the other almost nothing.
+    const bool is_full = random.percent(40);
+    // The limit is lowered afterwards, to less than what was counted.
+    const bool is_lowered = random.percent(30);
+    auto limit = random.log_uniform(is_full ? 3 : 1, is_short ? 100 : kLargestLimit);
     CounterFrame frame{};
-    frame.previous = random.uniform(0, limit);
-    frame.current = random.uniform(0, limit);
+    frame.previous = is_full ? limit - random.uniform(0, 2) : random.uniform(0, limit);
+    frame.current = random.uniform(0, is_full ? 2 : limit);
+    if (random.percent(30)) std::swap(frame.previous, frame.current);
     // One of the two windows' units leave after whole microseconds, or almost.
     const auto leaving =
         std::max<std::int64_t>(1, random.percent(50) ? frame.previous : frame.current);
-    const auto times = random.log_uniform(1, (kLongestWindow.count() - 1) / leaving);
+    const auto times = is_lowered ? random.uniform(1, 2)
+                                  : random.log_uniform(1, (kLongestWindow.count() - 1) / leaving);
     const auto window = is_short ? random.uniform(1, 50) : leaving * times + random.uniform(-1, 1);
     frame.window = microseconds{std::max<std::int64_t>(1, window)};
-    const auto left = random.uniform(0, leaving);
-    const auto elapsed = random.percent(50) ? random.uniform(0, 2 * frame.window.count())
+    const auto left = random.uniform(0, is_full ? std::min<std::int64_t>(3, leaving) : leaving);
+    const auto elapsed = random.percent(40) ? random.uniform(0, 2 * frame.window.count())
                                             : left * times + random.uniform(-1, 1);
     frame.start = kMinute - microseconds{elapsed};
     // Whether a few more units fit depends on how the sums round.
     const auto few = frame.previous - left + frame.current + random.uniform(0, 3);
-    if (random.percent(40)) limit = std::clamp<std::int64_t>(few, 1, kLargestLimit);
-    const auto cost = random.percent(50) ? 1 : random.uniform(1, limit);
+    if (is_lowered) {
+      limit = random.uniform(1, 6);
+    } else if (random.percent(40)) {
+      limit = std::clamp<std::int64_t>(few, 1, kLargestLimit);
+    }
+    const auto cost = random.percent(60) ? 1 : random.uniform(1, limit);
     check_frame(server, frame, {limit, frame.window, {}}, cost);
   }
+}
+
+TEST_CASE(
+    "sliding-window-counter: the wait ends with the first microsecond at which the sum fits") {
+  TestServer server;
+  // After `fits`, 773,745,983 units are left, plus 2e-12: the sum rounds down, its solution up.
+  constexpr microseconds fits = 226'253'968'254us;
+  const CounterFrame frame{.start = kMinute + 1us - fits,
+                           .window = 1'000'000'000'000us,
+                           .previous = 999'999'937,
+                           .current = 0};
+  check_frame(server, frame, {773'745'984, frame.window, {}}, 1);
+  SlidingWindowCounterModel model(frame);
+  CHECK(model.look({773'745'984, frame.window, {}}, 1, kMinute).retry_after == 1us);
 }
 
 TEST_CASE("sliding-window-counter: script and model agree on random traffic") {

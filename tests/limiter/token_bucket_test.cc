@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "limiter/model.h"
 #include "support/packed.h"
 #include "support/properties.h"
 #include "support/random.h"
 #include "support/schedule.h"
+#include "support/stored_state.h"
 
 namespace limiter_token_bucket_test {
 
@@ -26,20 +26,12 @@ constexpr microseconds kNow{1'700'000'000'000'000};
 /// A look, a call and another look, with a stored bucket.
 void check_bucket(TestServer& server, const TokenBucket& bucket, const Limit& limit,
                   std::int64_t cost) {
+  CAPTURE(bucket.tokens);
+  CAPTURE(bucket.at.count());
   TokenBucketModel model(bucket);
   const auto text = packed("tokens~", bucket.tokens, as_double(bucket.at), limit.limit,
                            as_double(limit.window), *limit.burst);
-  REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
-  const KeyAndLimit key{&model, limit};
-  for (const auto asked : {std::int64_t{0}, cost, std::int64_t{0}}) {
-    const Request request{{"k"}, {limit}, asked, kNow};
-    const auto command = to_command(token_bucket(), request);
-    CAPTURE(bucket.tokens);
-    CAPTURE(bucket.at.count());
-    CAPTURE(command);
-    ScriptLimiter script(server, token_bucket());
-    REQUIRE(script.ask(request) == decide(std::span(&key, 1), asked, kNow));
-  }
+  check_calls(server, token_bucket(), text, model, limit, {0, cost, 0}, kNow);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@
 namespace redis_server_errors_test {
 
 using namespace std::chrono_literals;
-using rlctl::redis::classify_error;
 using rlctl::redis::Connection;
 using rlctl::redis::error_code;
 using rlctl::redis::Failure;
@@ -95,7 +94,7 @@ TEST_CASE("a command that the user may not run is refused, both inside and outsi
     const auto reply = bob.call({"EVAL", call, "1", "k"});
     CAPTURE(reply.text());
     REQUIRE(reply.is_error());
-    CHECK(classify_error(reply.text()) == Failure::kRefused);
+    CHECK(to_error(reply).failure() == Failure::kRefused);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ldb/probes.h"
+#include "ldb/probe_reader.h"
 #include "support/limiters.h"
 
 namespace rlctl::test {

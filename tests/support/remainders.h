@@ -3,15 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "limiter/check.h"
 #include "limiter/model.h"
 #include "support/limiters.h"
 #include "support/packed.h"
+#include "support/stored_state.h"
 
 namespace rlctl::test {
 
@@ -35,7 +33,7 @@ struct Remainder {
 /// another limit stored. `tag` begins the stored state.
 template <typename Model>
 void check_remainder(TestServer& server, const Algorithm& algorithm, std::string_view tag,
-                     const Remainder& stored, const Limit& limit, const std::string& cost) {
+                     const Remainder& stored, const Limit& limit, std::int64_t cost) {
   using std::chrono_literals::operator""us;
   constexpr microseconds kNow{1'700'000'000'000'000};
   for (const microseconds offset : {0us, 1us, 3'500'000us, -limit.window / limit.limit}) {
@@ -44,17 +42,7 @@ void check_remainder(TestServer& server, const Algorithm& algorithm, std::string
     Model model(limiter::RationalTime{.parts = limiter::Wide{at} * stored.limit + stored.rest,
                                       .per_us = stored.limit});
     const auto text = packed(tag, static_cast<double>(at), stored.rest, stored.limit, 1e6, 1);
-    REQUIRE_FALSE(server.call({"SET", "k", text, "EX", "1000"}).is_error());
-    const limiter::KeyAndLimit key{&model, limit};
-    for (const auto& asked : {cost, std::string("0")}) {
-      const auto reply =
-          server.eval(algorithm.script, {"k"},
-                      {std::to_string(limit.limit), std::to_string(limit.window.count()),
-                       std::to_string(*limit.burst), asked, std::to_string(kNow.count())});
-      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
-      CHECK(limiter::Checker::parse(reply) ==
-            limiter::decide(std::span(&key, 1), std::stoll(asked), kNow));
-    }
+    check_calls(server, algorithm, text, model, limit, {cost, 0}, kNow);
     const bool exists = server.pttl("k") != -2;
     CHECK(exists == !model.empty());
   }
@@ -63,28 +51,26 @@ void check_remainder(TestServer& server, const Algorithm& algorithm, std::string
 /// Checks it for every remainder under every other limit, with calls of these costs.
 template <typename Model>
 void check_remainders(const Algorithm& algorithm, std::string_view tag,
-                      const std::vector<std::string>& costs) {
+                      const std::vector<std::int64_t>& costs) {
   using std::chrono_literals::operator""s;
   using std::chrono_literals::operator""ms;
   TestServer server;
-  const auto check = [&](const Remainder& stored, const Limit& limit, const std::string& cost) {
+  const auto check = [&](const Remainder& stored, const Limit& limit, std::int64_t cost) {
     CAPTURE(stored.limit);
     CAPTURE(stored.rest);
-    CAPTURE(limit.limit);
-    CAPTURE(cost);
     check_remainder<Model>(server, algorithm, tag, stored, limit, cost);
   };
   const std::vector<std::int64_t> limits{1, 2, 3, 4, 5, 6, 7, 32'768, 98'303, 999'999'937};
   for (const auto stored_limit : limits) {
     for (const auto& stored : remainders(stored_limit)) {
       for (const auto limit : limits) {
-        for (const auto& cost : costs) check(stored, {limit, 7s, 3}, cost);
+        for (const auto cost : costs) check(stored, {limit, 7s, 3}, cost);
       }
     }
   }
   // These are whole numbers of units, to the last part of a microsecond.
-  check({1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, "0");
-  check({999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, "0");
+  check({1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, 0);
+  check({999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, 0);
 }
 
 }  // namespace rlctl::test

@@ -2,6 +2,8 @@ load ../../support/common
 
 # Incidents of production, planted: what `rlctl audit` says of each, and that what it tells to type mends it.
 
+# Windows of 30 days: a fixed window must not end during a test.
+
 setup_file() { start_server; }
 setup() {
   cli FLUSHALL >/dev/null
@@ -25,8 +27,8 @@ mend() {
 @test "a healthy server has no findings: status 0" {
   local name
   for name in "${algorithms[@]}"; do
-    rlctl check -q "$name" --limit 5/60s --algorithm "$name"
-    rlctl check -q "{$name}" --limit 5/60s --limit 9/1h --algorithm "$name"
+    rlctl check -q "$name" --limit 5/30d --algorithm "$name"
+    rlctl check -q "{$name}" --limit 5/30d --limit 9/60d --algorithm "$name"
     rlctl check -q "$name:caller" --limit 5/1s --algorithm "$name" --now "$(date +%s)000000"
   done
   cli EVAL "$(<"$project/lua/concurrency.lua")" 1 job 3 600000000 acquire me >/dev/null
@@ -41,7 +43,7 @@ mend() {
 @test "a key of each algorithm that lost its TTL is found, and the command mends it" {
   local name
   for name in "${algorithms[@]}"; do
-    rlctl check -q "$name" --limit 5/60s --algorithm "$name"
+    rlctl check -q "$name" --limit 5/30d --algorithm "$name"
     cli PERSIST "$name" >/dev/null
   done
   run found
@@ -58,7 +60,7 @@ mend() {
 @test "a key that expires while it counts is critical: status 2" {
   local name
   for name in fixed-window gcra leaky-bucket sliding-window-counter token-bucket; do
-    rlctl check -q "$name" --limit 5/1h --cost 5 --algorithm "$name"
+    rlctl check -q "$name" --limit 5/30d --cost 5 --algorithm "$name"
     cli PEXPIRE "$name" 60000 >/dev/null
   done
   run found
@@ -71,7 +73,7 @@ mend() {
 }
 
 @test "a TTL of a thousand windows wastes memory" {
-  rlctl check -q a --limit 5/60s --algorithm fixed-window
+  rlctl check -q a --limit 5/1h --algorithm fixed-window
   cli EXPIRE a 8640000 >/dev/null
   assert_equal "$(found)" 'ttl_long warning a'
   mend a

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/burst/measures.h"
+#include "cli/burst/picture.h"
 #include "cli/burst/text.h"
 #include "support/json_record.h"
 

@@ -1,4 +1,4 @@
-#include "cli/burst/report.h"
+#include "cli/burst/picture.h"
 #include "cli/term/bars.h"
 #include "traffic/outcome.h"
 

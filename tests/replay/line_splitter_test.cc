@@ -1,4 +1,4 @@
-#include "replay/input.h"
+#include "replay/line_splitter.h"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "support/random.h"
 
-namespace rlctl::replay::line_reader_test {
+namespace rlctl::replay::line_splitter_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -29,15 +29,15 @@ class Drops final : public ByteSource {
 
 Lines lines_of(std::string_view bytes, std::size_t at_a_time = 1'000'000) {
   Drops source(bytes, at_a_time);
-  LineReader reader(source, "log");
+  LineSplitter reader(source, "log");
   Lines lines;
-  for (LineReader::Line line; reader.next(line);) {
+  for (LineSplitter::Line line; reader.next(line);) {
     lines.emplace_back(line.text);
     CHECK(line.number == static_cast<std::int64_t>(lines.size()));
     CHECK(!line.too_long);
   }
   CHECK(reader.lines() == static_cast<std::int64_t>(lines.size()));
-  LineReader::Line line;
+  LineSplitter::Line line;
   CHECK(!reader.next(line));
   return lines;
 }
@@ -96,16 +96,16 @@ TEST_CASE("lines are the same however few bytes are read at a time") {
 }
 
 TEST_CASE("a line of 16 MB is accepted, and a longer one is skipped and marked") {
-  const std::string longest(LineReader::kMaxLine, 'x');
+  const std::string longest(LineSplitter::kMaxLine, 'x');
   const auto bytes = "a\n" + longest + "\nb\n" + longest + longest + "x\nc\n" + longest + "x";
   for (const std::size_t at_a_time : {65'537U, 100'000'000U}) {
     Drops source(bytes, at_a_time);
-    LineReader reader(source, "log");
-    LineReader::Line line;
+    LineSplitter reader(source, "log");
+    LineSplitter::Line line;
     REQUIRE(reader.next(line));
     CHECK(line.text == "a");
     REQUIRE(reader.next(line));
-    CHECK(line.text.size() == LineReader::kMaxLine);
+    CHECK(line.text.size() == LineSplitter::kMaxLine);
     CHECK(!line.too_long);
     REQUIRE(reader.next(line));
     CHECK(line.text == "b");
@@ -127,8 +127,8 @@ TEST_CASE("a line of 16 MB is accepted, and a longer one is skipped and marked")
 TEST_CASE("a line can be extended by those that follow, and shortened again") {
   for (const std::size_t at_a_time : {1U, 3U, 1'000U}) {
     Drops source("one\r\ntwo\nthree\nfour", at_a_time);
-    LineReader reader(source, "log");
-    LineReader::Line line;
+    LineSplitter reader(source, "log");
+    LineSplitter::Line line;
     REQUIRE(reader.next(line));
     REQUIRE(reader.extend(line, 100));
     CHECK(line.text == "one\r\ntwo");
@@ -156,7 +156,7 @@ TEST_CASE("a line can be extended by those that follow, and shortened again") {
 TEST_CASE("upcoming lines can be peeked at without consuming them") {
   for (const std::size_t at_a_time : {1U, 5U, 1'000U}) {
     Drops source("\n \none\n\ntwo\nthree", at_a_time);
-    LineReader reader(source, "log");
+    LineSplitter reader(source, "log");
     CHECK(reader.ahead(1, 100) == "\n \none\n");
     CHECK(reader.ahead(2, 100) == "\n \none\n\ntwo\n");
     CHECK(reader.ahead(3, 100) == "\n \none\n\ntwo\nthree");
@@ -164,7 +164,7 @@ TEST_CASE("upcoming lines can be peeked at without consuming them") {
     CHECK(reader.ahead(9, 1) == "\n");
     CHECK(reader.ahead(9, 4) == "\n \none\n");
     CHECK(reader.lines() == 0);
-    LineReader::Line line;
+    LineSplitter::Line line;
     REQUIRE(reader.next(line));
     REQUIRE(reader.next(line));
     REQUIRE(reader.next(line));
@@ -178,8 +178,8 @@ TEST_CASE("upcoming lines can be peeked at without consuming them") {
     CHECK(reader.ahead(1, 100).empty());
   }
   Drops nothing("", 1);
-  LineReader reader(nothing, "log");
+  LineSplitter reader(nothing, "log");
   CHECK(reader.ahead(9, 100).empty());
 }
 
-}  // namespace rlctl::replay::line_reader_test
+}  // namespace rlctl::replay::line_splitter_test

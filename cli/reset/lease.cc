@@ -1,4 +1,4 @@
-#include "cli/reset/holder.h"
+#include "cli/reset/lease.h"
 
 #include <optional>
 #include <utility>
@@ -78,9 +78,9 @@ void append_holder(std::string& out, std::string_view result, std::string_view k
 
 }  // namespace
 
-ExitStatus reset_holder(const ResetPlan& plan, const std::string& key, const std::string& holder,
-                        Invocation& invocation) {
-  if (holder.empty()) throw UsageError("--holder: the holder is empty", "is the variable set?");
+ExitStatus free_lease(const ResetPlan& plan, const std::string& key, const std::string& holder,
+                      Invocation& invocation) {
+  require_not_empty(holder, "--holder: the holder");
   ResetSession session(plan, invocation);
   auto connection = session.connector.open();
   const auto lease = find_lease(connection, key, holder);

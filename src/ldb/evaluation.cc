@@ -1,0 +1,318 @@
+#include "ldb/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "ldb/probe_reader.h"
+#include "lua/lexer.h"
+
+namespace rlctl::ldb {
+namespace {
+
+using TokenKind = lua::Token::Kind;
+using Tokens = std::span<const lua::Token>;
+
+/// A string without escapes, in quotes.
+std::optional<Value> string_key(std::string_view text) {
+  if (text.size() < 2 || (text[0] != '"' && text[0] != '\'')) return std::nullopt;
+  if (text.find('\\') != text.npos) return std::nullopt;
+  return Value{.kind = Value::Kind::kString, .text = std::string(text.substr(1, text.size() - 2))};
+}
+
+std::optional<Value> number_key(std::string_view text, bool is_negative) {
+  const auto number = to_number<double>(text);
+  if (!number) return std::nullopt;
+  return Value{.kind = Value::Kind::kNumber, .number = is_negative ? -*number : *number};
+}
+
+/// Parses the content of brackets.
+std::optional<VariablePath::Step> step_in(Tokens inner) {
+  using Step = VariablePath::Step;
+  const bool is_negative = inner.size() == 2 && inner[0].is("-");
+  if (inner.size() != 1 && !is_negative) return std::nullopt;
+  const auto& token = inner.back();
+  if (token.kind == TokenKind::kName && !is_negative)
+    return Step{.variable = std::string(token.text)};
+  std::optional<Value> key;
+  if (token.kind == TokenKind::kNumber) key = number_key(token.text, is_negative);
+  if (token.kind == TokenKind::kString && !is_negative) key = string_key(token.text);
+  if (!key) return std::nullopt;
+  return Step{.key = *std::move(key)};
+}
+
+/// Takes the first step off `rest`.
+std::optional<VariablePath::Step> take_step(Tokens& rest) {
+  if (rest[0].is(".") && rest.size() > 1 && rest[1].kind == TokenKind::kName) {
+    VariablePath::Step step{
+        .key = {.kind = Value::Kind::kString, .text = std::string(rest[1].text)}};
+    rest = rest.subspan(2);
+    return step;
+  }
+  if (!rest[0].is("[")) return std::nullopt;
+  std::size_t end = 1;
+  while (end < rest.size() && !rest[end].is("]")) ++end;
+  if (end >= rest.size()) return std::nullopt;
+  auto step = step_in(rest.subspan(1, end - 1));
+  rest = rest.subspan(end + 1);
+  return step;
+}
+
+}  // namespace
+
+std::optional<VariablePath> parse_path(std::string_view expression) {
+  const auto tokens = lua::lex(expression);
+  if (!tokens || tokens->tokens.front().kind != TokenKind::kName) return std::nullopt;
+  VariablePath path{.root = std::string(tokens->tokens.front().text)};
+  auto rest = Tokens(tokens->tokens).subspan(1);
+  while (rest.front().kind != TokenKind::kEnd) {
+    auto step = take_step(rest);
+    if (!step) return std::nullopt;
+    path.steps.push_back(*std::move(step));
+  }
+  return path;
+}
+
+std::optional<Value> field_of(const Value& table, const Value& key) {
+  if (table.kind != Value::Kind::kTable) return std::nullopt;
+  for (const auto& [known, value] : table.fields) {
+    const bool both_numbers =
+        known.kind == Value::Kind::kNumber && key.kind == Value::Kind::kNumber;
+    if (both_numbers ? known.number == key.number : known == key) return value;
+  }
+  if (table.is_cut) return std::nullopt;
+  return Value{};
+}
+
+namespace {
+
+using Outcome = Evaluation::Outcome;
+using ValueKind = Value::Kind;
+
+// The code that the server runs. `E` writes values in the format of probe.lua, in few bytes: some
+// servers accept no more than 1024 at a time. `p` is the prelude, `c` the code; the answer is "R",
+// "E" or "C" (values, an error, a compile error), followed by values after semicolons.
+constexpr std::string_view kEncoder =
+    "local q=0 local function E(v,d)local k=type(v)if k=='table'then if d>9 then return'c'end "
+    "local r,i='{',1 for a,b in next,v do q=q+1 if q>999 then return r..'~0;}'end "
+    "if a==i then i=i+1 else r=r..E(a,d+1)..'='end r=r..E(b,d+1)..';'end return r..'}'end "
+    "return k=='number'and('d%.17g'):format(v)or k=='string'and's'..v:gsub('[^%w_./-]',"
+    "function(c)return('%%%02X'):format(c:byte())end)or k=='boolean'and(v and't'or'f')or "
+    "k=='nil'and'n'or'o'..k end ";
+constexpr std::string_view kCompileExpression =
+    "local f,e=loadstring(p..'return '..c,'=eval')"
+    "if not f then f=loadstring(p..c,'=eval')end ";
+constexpr std::string_view kCompileStatements = "local f,e=loadstring(p..c,'=eval')";
+constexpr std::string_view kRun =
+    "if not f then return'C;'..E(e,0)end return(function(o,...)local r=o and'R'or'E'"
+    "for i=1,select('#',...)do r=r..';'..E((select(i,...)),0)end return r end)(pcall(f))";
+
+/// A Lua literal of `text`, with blanks at which a long command can be split.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kPiece = 800, kEscapedPiece = 200;  // four bytes each at most
+  const auto literal = [](std::string_view piece) {
+    std::string out;
+    append_text(out, {.kind = ValueKind::kString, .text = std::string(piece)});
+    return out;
+  };
+  std::string pieces;
+  int count = 0;
+  do {
+    auto piece = literal(text.substr(0, kPiece));
+    const auto size = piece.size() > kPiece + 100 ? kEscapedPiece : kPiece;
+    if (size == kEscapedPiece) piece = literal(text.substr(0, size));
+    text.remove_prefix(std::min(size, text.size()));
+    pieces.append(count == 0 ? "" : ", ").append(piece);
+    ++count;
+  } while (!text.empty());
+  // Not with "..": Lua allows no more than 200 in one expression.
+  return count == 1 ? pieces : "table.concat{" + pieces + "}";
+}
+
+bool begins_statement(std::string_view code) {
+  constexpr std::array<std::string_view, 9> kWords{"return", "local", "if",    "for",     "while",
+                                                   "repeat", "do",    "break", "function"};
+  const auto tokens = lua::lex(code);
+  if (!tokens) return false;
+  const auto& first = tokens->tokens.front();
+  const auto& second = tokens->tokens[std::min(std::size_t{1}, tokens->tokens.size() - 1)];
+  // An expression may begin with an anonymous function.
+  if (first.is("function") && second.is("(")) return false;
+  return first.kind == lua::Token::Kind::kKeyword &&
+         std::find(kWords.begin(), kWords.end(), first.text) != kWords.end();
+}
+
+/// "eval:1: unexpected symbol" without its place; Redis 6 also has "=eval: 1: ...".
+std::string without_place(std::string_view message) {
+  for (const std::string_view chunk : {"eval:", "ldb_eval:", "=eval: "}) {
+    const auto at = message.find(chunk);
+    if (at != 0) continue;
+    auto end = chunk.size();
+    while (end < message.size() && std::isdigit(static_cast<unsigned char>(message[end])) != 0) {
+      ++end;
+    }
+    if (message.substr(end, 2) == ": ") return std::string(message.substr(end + 2));
+  }
+  return std::string(message);
+}
+
+/// Errors of Redis commands are tables since 7.0.
+std::string error_message(const Value& error) {
+  if (error.kind == ValueKind::kString) return without_place(error.text);
+  if (error.kind == ValueKind::kTable) {
+    for (const auto& [key, field] : error.fields) {
+      if (key.kind == ValueKind::kString && key.text == "err" && field.kind == ValueKind::kString) {
+        return without_place(field.text);
+      }
+    }
+  }
+  return text_of(error);
+}
+
+std::optional<Evaluation> parse_answer(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  Evaluation result;
+  const char form = text.front();
+  text.remove_prefix(1);
+  int depth = 0;
+  while (!text.empty()) {
+    text.remove_prefix(1);  // ';'
+    std::size_t end = 0;
+    for (; end < text.size() && (text[end] != ';' || depth > 0); ++end) {
+      if (text[end] == '{') ++depth;
+      if (text[end] == '}') --depth;
+    }
+    auto value = parse_told(text.substr(0, end));
+    if (!value) return std::nullopt;
+    result.values.push_back(*std::move(value));
+    text.remove_prefix(end);
+  }
+  if (form == 'R') return result;
+  if (result.values.empty()) return std::nullopt;
+  result.outcome = form == 'C' ? Outcome::kCompileError : Outcome::kError;
+  result.message = error_message(result.values.front());
+  result.values.clear();
+  return result;
+}
+
+/// Parses the server's own answer, without our encoder.
+Evaluation plain_answer(const std::vector<std::string>& items) {
+  for (std::string_view item : items) {
+    if (item.starts_with(kValueItem))
+      return {.values = {parse_printed(item.substr(kValueItem.size()))}};
+    if (item.starts_with(kErrorItem)) {
+      const auto text = item.substr(kErrorItem.size());
+      return {.outcome = Outcome::kError,
+              .message = without_place(text.substr(0, text.find_last_not_of(' ') + 1))};
+    }
+  }
+  return {};
+}
+
+/// Parses the encoder's answer; none if it is not in that form.
+std::optional<Evaluation> answer_of(const std::vector<std::string>& items) {
+  for (std::string_view item : items) {
+    if (!item.starts_with(kValueItem)) continue;
+    const auto value = parse_printed(item.substr(kValueItem.size()));
+    return value.kind == ValueKind::kString || value.kind == ValueKind::kRaw
+               ? parse_answer(value.text)
+               : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::set<std::string> names_in(std::string_view code) {
+  std::set<std::string> names;
+  const auto tokens = lua::lex(code);
+  if (!tokens) return names;
+  int braces = 0;
+  for (std::size_t i = 0; i + 1 < tokens->tokens.size(); ++i) {  // the last token is kEnd
+    const auto& token = tokens->tokens[i];
+    if (token.is("{")) ++braces;
+    if (token.is("}")) --braces;
+    if (token.kind != lua::Token::Kind::kName) continue;
+    const bool is_key = braces > 0 && tokens->tokens[i + 1].is("=");
+    const bool is_field = i > 0 && (tokens->tokens[i - 1].is(".") || tokens->tokens[i - 1].is(":"));
+    if (!is_field && !is_key) names.emplace(token.text);
+  }
+  return names;
+}
+
+std::string assigned_in(std::string_view code) {
+  const auto tokens = lua::lex(code);
+  if (!tokens || tokens->tokens.front().kind != lua::Token::Kind::kName) return {};
+  int depth = 0;
+  for (const auto& token : tokens->tokens) {
+    if (token.is("(") || token.is("{")) ++depth;
+    if (token.is(")") || token.is("}")) --depth;
+    if (depth == 0 && token.is("=")) return std::string(tokens->tokens.front().text);
+  }
+  return {};
+}
+
+bool may_be_endless(std::string_view code) {
+  constexpr std::array<std::string_view, 7> kWords{"while",      "repeat", "for", "function",
+                                                   "loadstring", "load",   "rep"};
+  const auto tokens = lua::lex(code);
+  return tokens &&
+         std::any_of(tokens->tokens.begin(), tokens->tokens.end(), [&](const auto& token) {
+           const bool is_word =
+               token.kind == lua::Token::Kind::kKeyword || token.kind == lua::Token::Kind::kName;
+           return is_word && std::find(kWords.begin(), kWords.end(), token.text) != kWords.end();
+         });
+}
+
+bool calls_functions(std::string_view expression) {
+  const auto source = lua::lex(expression);
+  if (!source) return true;
+  // A call is an operand followed by its arguments; `function` begins an operand that can be
+  // called.
+  bool is_operand = false;
+  for (const auto& token : source->tokens) {
+    const bool is_string = token.kind == TokenKind::kString;
+    const bool begins_arguments = is_string || token.is("(") || token.is("{") || token.is(":");
+    if ((is_operand && begins_arguments) || token.is("function")) return true;
+    is_operand = is_string || token.kind == TokenKind::kName || token.is(")") || token.is("]");
+  }
+  return false;
+}
+
+Evaluation evaluate(Session& session, std::string_view prelude, std::string_view code,
+                    std::chrono::microseconds limit) {
+  const bool is_statement = begins_statement(code);
+  std::string text(kEncoder);
+  text.append("local p,c=").append(quoted(prelude)).append(",").append(quoted(code)).append(" ");
+  text.append(is_statement ? kCompileStatements : kCompileExpression).append(kRun);
+  try {
+    const auto message = session.ask({"eval", text}, limit);
+    if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
+    if (auto answer = answer_of(message.items)) return *std::move(answer);
+    return plain_answer(message.items);
+  } catch (const UsageError&) {
+    // The code is too long.
+  }
+  // Fall back to the server's own evaluation.
+  try {
+    std::string shorter(prelude);
+    if (!prelude.empty() && !is_statement) shorter += "return ";
+    const auto message = session.ask({"eval", shorter.append(code)}, limit);
+    if (session.ended()) return {.outcome = Outcome::kCutOff, .message = session.why()};
+    return plain_answer(message.items);
+  } catch (const UsageError&) {
+    return {.outcome = Outcome::kError,
+            .message = fmt::format("{} bytes of code{} are more than the debugger takes",
+                                   prelude.size() + code.size(),
+                                   prelude.empty() ? "" : " and copies of variables")};
+  }
+}
+
+}  // namespace rlctl::ldb
