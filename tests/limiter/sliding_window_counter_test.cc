@@ -131,9 +131,9 @@ TEST_CASE(
 TEST_CASE(
     "sliding-window-counter: the wait ends with the first microsecond at which the sum fits") {
   TestServer server;
-  // After `fits`, 773,745,983 units are left, plus 2e-12: the sum rounds down, its solution up.
-  constexpr microseconds fits = 226'253'968'254us;
-  const CounterFrame frame{.start = kMinute + 1us - fits,
+  // After `kFits`, 773,745,983 units are left, plus 2e-12: the sum rounds down, its solution up.
+  constexpr microseconds kFits = 226'253'968'254us;
+  const CounterFrame frame{.start = kMinute + 1us - kFits,
                            .window = 1'000'000'000'000us,
                            .previous = 999'999'937,
                            .current = 0};
