@@ -231,7 +231,7 @@ bool may_be_rounded(std::string_view digits) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : rest_(text) {}
+  explicit Parser(std::string_view text) : rest_(text), may_retry_(text.size() * kMostRetries) {}
   /// Returns none if the form is unknown.
   std::optional<Value> all() {
     Value found;
@@ -345,7 +345,7 @@ class Parser {
       if (accept("[")) {
         const auto before = rest_;
         if (!(value(key, depth + 1) && accept("]="))) {
-          rest_ = before;
+          if (!go_back(before)) return false;
           key = {};
           if (!bare_key(key) || !accept("]=")) return false;
         }
@@ -356,8 +356,7 @@ class Parser {
       const auto before = rest_;
       const bool is_known = value(field, depth + 1);
       if (!is_known || !(at_cut() || rest_.substr(0, 1) == ";" || rest_.substr(0, 1) == "}")) {
-        rest_ = before;
-        if (rest_.find("; ") == std::string_view::npos) return false;
+        if (!go_back(before) || rest_.find("; ") == std::string_view::npos) return false;
         bare_value(field);
       }
       table.fields.emplace_back(std::move(key), std::move(field));
@@ -390,9 +389,21 @@ class Parser {
     rest_.remove_prefix(value.text.size());
   }
 
+  /// To read the same bytes as something else. Returns false if too many were read again already:
+  /// in nested tables, each level may double them.
+  bool go_back(std::string_view before) {
+    const auto count = before.size() - rest_.size();
+    if (count > may_retry_) return false;
+    may_retry_ -= count;
+    rest_ = before;
+    return true;
+  }
+
   [[nodiscard]] bool at_cut() const { return rest_ == kCut; }
 
+  static constexpr std::size_t kMostRetries = 16;  ///< of each byte, on average
   std::string_view rest_;
+  std::size_t may_retry_;  ///< bytes
 };
 
 }  // namespace

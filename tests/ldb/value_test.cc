@@ -143,6 +143,17 @@ TEST_CASE("text in an unknown format is shown as it is") {
   CHECK(parse_printed(deep).kind == Kind::kRaw);
 }
 
+TEST_CASE("text that nested tables would be tried on again and again ends as it is") {
+  // Each level that fails is a string without quotes, and what follows it is read once more.
+  for (const int levels : {10, 20, 1000}) {
+    std::string text;
+    for (int i = 0; i < levels; ++i) text += "{2; {2; ";
+    text += "x; y";
+    CHECK(parse_printed(text).kind == Kind::kRaw);
+  }
+  CHECK(read("{a; {1; b}; c; 4}") == "{a, {1, b}, c, 4}");
+}
+
 TEST_CASE("the output of this server's debugger is parsed") {
   rlctl::test::TestServer server;
   auto& connection = server.connection();
