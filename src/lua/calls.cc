@@ -1,6 +1,7 @@
 #include "lua/calls.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 
 #include "base/text.h"
@@ -93,8 +94,8 @@ class DeclaredKeys {
     }
     for (std::size_t i = 0; i + 1 < calls_.size(); ++i) {
       if (!is(i, "function")) continue;
-      for (auto next = i + 1; next < calls_.size() && !is(next, ")"); ++next) {
-        if (is_name(next)) others.insert(at(next).text);
+      for (++i; i < calls_.size() && !is(i, ")"); ++i) {
+        if (is_name(i)) others.insert(at(i).text);
       }
     }
     for (const auto name : others) names_.erase(name);
@@ -171,22 +172,18 @@ std::string_view Calls::command(std::size_t i) const {
 
 /// Finds each local that is only called, and set to redis.call or redis.pcall where it is declared.
 void Calls::find_aliases() {
+  std::map<std::string_view, int> not_called;  // a name's uses, of which a declaration is one
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (is_name(i) && (!is(i + 1, "(") || is(i - 1, "function"))) ++not_called[at(i).text];
+  }
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const bool is_declaration = is(i, "local") && is_name(i + 1) && is(i + 2, "=") &&
                                 at(i + 3).text == "redis" && is_field(i + 3) &&
                                 callee_size(i + 3) > 0 && ends_statement(i + 6);
-    if (!is_declaration || !is_only_called(i + 1)) continue;
+    if (!is_declaration || not_called[at(i + 1).text] > 1) continue;
     aliases_.insert(at(i + 1).text);
     declarations_.insert({i + 1, i + 3});
   }
-}
-
-bool Calls::is_only_called(std::size_t declared) const {
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
-    const bool is_use = i != declared && is_name(i) && at(i).text == at(declared).text;
-    if (is_use && (!is(i + 1, "(") || is(i - 1, "function"))) return false;
-  }
-  return true;
 }
 
 std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls) {

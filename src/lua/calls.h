@@ -38,7 +38,6 @@ class Calls {
 
  private:
   void find_aliases();
-  [[nodiscard]] bool is_only_called(std::size_t declared) const;
 
   const std::vector<Token>& tokens_;
   std::set<std::string_view> aliases_;

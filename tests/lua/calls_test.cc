@@ -57,4 +57,15 @@ TEST_CASE("a script makes keys unless each call names one of its KEYS") {
   }
 }
 
+TEST_CASE("a megabyte of functions and aliases is read once") {
+  std::string functions, aliases;
+  for (int i = 0; i < 100'000; ++i) functions += "function(";
+  for (int i = 0; i < 30'000; ++i) {
+    aliases += "do local c" + std::to_string(i) + " = redis.call end\n";
+  }
+  CHECK_FALSE(may_make_keys(functions));
+  CHECK_FALSE(may_make_keys(aliases));
+  CHECK(may_make_keys(functions + ") redis.call('SET', 'x')"));
+}
+
 }  // namespace lua_calls_test

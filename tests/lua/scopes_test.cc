@@ -200,6 +200,20 @@ TEST_CASE("locals are counted as in Lua, including the unnamed ones") {
   CHECK(scopes("do local a, b, c end local d").functions[0].most_locals == 3);
 }
 
+TEST_CASE("more locals than Lua allows at one time are rejected, however many there are") {
+  const auto blocks = [](int count, const std::string& block) {
+    std::string source;
+    for (int i = 0; i < count; ++i) source += block;
+    return source;
+  };
+  CHECK(find_scopes(blocks(200, "local a\n")).has_value());
+  CHECK_FALSE(find_scopes(blocks(201, "local a\n")).has_value());
+  CHECK_FALSE(find_scopes(blocks(100'000, "local a\n")).has_value());
+  CHECK(find_scopes(blocks(100'000, "do local a end\n")).has_value());
+  // Those of the outer function do not count.
+  CHECK(find_scopes(blocks(200, "local a\n") + "function f() local b end").has_value());
+}
+
 TEST_CASE("a statement begins its line only if no other token precedes it there") {
   CHECK(statements_of("local a; local b\n"
                       "; local c local d\n"
