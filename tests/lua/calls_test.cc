@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 namespace lua_calls_test {
 
 using rlctl::lua::may_make_keys;
