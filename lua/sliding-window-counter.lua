@@ -147,14 +147,11 @@ for i = 1, n do
     end
   end
 
-  -- How many requests of cost 1 would be allowed in turn, by the same sums that decide each one.
+  -- How many requests of cost 1 would be allowed in turn. The sum that decides each one is coarser
+  -- than this difference: where it rounds down to the limit, one more is let in.
   local left = limit - carried - current
   left = left - left % 1
-  if carried + (current + left) + 1 <= limit then
-    left = left + 1
-  elseif left > 0 and carried + (current + left - 1) + 1 > limit then
-    left = left - 1
-  end
+  if carried + (current + left) + 1 <= limit then left = left + 1 end
   if left < remaining then remaining = left end
   local reset = current > 0 and start + 2 * span - now or previous > 0 and start + span - now or 0
   if reset > reset_after then reset_after = reset end

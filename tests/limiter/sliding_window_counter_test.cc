@@ -142,6 +142,22 @@ TEST_CASE(
   CHECK(model.look({773'745'984, frame.window, {}}, 1, kMinute).retry_after == 1us);
 }
 
+TEST_CASE("sliding-window-counter: remaining counts a request that rounding lets in") {
+  TestServer server;
+  // 1020 + 2^-43 units are carried. The difference to the limit is less than a whole number, by as
+  // much; the sum for the last request that fits is rounded down to the limit.
+  const CounterFrame frame{.start = kMinute - 8'640'488'286us,
+                           .window = 8'821'938'540'007us,
+                           .previous = 1021,
+                           .current = 4};
+  const Limit limit{1030, frame.window, {}};
+  check_frame(server, frame, limit, 0);
+  SlidingWindowCounterModel model(frame);
+  CHECK(model.look(limit, 0, kMinute).remaining == 6);
+  CHECK(model.look(limit, 6, kMinute).allowed);
+  CHECK_FALSE(model.look(limit, 7, kMinute).allowed);
+}
+
 TEST_CASE("sliding-window-counter: script and model agree on random traffic") {
   check_script_against_model(counter(), 100'000);
 }
