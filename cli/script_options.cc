@@ -392,7 +392,8 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
   for (const auto& value : options.scripts) {
     if (std::find(typed.begin(), typed.end(), value) != typed.end()) continue;
     typed.push_back(value);
-    auto& script = scripts.emplace_back(find_script(kScriptOption, value, options, configuration));
+    auto& script =
+        scripts.emplace_back(find_script(options.named_with, value, options, configuration));
     script.options.keys = script_keys(script.options);
     named.uses_configuration |= script.is_configured;
   }
@@ -400,7 +401,7 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
   for (const auto& script : scripts) {
     // Reading standard input may wait: find mistakes in the options first.
     auto limiter = make_limiter(script, {});
-    limiter.source = read_source(kScriptOption, script);
+    limiter.source = read_source(options.named_with, script);
     parsed(kFunction, [&] { traffic::choose_function(limiter); });
     named.limiters.push_back(std::make_shared<const traffic::ForeignLimiter>(std::move(limiter)));
   }

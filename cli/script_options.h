@@ -18,8 +18,9 @@ namespace rlctl::cli {
 
 /// --script and its related options, as typed, or the keys of [script.NAME] in the configuration.
 struct ScriptOptions {
-  std::vector<std::string> scripts = {};  ///< the values of --script; none in the configuration
-  std::vector<std::string> keys = {};     ///< templates
+  std::vector<std::string> scripts = {};     ///< files and names; none in the configuration
+  std::string_view named_with = "--script";  ///< the option whose values `scripts` are
+  std::vector<std::string> keys = {};        ///< templates
   std::optional<std::string> function = {}, arguments = {}, allowed_when = {}, delay_unit = {},
                              remaining = {}, retry_after = {}, reset_after = {};
 };

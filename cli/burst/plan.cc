@@ -300,6 +300,7 @@ void add_against(BurstPlan& plan, const BurstOptions& options, const Invocation&
         "configuration");
   } else {
     other.script.scripts.push_back(*options.against);
+    other.script.named_with = "--against";
   }
   BurstPlan added{.request = plan.request, .limits = plan.limits};
   add_candidates(added, other, invocation);

@@ -80,7 +80,7 @@ TOML
   assert_line '  hint: name one with --algorithm or --script'
   refused '--against compares with one limiter, but none is named' --against gcra
   refused "--against: 'grca' is neither an algorithm nor a script; did you mean 'gcra'?" --algorithm gcra --against grca
-  refused "--script: cannot read 'x.lua': no such file or directory" --algorithm gcra --against x.lua
+  refused "--against: cannot read 'x.lua': no such file or directory" --algorithm gcra --against x.lua
   refused '--against and adversary exclude each other: both limiters get the same traffic' adversary --algorithm gcra --against gcra
   refused '--against and --clock real exclude each other: only virtual time is the same for both' --algorithm gcra --against gcra --clock real
   refused '--against and --rate max exclude each other: only virtual time is the same for both' --algorithm gcra --against gcra --rate max
