@@ -223,10 +223,14 @@ void ListRun::finish() {
     if (!plan_.only_totals) out += '\n';
     totals_.append_text(out, look_);
   }
-  const auto unlisted = unlisted_text();
-  if (!unlisted.empty()) {
+  auto text = unlisted_text();
+  if (listed_ == 0) {
+    text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
+           (text.empty() ? text : "; " + text);
+  }
+  if (!text.empty()) {
     invocation_.out.flush();
-    write_stderr(unlisted + "\n");
+    write_stderr(text + "\n");
   }
 }
 

@@ -47,6 +47,14 @@ keys() { rlctl list --json "$@" | jq -r .key | paste -sd ' '; }
   run --separate-stderr rlctl list
   assert_failure 1
   assert_output ''
+  assert_equal "$stderr" 'no limiters found'
+  run --separate-stderr rlctl list 'login:*'
+  assert_failure 1
+  assert_output ''
+  assert_equal "$stderr" 'no limiter matches'
+  run --separate-stderr rlctl list --json
+  assert_failure 1
+  assert_output ''
   assert_equal "$stderr" ''
 }
 
