@@ -483,7 +483,11 @@ ExitStatus run_burst_command(const BurstOptions& options, Invocation& invocation
   const auto report = run_and_report(std::move(plan), options, assertions, invocation);
   // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
-  const auto status = tell_failures(failures_of(assertions, report.runs), invocation);
+  auto failures = failures_of(assertions, report.runs);
+  if (options.quiet && report.difference) {
+    failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
+  }
+  const auto status = tell_failures(failures, invocation);
   return report.difference ? ExitStatus::kDenied : status;
 }
 

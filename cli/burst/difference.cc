@@ -85,6 +85,13 @@ void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::T
       adversary::shrunk(one.trial(), other.trial(), *difference, plan.limits.front(), budget);
 }
 
+std::string difference_text(const BurstPlan& plan, const FoundDifference& found) {
+  const auto one = name_of(plan.candidates[0]), other = name_of(plan.candidates[1]);
+  return fmt::format("first at request {} (key {}): {} allows it, {} denies it",
+                     grouped(found.request), in_quotes(found.key),
+                     escape(found.allowed ? one : other), escape(found.allowed ? other : one));
+}
+
 void append_difference_text(std::string& out, const BurstPlan& plan,
                             const std::optional<FoundDifference>& found, std::int64_t requests,
                             const Look& look) {
@@ -99,13 +106,10 @@ void append_difference_text(std::string& out, const BurstPlan& plan,
                     look);
     return;
   }
-  append_sentence(
-      out, "differ",
-      fmt::format("yes, first at request {} (key {}): {} allows it, {} denies it{}",
-                  grouped(found->request), in_quotes(found->key),
-                  escape(found->allowed ? one : other), escape(found->allowed ? other : one),
-                  found->shrunk ? "" : "; the requests of this key alone do not show it"),
-      look);
+  append_sentence(out, "differ",
+                  "yes, " + difference_text(plan, *found) +
+                      (found->shrunk ? "" : "; the requests of this key alone do not show it"),
+                  look);
   if (!found->shrunk) return;
   append_sentence(
       out, "shrunk",

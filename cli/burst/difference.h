@@ -46,7 +46,9 @@ class DecisionComparison {
 void shrink_difference(FoundDifference& found, const BurstPlan& plan, traffic::Traffic& traffic,
                        BurstServer* server);
 
-/// What `--against` found, as text.
+/// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
+[[nodiscard]] std::string difference_text(const BurstPlan& plan, const FoundDifference& found);
+/// What `--against` found, as a part of the report.
 void append_difference_text(std::string& out, const BurstPlan& plan,
                             const std::optional<FoundDifference>& found, std::int64_t requests,
                             const Look& look);

@@ -191,7 +191,8 @@ void add_burst_options(Options& options, BurstOptions& target) {
   options
       .value("--junit", "FILE", target.junit,
              "write the assertions as a JUnit report for CI; - for standard output")
-      .needs("--assert", "it reports assertions");
+      .needs("--assert", "it reports assertions")
+      .unless("--against");
   options.value("--svg", "FILE", target.svg, "write the plot as SVG; - for standard output");
   options.value("--title", "TEXT", target.title, "title of the SVG (default: from the traffic)")
       .needs("--svg");

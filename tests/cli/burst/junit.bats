@@ -30,6 +30,20 @@ of() { xmllint --xpath "$1" x.xml; }
   assert_output --partial "assertion 'worst<=1' proves nothing about gcra: "
 }
 
+@test "a difference from another limiter is a test case" {
+  local burst=(burst -q --model --algorithm fixed-window)
+  run -1 rlctl "${burst[@]}" --against sliding-window-log --junit x.xml
+  local first="first at request 1,001 (key '1'): fixed-window allows it, sliding-window-log denies it"
+  assert_output "rlctl: burst: the limiters differ, $first"
+  assert_equal "$(of 'string(/testsuites/@tests)') $(of 'string(/testsuites/@failures)')" '1 1'
+  assert_equal "$(of 'string(//testsuite[1]/@failures)') $(of 'string(//testsuite[2]/@tests)')" '1 0'
+  assert_equal "$(of 'string(//testcase/@name)')" '--against sliding-window-log'
+  assert_equal "$(of 'string(//failure/@message)') $(of 'string(//failure/@type)')" "$first difference"
+  run -0 rlctl "${burst[@]}" --against fixed-window --assert 'sent==2000' --junit x.xml
+  assert_output ''
+  assert_equal "$(of 'string(/testsuites/@tests)') $(of 'string(/testsuites/@failures)')" '3 0'
+}
+
 @test "names are escaped" {
   echo 'return 1' >'a<&"b.lua'
   run -1 rlctl burst -q --limit 10/60s --script './a<&"b.lua' --assert 'denied > 0' --junit x.xml
