@@ -156,7 +156,7 @@ for i = n, 1, -1 do
   if gone == length then
     -- Free all members at once in another thread, rather than one by one in this call.
     if length > 0 then call('UNLINK', key) end
-    ttl, left = math.max(ttl, left), -1
+    ttl, left = left < needed and ttl or left, -1
   elseif gone > 0 then
     call('ZREMRANGEBYRANK', key, '0', gone - 1)
   end

@@ -15,6 +15,7 @@
 #include "limiter/limit.h"
 #include "redis/error.h"
 #include "redis/private_server.h"
+#include "support/cluster.h"
 #include "support/failure.h"
 #include "support/scripted_server.h"
 #include "support/server.h"
@@ -458,9 +459,9 @@ TEST_CASE("a session works with a password and a database") {
 }
 
 TEST_CASE("a cluster that is down refuses the script") {
-  const auto server = start_server({"--cluster-enabled", "yes", "--port", "0"});
-  if (!server) return;
-  auto session = session_on(*server);
+  // The port of its bus follows from its own.
+  const auto node = support::start_on_free_port({"--cluster-enabled", "yes"});
+  auto session = session_on(*node.server);
   CHECK(start(session, "return 1", {.keys = {"k"}}).ended);
   CHECK(session.ending() == Ending::kRefused);
   CHECK(contains(error_text(session), "slot not served"));

@@ -54,6 +54,19 @@ TEST_CASE("sliding-window-zset: the sequence continues within one microsecond an
         "1000:0000000002 1000:0000000003 1000:0000000004 1001:0000000000 1001:0000000001 ");
 }
 
+// A longer TTL would mean that a longer window shares the key, and units that have left would be
+// kept for it.
+TEST_CASE("sliding-window-zset: the TTL stays if it suffices, also if all units have left") {
+  TestServer server;
+  ScriptLimiter script(server, algorithm("sliding-window-zset"));
+  constexpr microseconds kNow{1'700'000'000'000'000};
+  REQUIRE(script.ask("k", {1, 3'600s, {}}, 1, kNow).allowed);
+  const auto ttl = server.pttl("k");
+  REQUIRE(script.ask("k", {1, 4'230s, {}}, 1, kNow + 6'000s).allowed);
+  CHECK(server.pttl("k") <= ttl);
+  CHECK(server.call({"ZCARD", "k"}).integer() == 1);
+}
+
 TEST_CASE("sliding-window-zset: a sequence has ten digits, at the latest time too") {
   TestServer server;
   ScriptLimiter script(server, algorithm("sliding-window-zset"));

@@ -100,7 +100,7 @@ bool TestServers::follows(std::size_t node) const {
 }
 
 // A port below those that the kernel gives to clients, as is the bus's, 10000 above.
-void TestServers::start(const std::vector<std::string>& options) {
+Node start_on_free_port(const std::vector<std::string>& options) {
   std::random_device random;
   for (int tries = 0;; ++tries) {
     const int port = std::uniform_int_distribution(10000, 22000)(random);
@@ -110,9 +110,7 @@ void TestServers::start(const std::vector<std::string>& options) {
       arguments.push_back(more);
     }
     try {
-      nodes_.push_back(
-          {.server = PrivateServer({.arguments = arguments}), .address = {"127.0.0.1", port}});
-      return;
+      return {.server = PrivateServer({.arguments = arguments}), .address = {"127.0.0.1", port}};
     } catch (const Error&) {
       if (tries == 20) throw;
     }

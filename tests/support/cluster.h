@@ -22,6 +22,9 @@ struct Node {
   rlctl::redis::HostPort address;
 };
 
+/// Starts a server with these options on a free port of the loopback interface, beside its socket.
+[[nodiscard]] Node start_on_free_port(const std::vector<std::string>& options);
+
 /// What TestCluster and TestSentinels have in common. Servers are numbered from 0; each dies with
 /// this process. A command that fails throws std::runtime_error with the server's answer.
 class TestServers {
@@ -41,8 +44,9 @@ class TestServers {
   void kill(std::size_t node) { nodes_.at(node).server.reset(); }
 
  protected:
-  /// Starts a server with these options on a free port.
-  void start(const std::vector<std::string>& options);
+  void start(const std::vector<std::string>& options) {
+    nodes_.push_back(start_on_free_port(options));
+  }
   /// call(), which must succeed.
   rlctl::redis::Reply ask(std::size_t node, rlctl::redis::Arguments words) const;
   rlctl::redis::Reply ask(std::size_t node, std::initializer_list<std::string_view> words) const {

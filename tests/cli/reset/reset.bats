@@ -1,4 +1,5 @@
 load ../../support/common
+load ../../support/cluster
 
 # `rlctl reset KEY…`; match.bats tests --match, and reset_test.cc the races and refusals.
 
@@ -366,13 +367,9 @@ removed key=l algorithm=gcra'
   four_keys_are_removed
 }
 
-# start_cluster_node: starts a server that is a Cluster with all slots. Its bus needs a free port.
+# start_cluster_node: starts a server that is a Cluster with all slots.
 start_cluster_node() {
-  local tries=0
-  until start_server --cluster-enabled yes --bind 127.0.0.1 \
-    --port "$((20000 + RANDOM % 30000))" >/dev/null 2>&1; do
-    ((++tries < 20)) || fail 'no free port'
-  done
+  on_free_port start_server --cluster-enabled yes
   cli CLUSTER ADDSLOTS {0..16383} >/dev/null
   wait_until eval 'cli CLUSTER INFO | grep -q cluster_state:ok'
 }
