@@ -82,8 +82,8 @@ lint::Observation LintObserver::observe() {
   start_ = traffic::window_from(traffic::PatternRequest{}.start, window) + window / kPartOfWindow;
   if (window >= 4 * kDecimals) start_ += kDecimals;
   tick_ = std::min(kMillisecond, window / kPartOfWindow);
-  // Where TTLs are short, a busy machine can make keys expire during a request; or the script takes
-  // so long.
+  // A busy machine can make keys whose TTL is about to end expire during a request, even within the
+  // script, since time goes on under the debugger; or the script takes so long.
   constexpr microseconds kSafeWindow{1'000'000};
   constexpr int kAttempts = 5;
   const auto unseen = seen_;
@@ -92,7 +92,12 @@ lint::Observation LintObserver::observe() {
     doubts_.clear();
     delays_ = is_held_up_ = false;
     number_ = 0;
-    observe_once();
+    try {
+      observe_once();
+    } catch (const redis::Error& error) {
+      if (error.failure() != redis::Failure::kRejected || attempt + 1 == kAttempts) throw;
+      continue;
+    }
     if (!is_held_up_ || window >= kSafeWindow) break;
   }
   if (is_held_up_ && window < kSafeWindow) {
