@@ -54,6 +54,8 @@ std::int64_t needed_ttl_us(const Limit& limit, std::int64_t newest_us, microseco
 
 }  // namespace
 
+SlidingWindowLogModel::SlidingWindowLogModel() = default;
+
 std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
   return empty() ? now.count() : std::max<std::int64_t>(now.count(), times_us_.back());
 }

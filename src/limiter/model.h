@@ -107,6 +107,8 @@ class FixedWindowModel final : public StoredModel<FixedWindowFrame> {
 /// down, as on a server that all calls reach at one instant, whatever their `now`.
 class SlidingWindowLogModel final : public KeyModel {
  public:
+  SlidingWindowLogModel();
+
   Decision look(const Limit& limit, std::int64_t cost, microseconds now) const override;
   Usage usage(const Limit& limit, microseconds now) const override;
   void record(const Limit& limit, std::int64_t cost, microseconds now) override;

@@ -35,7 +35,8 @@ double RefilledBucket::left_at(const Limit& limit, microseconds t) const {
 }
 
 microseconds RefilledBucket::first_with(const Limit& limit, double wanted) const {
-  constexpr double kMost = 4e15;  // more than any refill takes; a sum with a time does not overflow
+  // The sum of this and a time does not overflow.
+  constexpr auto kMost = static_cast<double>(kLongestRefill.count());
   auto missing = wanted - left_at_first(limit);
   if (missing <= 0) return at;
   if (whole) missing = std::ceil(missing);
