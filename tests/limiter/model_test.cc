@@ -1,0 +1,90 @@
+#include "limiter/model.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+// What the scripts answer too is compared in the tests of each algorithm and by tests/exactness.
+
+namespace limiter_model_test {
+
+using std::chrono::microseconds;
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+
+namespace {
+
+constexpr microseconds kStart{1'700'000'000'000'000};  // the edge of a window of 10 s
+
+void check_used(const KeyModel& model, const Limit& limit, microseconds at, std::int64_t units,
+                double exact) {
+  CAPTURE(at.count());
+  const auto usage = model.usage(limit, kStart + at);
+  CHECK(usage.units == units);
+  CHECK(usage.exact == doctest::Approx(exact).epsilon(1e-9));
+}
+
+}  // namespace
+
+TEST_CASE("what is used of a limit is exact, and rounded up") {
+  const Limit limit{.limit = 10, .window = 10s};
+  SUBCASE("fixed-window: the count until the window ends") {
+    FixedWindowModel model;
+    model.record(limit, 3, kStart);
+    check_used(model, limit, 0s, 3, 3);
+    check_used(model, limit, 10s - 1us, 3, 3);
+    check_used(model, limit, 10s, 0, 0);
+  }
+  SUBCASE("sliding-window-log: the units in the window") {
+    SlidingWindowLogModel model;
+    model.record(limit, 2, kStart);
+    model.record(limit, 1, kStart + 4s);
+    check_used(model, limit, 4s, 3, 3);
+    check_used(model, limit, 10s, 1, 1);
+    check_used(model, limit, 14s, 0, 0);
+  }
+  SUBCASE("sliding-window-counter: the estimate, which does not grow if the clock steps back") {
+    SlidingWindowCounterModel model;
+    model.record(limit, 4, kStart);
+    check_used(model, limit, 0s, 4, 4);
+    check_used(model, limit, 11s, 4, 3.6);
+    check_used(model, limit, 15s, 2, 2);
+    check_used(model, limit, -3s, 4, 4);
+    model.record(limit, 1, kStart + 15s);
+    check_used(model, limit, 9s, 5, 5);
+  }
+  SUBCASE("token-bucket: what is missing from a full bucket") {
+    const Limit with_burst{.limit = 10, .window = 10s, .burst = 5};
+    TokenBucketModel model;
+    model.record(with_burst, 5, kStart);
+    check_used(model, with_burst, 0s, 5, 5);
+    check_used(model, with_burst, 1500ms, 4, 3.5);
+    check_used(model, with_burst, 2s, 3, 3);
+    check_used(model, with_burst, 5s, 0, 0);
+    check_used(model, with_burst, -2s, 5, 5);
+  }
+  SUBCASE("gcra: what must still come back") {
+    GcraModel model;
+    model.record(limit, 5, kStart);
+    check_used(model, limit, 0s, 5, 5);
+    check_used(model, limit, 1500ms, 4, 3.5);
+    check_used(model, limit, 5s, 0, 0);
+  }
+  SUBCASE("leaky-bucket: how far the queue reaches") {
+    LeakyBucketModel model;
+    model.record(limit, 3, kStart);
+    check_used(model, limit, 0s, 3, 3);
+    check_used(model, limit, 500ms, 3, 2.5);
+    check_used(model, limit, 3s, 0, 0);
+  }
+}
+
+TEST_CASE("more than a count holds is used if a window is made absurdly short") {
+  GcraModel model;
+  const Limit filled{.limit = 1, .window = kLongestWindow, .burst = 1};
+  model.record(filled, 1, kStart);
+  const Limit short_one{.limit = kLargestLimit, .window = 1us};
+  CHECK(model.usage(short_one, kStart).units == INT64_MAX);
+}
+
+}  // namespace limiter_model_test
