@@ -14,7 +14,7 @@ my $ran = run(command => [qw(check --limit 5/1h --batch -q)], stdin => join '', 
 wrong('check', $ran) if $ran->{status} != 0;
 my ($evicted) = ask($socket, qw(INFO stats)) =~ /evicted_keys:(\d+)/;
 my ($left) = ask($socket, 'DBSIZE') =~ /(\d+)/;
-wrong("$evicted evicted and $left left of $ENV{keys}") if $evicted + $left != $ENV{keys} || $evicted < $ENV{keys} / 4;
+wrong("$evicted evicted and $left left of $ENV{keys}") if $evicted + $left != $ENV{keys} || $evicted < $ENV{keys} / 20;
 counted $evicted;
 my $audit = run(command => ['audit']);
 wrong('audit', $audit) if $audit->{status} != 2;

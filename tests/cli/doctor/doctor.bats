@@ -284,7 +284,7 @@ start_proxy() {
 }
 
 @test "a server older than 6.0 is a warning" {
-  start_proxy 's/valkey_version/xalkey_version/; s/redis_version:\d/redis_version:5/'
+  start_proxy 's/(valkey|redict)_version/successors_ver/; s/redis_version:\d/redis_version:5/'
   run -1 rlctl doctor
   only_finds warning server 'Redis 5.'
 }
