@@ -72,10 +72,9 @@ std::size_t SlidingWindowLogModel::expired(const Limit& limit, microseconds now)
     known += step;
     step *= 2;
   }
-  const auto end = known + std::min(step, times.size() - known);
-  const auto first_live = std::partition_point(times.begin() + static_cast<long>(known),
-                                               times.begin() + static_cast<long>(end), left);
-  return static_cast<std::size_t>(first_live - times.begin());
+  const auto rest = times.subspan(known, std::min(step, times.size() - known));
+  const auto first_live = std::partition_point(rest.begin(), rest.end(), left);
+  return known + static_cast<std::size_t>(first_live - rest.begin());
 }
 
 void SlidingWindowLogModel::prune(std::size_t units) {

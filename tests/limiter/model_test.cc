@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "limiter/algorithm.h"
+
 // What the scripts answer too is compared in the tests of each algorithm and by tests/exactness.
 
 namespace limiter_model_test {
@@ -85,6 +87,52 @@ TEST_CASE("more than a count holds is used if a window is made absurdly short") 
   model.record(filled, 1, kStart);
   const Limit short_one{.limit = kLargestLimit, .window = 1us};
   CHECK(model.usage(short_one, kStart).units == INT64_MAX);
+}
+
+TEST_CASE("a look is allowed even if more is used than a lowered limit") {
+  const Limit limit{.limit = 10, .window = 10s};
+  for (const auto& algorithm : algorithms()) {
+    if (!algorithm.make_model) continue;
+    CAPTURE(algorithm.name);
+    const Limit lowered = has_burst(algorithm) ? Limit{.limit = 10, .window = 10s, .burst = 3}
+                                               : Limit{.limit = 3, .window = 10s};
+    const auto model = algorithm.make_model();
+    model->record(limit, 10, kStart);
+    CHECK(model->look(lowered, 0, kStart).allowed);
+    CHECK_FALSE(model->look(lowered, 1, kStart).allowed);
+  }
+}
+
+// A TTL of 12,500 ms for a window of 10 s: 10,000,999 µs and a quarter of the window, rounded down.
+
+TEST_CASE("sliding-window-log: a key is shared if its TTL is longer than a request would set it") {
+  const Limit long_one{.limit = 100, .window = 10s};
+  const Limit short_one{.limit = 100, .window = 8s};
+  // A call whose clock is this far behind the newest unit.
+  const auto left_after = [&](microseconds behind) {
+    SlidingWindowLogModel model;
+    model.record(long_one, 3, kStart - 9s);
+    model.record(long_one, 1, kStart);
+    model.record(short_one, 1, kStart - behind);
+    return model.usage(long_one, kStart).units;
+  };
+  CHECK(left_after(2'499'000us) == 4);
+  CHECK(left_after(2'499'001us) == 2);
+}
+
+TEST_CASE("sliding-window-log: a TTL that is too short is set anew") {
+  const Limit limit{.limit = 100, .window = 10s};
+  // If the TTL was set anew, it is 15,000 ms, and the next call takes the key for shared.
+  const auto left_after = [&](microseconds behind) {
+    SlidingWindowLogModel model;
+    model.record(limit, 3, kStart - 9s);
+    model.record(limit, 1, kStart);
+    model.record(limit, 1, kStart - behind);
+    model.record(limit, 1, kStart + 2s);
+    return model.usage({.limit = 100, .window = 1h}, kStart + 2s).units;
+  };
+  CHECK(left_after(2'499'001us) == 3);
+  CHECK(left_after(2'499'002us) == 5);
 }
 
 }  // namespace limiter_model_test
