@@ -152,7 +152,7 @@ std::int64_t CounterFrame::remaining(std::int64_t limit, microseconds t) const {
     then.current += taken;
     return then.with(1, t) <= as_double(limit);
   };
-  // Correct the estimate, which rounding changes by less than one.
+  // Correct the estimate, which rounding changes by one at most.
   auto count = std::max<std::int64_t>(0, static_cast<std::int64_t>(as_double(limit) - with(0, t)));
   while (allows_after(count)) ++count;
   while (count > 0 && !allows_after(count - 1)) --count;

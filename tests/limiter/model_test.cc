@@ -103,6 +103,18 @@ TEST_CASE("a look is allowed even if more is used than a lowered limit") {
   }
 }
 
+TEST_CASE(
+    "sliding-window-counter: what remains is right although the limit minus the estimate rounds "
+    "up") {
+  // 6 units of which one part in 1e14 counts: 812 - (169 + 6e-14) is 643 in doubles.
+  const Limit limit{.limit = 812, .window = 100'000'000s};
+  SlidingWindowCounterModel model;
+  model.record(limit, 6, 3'199'999'999'999'999us);
+  model.record(limit, 169, 3'299'999'999'999'999us);
+  CHECK(model.look(limit, 0, 3'299'999'999'999'999us).remaining == 642);
+  CHECK(model.look(limit, 642, 3'299'999'999'999'999us).allowed);
+}
+
 // A TTL of 12,500 ms for a window of 10 s: 10,000,999 µs and a quarter of the window, rounded down.
 
 TEST_CASE("sliding-window-log: a key is shared if its TTL is longer than a request would set it") {
