@@ -52,10 +52,10 @@ TEST_CASE("of the windows in a range, a multiple of the largest unit that has on
       {{9us, 11us}, 10us},
       {{2us, 3us}, 3us},
   };
-  for (const auto& [range, window] : rows) {
-    CAPTURE(range.least.count());
-    CAPTURE(range.most.count());
-    CHECK(roundest_window(range).count() == window.count());
+  for (const auto& row : rows) {
+    CAPTURE(row.range.least.count());
+    CAPTURE(row.range.most.count());
+    CHECK(roundest_window(row.range).count() == row.window.count());
   }
 }
 
