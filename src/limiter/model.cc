@@ -54,6 +54,8 @@ std::int64_t needed_ttl_us(const Limit& limit, std::int64_t newest_us, microseco
 
 }  // namespace
 
+// Not inline, so that mutants of the initial values in the header take effect wherever a model is
+// made.
 SlidingWindowLogModel::SlidingWindowLogModel() = default;
 
 std::int64_t SlidingWindowLogModel::key_time_us(microseconds now) const {
@@ -152,7 +154,7 @@ std::int64_t CounterFrame::remaining(std::int64_t limit, microseconds t) const {
     then.current += taken;
     return then.with(1, t) <= as_double(limit);
   };
-  // Correct the estimate, which rounding changes by one at most.
+  // Correct the estimate, which rounding may shift by one.
   auto count = std::max<std::int64_t>(0, static_cast<std::int64_t>(as_double(limit) - with(0, t)));
   while (allows_after(count)) ++count;
   while (count > 0 && !allows_after(count - 1)) --count;

@@ -35,7 +35,7 @@ double RefilledBucket::left_at(const Limit& limit, microseconds t) const {
 }
 
 microseconds RefilledBucket::first_with(const Limit& limit, double wanted) const {
-  // The sum of this and a time does not overflow.
+  // Capped so that adding it to a time does not overflow.
   constexpr auto kMost = static_cast<double>(kLongestRefill.count());
   auto missing = wanted - left_at_first(limit);
   if (missing <= 0) return at;

@@ -40,7 +40,7 @@ for my $case (commands({server => $socket, path => $socket}, $ENV{folder})) {
   my $said = "$ran->{out}$ran->{err}";
   my @expected = $name eq 'doctor' ? ($code =~ /READONLY|MASTERDOWN/ ? 1 : 2)
     : $name eq 'scripts load' && $code eq 'MASTERDOWN' ? ($is_redis_6 ? $case->{lost} : 0)
-    # What burst begins with is a write, which Redis 6 refuses before it looks for the master.
+    # burst begins with a write, and Redis 6 refuses that before it checks the link to the master.
     : $name =~ /^burst/ && $code eq 'MASTERDOWN' && $is_redis_6 ? 5
     : $is_not_ready ? $case->{lost}
     : $reads{$name} ? ($name eq 'audit' ? (0, 1, 2) : 0)

@@ -9,12 +9,12 @@ load ../support/faults
 use strict;
 my $socket = $ENV{socket};
 my ($used) = ask($socket, qw(INFO memory)) =~ /\bused_memory:(\d+)/;
-ask($socket, qw(CONFIG SET maxmemory), $used + 2_000_000);
+ask($socket, qw(CONFIG SET maxmemory), $used + 1_400_000);
 my $ran = run(command => [qw(check --limit 5/1h --batch -q)], stdin => join '', map { "user:$_\n" } 1 .. $ENV{keys});
 wrong('check', $ran) if $ran->{status} != 0;
 my ($evicted) = ask($socket, qw(INFO stats)) =~ /evicted_keys:(\d+)/;
 my ($left) = ask($socket, 'DBSIZE') =~ /(\d+)/;
-wrong("$evicted evicted and $left left of $ENV{keys}") if $evicted + $left != $ENV{keys} || $evicted < $ENV{keys} / 20;
+wrong("$evicted evicted and $left left of $ENV{keys}") if $evicted + $left != $ENV{keys} || $evicted < $ENV{keys} / 4;
 counted $evicted;
 my $audit = run(command => ['audit']);
 wrong('audit', $audit) if $audit->{status} != 2;

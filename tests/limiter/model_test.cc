@@ -6,7 +6,7 @@
 
 #include "limiter/algorithm.h"
 
-// What the scripts answer too is compared in the tests of each algorithm and by tests/exactness.
+// Models and scripts are compared in the tests of each algorithm and by tests/exactness.
 
 namespace limiter_model_test {
 
@@ -26,9 +26,17 @@ void check_used(const KeyModel& model, const Limit& limit, microseconds at, std:
   CHECK(usage.exact == doctest::Approx(exact).epsilon(1e-9));
 }
 
+/// A log of three units and, 9 s later, at kStart, one more.
+SlidingWindowLogModel log_of_four(const Limit& limit) {
+  SlidingWindowLogModel model;
+  model.record(limit, 3, kStart - 9s);
+  model.record(limit, 1, kStart);
+  return model;
+}
+
 }  // namespace
 
-TEST_CASE("what is used of a limit is exact, and rounded up") {
+TEST_CASE("usage is reported exactly, and in whole units rounded up") {
   const Limit limit{.limit = 10, .window = 10s};
   SUBCASE("fixed-window: the count until the window ends") {
     FixedWindowModel model;
@@ -81,7 +89,7 @@ TEST_CASE("what is used of a limit is exact, and rounded up") {
   }
 }
 
-TEST_CASE("more than a count holds is used if a window is made absurdly short") {
+TEST_CASE("usage that does not fit into 64 bits is capped") {
   GcraModel model;
   const Limit filled{.limit = 1, .window = kLongestWindow, .burst = 1};
   model.record(filled, 1, kStart);
@@ -104,9 +112,8 @@ TEST_CASE("a look is allowed even if more is used than a lowered limit") {
 }
 
 TEST_CASE(
-    "sliding-window-counter: what remains is right although the limit minus the estimate rounds "
-    "up") {
-  // 6 units of which one part in 1e14 counts: 812 - (169 + 6e-14) is 643 in doubles.
+    "sliding-window-counter: remaining is exact although the limit minus the estimate rounds up") {
+  // A 1e-14 part of the 6 units counts, and 812 - (169 + 6e-14) is 643 in doubles.
   const Limit limit{.limit = 812, .window = 100'000'000s};
   SlidingWindowCounterModel model;
   model.record(limit, 6, 3'199'999'999'999'999us);
@@ -115,31 +122,27 @@ TEST_CASE(
   CHECK(model.look(limit, 642, 3'299'999'999'999'999us).allowed);
 }
 
-// A TTL of 12,500 ms for a window of 10 s: 10,000,999 µs and a quarter of the window, rounded down.
+// For a window of 10 s the TTL is 12,500 ms: 10,000,999 µs plus a quarter of the window, rounded
+// down.
 
 TEST_CASE("sliding-window-log: a key is shared if its TTL is longer than a request would set it") {
   const Limit long_one{.limit = 100, .window = 10s};
-  const Limit short_one{.limit = 100, .window = 8s};
-  // A call whose clock is this far behind the newest unit.
-  const auto left_after = [&](microseconds behind) {
-    SlidingWindowLogModel model;
-    model.record(long_one, 3, kStart - 9s);
-    model.record(long_one, 1, kStart);
-    model.record(short_one, 1, kStart - behind);
+  // The units left after a request with a shorter window, whose clock lags behind the newest unit.
+  const auto left_after = [&](microseconds lag) {
+    auto model = log_of_four(long_one);
+    model.record({.limit = 100, .window = 8s}, 1, kStart - lag);
     return model.usage(long_one, kStart).units;
   };
   CHECK(left_after(2'499'000us) == 4);
   CHECK(left_after(2'499'001us) == 2);
 }
 
-TEST_CASE("sliding-window-log: a TTL that is too short is set anew") {
+TEST_CASE("sliding-window-log: a TTL that is too short is extended") {
   const Limit limit{.limit = 100, .window = 10s};
-  // If the TTL was set anew, it is 15,000 ms, and the next call takes the key for shared.
-  const auto left_after = [&](microseconds behind) {
-    SlidingWindowLogModel model;
-    model.record(limit, 3, kStart - 9s);
-    model.record(limit, 1, kStart);
-    model.record(limit, 1, kStart - behind);
+  // An extended TTL is 15,000 ms, and the next request treats the key as shared.
+  const auto left_after = [&](microseconds lag) {
+    auto model = log_of_four(limit);
+    model.record(limit, 1, kStart - lag);
     model.record(limit, 1, kStart + 2s);
     return model.usage({.limit = 100, .window = 1h}, kStart + 2s).units;
   };

@@ -14,7 +14,7 @@ constexpr microseconds kStart{1'700'000'000'000'000};
 
 }  // namespace
 
-TEST_CASE("a bucket has the tokens of the steps that have ended, up to its size") {
+TEST_CASE("a bucket gains tokens at the end of each step, up to its size") {
   const Limit limit{.limit = 10, .window = 10s};
   const RefilledBucket bucket{.tokens = 2.5, .at = kStart, .step = 2s};
   CHECK(bucket.left_at(limit, kStart) == 2.5);
@@ -25,12 +25,12 @@ TEST_CASE("a bucket has the tokens of the steps that have ended, up to its size"
   CHECK(bucket.left_at({.limit = 10, .window = 10s, .burst = 12}, kStart + 8s) == 10.5);
 }
 
-TEST_CASE("before the time of a bucket it has what it has then") {
+TEST_CASE("before its own time, a bucket holds the stored tokens") {
   const RefilledBucket bucket{.tokens = 3, .at = kStart, .step = 1s};
   CHECK(bucket.left_at({.limit = 10, .window = 10s}, kStart - 5s) == 3);
 }
 
-TEST_CASE("a bucket without steps is refilled by whole windows, and one of a microsecond by each") {
+TEST_CASE("a bucket without a step is refilled once a window, and a step may be 1 µs") {
   const Limit limit{.limit = 1'000'000, .window = 1s, .burst = 2'000'000};
   const RefilledBucket by_windows{.tokens = 0, .at = kStart};
   CHECK(by_windows.left_at(limit, kStart + 999999us) == 0);
@@ -40,7 +40,7 @@ TEST_CASE("a bucket without steps is refilled by whole windows, and one of a mic
   CHECK(by_us.first_with(limit, 7) == kStart + 7us);
 }
 
-TEST_CASE("a bucket that counts the tokens in use has the rest") {
+TEST_CASE("a bucket may store the tokens in use instead of those left") {
   const RefilledBucket bucket{.tokens = 7, .at = kStart, .step = 1s, .counts_used = true};
   const Limit limit{.limit = 10, .window = 10s};
   CHECK(bucket.left_at(limit, kStart) == 3);
@@ -48,7 +48,7 @@ TEST_CASE("a bucket that counts the tokens in use has the rest") {
   CHECK(bucket.first_with(limit, 5) == kStart + 2s);
 }
 
-TEST_CASE("tokens that come back in parts count at once, or only as whole ones") {
+TEST_CASE("fractions of a token count at once, or only once they make a whole one") {
   const Limit limit{.limit = 1, .window = 10s, .burst = 5};  // 0.1 each second
   const RefilledBucket in_parts{.tokens = 0.5, .at = kStart, .step = 1s};
   CHECK(in_parts.left_at(limit, kStart + 4s) == doctest::Approx(0.9));
@@ -60,7 +60,7 @@ TEST_CASE("tokens that come back in parts count at once, or only as whole ones")
   CHECK(whole.first_with(limit, 1) == kStart + 10s);
 }
 
-TEST_CASE("a bucket with enough tokens has them from its own time on") {
+TEST_CASE("a bucket with enough tokens has them at its own time") {
   const Limit limit{.limit = 1, .window = 10s, .burst = 5};
   const RefilledBucket bucket{.tokens = 3, .at = kStart, .step = 1s};
   CHECK(bucket.first_with(limit, 3) == kStart);
@@ -68,7 +68,7 @@ TEST_CASE("a bucket with enough tokens has them from its own time on") {
   CHECK(bucket.first_with(limit, 1) == kStart);
 }
 
-TEST_CASE("a bucket that has lent absurdly much is not waited for longer than any refill takes") {
+TEST_CASE("the wait for an absurdly overdrawn bucket is capped at the longest refill") {
   const Limit limit{.limit = 1, .window = kLongestWindow};
   const RefilledBucket bucket{.tokens = -1e15, .at = kStart, .step = 1s};
   CHECK(bucket.first_with(limit, 1) == kStart + kLongestRefill);

@@ -10,14 +10,14 @@ using std::chrono::microseconds;
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
 
-TEST_CASE("of the windows in a range, a multiple of the largest unit that has one is chosen") {
+TEST_CASE(
+    "the roundest window is a multiple of the largest unit that has a multiple in the range") {
   struct Row {
     WindowRange range;
     microseconds window;
   };
   using std::chrono::days;
-  // Each range also has multiples of the next smaller unit, at its end, and of what is one more or
-  // one less than the unit.
+  // Each range also holds a multiple of the next smaller unit, which a wrong unit would choose.
   const std::vector<Row> rows{
       {{days{29}, days{37}}, days{30}},
       {{days{6}, days{8}}, days{7}},
@@ -59,13 +59,13 @@ TEST_CASE("of the windows in a range, a multiple of the largest unit that has on
   }
 }
 
-TEST_CASE("a round window may be below the range by the error of a TTL, and no more") {
+TEST_CASE("the roundest window may be below the range by the error of a TTL, but no more") {
   CHECK(roundest_window({.least = 10s + kTtlError, .most = 11s}) == 10s);
   CHECK(roundest_window({.least = 10s + kTtlError + 1us, .most = 11s}) == 11s);
   CHECK(roundest_window({.least = 9500ms + kTtlError, .most = 9999ms}) == 9500ms);
 }
 
-TEST_CASE("a window is never 0, although that is a multiple of everything") {
+TEST_CASE("the roundest window is never 0, although that is a multiple of every unit") {
   CHECK(roundest_window({.least = 1us, .most = 1us}) == 1us);
   CHECK(roundest_window({.least = 0us, .most = 7us}) == 7us);
 }
