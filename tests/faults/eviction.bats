@@ -5,11 +5,11 @@ load ../support/faults
 
 @test "limiter keys that are evicted: audit and doctor say how many, and that they open early" {
   start_server --maxmemory-policy allkeys-lru
-  faults keys="$(often 20000)" <<'PERL'
+  faults keys="$(often 40000)" <<'PERL'
 use strict;
 my $socket = $ENV{socket};
 my ($used) = ask($socket, qw(INFO memory)) =~ /\bused_memory:(\d+)/;
-ask($socket, qw(CONFIG SET maxmemory), $used + 1_400_000);
+ask($socket, qw(CONFIG SET maxmemory), $used + 2_000_000);
 my $ran = run(command => [qw(check --limit 5/1h --batch -q)], stdin => join '', map { "user:$_\n" } 1 .. $ENV{keys});
 wrong('check', $ran) if $ran->{status} != 0;
 my ($evicted) = ask($socket, qw(INFO stats)) =~ /evicted_keys:(\d+)/;
