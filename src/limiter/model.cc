@@ -166,24 +166,22 @@ microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
   const auto allows = [&](microseconds t) { return with(cost, t) <= as_double(limit); };
   auto low = from;
   auto high = end();
-  if (low == high || !allows(high - microseconds{1})) return high;
+  if (!allows(high - microseconds{1})) return high;
   if (allows(low)) return low;
+  const auto narrow = [&](microseconds t) {  // the estimate never grows
+    if (allows(t)) {
+      high = t;
+    } else {
+      low = t + microseconds{1};
+    }
+  };
   // Bisect, starting near the solution in real numbers.
   const auto share =
       (as_double(limit) - as_double(current) - as_double(cost)) / as_double(previous);
   const auto guess = end() - microseconds{static_cast<std::int64_t>(share * as_double(window))};
-  const auto just_before = guess - microseconds{2};
-  const auto just_after = guess + microseconds{2};
-  if (just_before >= low && just_before < high && !allows(just_before)) low = just_before;
-  if (just_after >= low && just_after < high && allows(just_after)) high = just_after;
-  while (low < high) {  // the estimate never grows within a frame
-    const auto middle = low + (high - low) / 2;
-    if (allows(middle)) {
-      high = middle;
-    } else {
-      low = middle + microseconds{1};
-    }
-  }
+  narrow(guess - microseconds{2});
+  narrow(guess + microseconds{2});
+  while (low < high) narrow(low + (high - low) / 2);
   return low;
 }
 

@@ -97,6 +97,22 @@ TEST_CASE("usage that does not fit into 64 bits is capped") {
   CHECK(model.usage(short_one, kStart).units == INT64_MAX);
 }
 
+TEST_CASE("leaky-bucket: a look is not delayed, although requests are") {
+  const Limit limit{.limit = 10, .window = 10s, .burst = 5};
+  LeakyBucketModel model;
+  model.record(limit, 3, kStart);
+  CHECK(model.look(limit, 1, kStart).delay == 3s);
+  CHECK(model.look(limit, 0, kStart).delay == 0s);
+}
+
+TEST_CASE("token-bucket: a bucket that a smaller burst makes full resets at once") {
+  TokenBucketModel model;
+  model.record({.limit = 10, .window = 10s}, 1, kStart);
+  const Limit smaller{.limit = 10, .window = 10s, .burst = 5};
+  CHECK(model.look(smaller, 0, kStart).reset_after == 0s);
+  CHECK(model.look(smaller, 0, kStart - 1s).reset_after == 0s);  // before the bucket's own time
+}
+
 TEST_CASE("a look is allowed even if more is used than a lowered limit") {
   const Limit limit{.limit = 10, .window = 10s};
   for (const auto& algorithm : algorithms()) {
