@@ -32,7 +32,10 @@ constexpr std::array kNamed{
 constexpr std::string_view kWaitExpected = "a wait of 0 or more";
 constexpr std::string_view kExpressionExample = "'r[1] > 0'";
 
+// Of a reply in a message: after so many elements, or once the line is so long, the others are left
+// out, and a longer text is cut before it is escaped.
 constexpr std::size_t kMostElements = 8;
+constexpr std::size_t kLongLine = 120;
 constexpr std::size_t kMostBytes = 60;
 
 /// A reply that does not fit an option: "--remaining 'r[2]' expects a number at column 1".
@@ -233,11 +236,12 @@ std::string reply_text(redis::ReplyView reply) {
       return "nil";
     case ReplyType::kArray: {
       std::string out = "[";
-      for (std::size_t i = 0; i < std::min(reply.size(), kMostElements); ++i) {
+      for (std::size_t i = 0; i < reply.size(); ++i) {
+        if (i == kMostElements || out.size() >= kLongLine) return out + ", ...]";
         if (i > 0) out += ", ";
         out += reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
       }
-      return out + (reply.size() > kMostElements ? ", ...]" : "]");
+      return out + "]";
     }
     default:
       return "'" + escape(reply.text(), kMostBytes) + "'";

@@ -167,6 +167,20 @@ TEST_CASE("reply reading: an unreadable reply is shown with what was expected") 
   CHECK(reader.text("string.rep('x', 1000)").size() < 100);
 }
 
+TEST_CASE("reply reading: a reply with many long texts is still shown in one short line") {
+  Reader reader;
+  const auto times = [](int count, const std::string& text) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  const auto eight = [&](const std::string& character) {
+    return reader.text("{" + times(8, "string.rep('" + character + "', 1000), ") + "}");
+  };
+  CHECK(eight("x") == "[" + times(2, "'" + times(60, "x") + "...', ") + "...]");
+  CHECK(eight("\\15") == "['" + times(60, "\\x0f") + "...', ...]");
+}
+
 TEST_CASE("reply reading: an expression decides about the whole reply") {
   Reader reader;
   CHECK(reader.allows("{0, 1}", "r[2] > 0") == "allowed");
