@@ -168,7 +168,8 @@ microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
   auto high = end();
   if (!allows(high - microseconds{1})) return high;
   if (allows(low)) return low;
-  const auto narrow = [&](microseconds t) {  // the estimate never grows
+  // Any t will do, also one outside [low, high): the estimate never grows.
+  const auto probe = [&](microseconds t) {
     if (allows(t)) {
       high = t;
     } else {
@@ -179,9 +180,9 @@ microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
   const auto share =
       (as_double(limit) - as_double(current) - as_double(cost)) / as_double(previous);
   const auto guess = end() - microseconds{static_cast<std::int64_t>(share * as_double(window))};
-  narrow(guess - microseconds{2});
-  narrow(guess + microseconds{2});
-  while (low < high) narrow(low + (high - low) / 2);
+  probe(guess - microseconds{2});
+  probe(guess + microseconds{2});
+  while (low < high) probe(low + (high - low) / 2);
   return low;
 }
 

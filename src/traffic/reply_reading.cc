@@ -32,11 +32,11 @@ constexpr std::array kNamed{
 constexpr std::string_view kWaitExpected = "a wait of 0 or more";
 constexpr std::string_view kExpressionExample = "'r[1] > 0'";
 
-// Of a reply in a message: after so many elements, or once the line is so long, the others are left
-// out, and a longer text is cut before it is escaped.
+// The most that a message shows of a reply: the elements, the bytes of each text before it is
+// escaped, and the bytes of the whole line.
 constexpr std::size_t kMostElements = 8;
-constexpr std::size_t kLongLine = 120;
 constexpr std::size_t kMostBytes = 60;
+constexpr std::size_t kLongestLine = 300;
 
 /// A reply that does not fit an option: "--remaining 'r[2]' expects a number at column 1".
 struct Misfit {
@@ -235,11 +235,14 @@ std::string reply_text(redis::ReplyView reply) {
     case ReplyType::kNil:
       return "nil";
     case ReplyType::kArray: {
+      constexpr std::string_view kRest = ", ...]";
       std::string out = "[";
       for (std::size_t i = 0; i < reply.size(); ++i) {
-        if (i == kMostElements || out.size() >= kLongLine) return out + ", ...]";
-        if (i > 0) out += ", ";
-        out += reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
+        auto element = reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
+        if (i > 0) element.insert(0, ", ");
+        const bool fits = out.size() + element.size() + kRest.size() <= kLongestLine;
+        if (i == kMostElements || !fits) return out.append(kRest);
+        out += element;
       }
       return out + "]";
     }

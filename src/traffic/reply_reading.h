@@ -67,7 +67,7 @@ void require_usable(const ReplyReading& reading, const limiter::Limit& limit);
 [[nodiscard]] limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
                                            const TemplateValues& values, std::string_view script);
 
-/// A reply in one line of at most 400 bytes, for a message: 7, 'OK', nil, [1, 'x'].
+/// A reply in one line of at most 300 bytes, for a message: 7, 'OK', nil, [1, 'x'].
 [[nodiscard]] std::string reply_text(redis::ReplyView reply);
 
 }  // namespace rlctl::traffic

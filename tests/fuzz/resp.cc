@@ -62,7 +62,7 @@ Outcome read_connection(std::string_view input, std::size_t piece) {
 
 void test_messages(ReplyView reply) {
   const auto shown = rlctl::traffic::reply_text(reply);
-  fuzz::require(shown.size() <= 400, "a reply is shown in short", shown);
+  fuzz::require(shown.size() <= 300, "a reply is shown in short", shown);
   (void)error_code(reply.text());
   (void)script_line(reply.text());
   (void)is_cluster_refusal(reply);

@@ -177,7 +177,7 @@ TEST_CASE("reply reading: a reply with many long texts is still shown in one sho
   const auto eight = [&](const std::string& character) {
     return reader.text("{" + times(8, "string.rep('" + character + "', 1000), ") + "}");
   };
-  CHECK(eight("x") == "[" + times(2, "'" + times(60, "x") + "...', ") + "...]");
+  CHECK(eight("x") == "[" + times(4, "'" + times(60, "x") + "...', ") + "...]");
   CHECK(eight("\\15") == "['" + times(60, "\\x0f") + "...', ...]");
 }
 
