@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "cli/completions.h"
-#include "limiter/state.h"
 #include "redis/error.h"
+#include "state/state.h"
 
 namespace rlctl::cli {
 namespace {
@@ -49,10 +49,10 @@ OnError parse_on_error(const std::string& text) {
 namespace {
 
 /// The contents of the keys; empty if reading fails.
-std::vector<limiter::Content> try_to_read(redis::Connection& connection,
-                                          std::span<const std::string> keys) {
+std::vector<state::Content> try_to_read(redis::Connection& connection,
+                                        std::span<const std::string> keys) {
   try {
-    return limiter::read_contents(connection, keys);
+    return state::read_contents(connection, keys);
   } catch (const redis::Error& error) {
     // Only a clearer message is lost.
   }
@@ -157,19 +157,19 @@ Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
              : name_refused_keys(std::move(problem), keys, connection);
 }
 
-std::string what_it_holds(std::string_view key, const limiter::Content& content,
+std::string what_it_holds(std::string_view key, const state::Content& content,
                           const limiter::Algorithm& algorithm) {
-  const auto state = limiter::decode(key, content);
+  const auto state = state::decode(key, content);
   const std::string name(algorithm.name);
   if (state.is_ours()) {
     if (state.form->algorithm() == &algorithm) return {};
     return "the state of " + std::string(state.form->name) + ", not of " + name;
   }
   if (state.form != nullptr && !state.form->library.empty()) {
-    return limiter::describe_form(*state.form) + ", not " + name + "'s";
+    return state::describe_form(*state.form) + ", not " + name + "'s";
   }
-  const auto type = limiter::with_article(content.type);
-  const auto own = limiter::with_article(limiter::type_of_state(algorithm));
+  const auto type = state::with_article(content.type);
+  const auto own = state::with_article(state::type_of_state(algorithm));
   if (content.type == "none") return {};
   if (type == own) return type + " that is not the state of " + name;
   return type + ", but " + name + " keeps " + own;

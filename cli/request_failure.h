@@ -8,8 +8,8 @@
 #include "cli/failure.h"
 #include "cli/options.h"
 #include "limiter/algorithm.h"
-#include "limiter/state.h"
 #include "redis/connection.h"
+#include "state/state.h"
 
 namespace rlctl::cli {
 
@@ -41,7 +41,7 @@ inline constexpr std::string_view kMayHaveBeenCounted = "; the request may have 
 /// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
 /// list", "the state of gcra, not of fixed-window". Empty if it does not exist or seems to hold
 /// that state.
-[[nodiscard]] std::string what_it_holds(std::string_view key, const limiter::Content& content,
+[[nodiscard]] std::string what_it_holds(std::string_view key, const state::Content& content,
                                         const limiter::Algorithm& algorithm);
 
 /// Whether the problem is one of the keys, which explain_keys() makes clearer.

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "limiter/key_family.h"
 #include "limiter/policies.h"
+#include "state/key_family.h"
 
 namespace rlctl::cli {
 namespace {
@@ -110,9 +110,9 @@ KeyTarget found_target(const std::string& key, const limiter::Configuration& con
   return target;
 }
 
-limiter::InspectionRequest request_for(const KeyTarget& target) {
-  limiter::InspectionRequest request{.algorithm = target.algorithm,
-                                     .window_in_name = limiter::window_in_name(target.key)};
+state::InspectionRequest request_for(const KeyTarget& target) {
+  state::InspectionRequest request{.algorithm = target.algorithm,
+                                   .window_in_name = state::window_in_name(target.key)};
   (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
   return request;
 }

@@ -9,8 +9,8 @@
 #include "cli/configuration.h"
 #include "cli/limits.h"
 #include "limiter/algorithm.h"
-#include "limiter/inspection.h"
 #include "limiter/limit.h"
+#include "state/inspection.h"
 
 namespace rlctl::cli {
 
@@ -61,6 +61,6 @@ struct KeyTarget {
                                      const limiter::Configuration& configuration);
 
 /// How to read it.
-[[nodiscard]] limiter::InspectionRequest request_for(const KeyTarget& target);
+[[nodiscard]] state::InspectionRequest request_for(const KeyTarget& target);
 
 }  // namespace rlctl::cli

@@ -23,14 +23,14 @@
 #include "cli/targets.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
-#include "limiter/audit.h"
-#include "limiter/survey.h"
 #include "redis/url.h"
+#include "state/audit.h"
+#include "state/survey.h"
 
 namespace rlctl::cli {
 namespace {
 
-using limiter::Finding;
+using state::Finding;
 
 struct AuditOptions {
   std::optional<std::string> top;
@@ -81,7 +81,7 @@ class AuditReport {
   std::int64_t top_;
   const redis::Url& url_;
   Invocation& invocation_;
-  std::map<std::pair<bool, limiter::FindingKind>, Kind> kinds_;  ///< false: critical
+  std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;  ///< false: critical
 };
 
 void AuditReport::add(Finding finding) {
@@ -188,10 +188,10 @@ class Auditing {
            AuditReport& report)
       : connection_(connection), configuration_(configuration), report_(report) {}
 
-  [[nodiscard]] limiter::InspectionRequest request_for(const std::string& key) const {
+  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const {
     return cli::request_for(found_target(key, configuration_));
   }
-  void take(std::span<const limiter::Surveyed> page);
+  void take(std::span<const state::Surveyed> page);
 
   [[nodiscard]] std::int64_t limiters() const noexcept { return limiters_; }
   /// Those that are no limiter's, or only look like one's.
@@ -212,7 +212,7 @@ class Auditing {
   std::optional<redis::Error> why_refused_;
 };
 
-void Auditing::take(std::span<const limiter::Surveyed> page) {
+void Auditing::take(std::span<const state::Surveyed> page) {
   std::vector<Finding> findings;
   for (const auto& [inspection, refused] : page) {
     if (refused) {
@@ -222,14 +222,14 @@ void Auditing::take(std::span<const limiter::Surveyed> page) {
     }
     ++readable_;
     if (inspection.is_recognized()) ++limiters_;
-    for (auto& finding : limiter::audit(inspection, connection_.has_slots())) {
+    for (auto& finding : state::audit(inspection, connection_.has_slots())) {
       findings.push_back(std::move(finding));
     }
   }
   // A key that was written between its TTL and its contents seemed to be what it never was.
   if (!findings.empty()) confirm(findings);
   const auto may_be_torn = [](const Finding& finding) {
-    return finding.kind == limiter::FindingKind::kTtlShort;
+    return finding.kind == state::FindingKind::kTtlShort;
   };
   if (std::ranges::any_of(findings, may_be_torn)) confirm(findings);
   for (auto& finding : findings) report_.add(std::move(finding));
@@ -237,14 +237,14 @@ void Auditing::take(std::span<const limiter::Surveyed> page) {
 
 /// Looks at the keys again, and drops the findings that are not there any more.
 void Auditing::confirm(std::vector<Finding>& findings) const {
-  std::vector<limiter::UsageRequest> requests;
+  std::vector<state::UsageRequest> requests;
   for (const auto& finding : findings) {
     if (!requests.empty() && requests.back().key == finding.key) continue;
     requests.push_back({.key = finding.key, .request = request_for(finding.key)});
   }
-  std::set<std::pair<std::string, limiter::FindingKind>> found;
-  for (const auto& each : limiter::survey(connection_, requests)) {
-    for (auto& finding : limiter::audit(each.inspection, connection_.has_slots())) {
+  std::set<std::pair<std::string, state::FindingKind>> found;
+  for (const auto& each : state::survey(connection_, requests)) {
+    for (auto& finding : state::audit(each.inspection, connection_.has_slots())) {
       found.emplace(std::move(finding.key), finding.kind);
     }
   }
@@ -256,15 +256,15 @@ void Auditing::confirm(std::vector<Finding>& findings) const {
 void audit_all(const std::string& pattern, redis::Connection& connection, Auditing& auditing,
                Invocation& invocation) {
   Progress progress(is_terminal(STDERR_FILENO));
-  limiter::survey_all(connection,
-                      {.pattern = pattern,
-                       .ask = [&](const std::string& key) { return auditing.request_for(key); },
-                       .on_page =
-                           [&](std::span<const limiter::Surveyed> page, double share) {
-                             auditing.take(page);
-                             progress.update(share, "the database");
-                             invocation.interrupt.check();
-                           }});
+  state::survey_all(connection,
+                    {.pattern = pattern,
+                     .ask = [&](const std::string& key) { return auditing.request_for(key); },
+                     .on_page =
+                         [&](std::span<const state::Surveyed> page, double share) {
+                           auditing.take(page);
+                           progress.update(share, "the database");
+                           invocation.interrupt.check();
+                         }});
 }
 
 /// "2 warnings in 12 limiter keys, 340 other keys"
@@ -280,7 +280,7 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   AuditReport report(top, connector.url(), invocation);
   auto connection = connector.open();
-  auto servers = limiter::audit_servers(connection);
+  auto servers = state::audit_servers(connection);
   for (auto& finding : servers.findings) report.add(std::move(finding));
   Auditing auditing(connection, invocation.configuration.policies(), report);
   try {

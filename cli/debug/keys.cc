@@ -10,9 +10,9 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "limiter/inspection.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
+#include "state/inspection.h"
 
 namespace rlctl::cli {
 namespace {
@@ -84,7 +84,7 @@ std::string content_text(redis::Connection& connection, const redis::DumpedKey& 
 }
 
 /// "4 of 5 used"; empty if this is not a limiter's state, or not enough of it is known.
-std::string limiter_text(const limiter::Inspection& inspection) {
+std::string limiter_text(const state::Inspection& inspection) {
   const auto most = inspection.burst ? inspection.burst : inspection.limit;
   const bool is_known = inspection.is_limiter() && !inspection.state.form->is_foreign() &&
                         !inspection.window_is_inferred && inspection.used && most;
@@ -167,12 +167,12 @@ KeyWatch::KeyWatch(redis::Connection& connection, const DebugPlan& plan,
 KeyText KeyWatch::describe(redis::Connection& connection, const redis::DumpedKey& dump) const {
   KeyText text{.type = dump.type};
   text.ttl = dump.ttl ? "ttl " + ttl_text(*dump.ttl) : "no ttl";
-  limiter::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
+  state::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
   const auto at = std::find(keys_.begin(), keys_.end(), dump.key);
   const auto index = static_cast<std::size_t>(at - keys_.begin());
   if (plan_.words == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
   if (plan_.algorithm != nullptr || dump.type == "string" || dump.type == "hash") {
-    text.content = limiter_text(limiter::inspect(connection, dump.key, request));
+    text.content = limiter_text(state::inspect(connection, dump.key, request));
   }
   if (text.content.empty()) text.content = content_text(connection, dump);
   return text;

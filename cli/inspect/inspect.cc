@@ -19,10 +19,10 @@
 #include "cli/term/bars.h"
 #include "cli/term/progress.h"
 #include "cli/watch.h"
-#include "limiter/key_family.h"
 #include "limiter/policies.h"
-#include "limiter/state.h"
 #include "redis/scan.h"
+#include "state/key_family.h"
+#include "state/state.h"
 
 namespace rlctl::cli {
 namespace {
@@ -96,7 +96,7 @@ InspectPlan make_plan(const InspectOptions& options, Invocation& invocation) {
 
 // ---- The keys in Redis that belong to a key ----
 
-using limiter::Inspection;
+using state::Inspection;
 
 /// The window for the layout of bars if it is not known beforehand.
 constexpr std::chrono::minutes kUsualWindow{1};
@@ -135,7 +135,7 @@ class Inspector {
   void add_usual_family(redis::Connection& connection, const std::string& key, KeyResults& results);
   void take_scanned_family(redis::Connection& connection, const std::string& key,
                            KeyResults& results);
-  void warn_of_algorithm(const limiter::Inspection& inspection, KeyResults& results);
+  void warn_of_algorithm(const state::Inspection& inspection, KeyResults& results);
   void warn_of_others(redis::Connection& connection, const std::string& key, KeyResults& results);
 
   const InspectPlan& plan_;
@@ -154,7 +154,7 @@ Found Inspector::look(redis::Connection& connection, const KeyTarget& target) {
     const auto window = target.limit ? target.limit->window : request.window_in_name;
     request.bars = bars_for(window.value_or(kUsualWindow), plan_.columns_for_bars);
   }
-  Found found{.inspection = limiter::inspect(
+  Found found{.inspection = state::inspect(
                   connection, target.key, request, [this](std::int64_t done, std::int64_t total) {
                     const auto share = static_cast<double>(done) /
                                        static_cast<double>(std::max<std::int64_t>(total, 1));
@@ -166,8 +166,7 @@ Found Inspector::look(redis::Connection& connection, const KeyTarget& target) {
 
 void Inspector::add_usual_family(redis::Connection& connection, const std::string& key,
                                  KeyResults& results) {
-  for (const auto& member :
-       limiter::find_usual_family(connection, key, limiter::FamilyKeys::kAll)) {
+  for (const auto& member : state::find_usual_family(connection, key, state::FamilyKeys::kAll)) {
     results.keys.push_back(look(connection, {.key = member}));
   }
 }
@@ -178,8 +177,8 @@ void Inspector::take_scanned_family(redis::Connection& connection, const std::st
   const auto begin = Clock::now();
   if (begin >= scan_again_) {
     auto families =
-        limiter::find_families(connection, keys_, limiter::FamilyKeys::kAll,
-                               [this](double share) { progress_.update(share, "the database"); });
+        state::find_families(connection, keys_, state::FamilyKeys::kAll,
+                             [this](double share) { progress_.update(share, "the database"); });
     for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
     const auto end = Clock::now();
     scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
@@ -202,18 +201,16 @@ void Inspector::warn_of_algorithm(const Inspection& inspection, KeyResults& resu
   if (plan_.names_algorithm) named = plan_.limiter->algorithm;
   if (named == nullptr || named == inspection.state.form->algorithm()) return;
   std::string from = policy != nullptr ? "policy " + in_quotes(policy->name) : "--algorithm";
-  results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
-                             in_quotes(inspection.key) + " is " +
-                             limiter::describe_content(inspection.key, inspection.content) +
-                             ": check would fail");
+  results.warnings.push_back(
+      from.append(" names ").append(named->name).append(", but ") + in_quotes(inspection.key) +
+      " is " + state::describe_content(inspection.key, inspection.content) + ": check would fail");
 }
 
 /// Warns if nothing is stored under the names for these limits, but other limits are stored.
 void Inspector::warn_of_others(redis::Connection& connection, const std::string& key,
                                KeyResults& results) {
   std::string others;
-  for (const auto& name :
-       limiter::find_usual_family(connection, key, limiter::FamilyKeys::kLimiters)) {
+  for (const auto& name : state::find_usual_family(connection, key, state::FamilyKeys::kLimiters)) {
     others += (others.empty() ? "" : ", ") + in_quotes(name);
   }
   if (others.empty()) return;
@@ -405,10 +402,10 @@ std::vector<std::string> Inspecting::limiters_of(const std::string& pattern) {
   redis::Scan scan(*connection_, pattern);
   while (!scan.done()) {
     const auto keys = scan.next();
-    const auto contents = limiter::read_contents(*connection_, keys, limiter::Parts::kCut);
+    const auto contents = state::read_contents(*connection_, keys, state::Parts::kCut);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      const auto state = limiter::decode(keys[i], contents[i]);
-      if (limiter::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
+      const auto state = state::decode(keys[i], contents[i]);
+      if (state::is_recognized(keys[i], contents[i], state)) limiters.insert(keys[i]);
     }
     progress_.update(scan.share(), "the database");
     invocation_.interrupt.check();

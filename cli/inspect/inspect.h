@@ -5,13 +5,13 @@
 
 #include "cli/command.h"
 #include "cli/term/terminal.h"
-#include "limiter/inspection.h"
+#include "state/inspection.h"
 
 namespace rlctl::cli {
 
 /// A key, and where its limit comes from.
 struct Found {
-  limiter::Inspection inspection;
+  state::Inspection inspection;
   /// The policy whose key template fits the key, if the limit is the policy's; else empty.
   std::string policy = {};
 };
@@ -27,6 +27,6 @@ void append_inspection_text(std::string& out, const Found& found, const Look& lo
 
 /// Appends one JSON object and a line end. Unknown values are null; "inferred" lists the fields
 /// that follow from an inferred window.
-void append_inspection_json(std::string& out, const limiter::Inspection& inspection);
+void append_inspection_json(std::string& out, const state::Inspection& inspection);
 
 }  // namespace rlctl::cli

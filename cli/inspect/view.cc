@@ -15,14 +15,14 @@
 #include "cli/inspect/inspect.h"
 #include "cli/term/bars.h"
 #include "cli/term/table.h"
-#include "limiter/key_family.h"
 #include "limiter/limit.h"
+#include "state/key_family.h"
 
 namespace rlctl::cli {
 namespace {
 
-using limiter::Inspection;
-using limiter::Keeping;
+using state::Inspection;
+using state::Keeping;
 using std::chrono::microseconds;
 
 constexpr std::size_t kMostGauge = 40;
@@ -67,7 +67,7 @@ void append_key(TextBlock& block, const Inspection& inspection) {
   about += ", " + ttl_part(block, inspection);
   block.row("key", escaped_text(inspection.key), about);
   // The names of keys have the window in seconds, while `check` prints 1h.
-  const auto window = limiter::window_in_name(inspection.key);
+  const auto window = state::window_in_name(inspection.key);
   if (!window || window != inspection.window) return;
   const auto suffix = limiter::window_suffix(*window), printed = format_duration(*window);
   if (suffix != printed) {
@@ -386,7 +386,7 @@ std::string leaves_text(const Inspection& inspection, microseconds at) {
   return fmt::format("left {}{} ago", tilde(inspection), age_text(inspection.now - end));
 }
 
-std::string entry_time(const TextBlock& block, const limiter::InspectedEntry& entry) {
+std::string entry_time(const TextBlock& block, const state::InspectedEntry& entry) {
   std::string text = format_instant(entry.at);
   if (entry.count > 1) text += fmt::format("  {}{}", block.look().utf8 ? "×" : "x", entry.count);
   return text;
@@ -541,7 +541,7 @@ void append_inferred(JsonWriter& json, const Inspection& inspection) {
 
 void append_entries(JsonWriter& json, const Inspection& inspection) {
   const bool leases =
-      inspection.is_limiter() && inspection.state.form->keeping == limiter::Keeping::kLeases;
+      inspection.is_limiter() && inspection.state.form->keeping == state::Keeping::kLeases;
   json.name("entries").begin_array();
   for (const auto& entry : inspection.entries) {
     json.begin_object().field("at_us", entry.at).field("count", entry.count);

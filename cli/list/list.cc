@@ -18,7 +18,7 @@
 #include "cli/targets.h"
 #include "cli/term/progress.h"
 #include "cli/watch.h"
-#include "limiter/state.h"
+#include "state/state.h"
 
 namespace rlctl::cli {
 namespace {
@@ -100,8 +100,8 @@ limiter::Limit parse_one_limit(const std::string& text) {
 /// The name of an algorithm that a key may be of.
 std::string parse_algorithm_name(const std::string& text) {
   std::vector<std::string_view> names;
-  for (const auto& form : limiter::state_forms()) {
-    if (form.library != limiter::kOurLibrary) continue;
+  for (const auto& form : state::state_forms()) {
+    if (form.library != state::kOurLibrary) continue;
     if (form.name == text) return text;
     names.push_back(form.name);
   }

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "cli/targets.h"
-#include "limiter/key_family.h"
 #include "limiter/policies.h"
+#include "state/key_family.h"
 
 namespace rlctl::cli {
 
@@ -50,16 +50,16 @@ bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {
 Listing::Listing(const ListPlan& plan, ConfigurationSource& configuration)
     : plan_(plan), configuration_(configuration.policies()) {}
 
-limiter::InspectionRequest Listing::request_for(const std::string& key) const {
+state::InspectionRequest Listing::request_for(const std::string& key) const {
   auto target = found_target(key, configuration_);
-  const auto window = limiter::window_in_name(key);
+  const auto window = state::window_in_name(key);
   const bool fits = !window || (plan_.limit && plan_.limit->window == *window);
   if (!target.limit && fits) target.limit = plan_.limit;
   return cli::request_for(target);
 }
 
 /// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
-std::optional<ListRow> Listing::row_of(const limiter::Surveyed& surveyed) {
+std::optional<ListRow> Listing::row_of(const state::Surveyed& surveyed) {
   const auto& inspection = surveyed.inspection;
   if (surveyed.refused) {
     ++unlisted_.refused;
@@ -109,7 +109,7 @@ bool Listing::wants(const ListRow& row) {
   return ratio && *ratio > *plan_.above;
 }
 
-std::vector<ListRow> Listing::rows_of(std::span<const limiter::Surveyed> page) {
+std::vector<ListRow> Listing::rows_of(std::span<const state::Surveyed> page) {
   std::vector<ListRow> rows;
   for (const auto& surveyed : page) {
     if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
@@ -118,13 +118,13 @@ std::vector<ListRow> Listing::rows_of(std::span<const limiter::Surveyed> page) {
 }
 
 std::vector<ListRow> Listing::read(redis::Connection& connection, std::vector<std::string> keys) {
-  std::vector<limiter::UsageRequest> requests;
+  std::vector<state::UsageRequest> requests;
   requests.reserve(keys.size());
   for (auto& key : keys) {
     const auto request = request_for(key);
     requests.push_back({.key = std::move(key), .request = request});
   }
-  return rows_of(limiter::survey(connection, requests));
+  return rows_of(state::survey(connection, requests));
 }
 
 void Listing::scan(redis::Connection& connection,
@@ -132,12 +132,11 @@ void Listing::scan(redis::Connection& connection,
   unlisted_ = {};
   could_read_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
-  limiter::survey_all(connection,
-                      {.pattern = plan_.pattern,
-                       .once = !plan_.top,
-                       .ask = [this](const std::string& key) { return request_for(key); },
-                       .on_page = [&](std::span<const limiter::Surveyed> page,
-                                      double share) { on_rows(rows_of(page), share); }});
+  state::survey_all(connection, {.pattern = plan_.pattern,
+                                 .once = !plan_.top,
+                                 .ask = [this](const std::string& key) { return request_for(key); },
+                                 .on_page = [&](std::span<const state::Surveyed> page,
+                                                double share) { on_rows(rows_of(page), share); }});
 }
 
 // ---- Rows in order ----

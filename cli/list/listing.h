@@ -11,9 +11,9 @@
 
 #include "cli/configuration.h"
 #include "limiter/limit.h"
-#include "limiter/survey.h"
 #include "redis/connection.h"
 #include "redis/error.h"
+#include "state/survey.h"
 
 namespace rlctl::cli {
 
@@ -87,9 +87,9 @@ class Listing {
   [[nodiscard]] bool could_read() const noexcept { return could_read_; }
 
  private:
-  [[nodiscard]] limiter::InspectionRequest request_for(const std::string& key) const;
-  [[nodiscard]] std::vector<ListRow> rows_of(std::span<const limiter::Surveyed> page);
-  [[nodiscard]] std::optional<ListRow> row_of(const limiter::Surveyed& surveyed);
+  [[nodiscard]] state::InspectionRequest request_for(const std::string& key) const;
+  [[nodiscard]] std::vector<ListRow> rows_of(std::span<const state::Surveyed> page);
+  [[nodiscard]] std::optional<ListRow> row_of(const state::Surveyed& surveyed);
   [[nodiscard]] bool wants(const ListRow& row);
 
   const ListPlan& plan_;

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/term/table.h"
-#include "limiter/state.h"
+#include "state/state.h"
 
 namespace rlctl::cli {
 namespace {
@@ -52,7 +52,7 @@ void append_cell(std::string& out, std::string_view text, const Column& column, 
 std::size_t algorithm_width(const Look& look) {
   static const auto kLongest = [] {
     std::size_t width = 0;
-    for (const auto& form : limiter::state_forms()) width = std::max(width, form.label().size());
+    for (const auto& form : state::state_forms()) width = std::max(width, form.label().size());
     return width;
   }();
   return look.columns < kWidest ? kAlgorithm.width : kLongest;
@@ -97,7 +97,7 @@ std::string reset_text(const ListRow& row) {
 }
 
 std::string algorithm_text(std::string_view library, std::string_view algorithm) {
-  if (library == limiter::kOurLibrary) return std::string(algorithm);
+  if (library == state::kOurLibrary) return std::string(algorithm);
   if (library.empty()) return "?";
   return std::string(library).append(": ").append(algorithm);
 }

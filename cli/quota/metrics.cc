@@ -20,7 +20,7 @@ double in_seconds(microseconds time) {
 }
 
 /// The limit as a label: "5/60s", "3" for leases; empty if it is not known.
-std::string limit_label(const limiter::Inspection& inspection) {
+std::string limit_label(const state::Inspection& inspection) {
   if (!inspection.limit) return {};
   if (!inspection.window) return std::to_string(*inspection.limit);
   return limiter::format_limit({.limit = *inspection.limit, .window = *inspection.window});

@@ -17,14 +17,14 @@
 #include "cli/request_failure.h"
 #include "cli/targets.h"
 #include "cli/term/output.h"
-#include "limiter/key_family.h"
-#include "limiter/usage.h"
 #include "redis/error.h"
+#include "state/key_family.h"
+#include "state/usage.h"
 
 namespace rlctl::cli {
 namespace {
 
-using limiter::Inspection;
+using state::Inspection;
 using std::chrono::microseconds;
 
 struct QuotaOptions {
@@ -114,7 +114,7 @@ struct QuotaTargets {
 /// The same limit under the name that it has if `check` is given several limits for the key.
 std::optional<KeyTarget> as_one_of_several(const std::string& key, const KeyTarget& target) {
   const bool can_be =
-      target.key == key && !limiter::window_in_name(key) && limiter::can_carry_several_limits(key);
+      target.key == key && !state::window_in_name(key) && limiter::can_carry_several_limits(key);
   if (!can_be) return std::nullopt;
   auto result = target;
   result.key = limiter::family_prefix(key) + limiter::window_suffix(target.limit->window);
@@ -127,7 +127,7 @@ QuotaTargets targets_of(const std::string& key, const QuotaPlan& plan,
   // `check` with several limits does not write the key itself.
   std::erase_if(result.asked, [](const auto& target) { return target.only_if_there; });
   if (!result.limits_are_known()) {
-    for (auto& name : limiter::usual_family_names(key)) {
+    for (auto& name : state::usual_family_names(key)) {
       result.guesses.push_back({.key = std::move(name)});
     }
   } else if (result.asked.size() == 1) {
@@ -138,8 +138,8 @@ QuotaTargets targets_of(const std::string& key, const QuotaPlan& plan,
   return result;
 }
 
-limiter::UsageGroup group_of(std::span<const KeyTarget> targets) {
-  limiter::UsageGroup group;
+state::UsageGroup group_of(std::span<const KeyTarget> targets) {
+  state::UsageGroup group;
   for (const auto& target : targets) {
     group.push_back({.key = target.key, .request = request_for(target)});
   }
@@ -161,7 +161,7 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   if (!inspection.is_limiter()) {
     return Problem{.code = "WRONGTYPE",
                    .message = in_quotes(inspection.key) + " holds " +
-                              limiter::describe_content(inspection.key, inspection.content),
+                              state::describe_content(inspection.key, inspection.content),
                    .hint = inspect_hint(inspection.key)};
   }
   const bool is_named = names_algorithm || !target.policy.empty();
@@ -232,7 +232,7 @@ class Judging {
   [[nodiscard]] std::vector<Judgement> read(redis::Connection& connection);
 
  private:
-  void judge_operand(limiter::GroupUsage asked, limiter::GroupUsage guesses);
+  void judge_operand(state::GroupUsage asked, state::GroupUsage guesses);
   void add(Inspection inspection, const KeyTarget& target);
   void add_unread(const Problem& problem);
 
@@ -244,22 +244,22 @@ class Judging {
 };
 
 std::vector<Judgement> Judging::read(redis::Connection& connection) {
-  std::vector<limiter::UsageGroup> groups;
+  std::vector<state::UsageGroup> groups;
   for (const auto& targets : targets_) {
     groups.push_back(group_of(targets.asked));
     if (!targets.guesses.empty()) groups.push_back(group_of(targets.guesses));
   }
-  auto usages = limiter::read_usage(connection, groups);
+  auto usages = state::read_usage(connection, groups);
   auto usage = usages.begin();
   for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
     auto asked = std::move(*usage++);
     const bool has_guesses = !targets_[operand_].guesses.empty();
-    judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : limiter::GroupUsage{});
+    judge_operand(std::move(asked), has_guesses ? std::move(*usage++) : state::GroupUsage{});
   }
   return std::move(judgements_);
 }
 
-void Judging::judge_operand(limiter::GroupUsage asked, limiter::GroupUsage guesses) {
+void Judging::judge_operand(state::GroupUsage asked, state::GroupUsage guesses) {
   const auto& targets = targets_[operand_];
   const bool has_others = std::any_of(guesses.keys.begin(), guesses.keys.end(),
                                       [](const Inspection& key) { return key.exists(); });

@@ -13,7 +13,7 @@
 #include "cli/failure.h"
 #include "cli/plugin_state.h"
 #include "cli/quota/range.h"
-#include "limiter/inspection.h"
+#include "state/inspection.h"
 
 namespace rlctl::cli {
 
@@ -24,9 +24,9 @@ struct Thresholds {
 
 /// A limit, how much of it is used, and what that means.
 struct Judgement {
-  limiter::Inspection inspection = {};  ///< only its key, if it could not be read
-  std::string policy = {};              ///< to which the key belongs, if to one
-  std::string algorithm = {};           ///< that wrote the key or, if it does not exist, would
+  state::Inspection inspection = {};  ///< only its key, if it could not be read
+  std::string policy = {};            ///< to which the key belongs, if to one
+  std::string algorithm = {};         ///< that wrote the key or, if it does not exist, would
   std::string series_algorithm = {};  ///< the same for metrics: does not depend on the key's state
                                       ///< if the limit does not
   std::size_t operand = 0;            ///< the index of the KEY to which the key belongs

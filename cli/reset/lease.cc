@@ -6,8 +6,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "limiter/inspection.h"
 #include "limiter/lease.h"
+#include "state/inspection.h"
 
 namespace rlctl::cli {
 namespace {
@@ -19,7 +19,7 @@ bool names_holder(std::string_view given, std::string_view holder) {
 
 /// The leases that have not lapsed; empty if the key holds something else.
 std::vector<limiter::Lease> read_leases(redis::Connection& connection, const std::string& key) {
-  auto found = limiter::inspect(connection, key, {.entries = std::nullopt});
+  auto found = state::inspect(connection, key, {.entries = std::nullopt});
   std::vector<limiter::Lease> leases;
   if (!found.is_limiter() || found.state.form->name != "concurrency") return leases;
   for (auto& entry : found.entries) {
@@ -61,7 +61,7 @@ void append_holder(std::string& out, std::string_view result, std::string_view k
         .bytes_field("key", key)
         .field("result", result)
         .field("type", known("zset"))
-        .field("library", known(limiter::kOurLibrary))
+        .field("library", known(state::kOurLibrary))
         .field("algorithm", known("concurrency"))
         .field("reason", std::optional<std::string_view>())
         .bytes_field("holder", holder)

@@ -18,9 +18,9 @@
 namespace rlctl::cli {
 namespace {
 
-using limiter::LeftReason;
-using limiter::ResetOutcome;
-using limiter::ResetResult;
+using state::LeftReason;
+using state::ResetOutcome;
+using state::ResetResult;
 
 /// The names of the results and reasons, in the order of the enumerators.
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
@@ -140,7 +140,7 @@ void append_line(std::string& out, const ResetLine& line, bool json) {
     out.append(line.result).append(" key=");
     escape_text(out, line.key);
     if (line.shows_type || line.algorithm.empty()) append("type", line.type);
-    if (line.library != limiter::kOurLibrary) append("library", line.library);
+    if (line.library != state::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);
     append("reason", line.reason);
   }
@@ -183,15 +183,15 @@ ResetSession::ResetSession(const ResetPlan& plan_in, Invocation& invocation_in)
 }
 
 void ResetSession::run(redis::Connection& connection, bool dry_run,
-                       const limiter::Resetter::Report& on_outcome,
-                       const std::function<void(limiter::Resetter&)>& work) {
+                       const state::Resetter::Report& on_outcome,
+                       const std::function<void(state::Resetter&)>& work) {
   auto* save_to = dry_run || !save_file ? nullptr : &*save_file;
-  limiter::Resetter resetter(connection,
-                             {.force = plan.force,
-                              .dry_run = dry_run,
-                              .on_looked = [this] { flush(); },
-                              .save_to = save_to},
-                             on_outcome);
+  state::Resetter resetter(connection,
+                           {.force = plan.force,
+                            .dry_run = dry_run,
+                            .on_looked = [this] { flush(); },
+                            .save_to = save_to},
+                           on_outcome);
   try {
     if (save_to != nullptr) save_to->begin(redis::version_of(connection));
     work(resetter);

@@ -11,9 +11,9 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/term/progress.h"
-#include "limiter/reset.h"
-#include "limiter/save_file.h"
 #include "redis/connection.h"
+#include "state/reset.h"
+#include "state/save_file.h"
 
 namespace rlctl::cli {
 
@@ -51,7 +51,7 @@ class ResetReport {
 
   /// Counts a key and appends its line. For --match, without --verbose, only keys that were
   /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line.
-  void add(const limiter::ResetOutcome& outcome);
+  void add(const state::ResetOutcome& outcome);
 
   [[nodiscard]] std::size_t removed() const noexcept { return removed_.total(); }
   /// The number of keys that were to be removed, but could not: other clients changed them, or
@@ -70,7 +70,7 @@ class ResetReport {
 };
 
 /// The kind of a key: the label of its form, else its type.
-[[nodiscard]] std::string kind_of(const limiter::ResetOutcome& outcome);
+[[nodiscard]] std::string kind_of(const state::ResetOutcome& outcome);
 
 /// Appends the line of a key, as text or JSON. Empty words are not known; `result` and `reason` are
 /// written as in text. As text, shows the type only if `shows_type`.
@@ -95,8 +95,8 @@ struct ResetSession {
 
   /// Runs `work` with a Resetter that passes each outcome to `on_outcome`. Writes results as they
   /// come. Exceptions include what was already removed.
-  void run(redis::Connection& connection, bool dry_run, const limiter::Resetter::Report& on_outcome,
-           const std::function<void(limiter::Resetter&)>& work);
+  void run(redis::Connection& connection, bool dry_run, const state::Resetter::Report& on_outcome,
+           const std::function<void(state::Resetter&)>& work);
   /// Runs `work`, which searches for keys and writes nothing.
   void search(const std::function<void()>& work);
   /// Writes the results so far.
@@ -111,7 +111,7 @@ struct ResetSession {
   Connector connector;
   Progress progress;
   ResetReport report;
-  std::optional<limiter::SaveFile> save_file;  ///< none in a dry run
+  std::optional<state::SaveFile> save_file;  ///< none in a dry run
 
  private:
   [[nodiscard]] Problem explain(Problem problem, std::span<const std::string> in_doubt) const;

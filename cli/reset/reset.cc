@@ -17,17 +17,17 @@
 #include "cli/reset/restore.h"
 #include "cli/targets.h"
 #include "cli/term/prompt.h"
-#include "limiter/key_family.h"
-#include "limiter/saved_key.h"
 #include "redis/scan.h"
+#include "state/key_family.h"
+#include "state/saved_key.h"
 
 namespace rlctl::cli {
 namespace {
 
-using limiter::LeftReason;
-using limiter::ResetOutcome;
-using limiter::ResetResult;
-using limiter::SeenKey;
+using state::LeftReason;
+using state::ResetOutcome;
+using state::ResetResult;
+using state::SeenKey;
 
 // ---- KEY... ----
 
@@ -59,8 +59,8 @@ void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, P
   std::vector<std::string> keys;
   for (const auto& each : asked) keys.push_back(each.key);
   const auto families =
-      limiter::find_families(connection, keys, limiter::FamilyKeys::kLimiters,
-                             [&](double share) { progress.update(share, "the database"); });
+      state::find_families(connection, keys, state::FamilyKeys::kLimiters,
+                           [&](double share) { progress.update(share, "the database"); });
   for (std::size_t i = 0; i < asked.size(); ++i) {
     asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
   }
@@ -72,18 +72,18 @@ std::string why_left(const ResetOutcome& outcome) {
   }
   if (outcome.reason == LeftReason::kTooLarge) {
     return fmt::format("its dump is larger than {} MiB, and cannot be saved",
-                       limiter::kLongestDump >> 20);
+                       state::kLongestDump >> 20);
   }
   if (outcome.reason == LeftReason::kForeign) {
-    const auto what = "it holds " + limiter::describe_form(*outcome.form);
+    const auto what = "it holds " + state::describe_form(*outcome.form);
     return what + (outcome.form->library.empty() ? ", and may belong to another program"
                                                  : ", not rlctl's");
   }
   if (outcome.reason == LeftReason::kUncertain) {
-    return "it holds " + limiter::describe_form(*outcome.form) +
+    return "it holds " + state::describe_form(*outcome.form) +
            ", and may belong to another program";
   }
-  return "it holds " + limiter::with_article(outcome.type) + " that is not a limiter's state";
+  return "it holds " + state::with_article(outcome.type) + " that is not a limiter's state";
 }
 
 /// Reports the outcome for each Redis key, one line each, in the order of the asked keys. An asked
@@ -173,7 +173,7 @@ ExitStatus reset_keys(const ResetPlan& plan, Invocation& invocation) {
   KeysReport keys(std::move(asked), session.report);
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
-      [&](limiter::Resetter& resetter) { resetter.reset(keys.redis_keys()); });
+      [&](state::Resetter& resetter) { resetter.reset(keys.redis_keys()); });
   session.explain_undo();
   return keys.finish();
 }
@@ -198,7 +198,7 @@ std::string scanned(const ResetSession& session) {
 }
 
 void scan(ResetSession& session, const std::string& pattern, redis::Connection& connection,
-          limiter::Resetter& resetter) {
+          state::Resetter& resetter) {
   redis::Scan scan(connection, pattern);
   while (!scan.done()) {
     resetter.reset(scan.next());
@@ -219,9 +219,8 @@ Found look(const ResetPlan& plan, ResetSession& session) {
       session.report.add(outcome);
     }
   };
-  session.run(connection, true, add, [&](limiter::Resetter& resetter) {
-    scan(session, *plan.match, connection, resetter);
-  });
+  session.run(connection, true, add,
+              [&](state::Resetter& resetter) { scan(session, *plan.match, connection, resetter); });
   session.progress.clear();
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   const auto end = std::unique(found.begin(), found.end(),
@@ -272,13 +271,13 @@ bool ask(const Found& found, ResetSession& session) {
 /// Calls `work` with a new connection, since the server may have closed the previous one while the
 /// user considered the question.
 void remove(ResetSession& session,
-            const std::function<void(redis::Connection&, limiter::Resetter&)>& work) {
+            const std::function<void(redis::Connection&, state::Resetter&)>& work) {
   auto connection = session.connector.open();
   const auto add = [&](const ResetOutcome& outcome) {
     if (outcome.result != ResetResult::kNone) session.report.add(outcome);
   };
   session.run(connection, false, add,
-              [&](limiter::Resetter& resetter) { work(connection, resetter); });
+              [&](state::Resetter& resetter) { work(connection, resetter); });
 }
 
 /// Prints a hint at the likely mistake in a pattern that matches nothing.
@@ -305,7 +304,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
   ResetSession session(plan, invocation);
   if (plan.yes && !plan.dry_run) {
     // Remove keys during the scan, so that memory does not grow with the number of keys.
-    remove(session, [&](redis::Connection& connection, limiter::Resetter& resetter) {
+    remove(session, [&](redis::Connection& connection, state::Resetter& resetter) {
       scan(session, *plan.match, connection, resetter);
     });
     return finish(plan, session);
@@ -318,7 +317,7 @@ ExitStatus reset_matching(const ResetPlan& plan, Invocation& invocation) {
   }
   if (found.empty()) return finish(plan, session);
   if (!ask(found, session)) return ExitStatus::kDenied;
-  remove(session, [&](redis::Connection&, limiter::Resetter& resetter) { resetter.reset(found); });
+  remove(session, [&](redis::Connection&, state::Resetter& resetter) { resetter.reset(found); });
   return finish(plan, session);
 }
 

@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "cli/term/progress.h"
 #include "cli/term/terminal.h"
-#include "limiter/save_file.h"
-#include "limiter/saved_key.h"
+#include "state/save_file.h"
+#include "state/saved_key.h"
 
 namespace rlctl::cli {
 namespace {
 
-using limiter::RestoreResult;
-using limiter::SavedKey;
+using state::RestoreResult;
+using state::SavedKey;
 
 struct ResultWords {
   std::string_view result, reason;
@@ -104,7 +104,7 @@ class RestoreReport {
 };
 
 /// The next keys, which together are not much larger than a megabyte.
-std::vector<SavedKey> next_keys(limiter::SaveFileReader& reader) {
+std::vector<SavedKey> next_keys(state::SaveFileReader& reader) {
   constexpr std::size_t kMostKeys = 200, kMostBytes = std::size_t{1} << 20;
   std::vector<SavedKey> keys;
   std::size_t bytes = 0;
@@ -125,7 +125,7 @@ Problem with_restored(Problem problem, const RestoreReport& report) {
   return problem;
 }
 
-void restore_all(limiter::SaveFileReader& reader, limiter::Restorer& restorer,
+void restore_all(state::SaveFileReader& reader, state::Restorer& restorer,
                  const RestoreReport& report, Progress& progress, Invocation& invocation) {
   const auto flush = [&] {
     if (!invocation.out.pending()) return;
@@ -158,7 +158,7 @@ void restore_all(limiter::SaveFileReader& reader, limiter::Restorer& restorer,
 ExitStatus restore_keys(const ResetPlan& plan, const std::string& file, bool replace,
                         Invocation& invocation) {
   if (!plan.quiet) invocation.out.require_open();
-  limiter::SaveFileReader reader(file);
+  state::SaveFileReader reader(file);
   if (reader.is_cut()) {
     warn("warning: the last line of " + in_quotes(file) +
              " is incomplete; if its writing was stopped there, its key was not removed",
@@ -168,7 +168,7 @@ ExitStatus restore_keys(const ResetPlan& plan, const std::string& file, bool rep
   auto connection = connector.open();
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
   RestoreReport report(plan, invocation);
-  limiter::Restorer restorer(
+  state::Restorer restorer(
       connection, {.replace = replace, .dry_run = plan.dry_run},
       [&](const SavedKey& key, RestoreResult result) { report.add(key, result); });
   restore_all(reader, restorer, report, progress, invocation);

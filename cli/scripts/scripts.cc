@@ -16,17 +16,17 @@
 #include "cli/subcommand.h"
 #include "cli/term/table.h"
 #include "limiter/check.h"
-#include "limiter/script.h"
 #include "redis/connection.h"
+#include "state/script.h"
 
 namespace rlctl::cli {
 
-using limiter::Script;
+using state::Script;
 
 const Script& script_named(const std::string& name) {
-  if (const auto* script = limiter::find_script(name)) return *script;
+  if (const auto* script = state::find_script(name)) return *script;
   std::vector<std::string_view> names;
-  for (const auto& script : limiter::scripts()) names.push_back(script.name);
+  for (const auto& script : state::scripts()) names.push_back(script.name);
   throw UsageError("unknown script " + in_quotes(name) + did_you_mean(name, names),
                    "rlctl scripts list lists them");
 }
@@ -38,7 +38,7 @@ std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
   std::vector<const Script*> chosen;
   for (const auto& name : names) chosen.push_back(&script_named(name));
   if (!names.empty()) return chosen;
-  for (const auto& script : limiter::scripts()) {
+  for (const auto& script : state::scripts()) {
     if (script.is_algorithm) chosen.push_back(&script);
   }
   return chosen;
@@ -49,7 +49,7 @@ std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
 ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
   auto& out = invocation.out.buffer();
   std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
-  for (const auto& script : limiter::scripts()) {
+  for (const auto& script : state::scripts()) {
     if (!invocation.json) {
       rows.push_back({std::string(script.name), std::string(script.sha1),
                       std::to_string(script.text.size()), std::string(script.keys),
@@ -257,7 +257,7 @@ Completions complete_scripts(const Typed& typed) {
   }
   return subcommand->takes == Takes::kNothing
              ? Completions{}
-             : to_completions(limiter::scripts(), &limiter::Script::name);
+             : to_completions(state::scripts(), &state::Script::name);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A file of saved keys is read as it was written; a damaged one is an error that names its line.
-#include "limiter/save_file.h"
+#include "state/save_file.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@ namespace {
 
 using rlctl::InputError;
 using namespace rlctl::limiter;
+using namespace rlctl::state;
 
 std::vector<SavedKey> read_file(std::string_view text) {
   const rlctl::FileDescriptor file(::memfd_create("saved", 0));

@@ -1,6 +1,6 @@
 // What is decoded from a key's content is of the content's type and within the contract's bounds,
 // and a decision can be made with it.
-#include "limiter/state.h"
+#include "state/state.h"
 
 #include <array>
 #include <cstdint>
@@ -8,14 +8,15 @@
 
 #include "base/error.h"
 #include "fuzz/fuzz.h"
-#include "limiter/inspection.h"
-#include "limiter/interpretation.h"
 #include "redis/error.h"
+#include "state/inspection.h"
+#include "state/interpretation.h"
 
 namespace {
 
 using rlctl::microseconds;
 using namespace rlctl::limiter;
+using namespace rlctl::state;
 
 void test_model(const State& state, microseconds now) {
   if (!state.model || !state.limit) return;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "limiter/state.h"
+#include "state/state.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/packed.h"
@@ -20,6 +20,7 @@ namespace limiter_script_refusals_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::limiter;
+using namespace rlctl::state;
 using namespace rlctl::test;
 using rlctl::redis::Reply;
 

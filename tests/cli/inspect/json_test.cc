@@ -12,7 +12,7 @@
 namespace rlctl::cli::json_test {
 namespace {
 
-using limiter::Inspection;
+using state::Inspection;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -23,11 +23,11 @@ std::string json(const Inspection& inspection) {
   return recorded("inspect", std::move(out));
 }
 
-Inspection of_content(limiter::Content content) {
+Inspection of_content(state::Content content) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = limiter::decode(result.key, result.content);
+  result.state = state::decode(result.key, result.content);
   return result;
 }
 

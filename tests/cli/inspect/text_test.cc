@@ -13,7 +13,7 @@
 namespace rlctl::cli::text_test {
 namespace {
 
-using limiter::Inspection;
+using state::Inspection;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -22,11 +22,11 @@ using std::chrono::seconds;
 constexpr microseconds kNow{1'795'155'123'114'201};
 constexpr Look kPlain{.columns = 80, .colour = false, .utf8 = true};
 
-Inspection of_content(limiter::Content content, microseconds now = kNow) {
+Inspection of_content(state::Content content, microseconds now = kNow) {
   Inspection result;
   result.key = "login:ann";
   result.content = std::move(content);
-  result.state = limiter::decode(result.key, result.content);
+  result.state = state::decode(result.key, result.content);
   result.now = result.server_now = now;
   result.ttl = milliseconds{59'310};
   result.bytes = 200;
@@ -53,7 +53,7 @@ Inspection of_text(const std::string& text, microseconds now = kNow) {
   return result;
 }
 
-limiter::Content log_content(microseconds oldest, microseconds newest) {
+state::Content log_content(microseconds oldest, microseconds newest) {
   return {.type = "list",
           .expires = true,
           .first = {.member = std::to_string(oldest.count()), .score = {}},

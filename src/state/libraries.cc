@@ -1,0 +1,557 @@
+#include "state/libraries.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "base/text.h"
+#include "state/round_window.h"
+#include "state/stored_number.h"
+
+namespace rlctl::state {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// TTLs in whole seconds, and reading the time and the TTL one after the other.
+constexpr microseconds kTolerance = seconds{2};
+
+// ---- Parts of names and values ----
+
+/// A count as INCRBY and DECRBY keep it; some libraries give units back before they were taken.
+std::optional<std::int64_t> parse_count(std::string_view text) {
+  constexpr std::int64_t kMost = 999'999'999'999'999;
+  const bool negative = text.starts_with('-');
+  const auto count = parse_number(text.substr(negative ? 1 : 0), kMost);
+  if (!count || (negative && *count == 0)) return std::nullopt;
+  return negative ? -*count : *count;
+}
+
+/// A key's name that ends in a colon and a number: "a:17" is "a" and 17.
+struct NumberedName {
+  std::string_view name;
+  std::int64_t number = 0;
+};
+
+std::optional<NumberedName> parse_numbered(std::string_view key) {
+  const auto colon = key.rfind(':');
+  if (colon == key.npos) return std::nullopt;
+  constexpr std::int64_t kMost = 4'000'000'000'000;  // windows of a ms
+  const auto number = parse_number(key.substr(colon + 1), kMost);
+  if (!number || *number == 0) return std::nullopt;
+  return NumberedName{.name = key.substr(0, colon), .number = *number};
+}
+
+/// What precedes the suffix; none if the key does not end in it.
+std::optional<std::string_view> without_suffix(std::string_view key, std::string_view suffix) {
+  if (!key.ends_with(suffix)) return std::nullopt;
+  return key.substr(0, key.size() - suffix.size());
+}
+
+microseconds to_us(double value, microseconds unit) {
+  return microseconds{std::llround(value * static_cast<double>(unit.count()))};
+}
+
+/// The time, if it is a present one.
+std::optional<microseconds> present_time(std::string_view text, microseconds unit) {
+  const auto value = to_number<double>(text);
+  if (!value || !is_of_today(*value * static_cast<double>(unit.count()))) return std::nullopt;
+  return to_us(*value, unit);
+}
+
+bool is_about(const std::optional<microseconds>& one, microseconds other) {
+  return one && std::chrono::abs(*one - other) <= kTolerance;
+}
+
+/// A state that only its form's library writes, if its key has the TTL that the library sets.
+State library_state(const Content& content) {
+  return {.certain = content.expires};
+}
+
+// ---- Counters ----
+
+/// After how many windows, counted from the beginning of its window, a counter expires.
+struct Lifetime {
+  int least = 1, most = 1;
+};
+/// A library may add this to a TTL.
+constexpr microseconds kExtra = seconds{1};
+
+/// A counter whose name has the number of its window since 1970. The window follows from this
+/// number and from the time at which the key expires.
+std::optional<State> read_numbered_counter(std::int64_t number, Lifetime lifetime,
+                                           const Content& content) {
+  const auto count = parse_count(content.text);
+  if (!count) return std::nullopt;
+  auto state = library_state(content);
+  state.counts = {{.units = *count}};
+  if (content.until) {
+    constexpr microseconds kLate = milliseconds{50};  // the time was read before the TTL
+    state.window = roundest_window({.least = (*content.until - kExtra) / (number + lifetime.most),
+                                    .most = (*content.until + kLate) / (number + lifetime.least)});
+    state.counts.front().at = *state.window * number;
+  }
+  return state;
+}
+
+std::optional<State> read_counter_under(std::string_view prefix, std::string_view key,
+                                        const Content& content) {
+  const auto count = parse_count(content.text);
+  if (!key.starts_with(prefix) || key.size() == prefix.size() || !count) return std::nullopt;
+  auto state = library_state(content);
+  state.counts = {{.units = *count}};
+  return state;
+}
+
+// ---- Theoretical arrival times ----
+
+State arrival_state(microseconds arrival, const Content& content) {
+  return {.certain = is_about(content.until, arrival),
+          .model = std::make_shared<limiter::GcraModel>(
+              limiter::RationalTime{.parts = limiter::to_parts(arrival, 1), .per_us = 1}),
+          .time = arrival};
+}
+
+/// Seconds with a fraction since the epoch, in seconds since 1970.
+std::optional<State> read_arrival_since(seconds epoch, const Content& content) {
+  constexpr double kYear = 365.25 * 86400;
+  const auto value = to_number<double>(content.text);
+  if (!value || !(*value > 0 && *value < 30 * kYear)) return std::nullopt;
+  return arrival_state(epoch + to_us(*value, seconds{1}), content);
+}
+
+/// redis_rate has one prefix, which others use too, but a time since 2017 is not an exchange rate.
+std::optional<State> read_redis_rate(std::string_view key, const Content& content) {
+  constexpr seconds kEpoch{1'483'228'800};  // 2017
+  constexpr std::string_view kPrefix = "rate:";
+  constexpr microseconds kOldest = std::chrono::years{3};
+  if (!key.starts_with(kPrefix)) return std::nullopt;
+  auto state = read_arrival_since(kEpoch, content);
+  if (!state || *state->time < kEpoch + kOldest) return std::nullopt;
+  const bool has_fraction = content.text.find('.') != content.text.npos;
+  return state->certain || has_fraction ? state : std::nullopt;
+}
+
+std::optional<State> read_throttled_gcra(std::string_view key, const Content& content) {
+  constexpr seconds kEpoch{1'735'660'800};  // 2025
+  if (!key.starts_with("throttled:v1:gcra:")) return std::nullopt;
+  return read_arrival_since(kEpoch, content);
+}
+
+/// Nanoseconds since 1970, under any name. Such a number may be an ID, but then the key would not
+/// expire at that very time.
+std::optional<State> read_nanoseconds(std::string_view /*key*/, const Content& content) {
+  const auto value = parse_number(content.text, INT64_MAX, 19);
+  if (!value) return std::nullopt;
+  const microseconds arrival{*value / 1000};
+  if (!is_about(content.until, arrival)) return std::nullopt;
+  return arrival_state(arrival, content);
+}
+
+// ---- limits (Python) ----
+
+/// A name of limits: "LIMITS:LIMITER/ann/5/1/minute".
+struct LimitsName {
+  std::string_view name;  ///< without braces
+  bool has_braces = false;
+  bool is_previous = false;  ///< of the previous window
+  std::optional<limiter::Limit> limit = {};
+};
+
+std::optional<microseconds> parse_granularity(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, seconds>, 6> kGranularities{{
+      {"second", seconds{1}},
+      {"minute", seconds{60}},
+      {"hour", seconds{3600}},
+      {"day", seconds{86'400}},
+      {"month", seconds{30 * 86'400}},
+      {"year", seconds{12 * 30 * 86'400}},
+  }};
+  for (const auto& [name, span] : kGranularities) {
+    if (name == text) return span;
+  }
+  return std::nullopt;
+}
+
+/// Removes the text after the last slash and returns it.
+std::string_view take_last(std::string_view& path) {
+  const auto slash = path.rfind('/');
+  if (slash == path.npos) return {};
+  const auto last = path.substr(slash + 1);
+  path = path.substr(0, slash);
+  return last;
+}
+
+std::optional<LimitsName> parse_limits_name(std::string_view key) {
+  constexpr std::string_view kPrefix = "LIMITS:";
+  if (!key.starts_with(kPrefix)) return std::nullopt;
+  LimitsName name{.name = key.substr(kPrefix.size())};
+  if (name.name.starts_with('{')) {
+    const auto close = name.name.rfind('}');
+    if (close == key.npos) return std::nullopt;
+    const auto rest = name.name.substr(close + 1);
+    if (!rest.empty() && rest != "/-1") return std::nullopt;
+    name.has_braces = true;
+    name.is_previous = !rest.empty();
+    name.name = name.name.substr(1, close - 1);
+  }
+  auto path = name.name;
+  const auto granularity = parse_granularity(take_last(path));
+  const auto multiples = parse_number(take_last(path), limiter::kLargestLimit);
+  const auto amount = parse_number(take_last(path), limiter::kLargestLimit);
+  if (!granularity || !multiples || !amount || path.find('/') == path.npos) return std::nullopt;
+  if (*amount > 0 && *multiples > 0 && *multiples <= limiter::kLongestWindow / *granularity) {
+    name.limit = limiter::Limit{.limit = *amount, .window = *granularity * *multiples};
+  }
+  return name;
+}
+
+std::optional<State> read_limits_fixed(std::string_view key, const Content& content) {
+  const auto name = parse_limits_name(key);
+  const auto count = parse_count(content.text);
+  if (!name || name->has_braces || !count) return std::nullopt;
+  auto state = library_state(content);
+  state.limit = name->limit;
+  state.counts = {{.units = *count}};
+  return state;
+}
+
+std::optional<State> read_limits_moving(std::string_view key, const Content& content) {
+  const auto name = parse_limits_name(key);
+  const bool are_times = present_time(content.first.member, seconds{1}) &&
+                         present_time(content.last.member, seconds{1});
+  if (!name || name->has_braces || !are_times) return std::nullopt;
+  auto state = library_state(content);
+  state.limit = name->limit;
+  return state;
+}
+
+/// A key expires two windows after the beginning of its window. It is renamed when it has become
+/// the previous one.
+std::optional<State> read_limits_sliding(std::string_view key, const Content& content) {
+  const auto name = parse_limits_name(key);
+  const auto count = parse_count(content.text);
+  if (!name || !name->has_braces || !count) return std::nullopt;
+  auto state = library_state(content);
+  state.limit = name->limit;
+  const bool is_dated = content.until && name->limit;
+  const auto begin = is_dated ? *content.until - 2 * name->limit->window : microseconds{0};
+  state.counts = {{.at = begin, .units = *count}};
+  state.partner = std::string("LIMITS:{").append(name->name).append("}");
+  if (!name->is_previous) state.partner += "/-1";
+  return state;
+}
+
+// ---- @upstash/ratelimit ----
+
+constexpr std::string_view kUpstash = "@upstash/ratelimit:";
+
+/// The fixed and the sliding window have the same names, but differ in their TTL: one window, and
+/// two and a second, from the first request on.
+std::optional<State> read_upstash(std::string_view key, const Content& content, bool sliding) {
+  const auto name = parse_numbered(key);
+  if (!key.starts_with(kUpstash) || !name) return std::nullopt;
+  auto state = read_numbered_counter(name->number, {.least = 1, .most = 3}, content);
+  if (!state) return std::nullopt;
+  const auto begin = state->counts.front().at;
+  const auto longest_fixed = 2 * state->window.value_or(microseconds{0}) + kExtra / 2;
+  const bool is_sliding = content.until && *content.until - begin > longest_fixed;
+  if (is_sliding != sliding) return std::nullopt;
+  if (sliding) {
+    state->partner = std::string(name->name).append(":") + std::to_string(name->number - 1);
+  }
+  return state;
+}
+
+std::optional<State> read_upstash_fixed(std::string_view key, const Content& content) {
+  return read_upstash(key, content, false);
+}
+
+std::optional<State> read_upstash_sliding(std::string_view key, const Content& content) {
+  return read_upstash(key, content, true);
+}
+
+// ---- Buckets in hashes ----
+
+std::optional<std::string_view> field(const Content& content, std::string_view name) {
+  const auto found = content.fields.find(name);
+  if (found == content.fields.end()) return std::nullopt;
+  return found->second;
+}
+
+/// A hash with these two fields and no other.
+std::optional<State> read_bucket(const Content& content, std::string_view time_field,
+                                 microseconds unit, RefilledBucket bucket) {
+  const auto tokens = field(content, "tokens");
+  const auto time = field(content, time_field);
+  if (content.size != 2 || !tokens || !time) return std::nullopt;
+  const auto number = to_number<double>(*tokens);
+  const auto at = present_time(*time, unit);
+  constexpr double kMost = 1e15;
+  if (!number || !(std::abs(*number) <= kMost) || !at) return std::nullopt;
+  bucket.tokens = *number;
+  bucket.at = *at;
+  auto state = library_state(content);
+  state.time = at;
+  state.bucket = bucket;
+  return state;
+}
+
+std::optional<State> read_upstash_bucket(std::string_view key, const Content& content) {
+  if (!key.starts_with(kUpstash)) return std::nullopt;
+  return read_bucket(content, "refilledAt", milliseconds{1}, {});
+}
+
+std::optional<State> read_throttled_tokens(std::string_view key, const Content& content) {
+  if (!key.starts_with("throttled:v1:token_bucket:")) return std::nullopt;
+  return read_bucket(content, "last_refreshed", seconds{1}, {.step = seconds{1}, .whole = true});
+}
+
+std::optional<State> read_throttled_leaking(std::string_view key, const Content& content) {
+  if (!key.starts_with("throttled:v1:leaking_bucket:")) return std::nullopt;
+  return read_bucket(content, "last_refreshed", seconds{1},
+                     {.step = seconds{1}, .whole = true, .counts_used = true});
+}
+
+// ---- Spring Cloud Gateway ----
+
+/// The name without the suffix: "request_rate_limiter.{ROUTE.ID}.".
+std::optional<std::string_view> spring_name(std::string_view key, std::string_view suffix) {
+  const auto name = without_suffix(key, suffix);
+  const bool is_springs = name && name->starts_with("request_rate_limiter.{") &&
+                          name->ends_with("}.") && name->size() > 24;
+  return is_springs ? name : std::nullopt;
+}
+
+std::optional<State> read_spring_tokens(std::string_view key, const Content& content) {
+  const auto name = spring_name(key, "tokens");
+  const auto tokens = to_number<double>(content.text);
+  if (!name || !tokens || !(std::abs(*tokens) <= 1e15)) return std::nullopt;
+  auto state = library_state(content);
+  state.tokens = tokens;
+  state.partner = std::string(*name) + "timestamp";
+  return state;
+}
+
+std::optional<State> read_spring_timestamp(std::string_view key, const Content& content) {
+  const auto name = spring_name(key, "timestamp");
+  const auto time = present_time(content.text, seconds{1});
+  if (!name || !time) return std::nullopt;
+  auto state = library_state(content);
+  state.time = time;
+  state.partner = std::string(*name) + "tokens";
+  return state;
+}
+
+// ---- Others ----
+
+std::optional<State> read_flexible(std::string_view key, const Content& content) {
+  return read_counter_under("rlflx:", key, content);
+}
+
+/// "throttled:v1:fixed_window:KEY:period:17".
+std::optional<State> read_throttled_window(std::string_view key, std::string_view prefix,
+                                           Lifetime lifetime, const Content& content) {
+  const auto name = parse_numbered(key);
+  if (!key.starts_with(prefix) || !name || !name->name.ends_with(":period")) return std::nullopt;
+  return read_numbered_counter(name->number, lifetime, content);
+}
+
+std::optional<State> read_throttled_fixed(std::string_view key, const Content& content) {
+  return read_throttled_window(key, "throttled:v1:fixed_window:", {.least = 1, .most = 2}, content);
+}
+
+std::optional<State> read_throttled_sliding(std::string_view key, const Content& content) {
+  auto state =
+      read_throttled_window(key, "throttled:v1:sliding_window:", {.least = 3, .most = 4}, content);
+  if (!state) return std::nullopt;
+  const auto name = *parse_numbered(key);
+  state->partner = std::string(name.name).append(":") + std::to_string(name.number - 1);
+  return state;
+}
+
+bool is_hex(std::string_view text) {
+  return text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+/// A key of Laravel's throttle middleware: the cache's prefix, "laravel_cache_:" or
+/// "laravel-cache-", and a hash, SHA-1 or for a named limiter MD5. A cache may hold a number under
+/// such a name for another purpose.
+bool is_laravel_name(std::string_view key) {
+  constexpr std::size_t kSha1 = 40, kMd5 = 32;
+  for (const auto digits : {kSha1, kMd5}) {
+    if (key.size() <= digits || !is_hex(key.substr(key.size() - digits))) continue;
+    auto prefix = key.substr(0, key.size() - digits);
+    if (prefix.ends_with(':')) prefix.remove_suffix(1);
+    return prefix.ends_with("_cache_") || prefix.ends_with("-cache-");
+  }
+  return false;
+}
+
+constexpr std::string_view kTimer = ":timer";
+
+std::optional<State> read_laravel_count(std::string_view key, const Content& content) {
+  const auto count = parse_count(content.text);
+  if (!is_laravel_name(key) || !count) return std::nullopt;
+  return State{.counts = {{.units = *count}}, .partner = std::string(key).append(kTimer)};
+}
+
+/// The time at which the counter of the same name starts again, which is when this key expires.
+std::optional<State> read_laravel_timer(std::string_view key, const Content& content) {
+  const auto counter = without_suffix(key, kTimer);
+  const auto end = parse_number(content.text, INT64_MAX, 10);
+  if (!counter || counter->empty() || !end) return std::nullopt;
+  if (!is_about(content.until, seconds{*end})) return std::nullopt;
+  return State{
+      .certain = is_laravel_name(*counter), .end = seconds{*end}, .partner = std::string(*counter)};
+}
+
+/// "rack::attack:17:NAME", perhaps after the namespace of the cache, perhaps with the generation
+/// that a reset begins: "rack::attack:g2:17:NAME".
+std::optional<State> read_rack_attack(std::string_view key, const Content& content) {
+  constexpr std::string_view kMark = "rack::attack:";
+  const auto at = key.find(kMark);
+  if (at == key.npos || (at > 0 && key[at - 1] != ':')) return std::nullopt;
+  auto rest = key.substr(at + kMark.size());
+  const auto take = [&rest] {
+    const auto part = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    return part;
+  };
+  auto part = take();
+  if (part.starts_with('g') && parse_number(part.substr(1), INT64_MAX)) part = take();
+  const auto number = parse_number(part, INT64_MAX);
+  if (!number || *number == 0 || rest.empty()) return std::nullopt;
+  return read_numbered_counter(*number, {.least = 1, .most = 1}, content);
+}
+
+// ---- The table ----
+
+// A library needs a row for each form, a test in libraries_test.cc, and a line in
+// rlctl-inspect(1).
+constexpr std::array kLibraryForms{
+    StateForm{.name = "gcra",
+              .type = "string",
+              .library = "redis_rate",
+              .summary = "a theoretical arrival time, in seconds since 2017",
+              .read = read_redis_rate},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "limits",
+              .summary = "a count; the key's name has the limit",
+              .ends_by_ttl = true,
+              .read = read_limits_fixed},
+    StateForm{.name = "sliding-window-log",
+              .type = "list",
+              .library = "limits",
+              .summary = "the times of requests; the key's name has the limit",
+              .keeping = Keeping::kTimes,
+              .us_per_score = 1'000'000,
+              .newest_first = true,
+              .read = read_limits_moving},
+    StateForm{.name = "sliding-window-counter",
+              .type = "string",
+              .library = "limits",
+              .summary = "the count of one of two windows; the key's name has the limit",
+              .ends_by_ttl = true,
+              .is_called_with_partner = true,
+              .read = read_limits_sliding},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "upstash",
+              .summary = "a count; the key's name has the number of its window",
+              .read = read_upstash_fixed},
+    StateForm{.name = "sliding-window-counter",
+              .type = "string",
+              .library = "upstash",
+              .summary = "the count of one window; the key's name has its number",
+              .is_called_with_partner = true,
+              .read = read_upstash_sliding},
+    StateForm{.name = "token-bucket",
+              .type = "hash",
+              .library = "upstash",
+              .summary = "tokens, and when they were refilled; refilled once a window",
+              .read = read_upstash_bucket},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "rate-limiter-flexible",
+              .summary = "a count, or more than the limit while the key is blocked",
+              .ends_by_ttl = true,
+              .read = read_flexible},
+    StateForm{.name = "token-bucket",
+              .type = "string",
+              .library = "spring-cloud-gateway",
+              .summary = "the tokens at the time that another key has",
+              .is_called_with_partner = true,
+              .read = read_spring_tokens},
+    StateForm{.name = "token-bucket",
+              .type = "string",
+              .library = "spring-cloud-gateway",
+              .summary = "the time of the tokens that another key has",
+              .is_called_with_partner = true,
+              .read = read_spring_timestamp},
+    StateForm{.name = "gcra",
+              .type = "string",
+              .library = "throttled-py",
+              .summary = "a theoretical arrival time, in seconds since 2025",
+              .read = read_throttled_gcra},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "throttled-py",
+              .summary = "a count; the key's name has the number of its window",
+              .read = read_throttled_fixed},
+    StateForm{.name = "sliding-window-counter",
+              .type = "string",
+              .library = "throttled-py",
+              .summary = "the count of one window; the key's name has its number",
+              .is_called_with_partner = true,
+              .read = read_throttled_sliding},
+    StateForm{.name = "token-bucket",
+              .type = "hash",
+              .library = "throttled-py",
+              .summary = "tokens, and when they were refilled; refilled once a second",
+              .read = read_throttled_tokens},
+    StateForm{.name = "leaky-bucket",
+              .type = "hash",
+              .library = "throttled-py",
+              .summary = "the level, and when it was counted; it falls once a second",
+              .read = read_throttled_leaking},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "rack-attack",
+              .summary = "a count; the key's name has the number of its window",
+              .read = read_rack_attack},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "laravel",
+              .summary = "a count, which another key tells when to start again",
+              .read = read_laravel_count},
+    StateForm{.name = "fixed-window",
+              .type = "string",
+              .library = "laravel",
+              .summary = "when the count in another key starts again",
+              .read = read_laravel_timer},
+    // Under any name.
+    StateForm{.name = "gcra",
+              .type = "string",
+              .library = "redis-cell",
+              .summary = "a theoretical arrival time in ns, of redis-cell, Dragonfly or throttled",
+              .read = read_nanoseconds},
+};
+
+constexpr std::array<std::string_view, 3> kHashFields{"tokens", "refilledAt", "last_refreshed"};
+
+}  // namespace
+
+std::span<const StateForm> library_forms() {
+  return kLibraryForms;
+}
+
+std::span<const std::string_view> hash_fields() {
+  return kHashFields;
+}
+
+}  // namespace rlctl::state

@@ -1,0 +1,49 @@
+#include "state/refilled_bucket.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rlctl::state {
+namespace {
+
+/// The tokens that one step brings back.
+double tokens_of_step(const limiter::Limit& limit, microseconds step) {
+  return static_cast<double>(limit.limit) * static_cast<double>(step.count()) /
+         static_cast<double>(limit.window.count());
+}
+
+}  // namespace
+
+std::int64_t size_of_bucket(const limiter::Limit& limit) {
+  return limit.burst.value_or(limit.limit);
+}
+
+microseconds RefilledBucket::interval(const limiter::Limit& limit) const {
+  return step.count() > 0 ? step : limit.window;
+}
+
+double RefilledBucket::left_at_first(const limiter::Limit& limit) const {
+  return counts_used ? static_cast<double>(size_of_bucket(limit)) - tokens : tokens;
+}
+
+double RefilledBucket::left_at(const limiter::Limit& limit, microseconds t) const {
+  const auto each = interval(limit);
+  const auto steps = std::max<std::int64_t>(0, (t - at) / each);
+  auto gained = static_cast<double>(steps) * tokens_of_step(limit, each);
+  if (whole) gained = std::floor(gained);
+  return std::min(static_cast<double>(size_of_bucket(limit)), left_at_first(limit) + gained);
+}
+
+microseconds RefilledBucket::first_with(const limiter::Limit& limit, double wanted) const {
+  // Capped so that adding it to a time does not overflow.
+  constexpr auto kMost = static_cast<double>(limiter::kLongestRefill.count());
+  auto missing = wanted - left_at_first(limit);
+  if (missing <= 0) return at;
+  if (whole) missing = std::ceil(missing);
+  const auto each = interval(limit);
+  const auto steps = std::ceil(missing / tokens_of_step(limit, each));
+  return at + microseconds{static_cast<std::int64_t>(
+                  std::min(kMost, steps * static_cast<double>(each.count())))};
+}
+
+}  // namespace rlctl::state

@@ -1,0 +1,245 @@
+#include "state/reset.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "embedded_reset.h"
+#include "limiter/check.h"
+#include "state/saved_key.h"
+
+namespace rlctl::state {
+
+/// A key, and what is known about it so far.
+struct Resetter::Look {
+  std::string_view key;
+  const SeenKey* seen;
+  Content content = {};  ///< as read last
+  const StateForm* form = nullptr;
+  std::optional<ResetResult> result = {};  ///< none: not decided yet
+  std::optional<LeftReason> reason = {};
+  std::string saved_sha1 = {}, saved_expiry = {};  ///< see reset.lua
+  bool is_void = false;  ///< the file has the key, which certainly was not removed
+
+  [[nodiscard]] bool has_changed() const {
+    return !seen->type.empty() && (content.type != seen->type || form != seen->form);
+  }
+  void settle(ResetResult settled) { result = settled; }
+  void leave(LeftReason why) {
+    result = ResetResult::kLeft;
+    reason = why;
+  }
+};
+
+namespace {
+
+/// Keys in a round trip. Each may have ends of any size, which are kept until it is removed.
+constexpr std::size_t kMostAtOnce = 200;
+
+std::optional<LeftReason> reason_to_leave(const State& state) {
+  if (state.form == nullptr) return LeftReason::kNoLimiterState;
+  if (state.form->is_foreign()) return LeftReason::kForeign;
+  if (!state.certain) return LeftReason::kUncertain;
+  return std::nullopt;
+}
+
+/// The end of the arguments of reset.lua: what the look read of the key.
+std::vector<std::string> looked_arguments(const Content& content) {
+  if (content.type == "string") return {content.text};
+  const std::string expires = content.expires ? "1" : "0";
+  const auto& first = content.first;
+  const auto& last = content.last;
+  if (content.type == "list") return {first.member, last.member, expires};
+  if (content.type == "zset") return {first.member, last.member, expires, first.score, last.score};
+  if (content.fields.empty()) return {};
+  std::vector<std::string> of_hash{std::to_string(content.size)};
+  for (const auto& [field, value] : content.fields) of_hash.insert(of_hash.end(), {field, value});
+  return of_hash;
+}
+
+/// Refused within the script, where only UNLINK is new to the user: the look called the others.
+redis::Error explain_refusal(const redis::Error& error) {
+  const bool in_script = error.code().empty() || error.code() == "ERR";
+  if (error.failure() != redis::Failure::kRefused || !in_script) return error;
+  return redis::Error(error.failure(), error.what(), error.code(),
+                      "the user needs +unlink; rlctl-reset(1) lists the permissions")
+      .from(error.server(), error.command());
+}
+
+}  // namespace
+
+void Resetter::reset(std::span<const std::string> keys) {
+  std::vector<SeenKey> unseen;
+  unseen.reserve(keys.size());
+  for (const auto& key : keys) unseen.push_back({.key = key});
+  reset(unseen);
+}
+
+void Resetter::reset(std::span<const SeenKey> keys) {
+  while (!keys.empty()) {
+    const auto some = keys.first(std::min(kMostAtOnce, keys.size()));
+    Looks looks;
+    looks.reserve(some.size());
+    for (const auto& key : some) looks.push_back({.key = key.key, .seen = &key});
+    try {
+      settle(looks);
+    } catch (...) {
+      report(looks);
+      throw;
+    }
+    report(looks);
+    keys = keys.subspan(some.size());
+  }
+}
+
+void Resetter::report(const Looks& looks) const {
+  for (const auto& look : looks) {
+    if (!look.result) continue;
+    report_({.key = look.key,
+             .result = *look.result,
+             .type = look.content.type,
+             .form = look.form,
+             .reason = look.reason});
+  }
+}
+
+void Resetter::settle(Looks& looks) {
+  Indices open(looks.size());
+  std::iota(open.begin(), open.end(), std::size_t{0});
+  for (int tries = 0; !open.empty() && tries < options_.tries; ++tries) open = attempt(looks, open);
+  for (const auto index : open) looks[index].leave(LeftReason::kChanging);
+}
+
+/// Settles the key, unless it must be removed.
+void Resetter::decide(Look& look, Content content) const {
+  const State state = decode(look.key, content);
+  look.content = std::move(content);
+  look.form = state.form;
+  const auto reason = options_.force ? std::nullopt : reason_to_leave(state);
+  if (look.content.type == "none") {
+    look.settle(ResetResult::kNone);
+  } else if (look.has_changed()) {
+    look.leave(LeftReason::kChanged);
+  } else if (reason) {
+    look.leave(*reason);
+  } else if (options_.dry_run) {
+    look.settle(ResetResult::kWouldRemove);
+  }
+}
+
+/// Looks at some keys and removes those that are to be removed. Returns those of them that another
+/// client changed meanwhile.
+Resetter::Indices Resetter::attempt(Looks& looks, const Indices& which) {
+  std::vector<std::string> keys;
+  keys.reserve(which.size());
+  for (const auto index : which) keys.emplace_back(looks[index].key);
+  auto contents = read_contents(connection_, keys);
+  Indices removable;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    Look& look = looks[which[i]];
+    decide(look, std::move(contents[i]));
+    if (!look.result) removable.push_back(which[i]);
+  }
+  try {
+    auto changed = options_.save_to != nullptr ? save(looks, removable) : Indices{};
+    if (options_.on_looked) options_.on_looked();
+    if (removable.empty()) return changed;
+    const auto kept = remove(looks, removable);
+    add_not_removed(looks);
+    changed.insert(changed.end(), kept.begin(), kept.end());
+    std::sort(changed.begin(), changed.end());
+    return changed;
+  } catch (...) {
+    try {
+      add_not_removed(looks);
+    } catch (const OutputError&) {  // the first error is reported
+    }
+    throw;
+  }
+}
+
+/// Saves the keys. Takes those from `which` that are too large, and those that have changed since
+/// the look, which it returns.
+Resetter::Indices Resetter::save(Looks& looks, Indices& which) const {
+  std::vector<TypedKey> keys;
+  keys.reserve(which.size());
+  for (const auto index : which) {
+    keys.push_back({.key = looks[index].key, .type = looks[index].content.type});
+  }
+  Indices saved, changed;
+  std::size_t at = 0;
+  const auto use = [&](std::optional<SavedKey> key) {
+    const auto index = which[at++];
+    if (!key) return changed.push_back(index);
+    Look& look = looks[index];
+    if (key->dump.empty()) return look.leave(LeftReason::kTooLarge);
+    look.saved_sha1 = key->sha1;
+    look.saved_expiry = std::to_string(key->expires_at ? key->expires_at->count() : 0);
+    if (look.form != nullptr) {
+      key->library = look.form->library;
+      key->algorithm = look.form->name;
+    }
+    options_.save_to->add(*key);
+    look.is_void = true;
+    saved.push_back(index);
+  };
+  read_saved(connection_, keys, use, options_.longest_dump);
+  if (!saved.empty()) options_.save_to->sync();
+  which = std::move(saved);
+  return changed;
+}
+
+/// Returns the keys that have changed since the look.
+Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
+  load_script();
+  sent_.clear();
+  answered_ = 0;
+  for (const auto index : which) {
+    sent_.emplace_back(looks[index].key);
+    Look& look = looks[index];
+    look.is_void = false;
+    std::vector<std::string_view> arguments{look.content.type, look.saved_sha1, look.saved_expiry};
+    const auto looked = looked_arguments(look.content);
+    arguments.insert(arguments.end(), looked.begin(), looked.end());
+    const std::string_view keys[] = {look.key};
+    connection_.append_evalsha(embedded::k_reset.sha1, keys, arguments);
+  }
+  Indices changed;
+  std::optional<redis::Error> refused;
+  for (const auto index : which) {
+    const auto reply = connection_.read();
+    ++answered_;
+    // Without a server's reply, it may have been removed.
+    looks[index].is_void = redis::failure_of(reply) == nullptr;
+    if (limiter::is_unknown_script(reply)) {
+      script_is_loaded_ = false;
+      changed.push_back(index);
+    } else if (reply.is_error()) {
+      if (!refused) refused = explain_refusal(redis::to_error(reply));
+    } else if (reply.integer() == 1) {
+      looks[index].is_void = false;
+      looks[index].settle(ResetResult::kRemoved);
+    } else {
+      changed.push_back(index);
+    }
+  }
+  if (refused) throw redis::Error(*refused);
+  return changed;
+}
+
+/// Adds to the file, for each key that was saved and then certainly not removed, that it was not.
+void Resetter::add_not_removed(Looks& looks) const {
+  if (options_.save_to == nullptr) return;
+  for (auto& look : looks) {
+    if (std::exchange(look.is_void, false)) options_.save_to->add_not_removed(look.key);
+  }
+}
+
+void Resetter::load_script() {
+  if (script_is_loaded_) return;
+  limiter::load_script(connection_, embedded::k_reset.text);
+  script_is_loaded_ = true;
+}
+
+}  // namespace rlctl::state

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "limiter/model.h"
+#include "redis/connection.h"
+#include "state/refilled_bucket.h"
+
+namespace rlctl::state {
+
+// Determines which limiter wrote a key, and what the content means. The algorithms of this project
+// are recognized by type and content alone, never by the key's name; the state of other libraries
+// by name, type and content together.
+
+/// The part of a key's content that identifies its form.
+struct Content {
+  /// The first or last entry of a list or sorted set.
+  struct Edge {
+    std::string member;      ///< for a list: the element
+    std::string score = {};  ///< as Redis prints it; empty for a list
+
+    bool operator==(const Edge&) const = default;
+  };
+  /// Limiters store shorter texts: only the beginning of a longer one is read.
+  static constexpr std::size_t kMostText = 128;
+
+  std::string type;            ///< as TYPE prints it: "string", "list"; "none": no such key
+  std::string text = {};       ///< for a string, its first kMostText bytes
+  bool expires = false;        ///< it has a TTL
+  Edge first = {}, last = {};  ///< for a list or a sorted set; whole, or cut: see Parts
+  /// For a hash: the number of its fields, and the values of those that hash_fields() names, whole
+  /// or cut.
+  std::int64_t size = 0;
+  std::map<std::string, std::string, std::less<>> fields = {};
+  /// When the key expires by the server's clock, as measured; none if it does not. Two measurements
+  /// differ by some ms, so == ignores it.
+  std::optional<microseconds> until = {};
+  microseconds read_at{0};  ///< by the server's clock
+
+  bool operator==(const Content& other) const;
+};
+
+/// How a key stores its units, and so how a reader counts them.
+enum class Keeping {
+  kText,    ///< a string or a hash: Content has all of it that matters
+  kTimes,   ///< a list with the time of each unit
+  kScores,  ///< a sorted set, each member a unit, the score its time
+  kLeases,  ///< a sorted set, each member a lease, the score the time at which it lapses
+};
+
+struct State;
+
+/// The library of this project's forms.
+inline constexpr std::string_view kOurLibrary = "rlctl";
+
+/// A format of limiter state: a row of the tables in state.cc, libraries.cc and articles.cc.
+struct StateForm {
+  /// The algorithm's name, as --algorithm spells it, whoever wrote the key; begins with "foreign-"
+  /// if only the shape of the content is known.
+  std::string_view name;
+  std::string_view type;                   ///< as TYPE prints it
+  std::string_view library = kOurLibrary;  ///< "redis_rate"; empty if only the shape is known
+  std::string_view summary = {};           ///< for a foreign form: a short description; else empty
+  Keeping keeping = Keeping::kText;
+  std::int64_t us_per_score = 1;  ///< the unit of times in a list or of a sorted set's scores
+  bool newest_first = false;      ///< a list begins with its newest time
+  /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
+  bool ends_by_ttl = false;
+  bool is_called_with_partner = false;  ///< one script call uses both keys; see State::partner
+  bool is_kept = false;                 ///< a key has no TTL: without it, nobody would be let in
+  /// By the server's clock, a TTL exceeded the window when it was set by at most this many percent
+  /// plus ttl_over, which bounds the window. 0 and 0 if the TTL does not depend on the window.
+  int ttl_percent_over = 0;
+  microseconds ttl_over{0};
+  /// Returns nothing if the content, which is of this type, is not of this form.
+  std::optional<State> (*read)(std::string_view key, const Content&) = nullptr;
+
+  [[nodiscard]] bool is_foreign() const { return library != kOurLibrary; }
+  /// Null for a foreign form, whatever its name.
+  [[nodiscard]] const limiter::Algorithm* algorithm() const {
+    return is_foreign() ? nullptr : limiter::find_algorithm(name);
+  }
+  /// The name with the library's: "gcra" for ours, "redis_rate: gcra", "foreign-zset".
+  [[nodiscard]] std::string label() const;
+};
+
+/// All forms: those of this project, of libraries, of articles, and those that only have a shape.
+[[nodiscard]] std::span<const StateForm> state_forms();
+/// The fields of hashes that the forms' read() functions look at.
+[[nodiscard]] std::span<const std::string_view> hash_fields();
+/// The Redis type of an algorithm's state, such as "list".
+[[nodiscard]] std::string_view type_of_state(const limiter::Algorithm& algorithm);
+
+/// A counter, and when its window began.
+struct Count {
+  microseconds at{0};
+  std::int64_t units = 0;
+
+  bool operator==(const Count&) const = default;
+};
+
+/// The meaning of a key's content.
+struct State {
+  const StateForm* form = nullptr;  ///< null: no known limiter stores such content
+  /// False if other programs may store such content for other purposes: a string of digits may be
+  /// any counter, a list of large numbers may hold IDs. For lists and leases, which are that
+  /// ambiguous, true only if their times are about the present and they have a TTL, which the
+  /// scripts always set. For a library's form, true if the key has the TTL that the library sets
+  /// and its name leaves no doubt. Ask before deleting such a key.
+  bool certain = false;
+  /// The limit of the last call that wrote the key; none if neither content nor name have it.
+  std::optional<limiter::Limit> limit = {};
+  /// For leases: how many the last call that took or renewed one allowed; none if not stored.
+  std::optional<std::int64_t> most_leases = {};
+  /// For Keeping::kText and forms of this project: a model, which decides as the script would. Also
+  /// for a foreign theoretical arrival time.
+  std::shared_ptr<const limiter::KeyModel> model = {};
+  /// The counters of fixed-window (one) and of sliding-window-counter (of the previous window and
+  /// of this one). A foreign counter is one; its time is 0 if it is not known when its window
+  /// began.
+  std::vector<Count> counts = {};
+  /// The time that a bucket or queue stores: when its tokens were counted, its theoretical arrival
+  /// time, or its last departure.
+  std::optional<microseconds> time = {};
+
+  // The following are set only for libraries' forms.
+
+  /// A bucket with its tokens and the time for which they were counted.
+  std::optional<RefilledBucket> bucket = {};
+  /// The stored tokens of a bucket whose time is in another key.
+  std::optional<double> tokens = {};
+  /// The window that follows from the number of windows since 1970 in the key's name and from the
+  /// TTL; inferred.
+  std::optional<microseconds> window = {};
+  /// When the window ends, if the key stores that.
+  std::optional<microseconds> end = {};
+  /// The name of the key that holds the other half of the state, if there is one.
+  std::string partner = {};
+
+  /// Whether one of this project's scripts wrote the state.
+  [[nodiscard]] bool is_ours() const { return form != nullptr && !form->is_foreign(); }
+};
+
+/// The limit that a member of a set of leases stores with its score; none for another member.
+[[nodiscard]] std::optional<std::int64_t> leases_limit(std::string_view member,
+                                                       std::string_view score);
+
+/// A TTL as PTTL replies, at least 0; one above 285 years is cut.
+[[nodiscard]] microseconds to_ttl(std::int64_t pttl);
+/// The time in elements `at` and `at` + 1 of a reply: seconds and microseconds, as TIME replies.
+[[nodiscard]] microseconds server_time(redis::ReplyView reply, std::size_t at);
+/// Sets `expires`, `until` and `read_at` from a reply to PTTL and the server's time at that moment.
+void set_expiry(Content& content, std::int64_t pttl, microseconds now);
+
+/// Decodes the content of this key; the form is null if no known limiter wrote it.
+[[nodiscard]] State decode(std::string_view key, const Content& content);
+
+/// Whether a key with this content, which decodes to this state, is a limiter's, and does not only
+/// look like one's, as a plain number does: also if it has lost its TTL.
+[[nodiscard]] bool is_recognized(std::string_view key, const Content& content, const State& state);
+
+/// The type as part of a sentence: "a string", "a sorted set".
+[[nodiscard]] std::string with_article(std::string_view type);
+/// The state in a sentence: "fixed-window's state", "redis_rate's state (gcra)".
+[[nodiscard]] std::string describe_form(const StateForm& form);
+/// The content in a sentence: that of describe_form(), or "a list that is not a limiter's state".
+[[nodiscard]] std::string describe_content(std::string_view key, const Content& content);
+
+/// How much is kept of an entry of a list or sorted set, and of a field of a hash.
+enum class Parts {
+  kWhole,
+  kCut,  ///< the first Content::kMostText bytes, so that the contents of many keys stay small
+};
+
+/// Reads what decode() needs from each key, in the order of `keys`: TYPE of all, then the time,
+/// PTTL, the beginning of each string, some fields of each hash and both ends of each list and
+/// sorted set, some keys at a time, since these may be large. Writes nothing, prunes nothing,
+/// touches no TTL. A key that changes its type between the two steps is read once more; if it
+/// changes again, only its type is returned. Throws redis::Error, also if the server refuses a
+/// command (NOPERM).
+[[nodiscard]] std::vector<Content> read_contents(redis::Connection& connection,
+                                                 std::span<const std::string> keys,
+                                                 Parts parts = Parts::kWhole);
+
+}  // namespace rlctl::state

@@ -1,0 +1,285 @@
+#include "state/survey.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "redis/scan.h"
+#include "state/interpretation.h"
+#include "state/seen_keys.h"
+
+namespace rlctl::state {
+namespace {
+
+/// A log or a set of leases while its entries are counted.
+struct CountedKey {
+  const StateForm* form = nullptr;
+  Inspection* result = nullptr;
+  Interpreter* interpreter = nullptr;
+  EntryCounts entries = {};
+  std::int64_t others = 0;  ///< members before the entries: the limit of leases
+  bool has_window = false;
+  microseconds first_live{0};      ///< entries before it no longer count...
+  std::int64_t low = 0, high = 0;  ///< ... and this is between how many and how many they are
+  /// If the key is full: the entry whose end makes room, counted from 1 for the newest.
+  std::optional<std::int64_t> freeing = {};
+
+  [[nodiscard]] bool is_list() const { return form->keeping == Keeping::kTimes; }
+  [[nodiscard]] bool is_leases() const { return form->keeping == Keeping::kLeases; }
+  [[nodiscard]] bool is_open() const { return low < high; }
+  [[nodiscard]] std::int64_t middle() const { return low + (high - low) / 2; }
+  /// The argument that stands for an entry, counted from 0 for the oldest.
+  [[nodiscard]] std::string index_of(std::int64_t entry) const {
+    return std::to_string(form->newest_first ? -1 - entry : entry + others);
+  }
+};
+
+class Surveying {
+ public:
+  Surveying(redis::Connection& connection, std::span<const UsageRequest> keys)
+      : connection_(connection), results_(keys.size()) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      results_[i].inspection.key = keys[i].key;
+      interpreters_.emplace_back(keys[i].request, results_[i].inspection);
+    }
+  }
+
+  [[nodiscard]] std::vector<Surveyed> run();
+
+ private:
+  void read_frames();
+  void read_contents();
+  void interpret(std::size_t index, Content content);
+  void read_sizes();
+  void begin(CountedKey& each, std::int64_t members);
+  void count_by_score();
+  void bisect();
+  void read_freeing_entries();
+  [[nodiscard]] std::optional<redis::Reply> read_of(CountedKey& each);
+  [[nodiscard]] std::optional<microseconds> time_in(CountedKey& each, std::string_view text);
+  static void fill(CountedKey& each, const Interpreter::TimeOfNewest& time_of);
+  static void drop(CountedKey& each);
+  void drop_the_changed();
+
+  redis::Connection& connection_;
+  std::vector<Surveyed> results_;
+  std::deque<Interpreter> interpreters_;
+  std::vector<CountedKey> counted_;
+};
+
+/// What every key has. The first command that needs a key shows whether the user may read it.
+void Surveying::read_frames() {
+  connection_.append({"TIME"});
+  for (const auto& each : results_) {
+    append_frame(connection_, each.inspection.key);
+  }
+  const auto time = connection_.read();
+  if (time.is_error()) throw redis::to_error(time);
+  const auto now = server_time(time, 0);
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const auto ttl = connection_.read();
+    const auto bytes = connection_.read();
+    if (ttl.is_error()) {
+      results_[i].refused = redis::to_error(ttl);
+      if (results_[i].refused->failure() != redis::Failure::kRefused) throw *results_[i].refused;
+    }
+    interpreters_[i].set_frame(to_frame(now, ttl, bytes));
+  }
+}
+
+void Surveying::read_contents() {
+  std::vector<std::size_t> which;
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i].refused) continue;
+    which.push_back(i);
+    keys.push_back(results_[i].inspection.key);
+  }
+  auto contents = state::read_contents(connection_, keys, Parts::kCut);
+  for (std::size_t i = 0; i < which.size(); ++i) interpret(which[i], std::move(contents[i]));
+}
+
+void Surveying::interpret(std::size_t index, Content content) {
+  auto& result = results_[index].inspection;
+  auto& interpreter = interpreters_[index];
+  interpreter.set_content(std::move(content));
+  if (!result.exists() || !result.is_limiter()) return;
+  const auto& form = *result.state.form;
+  if (form.keeping == Keeping::kText) return interpreter.fill_text();
+  counted_.push_back({.form = &form,
+                      .result = &result,
+                      .interpreter = &interpreter,
+                      .others = result.state.most_leases ? 1 : 0});
+}
+
+/// The reply to a command about this key; none if the key changed its type.
+std::optional<redis::Reply> Surveying::read_of(CountedKey& each) {
+  auto reply = connection_.read();
+  if (!reply.is_error()) return reply;
+  if (redis::error_code(reply.text()) != "WRONGTYPE") throw redis::to_error(reply);
+  drop(each);
+  return std::nullopt;
+}
+
+/// The time of an entry, as LINDEX or ZRANGE replied it. Drops the key if it is none.
+std::optional<microseconds> Surveying::time_in(CountedKey& each, std::string_view text) {
+  try {
+    return entry_time(*each.form, text);
+  } catch (const redis::Error&) {
+    drop(each);
+    return std::nullopt;
+  }
+}
+
+/// The key is not, or no longer, what it seemed to be.
+void Surveying::drop(CountedKey& each) {
+  each.result->content = {.type = "none"};
+  each.result->state = {};
+  each.low = each.high = 0;
+}
+
+void Surveying::drop_the_changed() {
+  std::erase_if(counted_, [](const CountedKey& each) { return !each.result->exists(); });
+}
+
+void Surveying::read_sizes() {
+  for (const auto& each : counted_) {
+    connection_.append({each.is_list() ? "LLEN" : "ZCARD", each.result->key});
+  }
+  for (auto& each : counted_) {
+    if (const auto size = read_of(each)) begin(each, size->integer());
+  }
+  drop_the_changed();
+}
+
+/// Finds out from when on entries count.
+void Surveying::begin(CountedKey& each, std::int64_t members) {
+  auto& result = *each.result;
+  const bool is_reversed = each.form->newest_first;
+  const auto& first = is_reversed ? result.content.last : result.content.first;
+  const auto& last = is_reversed ? result.content.first : result.content.last;
+  const auto newest = time_in(each, each.is_list() ? last.member : last.score);
+  if (!newest || members <= each.others) return drop(each);
+  each.entries = {.size = members - each.others, .newest = *newest};
+  each.high = each.entries.size;
+  if (each.is_leases()) {
+    each.first_live = each.interpreter->first_live(*newest);
+    return;
+  }
+  result.newest = newest;
+  const auto oldest = time_in(each, each.is_list() ? first.member : first.score);
+  if (!oldest) return;
+  each.has_window = each.interpreter->set_window(EntryTimes{*oldest, *newest});
+  if (each.has_window) each.first_live = each.interpreter->first_live(*newest);
+  if (!each.has_window || *oldest >= each.first_live) each.high = 0;
+}
+
+void Surveying::count_by_score() {
+  const auto applies = [](const CountedKey& each) { return !each.is_list() && each.is_open(); };
+  for (const auto& each : counted_) {
+    if (!applies(each)) continue;
+    connection_.append(
+        {"ZCOUNT", each.result->key, "0", score_before(*each.form, each.first_live)});
+  }
+  for (auto& each : counted_) {
+    if (!applies(each)) continue;
+    if (const auto reply = read_of(each)) each.low = each.high = reply->integer();
+  }
+}
+
+/// Advances the searches in all lists together.
+void Surveying::bisect() {
+  const auto is_open = [](const CountedKey& each) { return each.is_open(); };
+  while (std::ranges::any_of(counted_, is_open)) {
+    for (const auto& each : counted_) {
+      if (!each.is_open()) continue;
+      connection_.append({"LINDEX", each.result->key, each.index_of(each.middle())});
+    }
+    for (auto& each : counted_) {
+      if (!each.is_open()) continue;
+      const auto reply = read_of(each);
+      if (!reply) continue;
+      const auto middle = each.middle();
+      // An element that is no longer there was pruned, or the list got shorter.
+      const auto time = reply->is_nil() ? each.first_live : time_in(each, reply->text());
+      if (!time) continue;
+      if (*time < each.first_live) {
+        each.low = middle + 1;
+      } else {
+        each.high = middle;
+      }
+    }
+  }
+}
+
+/// Of those that are full, reads the entry whose end makes room.
+void Surveying::read_freeing_entries() {
+  for (auto& each : counted_) {
+    each.entries.expired = each.low;
+    fill(each, [&each](std::int64_t n) {
+      each.freeing = n;
+      return microseconds{0};
+    });
+  }
+  for (const auto& each : counted_) {
+    if (!each.freeing) continue;
+    const auto at = each.index_of(each.entries.size - *each.freeing);
+    if (each.is_list()) {
+      connection_.append({"LINDEX", each.result->key, at});
+    } else {
+      connection_.append({"ZRANGE", each.result->key, at, at, "WITHSCORES"});
+    }
+  }
+  for (auto& each : counted_) {
+    if (!each.freeing) continue;
+    const auto reply = read_of(each);
+    if (!reply) continue;
+    if (!each.is_list() && reply->size() < 2) continue;
+    const auto text = each.is_list() ? reply->text() : (*reply)[1].text();
+    const auto time = time_in(each, text);
+    if (time) fill(each, [&](std::int64_t) { return *time; });
+  }
+}
+
+void Surveying::fill(CountedKey& each, const Interpreter::TimeOfNewest& time_of) {
+  if (each.is_leases()) return each.interpreter->fill_leases(each.entries, time_of);
+  if (each.has_window) return each.interpreter->fill_log(each.entries, time_of);
+  each.result->stored = each.entries.size;
+}
+
+std::vector<Surveyed> Surveying::run() {
+  read_frames();
+  read_contents();
+  read_sizes();
+  count_by_score();
+  bisect();
+  drop_the_changed();
+  read_freeing_entries();
+  return std::move(results_);
+}
+
+}  // namespace
+
+std::vector<Surveyed> survey(redis::Connection& connection, std::span<const UsageRequest> keys) {
+  return Surveying(connection, keys).run();
+}
+
+void survey_all(redis::Connection& connection, const SurveyScan& scan) {
+  SeenKeys seen;
+  redis::Scan keys(connection, scan.pattern);
+  while (!keys.done()) {
+    std::vector<UsageRequest> page;
+    for (auto& key : keys.next()) {
+      if (scan.once && !seen.add(key)) continue;
+      auto request = scan.ask(key);
+      page.push_back({.key = std::move(key), .request = request});
+    }
+    scan.on_page(survey(connection, page), keys.share());
+  }
+}
+
+}  // namespace rlctl::state

@@ -1,0 +1,170 @@
+#include "state/state.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "support/limiters.h"
+#include "support/scripted_server.h"
+
+namespace state_contents_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::state;
+using rlctl::redis::Connection;
+using support::Peer;
+using support::ScriptedServer;
+using test::TestServer;
+
+namespace {
+
+/// A reply to TIME.
+constexpr const char* kTime = "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
+
+std::int64_t memory(TestServer& server, std::string_view field) {
+  const std::string info(server.call({"INFO", "memory"}).text());
+  const auto at = info.find(std::string(field) + ":");
+  REQUIRE(at != std::string::npos);
+  return std::stoll(info.substr(at + field.size() + 1));
+}
+
+}  // namespace
+
+TEST_CASE("the contents of many keys are returned in order, whatever their types") {
+  TestServer server;
+  std::vector<std::string> keys;
+  std::vector<Content> expected;
+  for (int i = 0; i < 300; ++i) {
+    const auto key = std::to_string(i);
+    keys.push_back(key);
+    switch (i % 5) {
+      case 0:
+        (void)server.call({"SET", key, "text of " + key});
+        expected.push_back({.type = "string", .text = "text of " + key});
+        break;
+      case 1:
+        (void)server.call({"RPUSH", key, key, "", "last"});
+        expected.push_back({.type = "list", .first = {key}, .last = {"last"}});
+        break;
+      case 2:
+        (void)server.call({"ZADD", key, "1", key, "2", "b"});
+        expected.push_back({.type = "zset", .first = {key, "1"}, .last = {"b", "2"}});
+        break;
+      case 3:
+        (void)server.call({"SET", key, ""});
+        expected.push_back({.type = "string"});
+        break;
+      default:
+        expected.push_back({.type = "none"});
+    }
+  }
+  CHECK(read_contents(server.connection(), keys) == expected);
+  CHECK(server.connection().outstanding() == 0);
+}
+
+TEST_CASE(
+    "only a few lists and sorted sets with large entries are in a server's memory at a time") {
+  TestServer server;
+  const std::string large(std::size_t{4} << 20, 'x');
+  std::vector<std::string> keys;
+  for (int i = 0; i < 40; ++i) {
+    keys.push_back(std::to_string(i));
+    if (i % 2 == 0) {
+      (void)server.call({"RPUSH", keys.back(), large});
+    } else {
+      (void)server.call({"ZADD", keys.back(), "1", large});
+    }
+  }
+  (void)server.call({"CONFIG", "RESETSTAT"});  // this also resets the peak
+  const auto before = memory(server, "used_memory");
+  const auto contents = read_contents(server.connection(), keys);
+  CHECK(memory(server, "used_memory_peak") - before < 40 << 20);
+  for (const auto& content : contents) {
+    CHECK(content.first.member.size() == large.size());
+    CHECK(content.last.member.size() == large.size());
+  }
+}
+
+TEST_CASE("of large entries and fields, no more than what tells a form is kept if asked so") {
+  TestServer server;
+  const std::string large(std::size_t{1} << 20, 'x');
+  const std::vector<std::string> keys{"list", "zset", "hash"};
+  (void)server.call({"RPUSH", "list", large});
+  (void)server.call({"ZADD", "zset", "1", large});
+  (void)server.call({"HSET", "hash", hash_fields().front(), large});
+  const auto contents = read_contents(server.connection(), keys, Parts::kCut);
+  const auto check_cut = [](const std::string& text) {
+    CHECK(text.size() == Content::kMostText);
+    CHECK(text.capacity() < 2 * Content::kMostText);
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    check_cut(contents.at(i).first.member);
+    check_cut(contents.at(i).last.member);
+  }
+  check_cut(contents.at(2).fields.begin()->second);
+  CHECK(contents.at(1).last.score == "1");
+  const auto whole = read_contents(server.connection(), keys);
+  CHECK(whole.at(0).first.member == large);
+  CHECK(whole.at(2).fields.begin()->second == large);
+}
+
+TEST_CASE("a key that changes its type while it is read is read again") {
+  constexpr const char* kWrong = "-WRONGTYPE Operation against a key holding the wrong kind\r\n";
+  ScriptedServer server([&](Peer& peer) {
+    (void)peer.read_until("TYPE\r\n$1\r\nb\r\n");
+    peer.write("+list\r\n+string\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write(std::string(kTime) + kWrong + kWrong + ":-1\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\nb\r\n");
+    peer.write(std::string(kTime) + "$2\r\n17\r\n:-1\r\n");
+    (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
+    peer.write("+zset\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write(std::string(kTime) +
+               "*2\r\n$1\r\nm\r\n$1\r\n1\r\n*2\r\n$1\r\nn\r\n$1\r\n2\r\n:5000\r\n");
+  });
+  auto connection = Connection::open(server.url(), 30s);
+  const std::vector<std::string> keys{"a", "b"};
+  const std::vector<Content> expected{{.type = "zset",
+                                       .expires = true,
+                                       .first = {"m", "1"},
+                                       .last = {"n", "2"},
+                                       .until = 1'700'000'005s},
+                                      {.type = "string", .text = "17"}};
+  CHECK(read_contents(connection, keys) == expected);
+}
+
+TEST_CASE("a key that disappears while it is read is reported as missing") {
+  ScriptedServer server([&](Peer& peer) {
+    (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
+    peer.write("+list\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write(std::string(kTime) + "$-1\r\n$-1\r\n:-2\r\n");
+    (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
+    peer.write("+none\r\n");
+  });
+  auto connection = Connection::open(server.url(), 30s);
+  CHECK(read_contents(connection, std::vector<std::string>{"a"}) ==
+        std::vector<Content>{{.type = "none"}});
+}
+
+TEST_CASE("a server whose time is not a time breaks the protocol") {
+  ScriptedServer server([&](Peer& peer) {
+    (void)peer.read_until("TYPE\r\n$1\r\na\r\n");
+    peer.write("+string\r\n");
+    (void)peer.read_until("PTTL\r\n$1\r\na\r\n");
+    peer.write("*1\r\n$4\r\nnoon\r\n$2\r\n17\r\n:-1\r\n");
+  });
+  auto connection = Connection::open(server.url(), 30s);
+  try {
+    (void)read_contents(connection, std::vector<std::string>{"a"});
+    FAIL("no error");
+  } catch (const redis::Error& error) {
+    CHECK(error.failure() == redis::Failure::kProtocol);
+  }
+}
+
+}  // namespace state_contents_test

@@ -1,0 +1,125 @@
+#include "state/inferred_window.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "support/random.h"
+
+namespace state_inferred_window_test {
+
+using std::chrono::microseconds;
+using namespace std::chrono_literals;
+using namespace rlctl::limiter;
+using namespace rlctl::state;
+using rlctl::test::Random;
+
+namespace {
+
+constexpr microseconds kStart{1'700'000'000'000'000};
+
+const StateForm& form_of(std::string_view name) {
+  return *std::find_if(state_forms().begin(), state_forms().end(),
+                       [&](const StateForm& form) { return form.name == name; });
+}
+
+/// The window is inferred: a random value may look like a chosen one, to within a few ms.
+void check_most(int wrong, int tried, int one_in) {
+  CHECK(tried > 50);
+  CHECK_MESSAGE(wrong * one_in <= tried, wrong, " of ", tried);
+}
+
+/// A log as the scripts write it: its entries, and when its TTL ends.
+struct Log {
+  microseconds window, margin;
+  std::vector<microseconds> times = {};
+  microseconds expires_at{0};
+
+  void allow(microseconds now) {
+    std::erase_if(times, [&](microseconds time) { return now - time >= window; });
+    times.push_back(now);
+    if (expires_at - now >= window + margin) return;
+    const auto ms =
+        std::chrono::floor<std::chrono::milliseconds>(window + margin + 999us + window / 4);
+    expires_at = now + ms;
+  }
+  [[nodiscard]] std::optional<microseconds> inferred(microseconds now) const {
+    const auto ttl = std::chrono::floor<std::chrono::milliseconds>(expires_at - now);
+    return infer_window(form_of("sliding-window-log"), {times.front(), times.back()}, now, ttl);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a commonly chosen window is inferred, whatever the time of the look") {
+  Random random;
+  int wrong = 0, tried = 0;
+  for (const microseconds window : {1s, 5s, 10s, 15s, 30s, 60s, 300s, 600s, 1800s}) {
+    for (int i = 0; i < 200; ++i) {
+      Log log{.window = window, .margin = 0us};
+      auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
+      for (auto n = random.uniform(1, 30); n > 0; --n) {
+        log.allow(now);
+        now += microseconds{random.log_uniform(1, window.count())};
+      }
+      const auto seen = log.times.back() + microseconds{random.uniform(0, window.count() - 1)};
+      if (log.inferred(seen) != window) ++wrong;
+      ++tried;
+    }
+  }
+  check_most(wrong, tried, 100);
+}
+
+TEST_CASE("a longer window is inferred or unknown, but never wrong") {
+  Random random;
+  int wrong = 0, tried = 0;
+  for (const microseconds window : {3600s, 7200s, 86400s}) {
+    for (int i = 0; i < 300; ++i) {
+      Log log{.window = window, .margin = 0us};
+      auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
+      for (auto n = random.uniform(1, 30); n > 0; --n) {
+        log.allow(now);
+        now += microseconds{random.log_uniform(1, window.count() / 4)};
+      }
+      const auto inferred = log.inferred(log.times.back() + microseconds{random.uniform(0, 1000)});
+      if (!inferred) continue;
+      if (inferred != window) ++wrong;
+      ++tried;
+    }
+  }
+  check_most(wrong, tried, 50);
+}
+
+TEST_CASE(
+    "with a caller's clock the window is inferred if the newest entry set the TTL, else unknown") {
+  Random random;
+  int wrong = 0, tried = 0;
+  for (const microseconds window : {1s, 5s, 60s, 300s, 1800s, 3600s, 86400s}) {
+    for (int i = 0; i < 200; ++i) {
+      Log log{.window = window, .margin = 1h};
+      auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
+      for (auto n = random.uniform(1, 10); n > 0; --n) {
+        log.allow(now);
+        now += microseconds{random.log_uniform(1, window.count())};
+      }
+      const auto inferred = log.inferred(log.times.back() + microseconds{random.uniform(0, 1000)});
+      if (!inferred) continue;
+      if (inferred != window) ++wrong;
+      ++tried;
+    }
+  }
+  check_most(wrong, tried, 8);
+}
+
+TEST_CASE("leases and a TTL that is over yield no window, but a foreign sorted set does") {
+  const EntryTimes entries{kStart, kStart};
+  CHECK_FALSE(infer_window(form_of("concurrency"), entries, kStart, 60s));
+  CHECK_FALSE(infer_window(form_of("sliding-window-log"), entries, kStart - 60s, 60s));
+  CHECK(infer_window(form_of("foreign-zset"), entries, kStart, 61s) == 60s);
+  CHECK(infer_window(form_of("foreign-zset"), entries, kStart, 60s) == 60s);
+}
+
+}  // namespace state_inferred_window_test

@@ -1,0 +1,19 @@
+#include "state/seen_keys.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace state_seen_keys_test {
+
+using rlctl::state::SeenKeys;
+
+TEST_CASE("seen keys are told apart, many of them") {
+  SeenKeys seen;
+  for (int i = 0; i < 100'000; ++i) REQUIRE(seen.add("key" + std::to_string(i)));
+  for (int i = 0; i < 100'000; ++i) REQUIRE_FALSE(seen.add("key" + std::to_string(i)));
+  CHECK(seen.add(""));
+  CHECK_FALSE(seen.add(""));
+}
+
+}  // namespace state_seen_keys_test

@@ -1,0 +1,122 @@
+#include "state/survey.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "state/key_family.h"
+#include "support/limiters.h"
+
+// That the figures are those of inspect(): see inspection_test.cc.
+
+namespace state_survey_test {
+
+using namespace std::chrono_literals;
+using namespace rlctl;
+using namespace rlctl::limiter;
+using namespace rlctl::state;
+using namespace rlctl::test;
+
+namespace {
+
+constexpr Limit kLimit{.limit = 10, .window = 86400s};
+
+void take(TestServer& server, const std::string& key) {
+  Request request;
+  request.keys = {key};
+  request.limits = {kLimit};
+  REQUIRE(ScriptLimiter(server, algorithm("gcra")).ask(request).allowed);
+}
+
+InspectionRequest ask_nothing(const std::string&) {
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("keys that are gone, of another type or empty take no figures from their neighbours") {
+  TestServer server;
+  take(server, "a");
+  static_cast<void>(server.call({"SADD", "set", "x"}));
+  static_cast<void>(server.call({"SET", "empty", ""}));
+  take(server, "z");
+  const std::vector<UsageRequest> asked{
+      {.key = "a"}, {.key = "gone"}, {.key = "set"}, {.key = "empty"}, {.key = "z"}};
+  const auto found = survey(server.connection(), asked);
+  REQUIRE(found.size() == 5);
+  CHECK(found[0].inspection.used == 1);
+  CHECK_FALSE(found[1].inspection.exists());
+  CHECK(found[2].inspection.content.type == "set");
+  CHECK_FALSE(found[2].inspection.is_limiter());
+  CHECK_FALSE(found[3].inspection.is_limiter());
+  CHECK(found[4].inspection.used == 1);
+}
+
+TEST_CASE("a survey writes nothing") {
+  TestServer server;
+  take(server, "k");
+  const auto dump = server.dump("k");
+  const auto before = std::string(server.call({"INFO", "keyspace"}).text());
+  const std::vector<UsageRequest> asked{{.key = "k"}, {.key = "gone"}};
+  static_cast<void>(survey(server.connection(), asked));
+  CHECK(server.dump("k") == dump);
+  CHECK(server.call({"DBSIZE"}).integer() == 1);
+}
+
+TEST_CASE("a survey keeps only the beginning of a large entry") {
+  TestServer server;
+  static_cast<void>(server.call({"RPUSH", "list", std::string(std::size_t{1} << 20, 'x')}));
+  const std::vector<UsageRequest> asked{{.key = "list"}};
+  const auto found = survey(server.connection(), asked);
+  CHECK(found.at(0).inspection.content.first.member.size() == Content::kMostText);
+}
+
+TEST_CASE("a key that the user may not read is told apart from those that he may") {
+  TestServer server;
+  take(server, "mine");
+  take(server, "theirs");
+  static_cast<void>(server.call({"ACL", "SETUSER", "default", "resetkeys", "~mine*"}));
+  const std::vector<UsageRequest> asked{{.key = "theirs"}, {.key = "mine"}};
+  const auto found = survey(server.connection(), asked);
+  REQUIRE(found.at(0).refused);
+  CHECK(found[0].refused->failure() == redis::Failure::kRefused);
+  CHECK(found[0].inspection.key == "theirs");
+  CHECK_FALSE(found.at(1).refused);
+  CHECK(found[1].inspection.used == 1);
+}
+
+TEST_CASE("a scan surveys each key once, although the keyspace grows and shrinks under it") {
+  TestServer server;
+  std::set<std::string> there;
+  for (int i = 0; i < 3000; ++i) {
+    const auto key = "stays:" + std::to_string(i);
+    take(server, key);
+    there.insert(key);
+  }
+  std::set<std::string> seen;
+  int page_number = 0;
+  survey_all(server.connection(),
+             {.ask = ask_nothing, .on_page = [&](std::span<const Surveyed> page, double) {
+                for (const auto& each : page) {
+                  if (!each.inspection.exists()) continue;
+                  CHECK(seen.insert(each.inspection.key).second);
+                }
+                // The table grows at first and shrinks later, so that SCAN returns keys twice.
+                const bool grows = page_number < 2;
+                for (int i = 0; i < 4000; ++i) {
+                  const auto key = "goes:" + std::to_string(i) + ":" +
+                                   std::to_string(grows ? page_number : i % 2);
+                  if (grows) {
+                    static_cast<void>(server.call({"SET", key, "x"}));
+                  } else if (page_number == 4) {
+                    static_cast<void>(server.call({"DEL", key}));
+                  }
+                }
+                ++page_number;
+              }});
+  for (const auto& key : there) CHECK_MESSAGE(seen.contains(key), key);
+}
+
+}  // namespace state_survey_test
