@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
+#include "redis/server_info.h"
 #include "state/inspection.h"
 
 namespace rlctl::cli {
@@ -101,12 +102,10 @@ std::optional<std::int64_t> expiry_of(redis::Connection& connection, const redis
   if (!dump.ttl) return std::nullopt;
   connection.append({"TIME"});
   connection.append({"PTTL", dump.key});
-  const auto time = connection.read();
+  const auto now = redis::server_time(connection.read());
   const auto ttl = connection.read().integer();
   if (ttl < 0) return std::nullopt;
-  const auto seconds = std::strtoll(std::string(time[0].text()).c_str(), nullptr, 10);
-  const auto us = std::strtoll(std::string(time[1].text()).c_str(), nullptr, 10);
-  return seconds * 1000 + us / 1000 + ttl;
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count() + ttl;
 }
 
 }  // namespace

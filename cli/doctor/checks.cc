@@ -95,11 +95,11 @@ std::optional<CheckResult> check_connection(const Examination& examination) {
     mends.emplace_back("use a server nearby, or raise --timeout: each check takes a round trip");
   }
   if (url.tls && url.tls->insecure) {
-    wrong.emplace_back("anybody on the way can read the password and answer");
+    wrong.emplace_back("anybody in between can read the password and forge the answers");
     mends.emplace_back("leave out --insecure, and name the authority with --cacert");
   }
   if (!url.tls && leaves_machine(url) && !url.password.empty()) {
-    wrong.emplace_back("the password can be read on the way");
+    wrong.emplace_back("the password can be read in transit");
     mends.emplace_back("use TLS: rediss:// or --tls");
   }
   auto detail = fmt::format("{}, {}, round trip {}", redis::display(url), transport_text(url),
@@ -183,7 +183,8 @@ std::optional<CheckResult> check_load(const ServerFacts& server) {
   if (server.info.is_error()) return not_known(server.info);
   const auto clients = server.number("connected_clients").value_or(0);
   const auto setting = setting_in(server.max_clients);
-  const auto most = (setting ? number_in(*setting) : server.number("maxclients")).value_or(0);
+  const auto most =
+      (setting ? to_number<std::int64_t>(*setting) : server.number("maxclients")).value_or(0);
   if (most == 0) return CheckResult{.detail = counted(clients, "client")};
   const auto detail = fmt::format("{} of at most {}", counted(clients, "client"), most);
   if (!is_nearly(clients, most)) return CheckResult{.detail = detail};
@@ -305,7 +306,7 @@ std::optional<CheckResult> check_replication(const ServerFacts& server) {
   if (!good) return CheckResult{.detail = "writes require no replicas"};
   const auto setting = setting_in(server.min_replicas);
   if (!setting && *good > 0) return not_known(server.min_replicas);
-  const auto wanted = setting ? number_in(*setting).value_or(0) : 1;
+  const auto wanted = setting ? to_number<std::int64_t>(*setting).value_or(0) : 1;
   const auto detail = fmt::format("writes require {}{}, {} connected and in time",
                                   setting ? "" : "at least ", counted(wanted, "replica"), *good);
   if (*good >= wanted) return CheckResult{.detail = detail};
@@ -327,7 +328,7 @@ std::optional<CheckResult> check_view(const ServerFacts& server) {
   constexpr std::string_view kMend = "see redis-cli --cluster check HOST:PORT";
   if (server.cluster.is_error()) return not_known(server.cluster);
   const auto number = [&](std::string_view name) {
-    return number_in(redis::info_field(server.cluster.text(), name)).value_or(0);
+    return to_number<std::int64_t>(redis::info_field(server.cluster.text(), name)).value_or(0);
   };
   const auto assigned = number("cluster_slots_assigned");
   if (assigned < kSlots) {

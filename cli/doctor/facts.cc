@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "base/wait.h"
 #include "redis/endpoint.h"
@@ -46,8 +46,9 @@ ClockAnswer ask_clock(Connection& connection) {
   const auto& time = answer.time;
   answer.margin = (system_time() - before) / 2;
   if (time.size() != 2) return answer;
-  const microseconds server = std::chrono::seconds{number_in(time[0].text()).value_or(0)} +
-                              microseconds{number_in(time[1].text()).value_or(0)};
+  const microseconds server =
+      std::chrono::seconds{to_number<std::int64_t>(time[0].text()).value_or(0)} +
+      microseconds{to_number<std::int64_t>(time[1].text()).value_or(0)};
   answer.ahead = server - before - answer.margin;
   return answer;
 }
@@ -114,12 +115,6 @@ std::optional<std::string_view> setting_in(const Reply& reply) {
   return reply.size() == 2 ? std::optional(reply[1].text()) : std::nullopt;
 }
 
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-  return result.ec == std::errc{} ? std::optional(number) : std::nullopt;
-}
-
 std::string_view ServerFacts::fact(std::string_view line) const {
   return info.is_error() ? std::string_view() : redis::info_field(info.text(), line);
 }
@@ -135,7 +130,7 @@ std::string_view ServerFacts::role() const {
 }
 
 std::optional<std::int64_t> ServerFacts::number(std::string_view line) const {
-  return number_in(fact(line));
+  return to_number<std::int64_t>(fact(line));
 }
 
 bool ServerFacts::is_busy() const {

@@ -18,8 +18,6 @@ namespace rlctl::cli {
 
 /// The value in a reply to CONFIG GET; none if it was refused.
 [[nodiscard]] std::optional<std::string_view> setting_in(const redis::Reply& reply);
-/// The number at the start of a text, if there is one.
-[[nodiscard]] std::optional<std::int64_t> number_in(std::string_view text);
 
 /// The reply to TIME.
 struct ClockAnswer {

@@ -198,7 +198,7 @@ void ListRun::write(const std::vector<ListRow>& rows) {
   if (!plan_.sort) invocation_.out.flush();
 }
 
-/// "not listed: 12 keys that only look like a limiter's (--all lists them), 340 others"
+/// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
 std::string ListRun::unlisted_text() const {
   const auto& [others, shapes, unknown, refused, why] = listing_.unlisted();
   std::string text;

@@ -17,10 +17,7 @@ bool ListPlan::has_filter() const {
 }
 
 std::optional<double> ListRow::ratio() const {
-  if (!used) return std::nullopt;
-  if (*used == 0) return 0;
-  if (!capacity || *capacity == 0) return std::nullopt;
-  return static_cast<double>(*used) / static_cast<double>(*capacity);
+  return state::share_used(used, capacity);
 }
 
 bool comes_before(const ListRow& a, const ListRow& b, SortKey sort) {

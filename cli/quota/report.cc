@@ -143,11 +143,7 @@ void append_first_line(std::string& out, PluginState state, const std::string& t
 }  // namespace
 
 std::optional<double> Judgement::ratio() const {
-  const auto most = inspection.capacity();
-  if (!inspection.used) return std::nullopt;
-  if (*inspection.used == 0) return 0;
-  if (!most) return std::nullopt;
-  return static_cast<double>(*inspection.used) / static_cast<double>(*most);
+  return state::share_used(inspection.used, inspection.capacity());
 }
 
 std::string percent_text(std::int64_t used, std::int64_t most) {

@@ -387,7 +387,7 @@ void add_reset_options(Options& options, ResetOptions& target) {
 /// "-" would be standard input or output, which cannot be read twice or synced.
 void require_file(std::string_view option, const std::optional<std::string>& file) {
   if (file != "-") return;
-  throw UsageError(std::string(option) + ": '-' is no file", "a file of that name is ./-");
+  throw UsageError(std::string(option) + ": '-' is not a file", "a file of that name is ./-");
 }
 
 ExitStatus run_reset(const ResetOptions& options, Invocation& invocation) {

@@ -152,7 +152,7 @@ void Admission::keep_lease(HeldLease& held) {
     throw ProblemError({.status = ExitStatus::kUnreachable,
                         .code = "lease_lost",
                         .message = "the lease of " + in_quotes(plan_.key) +
-                                   " lapsed before the limits were asked" + kWasCounted,
+                                   " lapsed while the limits were being asked" + kWasCounted,
                         .hint = "use a longer --lease than " + period_text(plan_.lease_duration)});
   }
   held.since = sent;

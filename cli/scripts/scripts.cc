@@ -17,16 +17,15 @@
 #include "cli/term/table.h"
 #include "limiter/check.h"
 #include "redis/connection.h"
-#include "state/script.h"
 
 namespace rlctl::cli {
 
-using state::Script;
-
-const Script& script_named(const std::string& name) {
-  if (const auto* script = state::find_script(name)) return *script;
+const BundledScript& script_named(const std::string& name) {
   std::vector<std::string_view> names;
-  for (const auto& script : state::scripts()) names.push_back(script.name);
+  for (const auto& script : bundled_scripts()) {
+    if (script.name == name) return script;
+    names.push_back(script.name);
+  }
   throw UsageError("unknown script " + in_quotes(name) + did_you_mean(name, names),
                    "rlctl scripts list lists them");
 }
@@ -34,11 +33,11 @@ const Script& script_named(const std::string& name) {
 namespace {
 
 /// The scripts with these names; if there are none, those of the algorithms.
-std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
-  std::vector<const Script*> chosen;
+std::vector<const BundledScript*> chosen_scripts(std::span<const std::string> names) {
+  std::vector<const BundledScript*> chosen;
   for (const auto& name : names) chosen.push_back(&script_named(name));
   if (!names.empty()) return chosen;
-  for (const auto& script : state::scripts()) {
+  for (const auto& script : bundled_scripts()) {
     if (script.is_algorithm) chosen.push_back(&script);
   }
   return chosen;
@@ -49,7 +48,7 @@ std::vector<const Script*> chosen_scripts(std::span<const std::string> names) {
 ExitStatus list_scripts(const ScriptsOptions&, Invocation& invocation) {
   auto& out = invocation.out.buffer();
   std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
-  for (const auto& script : state::scripts()) {
+  for (const auto& script : bundled_scripts()) {
     if (!invocation.json) {
       rows.push_back({std::string(script.name), std::string(script.sha1),
                       std::to_string(script.text.size()), std::string(script.keys),
@@ -124,7 +123,7 @@ ExitStatus load_scripts(const ScriptsOptions&, Invocation& invocation) {
 // ---- export ----
 
 struct ExportedFile {
-  const Script* script;
+  const BundledScript* script;
   std::string path;
   bool is_there = false;  ///< with these contents
 };
@@ -257,7 +256,7 @@ Completions complete_scripts(const Typed& typed) {
   }
   return subcommand->takes == Takes::kNothing
              ? Completions{}
-             : to_completions(state::scripts(), &state::Script::name);
+             : to_completions(bundled_scripts(), &BundledScript::name);
 }
 
 }  // namespace

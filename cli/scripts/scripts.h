@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/limits.h"
-#include "state/script.h"
+#include "cli/scripts/bundled_scripts.h"
 
 namespace rlctl::cli {
 
@@ -19,7 +19,7 @@ struct ScriptsOptions {
 };
 
 /// Throws UsageError if there is no script with this name.
-[[nodiscard]] const state::Script& script_named(const std::string& name);
+[[nodiscard]] const BundledScript& script_named(const std::string& name);
 
 /// Makes the one call of a script that `check` with these options would make, and prints the reply;
 /// or prints the redis-cli command line that makes it. Throws UsageError, ProblemError and

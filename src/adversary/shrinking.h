@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <vector>
 
 #include "adversary/schedule.h"
 #include "adversary/trial.h"

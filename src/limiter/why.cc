@@ -12,7 +12,7 @@ namespace rlctl::limiter {
 namespace {
 
 constexpr std::string_view kNothingDenied =
-    "it denied nothing: never were more than {allowed} asked for within {window}{by_a_key}";
+    "it denied nothing: no more than {allowed} were ever asked for within {window}{by_a_key}";
 constexpr std::string_view kNoScheduleFound =
     "no schedule that was tried got more than {allowed} through within {window}";
 /// No algorithm allows more in the order in which the server takes requests than its row says.

@@ -223,6 +223,18 @@ std::int64_t number_after(std::string_view name, std::string_view line) {
 
 }  // namespace
 
+std::chrono::microseconds server_time(ReplyView reply, std::size_t at) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  const auto part = [&](std::size_t i) {
+    const auto number = i < reply.size() ? to_number<std::int64_t>(reply[i].text()) : std::nullopt;
+    if (!number || *number < 0 || *number > kMost) {
+      throw Error(Failure::kProtocol, "the reply to TIME is not a time");
+    }
+    return *number;
+  };
+  return std::chrono::seconds{part(at)} + std::chrono::microseconds{part(at + 1)};
+}
+
 std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
     Connection& connection) {
   constexpr std::string_view kStart = "cmdstat_";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,7 @@
 
 #include "base/wait.h"
 #include "redis/connection.h"
+#include "redis/reply.h"
 
 namespace rlctl::redis {
 
@@ -50,6 +52,10 @@ struct ServerVersion {
 [[nodiscard]] std::optional<ServerVersion> version_of_binary(const std::string& program,
                                                              std::chrono::milliseconds at_most,
                                                              const Interrupt* interrupt = nullptr);
+
+/// The server's clock, from the elements `at` and `at` + 1 of a reply: seconds and microseconds
+/// since 1970, as TIME replies. Throws Error if they are not a time.
+[[nodiscard]] std::chrono::microseconds server_time(ReplyView reply, std::size_t at = 0);
 
 /// How often, and for how long in total, a server has executed a command since it started, for all
 /// clients and from scripts.

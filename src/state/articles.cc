@@ -43,12 +43,10 @@ std::optional<State> read_counter_by_name(std::string_view key, const Content& c
   return has_prefix(key, kCounterPrefixes) ? count_state(content) : std::nullopt;
 }
 
-/// The number after the last colon.
+/// The number after the last colon, which is not the first character.
 std::optional<std::int64_t> last_number(std::string_view key) {
-  const auto colon = key.rfind(':');
-  if (colon == key.npos || colon == 0) return std::nullopt;
-  constexpr std::int64_t kMost = 4'000'000'000'000;  // windows of a ms
-  return parse_number(key.substr(colon + 1), kMost);
+  const auto name = parse_numbered(key);
+  return name && !name->name.empty() ? std::optional(name->number) : std::nullopt;
 }
 
 /// "USER:MINUTE", the minute of the hour, with no other colon: it expires within the next one.

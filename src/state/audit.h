@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +39,8 @@ struct Finding {
 };
 
 /// The findings about one key, by its state at inspection.server_now, as inspect() or survey()
-/// found it with no `now` in the request. `has_slots`: it is in a Cluster. None if the key is not
-/// recognized: a number without a TTL may be anything.
+/// found it with no `now` in the request. `has_slots`: it is in a Cluster. If the key is
+/// not recognized, at most a warning: one without a TTL may be a counter only by its name.
 [[nodiscard]] std::vector<Finding> audit(const Inspection& inspection, bool has_slots);
 
 struct ServerAudit {

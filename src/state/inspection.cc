@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "redis/server_info.h"
 #include "state/interpretation.h"
 
 namespace rlctl::state {
@@ -17,11 +18,18 @@ std::optional<std::int64_t> Inspection::capacity() const {
   return *burst + (is_queue ? 1 : 0);
 }
 
+std::optional<double> share_used(std::optional<std::int64_t> used,
+                                 std::optional<std::int64_t> capacity) {
+  if (!used) return std::nullopt;
+  if (*used == 0) return 0;
+  if (!capacity || *capacity == 0) return std::nullopt;
+  return static_cast<double>(*used) / static_cast<double>(*capacity);
+}
+
 namespace {
 
 /// How often a key is read if other clients keep writing to it.
 constexpr int kAttempts = 5;
-constexpr std::string_view kLeasePrefix = "lease:";
 
 /// Reads one key, once.
 class Reading {
@@ -78,7 +86,7 @@ void Reading::read_frame() {
   const auto bytes = connection_.read();
   if (time.is_error()) throw redis::to_error(time);
   if (ttl.is_error()) throw redis::to_error(ttl);
-  interpreter_.set_frame(to_frame(server_time(time, 0), ttl, bytes));
+  interpreter_.set_frame(to_frame(redis::server_time(time), ttl, bytes));
   interpreter_.set_content(read_contents(connection_, {&result_.key, 1}).front());
 }
 

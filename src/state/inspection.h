@@ -80,6 +80,10 @@ struct Inspection {
   [[nodiscard]] std::optional<std::int64_t> capacity() const;
 };
 
+/// The share of the capacity that is used: 0 of any if none is; none if it is not known.
+[[nodiscard]] std::optional<double> share_used(std::optional<std::int64_t> used,
+                                               std::optional<std::int64_t> capacity);
+
 /// Reads a key and reports its state. Writes nothing, prunes nothing, touches no TTL, and so works
 /// on a replica. WATCH and EXEC ensure that a single page is read at one instant; more pages are
 /// read again, a few times, if another client wrote meanwhile. Throws redis::Error.

@@ -30,21 +30,6 @@ std::optional<std::int64_t> parse_count(std::string_view text) {
   return negative ? -*count : *count;
 }
 
-/// A key's name that ends in a colon and a number: "a:17" is "a" and 17.
-struct NumberedName {
-  std::string_view name;
-  std::int64_t number = 0;
-};
-
-std::optional<NumberedName> parse_numbered(std::string_view key) {
-  const auto colon = key.rfind(':');
-  if (colon == key.npos) return std::nullopt;
-  constexpr std::int64_t kMost = 4'000'000'000'000;  // windows of a ms
-  const auto number = parse_number(key.substr(colon + 1), kMost);
-  if (!number || *number == 0) return std::nullopt;
-  return NumberedName{.name = key.substr(0, colon), .number = *number};
-}
-
 /// What precedes the suffix; none if the key does not end in it.
 std::optional<std::string_view> without_suffix(std::string_view key, std::string_view suffix) {
   if (!key.ends_with(suffix)) return std::nullopt;
@@ -81,11 +66,11 @@ struct Lifetime {
 constexpr microseconds kExtra = seconds{1};
 
 /// A counter whose name has the number of its window since 1970. The window follows from this
-/// number and from the time at which the key expires.
+/// number, 1 to kMostWindows, and from the time at which the key expires.
 std::optional<State> read_numbered_counter(std::int64_t number, Lifetime lifetime,
                                            const Content& content) {
   const auto count = parse_count(content.text);
-  if (!count) return std::nullopt;
+  if (!count || number == 0) return std::nullopt;
   auto state = library_state(content);
   state.counts = {{.units = *count}};
   if (content.until) {
@@ -423,8 +408,8 @@ std::optional<State> read_rack_attack(std::string_view key, const Content& conte
   };
   auto part = take();
   if (part.starts_with('g') && parse_number(part.substr(1), INT64_MAX)) part = take();
-  const auto number = parse_number(part, INT64_MAX);
-  if (!number || *number == 0 || rest.empty()) return std::nullopt;
+  const auto number = parse_number(part, kMostWindows);
+  if (!number || rest.empty()) return std::nullopt;
   return read_numbered_counter(*number, {.least = 1, .most = 1}, content);
 }
 

@@ -12,6 +12,7 @@
 #include "limiter/limit.h"
 #include "limiter/model.h"
 #include "redis/error.h"
+#include "redis/server_info.h"
 #include "state/articles.h"
 #include "state/libraries.h"
 #include "state/stored_number.h"
@@ -177,8 +178,9 @@ std::optional<State> read_zset_log(std::string_view /*key*/, const Content& cont
 /// When the lease lapses; none if the entry is not a lease.
 std::optional<double> lapse_of(const Content::Edge& edge) {
   const auto lapse = to_number<double>(edge.score);
-  const bool is_lease = edge.member.starts_with("lease:") && edge.member.size() > 6 && lapse &&
-                        *lapse >= 0 && *lapse <= 5e15 && *lapse == std::floor(*lapse);
+  const bool is_lease = edge.member.starts_with(kLeasePrefix) &&
+                        edge.member.size() > kLeasePrefix.size() && lapse && *lapse >= 0 &&
+                        *lapse <= 5e15 && *lapse == std::floor(*lapse);
   return is_lease ? lapse : std::nullopt;
 }
 
@@ -479,7 +481,7 @@ std::size_t read_group(redis::Connection& connection, std::span<const std::strin
   if (!any) return 0;
   connection.append({"TIME"});
   for (const auto i : group) append_read(connection, keys[i], contents[i]);
-  const auto now = server_time(read_of_any_type(connection), 0);
+  const auto now = redis::server_time(read_of_any_type(connection));
   std::size_t bytes = 0;
   for (const auto i : group) {
     if (!take_read(connection, contents[i], now)) empty.push_back(i);
@@ -512,16 +514,6 @@ Indices read_groups(redis::Connection& connection, std::span<const std::string> 
 microseconds to_ttl(std::int64_t pttl) {
   constexpr std::int64_t kMost = 9'000'000'000'000;
   return std::chrono::milliseconds{std::clamp<std::int64_t>(pttl, 0, kMost)};
-}
-
-microseconds server_time(redis::ReplyView reply, std::size_t at) {
-  constexpr std::int64_t kMost = 1'000'000'000'000;
-  const auto part = [&](std::size_t i) {
-    const auto number = i < reply.size() ? parse_number(reply[i].text(), kMost) : std::nullopt;
-    if (!number) throw redis::Error(redis::Failure::kProtocol, "the reply to TIME is not a time");
-    return *number;
-  };
-  return std::chrono::seconds{part(at)} + microseconds{part(at + 1)};
 }
 
 void set_expiry(Content& content, std::int64_t pttl, microseconds now) {

@@ -150,14 +150,14 @@ struct State {
   [[nodiscard]] bool is_ours() const { return form != nullptr && !form->is_foreign(); }
 };
 
+/// What the members of a set of leases begin with; the ID of the holder follows.
+inline constexpr std::string_view kLeasePrefix = "lease:";
 /// The limit that a member of a set of leases stores with its score; none for another member.
 [[nodiscard]] std::optional<std::int64_t> leases_limit(std::string_view member,
                                                        std::string_view score);
 
 /// A TTL as PTTL replies, at least 0; one above 285 years is cut.
 [[nodiscard]] microseconds to_ttl(std::int64_t pttl);
-/// The time in elements `at` and `at` + 1 of a reply: seconds and microseconds, as TIME replies.
-[[nodiscard]] microseconds server_time(redis::ReplyView reply, std::size_t at);
 /// Sets `expires`, `until` and `read_at` from a reply to PTTL and the server's time at that moment.
 void set_expiry(Content& content, std::int64_t pttl, microseconds now);
 

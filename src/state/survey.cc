@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "redis/scan.h"
+#include "redis/server_info.h"
 #include "state/interpretation.h"
 #include "state/seen_keys.h"
 
@@ -79,7 +80,7 @@ void Surveying::read_frames() {
   }
   const auto time = connection_.read();
   if (time.is_error()) throw redis::to_error(time);
-  const auto now = server_time(time, 0);
+  const auto now = redis::server_time(time);
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const auto ttl = connection_.read();
     const auto bytes = connection_.read();

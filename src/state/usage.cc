@@ -8,6 +8,7 @@
 #include "embedded_usage.h"
 #include "limiter/check.h"
 #include "redis/error.h"
+#include "redis/server_info.h"
 #include "state/interpretation.h"
 
 namespace rlctl::state {
@@ -110,7 +111,7 @@ GroupUsage read_group_usage(const UsageGroup& group, const redis::Reply& reply) 
     if (reply.size() != group.size() + 2) {
       throw limiter::not_of_script();
     }
-    const auto server_now = server_time(reply, 0);
+    const auto server_now = redis::server_time(reply);
     for (std::size_t i = 0; i < group.size(); ++i) {
       usage.keys.push_back(read_row(group[i], server_now, reply[i + 2]));
     }

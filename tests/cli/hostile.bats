@@ -7,6 +7,11 @@ setup_file() { start_server; }
 setup() {
   cli FLUSHALL >/dev/null
   cd "$BATS_TEST_TMPDIR" || return
+  others_folder=''
+}
+teardown() {
+  [[ -z $others_folder ]] || rm -rf "$others_folder"
+  stop_servers
 }
 
 # Terminal commands, in C0 and C1; text that would run backwards; format directives; line ends; bytes that are not
@@ -315,6 +320,7 @@ core_of() {
   "${as_nobody[@]}" true 2>/dev/null || skip 'no other user can be taken here'
   # All the way to the folder that rlctl makes may be walked by everybody.
   TMPDIR=$(mktemp -d /tmp/rlctl-test-XXXXXX)
+  others_folder=$TMPDIR
   export TMPDIR
   chmod 1777 "$TMPDIR"
   mkfifo lines

@@ -9,7 +9,7 @@
 #include "limiter/check.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
-#include "state/state.h"
+#include "redis/server_info.h"
 #include "support/limiters.h"
 #include "support/schedule.h"
 
@@ -129,7 +129,7 @@ Lane::Outcome Lane::take() {
     const auto reply = connection_.read();
     if (answer == Answer::kAging) traffic::KeyAging::require_done(reply);
     if (answer == Answer::kTime) {
-      const auto now = state::server_time(reply, 0);
+      const auto now = redis::server_time(reply);
       if (!outcome.first && time && now - *time >= kHeldUp) outcome.is_late = true;
       time = now;
     }

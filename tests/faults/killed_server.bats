@@ -10,10 +10,7 @@ kill_rounds() {
   local rounds=$1
   shift
   start_server "$@"
-  local seed=${RLCTL_FAULTS_SEED:-$RANDOM}
-  echo "RLCTL_FAULTS_SEED=$seed"
-  faults folder="${socket%/*}" rounds="$rounds" options="$*" killed="$server_pid" \
-    RLCTL_FAULTS_SEED="$seed" <<'PERL'
+  faults folder="${socket%/*}" rounds="$rounds" options="$*" killed="$server_pid" <<'PERL'
 use strict;
 my ($socket, $folder, $rounds, $options, $pid) = @ENV{qw(socket folder rounds options killed)};
 my $persistent = $options =~ /appendonly yes/;

@@ -14,7 +14,6 @@
 namespace {
 
 using rlctl::InputError;
-using namespace rlctl::limiter;
 using namespace rlctl::state;
 
 std::vector<SavedKey> read_file(std::string_view text) {

@@ -109,7 +109,7 @@ TEST_CASE("why: a limit that is kept is explained by the denials, delays, or the
     idle.denied = 0;
     idle.longest_delay = 0s;
     CHECK(why(algorithm, idle) ==
-          "it denied nothing: never were more than 5 asked for within 60 s by one key");
+          "it denied nothing: no more than 5 were ever asked for within 60 s by one key");
     auto nothing = kept;
     nothing.allowed = 0;
     CHECK(!why(algorithm, nothing));

@@ -12,7 +12,6 @@ namespace state_contents_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl;
-using namespace rlctl::limiter;
 using namespace rlctl::state;
 using rlctl::redis::Connection;
 using support::Peer;

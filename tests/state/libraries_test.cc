@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/server_info.h"
 #include "state/inspection.h"
 #include "state/usage.h"
 #include "support/limiters.h"
@@ -24,7 +25,7 @@ using rlctl::test::TestServer;
 namespace {
 
 microseconds time_of(TestServer& server) {
-  return server_time(server.call({"TIME"}), 0);
+  return redis::server_time(server.call({"TIME"}));
 }
 
 State state_of(TestServer& server, const std::string& key) {
@@ -298,7 +299,8 @@ TEST_CASE("names that only resemble a numbered window are not claimed") {
        {"@upstash/ratelimit:dynamic:global", "@upstash/ratelimit:ann", "@upstash/ratelimit:ann:0",
         "throttled:v1:fixed_window:ann", "throttled:v1:fixed_window:ann:17",
         "throttled:v1:other:ann:period:17", "rack::attack:generation", "rack::attack:17",
-        "track::attack:17:x", "rack::attack:allow2ban:count:x", "rack::attack:17x:y"}) {
+        "track::attack:17:x", "rack::attack:allow2ban:count:x", "rack::attack:17x:y",
+        "rack::attack:4000000000001:x", "rack::attack:9223372036854775807:x"}) {
     CAPTURE(key);
     server.call({"SET", key, "7", "PX", "60000"});
     CHECK(label_of(server, key) == "foreign-counter");

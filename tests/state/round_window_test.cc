@@ -8,7 +8,6 @@ namespace state_round_window_test {
 
 using std::chrono::microseconds;
 using namespace std::chrono_literals;
-using namespace rlctl::limiter;
 using namespace rlctl::state;
 
 TEST_CASE(

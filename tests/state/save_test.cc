@@ -22,7 +22,6 @@ namespace state_save_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl;
-using namespace rlctl::limiter;
 using namespace rlctl::state;
 using rlctl::redis::Connection;
 

@@ -36,7 +36,8 @@ our @EXPORT = qw(run proxy ask forget commands judge places is_asleep signal_whe
 
 $SIG{PIPE} = 'IGNORE';
 
-srand($ENV{RLCTL_FAULTS_SEED} // time);
+my $seed = $ENV{RLCTL_TEST_SEED} // time;
+srand $seed;
 
 # The end of the RESP value at this place of the bytes, or undef if it is not complete.
 sub value_end {
@@ -410,12 +411,13 @@ sub wrong {
 }
 
 # counted(N): N faults happened. At the end, the number of all of them and of what went wrong is printed for
-# `counts` of faults.bash, and the status is that of the test.
+# `faults` of faults.bash, and the status is that of the test.
 sub counted { $count += $_[0] // 1 }
 END {
   if ($count || $wrong) {
     print "$count faults, $wrong wrong\n" if $? == 0;
     $? = 1 if $wrong && $? == 0;
+    print STDERR "RLCTL_TEST_SEED=$seed\n" if $?;
   }
 }
 

@@ -26,6 +26,7 @@
 #                     A listening socket that answers any input with REPLY ('\r\n' and '\0' are
 #                     bytes; if it is empty, it never answers), then holds or closes the connection.
 #                     Sets the same variables; the input is in the file $socket.came.
+#   bound COMMAND… &  Runs the command in the background; it is killed if the test fails and ends.
 #   run_with_timeout [OPTION OF run…] COMMAND…
 #                     `run`, with status 124 if the command did not end by itself.
 #   expect_status STATUS COMMAND…
@@ -100,12 +101,16 @@ server_binary() {
   return 1
 }
 
+# In the background only: becomes this command, which is killed with the process that started it.
+bound() {
+  if command -v setpriv >/dev/null; then exec setpriv --pdeathsig KILL "$@"; fi
+  exec "$@"
+}
+
 # Runs a command in the background; it is killed with the process that started it.
 start_bound() {
-  local bound=()
-  if command -v setpriv >/dev/null; then bound=(setpriv --pdeathsig KILL); fi
   # 3 and 4 belong to bats, which waits until no process has them open.
-  "${bound[@]}" "$@" </dev/null 3>&- 4>&- &
+  bound "$@" </dev/null 3>&- 4>&- &
   server_pid=$!
   servers+=("$server_pid")
 }

@@ -5,7 +5,8 @@
 #   faults [NAME=VALUE…] <<'PERL'
 #                     Runs this Perl code, with tests/support/Faults.pm, and says the count that it prints.
 #                     The variables are in its environment, and $few is set under a sanitizer, with which a
-#                     program takes thirty times as long to start.
+#                     program takes thirty times as long to start. If it fails, it prints the seed of
+#                     its random numbers, which RLCTL_TEST_SEED sets.
 #   preload           Sets $preload to the library of tests/faults/preload.cc, or skips the test where
 #                     none can be preloaded.
 #   start_server_with_clock [OPTION…]

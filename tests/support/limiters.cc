@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <ostream>
-#include <stdexcept>
 
 namespace rlctl::test {
 

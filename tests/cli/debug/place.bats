@@ -96,7 +96,7 @@ version() {
   local before
   before=$(snapshot)
   echo "for i = 1, 1e9 do redis.call('SET', KEYS[1], i) end" >long.lua
-  rlctl debug long.lua text --trace --max-steps 1000000000 >out 2>&1 3>&- &
+  bound rlctl debug long.lua text --trace --max-steps 1000000000 >out 2>&1 3>&- &
   local pid=$! private
   wait_until eval '(($(wc -l <out) > 1000))'
   private=$(pgrep -P "$pid")
@@ -251,7 +251,7 @@ version() {
   local before
   before=$(snapshot)
   echo "for i = 1, 1e5 do redis.call('SET', KEYS[1], i) end" >long.lua
-  rlctl debug long.lua text --attach --trace --max-steps 1000000000 >out 2>&1 3>&- &
+  bound rlctl debug long.lua text --attach --trace --max-steps 1000000000 >out 2>&1 3>&- &
   local pid=$!
   wait_until eval '(($(wc -l <out) > 1000))'
   assert_equal "$(cli PING)" PONG

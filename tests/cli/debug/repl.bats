@@ -1,7 +1,8 @@
 load ../../support/common
 
 # `rlctl debug` controlled by commands from a pipe or a file. A session is a file of commands in
-# tests/cli/sessions, with the expected output in the file of the same name that ends in .out.
+# tests/cli/sessions, with the expected output in the file of the same name that ends in .out, which
+# RLCTL_TEST_WRITE=1 writes again for review.
 
 setup() {
   sessions=$project/tests/cli/sessions
@@ -24,7 +25,7 @@ session() {
   # The replies of calls in a free run are known only on Valkey 9, where the script is stepped.
   # shellcheck disable=SC2001
   output=$(sed 's/^\(|   redis> .*[^ ]\)      .*/\1/' <<<"$output")
-  if [[ ${RLCTL_TEST_RECORD-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
+  if [[ ${RLCTL_TEST_WRITE-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
   diff -u "$sessions/$name.out" - <<<"$output"
   nothing_is_left
 }

@@ -310,5 +310,5 @@ start_proxy() {
   REDISCLI_AUTH=secret run -0 rlctl doctor --url "redis://127.0.0.1:$port"
   # Another name for this machine.
   REDISCLI_AUTH=secret run -1 rlctl doctor --url "redis://0.0.0.0:$port"
-  only_finds warning connection 'the password can be read on the way' rediss://
+  only_finds warning connection 'the password can be read in transit' rediss://
 }

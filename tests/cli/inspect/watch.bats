@@ -141,7 +141,7 @@ watch_plainly() {
 
 @test "a pipe gets one text after another, separated by empty lines" {
   local texts=$BATS_TEST_TMPDIR/texts
-  rlctl inspect k --limit 5/60s --watch=100ms --entries 0 >"$texts" 3>&- &
+  bound rlctl inspect k --limit 5/60s --watch=100ms --entries 0 >"$texts" 3>&- &
   local pid=$!
   wait_until eval '(($(grep -c "^key  " "$texts") >= 3))'
   kill -TERM "$pid"
@@ -153,7 +153,7 @@ watch_plainly() {
 }
 
 @test "--json prints one line each time and flushes it, even while a key appears and disappears" {
-  rlctl inspect comes --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 3>&- &
+  bound rlctl inspect comes --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 3>&- &
   local pid=$!
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
   rlctl check -q comes --limit 5/60s
@@ -166,7 +166,7 @@ watch_plainly() {
 }
 
 @test "in a pipe a lost server is reported once and retried until it answers" {
-  rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  bound rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
   local pid=$! port_socket=$socket
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
   stop_servers
@@ -189,7 +189,7 @@ watch_plainly() {
 }
 
 @test "a server that refuses a command ends the watch" {
-  rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  bound rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
   local pid=$! status=0
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
   cli ACL SETUSER default -pttl

@@ -18,7 +18,7 @@ has() { (($(grep -cF -- "$2" "$out") >= $1)); }
 in_pipe() {
   local pid
   out=$BATS_TEST_TMPDIR/out
-  rlctl list --watch=100ms "${@:2}" >"$out" 3>&- &
+  bound rlctl list --watch=100ms "${@:2}" >"$out" 3>&- &
   pid=$!
   eval "$1"
   kill "$pid"

@@ -330,6 +330,6 @@ END
   wait_until eval '[[ $(cli EXISTS "{k}:leases") == 0 ]]'
   touch limits
   ended 125
-  grep -q "the lease of 'k' lapsed before the limits were asked; the request was counted" out
+  grep -q "the lease of 'k' lapsed while the limits were being asked; the request was counted" out
   refute test -e ran
 }

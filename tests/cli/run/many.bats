@@ -20,7 +20,7 @@ open my $mark, ">", "done.$ARGV[0]";
 END
 }
 
-# all OPTION…: starts two hundred and waits for all of them.
+# all OPTION…: starts two hundred; their process IDs are in $processes.
 all() {
   local number
   processes=()

@@ -10,11 +10,11 @@
 
 #include "support/limiters.h"
 
-namespace rlctl::test::states_test {
+namespace rlctl::test::dumps_test {
 namespace {
 
-/// A tests/states/*.state file: state that an algorithm once stored, and the answers that it must
-/// give. tests/states/record writes them.
+/// A tests/state/dumps/*.state file: state that an algorithm once stored, and the answers that it
+/// must give. tests/state/dumps/record writes them.
 struct State {
   struct Question {
     std::vector<std::string> arguments;
@@ -86,7 +86,7 @@ std::vector<std::string> content_of(TestServer& server, const std::string& key) 
 
 std::vector<std::filesystem::path> state_files() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(RLCTL_TESTS_DIR "/states")) {
+  for (const auto& entry : std::filesystem::directory_iterator(RLCTL_TESTS_DIR "/state/dumps")) {
     if (entry.path().extension() == ".state") files.push_back(entry.path());
   }
   return files;
@@ -158,4 +158,4 @@ TEST_CASE("no algorithm mistakes another's state for its own") {
   }
 }
 
-}  // namespace rlctl::test::states_test
+}  // namespace rlctl::test::dumps_test

@@ -3,11 +3,11 @@
 #include <span>
 #include <string_view>
 
-namespace rlctl::state {
+namespace rlctl::cli {
 
-/// A Lua script that servers run for rlctl: that of an algorithm, or a helper of a command, which
-/// is no interface and changes from version to version.
-struct Script {
+/// A Lua script that `rlctl scripts` lists: that of an algorithm, or a helper of a
+/// command.
+struct BundledScript {
   std::string_view name;     ///< of the algorithm or the helper; the file is NAME.lua
   std::string_view summary;  ///< what it does, in a few words
   std::string_view text;     ///< the Lua source
@@ -18,9 +18,7 @@ struct Script {
   bool is_algorithm = false;
 };
 
-/// All scripts: the algorithms in the order of the manual, then the helpers.
-[[nodiscard]] std::span<const Script> scripts();
-/// Null if no script has that name.
-[[nodiscard]] const Script* find_script(std::string_view name);
+/// The algorithms in the order of the manual, then the helpers that handle stored state.
+[[nodiscard]] std::span<const BundledScript> bundled_scripts();
 
-}  // namespace rlctl::state
+}  // namespace rlctl::cli
