@@ -131,7 +131,9 @@ const limiter::Configuration& ConfigurationSource::use(std::string_view part) {
   const auto& mistakes = configuration_->mistakes;
   for (const auto& mistake : mistakes) {
     if (part.empty() || mistake.part != part) continue;
-    stop(mistake, way_around(part, false), mistakes.size() - 1);
+    const auto found = mistake;
+    check_scripts();
+    stop(found, way_around(part, false), configuration_->mistakes.size() - 1);
   }
   return *configuration_;
 }
@@ -179,6 +181,7 @@ std::optional<std::string> ConfigurationSource::named_file() const {
 void ConfigurationSource::warn_of_mistakes() {
   if (!configuration_ || configuration_->mistakes.empty()) return;
   if (std::exchange(has_warned_, true)) return;
+  check_scripts();
   const auto& mistakes = configuration_->mistakes;
   auto message = "warning: " + mistakes.front().message;
   if (mistakes.size() > 1) message += "; " + and_more(mistakes.size() - 1);

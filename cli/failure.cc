@@ -111,7 +111,9 @@ constexpr std::string_view kUnknownCommand = "unknown command";
 constexpr AdviceRow kAdvice[] = {
     {"LOADING", "the server is still loading its data; try again in a moment"},
     {"BUSY",
-     "a script has been running for too long; try again, or stop it: redis-cli SCRIPT KILL"},
+     "a script has been running for too long; try again, or stop it with SCRIPT KILL on that "
+     "server "
+     "(FUNCTION KILL if it is a function), unless it has written"},
     {"MASTERDOWN", "the replica has lost its master; try again, or name the master with --url"},
     {"CLUSTERDOWN", "part of the cluster is down; try again, or see redis-cli CLUSTER INFO"},
     {"TRYAGAIN", "the cluster is moving the keys to another node; try again"},

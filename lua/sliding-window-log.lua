@@ -94,8 +94,10 @@ for i = 1, n do
   if length ~= 0 then
     newest = tonumber(pcall('LINDEX', key, '-1'))
     oldest = length == 1 and newest or tonumber(pcall('LINDEX', key, '0'))
+    -- Small numbers that nothing lets expire, such as IDs, are another program's.
     if not (newest and newest % 1 == 0 and newest <= 4e15 and
-            oldest and oldest >= 0 and oldest <= newest) then
+            oldest and oldest >= 0 and oldest <= newest) or
+       oldest < 1e15 and now >= 1e15 and pcall('PTTL', key) == -1 then
       if type(length) == 'number' then call('LINDEX', key, '0') end -- raises what an ACL refuses
       return type(length) == 'table' and not string.find(length.err, 'WRONGTYPE') and length or
              redis.error_reply('WRONGTYPE ' .. NAME .. ': KEYS[' .. i .. '] must hold ' .. STATE)

@@ -285,8 +285,11 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
   Auditing auditing(connection, invocation.configuration.policies(), report);
   try {
     audit_all(pattern, connection, auditing, invocation);
+  } catch (const redis::Error& error) {
+    report.write();                                      // what was found until then
+    throw ProblemError(without_doubt(describe(error)));  // nothing was changed
   } catch (...) {
-    report.write();  // what was found until then
+    report.write();
     throw;
   }
   auditing.require_readable();

@@ -75,9 +75,8 @@ BurstServer::BurstServer(Invocation& invocation, std::span<const traffic::Candid
                  invocation.interrupt),
       prefix_(kPrivatePrefix) {
   const auto is_foreign = [](const traffic::Candidate& candidate) { return candidate.foreign; };
-  if (!connector_.is_private()) {
-    prefix_ = random_prefix(std::any_of(candidates.begin(), candidates.end(), is_foreign));
-  }
+  is_foreign_ = std::any_of(candidates.begin(), candidates.end(), is_foreign);
+  if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);
 }
 
 void BurstServer::open(std::size_t count) {
@@ -116,8 +115,12 @@ bool BurstServer::may_retry(const redis::Error& error, const traffic::Candidate&
          invocation_.interrupt.signal() == 0;
 }
 
+std::string BurstServer::when_they_expire() const {
+  return is_foreign_ ? "stay unless the script lets them expire" : "expire by themselves";
+}
+
 std::string BurstServer::rest() const {
-  return "keys under '" + prefix_ + "' may be left; they expire by themselves";
+  return "keys under '" + prefix_ + "' may be left; they " + when_they_expire();
 }
 
 bool BurstServer::leaves_keys() noexcept {
@@ -161,8 +164,9 @@ void BurstServer::remove_all() noexcept {
 
 void BurstServer::warn_of_rest(const std::exception& error) {
   if (connector_.is_private()) return;  // a private server ends with this process
-  warn("warning: cannot remove the keys under '" + prefix_ +
-           "', which expire by themselves: " + describe(error).message,
+  if (std::exchange(has_warned_, true)) return;
+  warn("warning: cannot remove the keys under '" + prefix_ + "', which " + when_they_expire() +
+           ": " + describe(error).message,
        invocation_.command);
 }
 

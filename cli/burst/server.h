@@ -52,6 +52,7 @@ class BurstServer {
  private:
   void open(std::size_t count);
   void require_writable();
+  [[nodiscard]] std::string when_they_expire() const;
   [[nodiscard]] std::string rest() const;
   void warn_of_rest(const std::exception& error);
   void unlink(std::span<const std::string> keys);
@@ -62,6 +63,8 @@ class BurstServer {
   int runs_ = 0;
   std::vector<redis::Connection> connections_;
   std::optional<LastWords> last_words_;
+  bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs
+  bool has_warned_ = false;
 };
 
 /// Removes the keys of a script when it is destroyed. A foreign script may have written other keys

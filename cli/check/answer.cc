@@ -171,25 +171,9 @@ bool is_counted(const Result& result) {
   return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
 }
 
-namespace {
-
-/// OutputClosed with a message, which is shown if SIGPIPE is ignored.
-class AnswersLost : public OutputClosed {
- public:
-  explicit AnswersLost(std::string message) : message_(std::move(message)) {}
-  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  std::string message_;
-};
-
-}  // namespace
-
 void flush_answers(Output& out, const std::function<std::string()>& loss) {
   try {
     out.flush();
-  } catch (const OutputClosed& error) {
-    throw AnswersLost(error.what() + loss());
   } catch (const OutputError& error) {
     throw OutputError(error.what() + loss());
   }

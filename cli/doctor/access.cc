@@ -103,6 +103,11 @@ std::string other_rules(const Permissions& permissions) {
   return out;
 }
 
+/// A server that cannot say what a user may do shows the first rule that is missing, and no other.
+std::string perhaps_more(const Permissions& permissions) {
+  return permissions.size() < 2 ? "; others may be missing too" : "";
+}
+
 /// The algorithm for which the fewest rules are missing; of several, the default one if possible.
 const Use& nearest(const std::vector<Use>& uses, const Permissions& permissions) {
   return *std::ranges::min_element(uses, {}, [&](const Use& use) {
@@ -136,8 +141,8 @@ std::optional<CheckResult> check_acl(const ServerFacts& server) {
     const auto& use = nearest(uses, permissions);
     const auto rules = rules_of(commands_with(use, permissions, Permission::kDenied));
     return CheckResult{Health::kFailure,
-                       fmt::format("{} lacks {} for check with {}{}", user, rules, use.name,
-                                   other_rules(permissions)),
+                       fmt::format("{} lacks {} for check with {}{}{}", user, rules, use.name,
+                                   other_rules(permissions), perhaps_more(permissions)),
                        grant(server.permissions.user, rules)};
   }
   if (permissions.size() < 2) {

@@ -151,7 +151,7 @@ CheckResult replica_result(const ServerFacts& server, const redis::Url& url) {
   const auto name = host.empty() ? std::string("its master") : redis::display(master);
   return {Health::kWarning,
           fmt::format("a replica of {}{}: it refuses check and reset with READONLY", name,
-                      is_lost ? ", to which it has lost the connection" : ""),
+                      is_lost ? ", to which it has no connection" : ""),
           "name the master: --url " + (host.empty() ? std::string("URL") : name)};
 }
 

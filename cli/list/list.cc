@@ -135,7 +135,17 @@ class ListRun {
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
         look_(look_of_list(invocation.out.fd())) {}
 
+  /// Throws ProblemError if the server fails: nothing was changed.
   [[nodiscard]] ExitStatus run() {
+    try {
+      return list();
+    } catch (const redis::Error& error) {
+      throw ProblemError(without_doubt(describe(error)));
+    }
+  }
+
+ private:
+  [[nodiscard]] ExitStatus list() {
     Connector connector(invocation_.connection, invocation_.configuration, invocation_.interrupt);
     auto connection = connector.open();
     listing_.scan(connection, [&](std::vector<ListRow> rows, double share) {
@@ -150,8 +160,6 @@ class ListRun {
     require_readable();
     return listed_ > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
   }
-
- private:
   void take(std::vector<ListRow> rows);
   void write(const std::vector<ListRow>& rows);
   void finish();

@@ -150,7 +150,7 @@ void Admission::keep_lease(HeldLease& held) {
   const auto sent = Clock::now();
   if (!limiter::renew(connection, lease_).allowed) {
     throw ProblemError({.status = ExitStatus::kUnreachable,
-                        .code = "lease_lost",
+                        .code = kLeaseLost,
                         .message = "the lease of " + in_quotes(plan_.key) +
                                    " lapsed while the limits were being asked" + kWasCounted,
                         .hint = "use a longer --lease than " + period_text(plan_.lease_duration)});

@@ -19,6 +19,9 @@ namespace rlctl::cli {
 /// The usual status if denied: EX_TEMPFAIL in sysexits.h.
 inline constexpr auto kRunDenied = static_cast<ExitStatus>(75);
 
+/// The code of what happens to a lease that its holder needs.
+inline constexpr const char* kLeaseLost = "lease_lost";
+
 /// The options of `run`.
 struct RunPlan {
   std::string key = {};

@@ -155,8 +155,10 @@ class Supervisor {
   void look_at_lease();
   void lose(const std::string& why);
   void release_lease() const;
-  void warn_of(const std::string& what) const {
-    warn("warning: the lease of " + in_quotes(plan_.key) + " " + what, invocation_.command);
+  void warn_of(const std::string& code, const std::string& what) const {
+    const bool json = invocation_.json;
+    const auto message = (json ? "" : "warning: ") + ("the lease of " + in_quotes(plan_.key)) + " ";
+    write_stderr(render({.code = code, .message = message + what}, invocation_.command, json));
   }
   [[nodiscard]] std::string more_may_run() const {
     return "; more than " + std::to_string(*plan_.concurrency) + " may be running";
@@ -262,7 +264,8 @@ void Supervisor::look_at_lease() {
 void Supervisor::lose(const std::string& why) {
   renewal_.reset();
   is_lost_ = true;
-  warn_of(why + more_may_run() + (plan_.kill_on_loss ? "; terminating the command" : ""));
+  warn_of(kLeaseLost,
+          why + more_may_run() + (plan_.kill_on_loss ? "; terminating the command" : ""));
   if (!plan_.kill_on_loss) return;
   ::kill(child_, SIGTERM);
   ::kill(child_, SIGCONT);  // if it is stopped
@@ -273,12 +276,14 @@ void Supervisor::lose(const std::string& why) {
 void Supervisor::release_lease() const {
   try {
     if (!release(connector_, held_.lease).allowed && !is_lost_) {
-      warn_of("was gone when the command ended: it lapsed or was removed" + more_may_run());
+      warn_of(kLeaseLost,
+              "was gone when the command ended: it lapsed or was removed" + more_may_run());
     }
   } catch (const std::exception& error) {
     if (is_lost_) return;
-    warn_of("was not released and lapses in at most " + period_text(plan_.lease_duration) + ": " +
-            describe(error).message);
+    const auto problem = describe(error);
+    warn_of(problem.code, "was not released and lapses in at most " +
+                              period_text(plan_.lease_duration) + ": " + problem.message);
   }
 }
 

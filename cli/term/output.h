@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,7 +11,8 @@
 
 namespace rlctl::cli {
 
-/// The reader of the output closed it (`| head -1`): the process ends with SIGPIPE.
+/// The reader of the output closed it (`| head -1`): the process ends with SIGPIPE. If that was
+/// ignored when it started, as under systemd, this is an OutputError instead.
 class OutputClosed : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "standard output is closed"; }
@@ -82,6 +84,15 @@ class Destination {
   bool to_stdout_ = false;
   std::optional<OutputFile> file_;
 };
+
+/// An option with the path of a file that is read or written.
+struct NamedFile {
+  std::string_view option;
+  std::string path;
+};
+/// Throws UsageError if one of the files to be written would replace another one, or one that is
+/// read. "-" and what is not a regular file, such as /dev/null, may be given several times.
+void require_different_files(std::span<const NamedFile> written, std::span<const NamedFile> read);
 
 /// Throws UsageError if standard output is asked for more than once.
 void require_one_on_stdout(int asked, const char* hint);

@@ -155,8 +155,11 @@ void LastWords::write() const noexcept {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), text_.size());
 }
 
+bool ignores_pipe() noexcept {
+  return pipe_was_ignored;
+}
+
 void die_by(int signal) noexcept {
-  if (signal == SIGPIPE && pipe_was_ignored) return;
   raise_default(signal);
 }
 

@@ -69,6 +69,9 @@ class LastWords {
   std::string text_;
 };
 
+/// Whether SIGPIPE was ignored when the process started.
+[[nodiscard]] bool ignores_pipe() noexcept;
+
 /// Ends the process with the signal, so that a shell sees 128+n and a loop around it stops. Returns
 /// only if the signal was ignored at the start.
 void die_by(int signal) noexcept;

@@ -189,9 +189,12 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
         fmt::format("{} takes no refund: cost {} must be 0 or more", algorithm.name, cost));
   }
   if (cost > algorithm.max_cost || cost < -algorithm.max_cost) {
-    throw UsageError(fmt::format("cost {} is too large for {}, which takes up to {}{}", cost,
-                                 algorithm.name, algorithm.max_cost,
-                                 algorithm.max_cost < kLargestCost ? "; gcra takes more" : ""));
+    const bool fits_others = cost <= kLargestCost && cost >= -kLargestCost;
+    throw UsageError(fmt::format(
+        "cost {} is too {} for {}, which takes {}{}{}", cost, cost < 0 ? "low" : "large",
+        algorithm.name, cost < 0 ? "no less than " : "up to ",
+        cost < 0 ? -algorithm.max_cost : algorithm.max_cost,
+        algorithm.max_cost < kLargestCost && fits_others ? "; gcra takes more" : ""));
   }
 }
 

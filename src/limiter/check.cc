@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <climits>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,19 @@ class NumberWriter {
   std::string& buffer_;
   std::size_t used_ = 0;
 };
+
+/// Whether a script can have computed these: see rlctl-scripts(7).
+bool are_in_range(const std::array<std::int64_t, 6>& reply) {
+  constexpr std::int64_t kLongest =
+      10'000'000'000'000'000;  // a refill or a window from a time that lies ahead
+  const auto& [allowed, remaining, retry_after, reset_after, delay, denied_by] = reply;
+  const auto is_within = [](std::int64_t value, std::int64_t least, std::int64_t most) {
+    return value >= least && value <= most;
+  };
+  return is_within(allowed, 0, 1) && is_within(remaining, 0, kLargestLimit + 1) &&
+         is_within(retry_after, kNever.count(), kLongest) && is_within(reset_after, 0, kLongest) &&
+         is_within(delay, 0, kLongest) && is_within(denied_by, 0, INT_MAX);
+}
 
 [[noreturn]] void not_a_decision(redis::ReplyView reply) {
   throw redis::error_about(reply, {redis::Failure::kRejected,
@@ -118,6 +132,7 @@ Decision Checker::parse(redis::ReplyView reply, std::string_view script) {
     if (reply[i].type() != redis::ReplyType::kInteger) not_a_decision(reply);
     numbers[i] = reply[i].integer();
   }
+  if (!are_in_range(numbers)) not_a_decision(reply);
   return {.allowed = numbers[0] == 1,
           .remaining = numbers[1],
           .retry_after = std::chrono::microseconds{numbers[2]},

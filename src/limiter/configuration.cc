@@ -137,6 +137,10 @@ std::string syntax_message(std::string_view description) {
     return "bad TOML: " + without_initial_capital(std::string(description));
   }
   const auto rest = description.substr(kPrefix.size());
+  // "string: unescaped control characters other than TAB (U+0009) are explicitly prohibited"
+  if (rest.find("string") != rest.npos && rest.find("control characters") != rest.npos) {
+    return "bad TOML in string: it is not closed on its line, or has a control character";
+  }
   auto message = std::string("bad TOML in ").append(rest);
   // key = login:%s, limit = 5/60s
   const bool is_bare = rest.find("value type") != rest.npos || rest.starts_with("decimal");

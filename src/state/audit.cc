@@ -99,39 +99,6 @@ bool window_follows_from_ttl(const Inspection& key) {
   return key.window_is_inferred && !window_in_name(key.key);
 }
 
-std::optional<Finding> ttl_short(const Inspection& key) {
-  if (!key.ttl || !key.reset_after || *key.reset_after == limiter::kNever) return std::nullopt;
-  if (window_follows_from_ttl(key)) return std::nullopt;
-  // Other libraries store the times of their callers.
-  const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
-  if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
-  return Finding{
-      .kind = FindingKind::kTtlShort,
-      .is_critical = true,
-      .detail = fmt::format("expires in {}, but what is used counts for {}: the limit is "
-                            "forgotten early",
-                            wait_text(*key.ttl), wait_text(*key.reset_after)),
-      .command = expire_command(key, *key.reset_after)};
-}
-
-std::optional<Finding> ttl_long(const Inspection& key) {
-  if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
-  if (window_follows_from_ttl(key)) return std::nullopt;
-  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
-  if (key.state.form->ends_by_ttl) {
-    return Finding{
-        .kind = FindingKind::kTtlLong,
-        .is_critical = is_full(key),
-        .detail = fmt::format("its window of {} ends only in {}: {} used",
-                              format_duration(*key.window), wait_text(*key.ttl), used_text(key)),
-        .command = reset_command(key)};
-  }
-  return Finding{.kind = FindingKind::kTtlLong,
-                 .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
-                                       wait_text(*key.ttl), format_duration(*key.window)),
-                 .command = expire_command(key, needed_ttl(key))};
-}
-
 /// The latest time that the key stores, and how far ahead of the clock it may be.
 struct LatestTime {
   microseconds at{0}, most_ahead{0};
@@ -168,6 +135,39 @@ std::optional<Finding> future(const Inspection& key) {
                             "and requests are denied for longer than the limit says",
                             instant_text(latest->at), wait_text(ahead)),
       .command = reset_command(key)};
+}
+
+std::optional<Finding> ttl_short(const Inspection& key) {
+  if (!key.ttl || !key.reset_after || *key.reset_after == limiter::kNever) return std::nullopt;
+  if (window_follows_from_ttl(key) || future(key)) return std::nullopt;
+  // Other libraries store the times of their callers.
+  const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
+  if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
+  return Finding{
+      .kind = FindingKind::kTtlShort,
+      .is_critical = true,
+      .detail = fmt::format("expires in {}, but what is used counts for {}: the limit is "
+                            "forgotten early",
+                            wait_text(*key.ttl), wait_text(*key.reset_after)),
+      .command = expire_command(key, *key.reset_after)};
+}
+
+std::optional<Finding> ttl_long(const Inspection& key) {
+  if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
+  if (window_follows_from_ttl(key) || future(key)) return std::nullopt;
+  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
+  if (key.state.form->ends_by_ttl) {
+    return Finding{
+        .kind = FindingKind::kTtlLong,
+        .is_critical = is_full(key),
+        .detail = fmt::format("its window of {} ends only in {}: {} used",
+                              format_duration(*key.window), wait_text(*key.ttl), used_text(key)),
+        .command = reset_command(key)};
+  }
+  return Finding{.kind = FindingKind::kTtlLong,
+                 .detail = fmt::format("expires in {}, with a window of {}: it wastes memory",
+                                       wait_text(*key.ttl), format_duration(*key.window)),
+                 .command = expire_command(key, needed_ttl(key))};
 }
 
 std::optional<Finding> zset_log(const Inspection& key) {

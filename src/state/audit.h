@@ -13,7 +13,7 @@ namespace rlctl::state {
 
 enum class FindingKind {
   kNoTtl,     ///< nothing removes the key
-  kTtlShort,  ///< the key expires while its units still count
+  kTtlShort,  ///< the key expires while its units still count, as far as a clock was right
   kTtlLong,   ///< it stays a thousand times as long as its window
   kFuture,    ///< its times lie in the future: a clock was wrong
   kNegative,  ///< more tokens were taken than there were

@@ -80,13 +80,18 @@ SavedKey parse_key(const Json& line) {
   return key;
 }
 
-void require_header(std::string_view text) {
+/// Throws InputError if this is not the first line of a file that can be restored.
+void require_header(const std::string& path, std::string_view text) {
   const auto line = Json::parse(text, nullptr, false);
   if (!line.is_object() || !line.contains("format") || line["format"] != kFormat) {
-    throw BadLine("is not the first line of a file of reset --save");
+    throw InputError(
+        "--restore: " + in_quotes(path) + " does not begin like a file of reset --save",
+        "nothing was restored");
   }
   if (line.value("version", Json()) != kVersion) {
-    throw BadLine("has a format that this version of rlctl does not know");
+    throw InputError(
+        "--restore: " + in_quotes(path) + " has a format that this version of rlctl does not know",
+        "nothing was restored; use the version that saved it, or a newer one");
   }
 }
 
@@ -163,7 +168,7 @@ SaveFileReader::SaveFileReader(const std::string& path) : path_(path) {
   while (const auto line = read_line()) {
     try {
       if (line->number == 1) {
-        require_header(line->text);
+        require_header(path_, line->text);
         continue;
       }
       const auto parsed = parse_line(line->text);

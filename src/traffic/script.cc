@@ -464,8 +464,9 @@ redis::Error without_answer(const redis::Error& error, const Script& script, con
   if (std::string_view(explained.what()) == error.what()) return error;
   const std::string hint =
       error.server() != nullptr
-          ? "if the script never ends, redis-cli SCRIPT KILL stops it, unless it has written; if "
-            "it is slow, use a longer --timeout"
+          ? "if the script never ends, SCRIPT KILL on that server stops one call of it, unless it "
+            "has "
+            "written; if it is slow, use a longer --timeout"
           : "the script may never end: step through it with rlctl debug; if it is slow, use a "
             "longer --timeout";
   return redis::Error(error.failure(),

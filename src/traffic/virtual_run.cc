@@ -188,7 +188,8 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
   std::size_t answered = 0;
   const auto ask_lot = [&] {
     if (interrupt_ != nullptr) interrupt_->check();
-    const auto lot = to_ask.first(std::min(lot_, to_ask.size()));
+    // Of a script that never ends, a user must stop every call that was sent.
+    const auto lot = to_ask.first(std::min(answers_ > 0 ? lot_ : 1, to_ask.size()));
     for (const Arrival& arrival : lot) ask(arrival);
     end_lot();
     to_ask = to_ask.subspan(lot.size());
@@ -198,9 +199,10 @@ std::size_t ScriptDecider::decide(std::span<const Arrival> arrivals,
     auto awaited = ask_lot();
     while (awaited > 0) {
       connection_.send_some();
-      const auto next = lot_ > 1 ? ask_lot() : 0;
+      const bool overlaps = lot_ > 1 && answers_ > 0;
+      const auto next = overlaps ? ask_lot() : 0;
       for (; awaited > 0; --awaited, ++answered) decisions[answered] = answer(arrivals[answered]);
-      awaited = lot_ > 1 ? next : ask_lot();
+      awaited = overlaps ? next : ask_lot();
     }
     skip_agings();
   } catch (const Interrupted&) {

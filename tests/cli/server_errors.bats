@@ -60,7 +60,7 @@ fails_with_hint() {
   redis-cli -s "$socket" EVAL 'while true do end' 0 >/dev/null 2>&1 3>&- 4>&- &
   is_busy() { [[ $(redis-cli -s "$socket" PING) == BUSY* ]]; }
   wait_until is_busy
-  refused 'a script has been running for too long; try again, or stop it: redis-cli SCRIPT KILL' \
+  refused 'a script has been running for too long; try again, or stop it with SCRIPT KILL on that server (FUNCTION KILL if it is a function), unless it has written' \
     3 'BUSY ' k --limit 5/60s
   cli SCRIPT KILL
   wait_until cli PING

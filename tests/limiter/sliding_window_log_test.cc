@@ -28,6 +28,7 @@ TEST_CASE("sliding-window-log: units of the first and of the latest time are rea
   ScriptLimiter script(server, algorithm("sliding-window-log"));
   const microseconds last{4'000'000'000'000'000};
   (void)server.call({"RPUSH", "k", "0", "4000000000000000"});
+  (void)server.call({"PEXPIRE", "k", "100000"});
   CHECK(script.ask("k", {5, std::chrono::seconds{1}, {}}, 1, last).remaining == 3);
 }
 

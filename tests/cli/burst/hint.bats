@@ -123,6 +123,16 @@ endless() {
 
 @test "on a named server the error of a script that never ends says how to stop it" {
   start_server
-  endless "loop.lua: no answer from unix://$socket within 3s; request 1 had .* ARGV '1' [^,]*, unless one sent with it is to blame
-  hint: if the script never ends, redis-cli SCRIPT KILL stops it, unless it has written; if it is slow, use a longer --timeout$" -s "$socket"
+  endless "loop.lua: no answer from unix://$socket within 3s; request 2 had .* ARGV '2' [^,]*, unless one sent with it is to blame
+  hint: if the script never ends, SCRIPT KILL on that server stops one call of it, unless it has written; if it is slow, use a longer --timeout$" -s "$socket"
+}
+
+@test "one SCRIPT KILL frees a named server of a script that never ends from its first call on" {
+  start_server
+  cli CONFIG SET lua-time-limit 50 >/dev/null
+  echo 'while true do end' >forever.lua
+  run -3 rlctl burst steady --script forever.lua --args '{now_ms}' --timeout 1s -q -s "$socket"
+  assert_output --partial 'SCRIPT KILL on that server'
+  cli SCRIPT KILL
+  assert_equal "$(cli PING)" PONG
 }

@@ -247,3 +247,17 @@ proves_nothing() {
   refused "compares with '', which is not a number" --assert 'worst<='
   refused "compares with '1 2', which is not a number" --assert 'worst<=1 2'
 }
+
+@test "an output that would replace another one, or a log that is read, is refused" {
+  printf '%s\n' 1795155071 1795155072 >in.log
+  run -2 rlctl burst -q --limit 5/60s --model --replay in.log --csv ./in.log
+  assert_line --index 0 "rlctl: burst: --csv: './in.log' is read by --replay and would be lost"
+  assert_equal "$(wc -l <in.log)" 2
+  run -2 rlctl burst -q --model --svg same --csv same
+  assert_line --index 0 "rlctl: burst: --csv: 'same' would replace what --svg writes"
+  refute test -e same
+  ln -s in.log link
+  run -2 rlctl burst -q --model --svg link --jsonl in.log
+  assert_line --index 0 "rlctl: burst: --jsonl: 'in.log' would replace what --svg writes"
+  run -0 rlctl burst -q --model --svg /dev/null --csv /dev/null
+}

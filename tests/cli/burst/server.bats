@@ -129,7 +129,7 @@ SCRIPT
       --timeout 10s 2>"$TMPDIR/err"'
   assert_output 'signal 15'
   run -0 cat "$TMPDIR/err"
-  assert_line --regexp "keys under 'rlctl-burst:.*' may be left; they expire by themselves$"
+  assert_line --regexp "keys under 'rlctl-burst:.*' may be left; they stay unless the script lets them expire$"
 }
 
 @test "after Ctrl-C the requests in flight are awaited, and the keys are removed" {
@@ -158,6 +158,11 @@ SCRIPT
   [[ $stderr == *"warning: cannot remove the keys under 'rlctl-burst:"*'which expire by themselves'* ]]
   assert_line --regexp '^gcra +2000'
   (($(cli PTTL "$(cli KEYS '*')") > 0))
+  cli FLUSHALL >/dev/null
+  echo "return redis.call('INCR', KEYS[1])" >incr.lua
+  run -0 --separate-stderr rlctl burst -s "$socket" --script incr.lua --args '{now_ms}' --allowed-when '<=limit' --requests 10
+  assert_equal "$(grep -c 'cannot remove the keys' <<<"$stderr")" 1
+  [[ $stderr == *'which stay unless the script lets them expire: '* ]]
 }
 
 @test "a replica is named as the reason for its refusal, and no keys are mentioned" {

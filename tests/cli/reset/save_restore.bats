@@ -346,7 +346,7 @@ damaged() {
   damaged "'contents_base64' is not an array" "${line/\"contents_base64\":\[*/\"contents_base64\":1\}}"
   tail -n +2 s >t
   run -2 rlctl reset --restore t
-  assert_line --index 0 "rlctl: reset: --restore: 't', line 1 is not the first line of a file of reset --save"
+  assert_line --index 0 "rlctl: reset: --restore: 't' does not begin like a file of reset --save"
   sed '1s/"version":1/"version":2/' s >t
   run -2 rlctl reset --restore t
   assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
