@@ -78,8 +78,9 @@ class Watching {
 
   void show(const Problem& problem) {
     if (screen_) {
+      // What stays on the terminal must not look as if it were current.
       draw(escaped_message(problem.message) + "; no answer at " + clock() + ", trying again",
-           Tone::kBad);
+           Tone::kBad, true);
     } else if (!lost_) {
       write_stderr(render(problem, invocation_.command, invocation_.json));
     }
@@ -88,7 +89,7 @@ class Watching {
 
  private:
   /// Wraps the header, since the end of an error may be its cause.
-  void draw(const std::string& header, Tone tone) {
+  void draw(const std::string& header, Tone tone, bool keeps_header = false) {
     const Look look = look_of(invocation_.out.fd());
     std::string lines;
     for (std::string_view rest = header; !rest.empty();) {
@@ -97,7 +98,7 @@ class Watching {
       lines.append(lines.empty() ? "" : "\n").append(toned(line, tone, look.colour));
       rest.remove_prefix(line.size());
     }
-    screen_->draw(lines, text_);
+    screen_->draw(lines, text_, keeps_header);
   }
 
   static std::string clock() {

@@ -160,6 +160,13 @@ void append_clock(TextBlock& block, const Inspection& inspection) {
 
 // --- windows ---
 
+/// "it starts in the future: a clock was ahead, or this one is behind"
+void append_future(TextBlock& block, std::string_view what) {
+  block.note(
+      block.tone(std::string(what) + " in the future: a clock was ahead, or this one is behind",
+                 Tone::kWarning));
+}
+
 /// The beginning and the end of a window.
 void append_frame(TextBlock& block, const Inspection& inspection, microseconds begin,
                   microseconds end) {
@@ -174,10 +181,7 @@ void append_frame(TextBlock& block, const Inspection& inspection, microseconds b
                                period_text(end - begin), period_text(*inspection.window)),
                    Tone::kWarning));
   }
-  if (begin > now) {
-    block.note(block.tone("it starts in the future: a clock was ahead, or this one is behind",
-                          Tone::kWarning));
-  }
+  if (begin > now) append_future(block, "it starts");
 }
 
 void append_window(TextBlock& block, const Inspection& inspection) {
@@ -232,6 +236,12 @@ void append_level(TextBlock& block, const Inspection& inspection) {
   block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),
             rate_part(inspection));
   append_excess(block, inspection);
+}
+
+void append_bucket(TextBlock& block, const Inspection& inspection) {
+  append_level(block, inspection);
+  const auto& counted_at = inspection.state.time;
+  if (counted_at && *counted_at > inspection.now) append_future(block, "its tokens were counted");
 }
 
 /// Waiting requests depart one interval apart; one interval after the last, no request has to wait.
@@ -290,7 +300,7 @@ void append_foreign_parts(TextBlock& block, const Inspection& inspection) {
 constexpr std::array kAlgorithmRows{
     AlgorithmRow{"fixed-window", "empty in", append_window},
     AlgorithmRow{"sliding-window-counter", "empty in", append_estimate},
-    AlgorithmRow{"token-bucket", "full in", append_level, "counted"},
+    AlgorithmRow{"token-bucket", "full in", append_bucket, "counted"},
     AlgorithmRow{"gcra", "full in", append_level, "tat"},
     AlgorithmRow{"leaky-bucket", "no wait in", append_queue, "last"},
 };
@@ -430,6 +440,9 @@ void append_entries(TextBlock& block, const Inspection& inspection) {
                      {}});
   }
   block.table(lines);
+  if (inspection.newest && *inspection.newest > inspection.now) {
+    append_future(block, "its newest entry is");
+  }
 }
 
 void append_bars(TextBlock& block, const Inspection& inspection) {

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-#include <utility>
 
 #include "cli/term/terminal.h"
 
@@ -32,14 +31,14 @@ std::string frame_text(std::string_view text, std::size_t columns, std::size_t l
   return out;
 }
 
-void Screen::draw(const std::string& header, std::string text) {
+void Screen::draw(const std::string& header, const std::string& text, bool keeps_header) {
   if (!open_) {
     out_.write(kOpen);
     open_.emplace(out_.fd(), kClose, kOpen);
   }
-  last_ = std::move(text);
   const auto lines = terminal_height(out_.fd());
-  const auto frame = header + "\n" + last_;
+  const auto frame = header + "\n" + text;
+  last_ = keeps_header ? frame : text;
   out_.write(frame_text(frame, terminal_width(out_.fd()), lines));
   out_.flush();
 }

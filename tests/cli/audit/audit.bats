@@ -248,3 +248,15 @@ no_ttl warning rate:login:ann'
   cli EXPIRE '{m}:3600s' 30 >/dev/null
   assert_equal "$(found)" 'ttl_short critical {m}:3600s'
 }
+
+@test "of a key whose time lies in the future, no TTL is advised" {
+  local algorithm
+  for algorithm in gcra leaky-bucket token-bucket sliding-window-log; do
+    cli FLUSHALL >/dev/null
+    rlctl check -q k --limit 5/60s --algorithm "$algorithm" --now "$(($(date +%s%6N) + 86400000000))"
+    run -2 rlctl audit
+    assert_output --partial 'future'
+    refute_output --partial 'ttl_'
+    refute_output --partial 'PEXPIRE'
+  done
+}

@@ -511,3 +511,15 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
   run_with_timeout -0 bash -c 'rlctl inspect --json --watch -- 5s | head -n 1 | jq -r .key'
   assert_output 5s
 }
+
+@test "a key whose time lies in the future is said to have been written by another clock" {
+  local algorithm
+  for algorithm in sliding-window-log sliding-window-zset token-bucket fixed-window sliding-window-counter; do
+    rlctl check -q "$algorithm" --limit 5/60s --algorithm "$algorithm" --now "$(($(date +%s%6N) + 86400000000))"
+    run -0 rlctl inspect "$algorithm" --limit 5/60s
+    assert_output --partial 'in the future: a clock was ahead'
+    rlctl check -q "now $algorithm" --limit 5/60s --algorithm "$algorithm"
+    run -0 rlctl inspect "now $algorithm" --limit 5/60s
+    refute_output --partial 'in the future'
+  done
+}

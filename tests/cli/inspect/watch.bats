@@ -136,7 +136,10 @@ watch_plainly() {
   run -0 sed $'s/\e\\[?25h\e\\[?1049l.*//' "$BATS_TEST_TMPDIR/screen"
   output=$(tr -d '\r\n' <<<"${output##*$'\e[H'}" | sed $'s/\e\\[[0-9;]*[a-zA-Z]//g')
   assert_regex "$output" "^cannot connect to $RLCTL_URL: connection refused; no answer at .*, trying again *key "
-  grep -q $'\e\\[?25h\e\\[?1049l' "$BATS_TEST_TMPDIR/screen"
+  # It stays above the last text.
+  run -0 sed -n $'s/.*\e\\[?25h\e\\[?1049l//; t all; b; :all; N; $!b all; p' "$BATS_TEST_TMPDIR/screen"
+  output=$(tr -d '\r\n' <<<"$output" | sed $'s/\e\\[[0-9;]*[a-zA-Z]//g')
+  assert_regex "$output" "^cannot connect to $RLCTL_URL: connection refused; no answer at .*, trying again *key "
 }
 
 @test "a pipe gets one text after another, separated by empty lines" {
