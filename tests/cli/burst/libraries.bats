@@ -56,7 +56,8 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
     --allowed-when '#r / 2 <= limit' --remaining 'limit - #r / 2'
   run -0 --separate-stderr rlctl burst --script upstash_fixed.lua "${fixed[@]}" --args '{limit} {window_ms} 1' \
     --allowed-when 'r[1] <= r[2]'
-  assert_equal "$(grep -c 'ignored the flag allow-key-locking' <<<"$stderr")" 1
+  # Redis 6.0 knows no such first line at all.
+  assert_equal "$(grep -cE 'ignored (the flag allow-key-locking|its first line, "#!lua")' <<<"$stderr")" 1
 }
 
 @test "upstash's token bucket: a refill at once, and denials that cost tokens" {
