@@ -2,7 +2,6 @@
 
 #include <poll.h>
 
-
 #include "cli/term/terminal.h"
 
 namespace rlctl::cli {

@@ -131,7 +131,7 @@ endless() {
   start_server
   cli CONFIG SET lua-time-limit 50 >/dev/null
   echo 'while true do end' >forever.lua
-  run -3 rlctl burst steady --script forever.lua --args '{now_ms}' --timeout 1s -q -s "$socket"
+  run -3 rlctl burst steady --script forever.lua --args '{now_ms}' --timeout 3s -q -s "$socket"
   assert_output --partial 'SCRIPT KILL on that server'
   cli SCRIPT KILL
   assert_equal "$(cli PING)" PONG
