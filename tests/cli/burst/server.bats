@@ -159,8 +159,8 @@ SCRIPT
   assert_line --regexp '^gcra +2000'
   (($(cli PTTL "$(cli KEYS '*')") > 0))
   cli FLUSHALL >/dev/null
-  echo "return redis.call('INCR', KEYS[1])" >incr.lua
-  run -0 --separate-stderr rlctl burst -s "$socket" --script incr.lua --args '{now_ms}' --allowed-when '<=limit' --requests 10
+  echo "return redis.call('INCR', KEYS[1])" >"$BATS_TEST_TMPDIR/incr.lua"
+  run -0 --separate-stderr rlctl burst -s "$socket" --script "$BATS_TEST_TMPDIR/incr.lua" --args '{now_ms}' --allowed-when '<=limit' --requests 10
   assert_equal "$(grep -c 'cannot remove the keys' <<<"$stderr")" 1
   [[ $stderr == *'which stay unless the script lets them expire: '* ]]
 }
