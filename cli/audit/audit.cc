@@ -280,10 +280,11 @@ ExitStatus run_audit(const AuditOptions& options, Invocation& invocation) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt);
   AuditReport report(top, connector.url(), invocation);
   auto connection = connector.open();
-  auto servers = state::audit_servers(connection);
-  for (auto& finding : servers.findings) report.add(std::move(finding));
   Auditing auditing(connection, invocation.configuration.policies(), report);
+  state::ServerAudit servers;
   try {
+    servers = state::audit_servers(connection);
+    for (auto& finding : servers.findings) report.add(std::move(finding));
     audit_all(pattern, connection, auditing, invocation);
   } catch (const redis::Error& error) {
     report.write();                                      // what was found until then

@@ -157,13 +157,6 @@ void Batch::take(const LineReader::Line& line) {
   ask(pending);
 }
 
-UsageError wrong_cost(std::string_view text) {
-  const auto digits = text.substr(text.starts_with('-') ? 1 : 0);
-  const bool is_whole = !digits.empty() && digits.find_first_not_of("0123456789") == digits.npos;
-  return UsageError("cost " + in_quotes(text) +
-                    (is_whole ? " is out of range" : " is not a whole number"));
-}
-
 /// Parses KEY or KEY<TAB>COST; a key that contains a tab must have a cost. Throws UsageError.
 void Batch::read_line(const LineReader::Line& line, Pending& pending) {
   if (line.too_long) {
@@ -174,9 +167,7 @@ void Batch::read_line(const LineReader::Line& line, Pending& pending) {
   pending.cost = plan_.cost;
   if (tab != std::string_view::npos) {
     const auto text = line.text.substr(tab + 1);
-    const auto cost = to_number<std::int64_t>(text);
-    if (!cost) throw wrong_cost(text);
-    pending.cost = *cost;
+    pending.cost = parse_whole(text, "cost");
     if (plan_.peek && pending.cost < 0) {
       throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
     }

@@ -90,8 +90,8 @@ struct NamedFile {
   std::string_view option;
   std::string path;
 };
-/// Throws UsageError if one of the files to be written would replace another one, or one that is
-/// read. "-" and what is not a regular file, such as /dev/null, may be given several times.
+/// Throws UsageError if a file that is written would replace another such file, or one that is
+/// read. Only regular files are compared: "-" and /dev/null may be given more than once.
 void require_different_files(std::span<const NamedFile> written, std::span<const NamedFile> read);
 
 /// Throws UsageError if standard output is asked for more than once.

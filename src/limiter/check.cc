@@ -35,8 +35,8 @@ class NumberWriter {
 
 /// Whether a script can have computed these: see rlctl-scripts(7).
 bool are_in_range(const std::array<std::int64_t, 6>& reply) {
-  constexpr std::int64_t kLongest =
-      10'000'000'000'000'000;  // a refill or a window from a time that lies ahead
+  // A wait lasts at most until the latest time that a script computes.
+  constexpr auto kLongest = kLatestComputed.count();
   const auto& [allowed, remaining, retry_after, reset_after, delay, denied_by] = reply;
   const auto is_within = [](std::int64_t value, std::int64_t least, std::int64_t most) {
     return value >= least && value <= most;

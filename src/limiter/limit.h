@@ -25,6 +25,10 @@ inline constexpr microseconds kLongestWindow = kLongestDuration;
 inline constexpr microseconds kLatestNow = kLatestInstant;
 /// The maximum of burst * window / limit, the time in which a burst is restored.
 inline constexpr microseconds kLongestRefill{4'000'000'000'000'000};
+/// Larger than any time that a script computes or stores: an instant, when a window or a refill
+/// ends that starts at such an instant, the end of a lease. Sums of a few such times do not
+/// overflow.
+inline constexpr microseconds kLatestComputed{10'000'000'000'000'000};
 /// The maximum of limit * burst, which a double represents exactly.
 inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 

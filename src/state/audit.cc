@@ -57,7 +57,8 @@ microseconds longest_use(const Inspection& key) {
   if (!capacity || !key.limit || *key.limit <= 0) return window;
   const double share = static_cast<double>(*capacity + 1) / static_cast<double>(*key.limit);
   const double us = static_cast<double>(window.count()) * std::max(share, 1.0);
-  return microseconds{static_cast<std::int64_t>(std::min(us, 4e15))};
+  constexpr auto kMost = static_cast<double>(limiter::kLongestRefill.count());
+  return microseconds{static_cast<std::int64_t>(std::min(us, kMost))};
 }
 
 /// How long the key must be there; 0 if that is not known.
@@ -94,7 +95,7 @@ std::optional<Finding> no_ttl(const Inspection& key) {
   return finding;
 }
 
-/// Then the TTL cannot be wrong by it.
+/// Then the TTL cannot contradict the window.
 bool window_follows_from_ttl(const Inspection& key) {
   return key.window_is_inferred && !window_in_name(key.key);
 }
@@ -139,7 +140,6 @@ std::optional<Finding> future(const Inspection& key) {
 
 std::optional<Finding> ttl_short(const Inspection& key) {
   if (!key.ttl || !key.reset_after || *key.reset_after == limiter::kNever) return std::nullopt;
-  if (window_follows_from_ttl(key) || future(key)) return std::nullopt;
   // Other libraries store the times of their callers.
   const microseconds error = key.state.is_ours() ? kTtlRounding : kClockError;
   if (key.state.form->ends_by_ttl || *key.ttl + error >= *key.reset_after) return std::nullopt;
@@ -154,7 +154,6 @@ std::optional<Finding> ttl_short(const Inspection& key) {
 
 std::optional<Finding> ttl_long(const Inspection& key) {
   if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
-  if (window_follows_from_ttl(key) || future(key)) return std::nullopt;
   if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
   if (key.state.form->ends_by_ttl) {
     return Finding{
@@ -233,9 +232,16 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
     add(maybe_locked(inspection));
     return findings;
   }
-  for (const auto check : {no_ttl, ttl_short, ttl_long, future, negative, zset_log}) {
-    add(check(inspection));
+  add(no_ttl(inspection));
+  // A clock that was wrong has made the TTL wrong, too.
+  auto ahead = future(inspection);
+  if (!ahead && !window_follows_from_ttl(inspection)) {
+    add(ttl_short(inspection));
+    add(ttl_long(inspection));
   }
+  add(std::move(ahead));
+  add(negative(inspection));
+  add(zset_log(inspection));
   if (has_slots) add(two_slots(inspection));
   return findings;
 }

@@ -11,8 +11,7 @@
 namespace rlctl::state {
 namespace {
 
-/// Larger than any time in the contract and any lease's end; sums of such times do not overflow.
-constexpr std::int64_t kMaxTime = 10'000'000'000'000'000;
+constexpr auto kMaxTime = limiter::kLatestComputed.count();
 
 [[noreturn]] void not_a_time(std::string_view text) {
   throw redis::Error(redis::Failure::kRejected,

@@ -5,8 +5,8 @@
 
 namespace rlctl::state {
 
-/// A Lua script that a server runs for a command. It is no interface, and changes from version to
-/// version.
+/// A Lua script that a command runs on the server. It is internal: its arguments and its reply may
+/// change in any version.
 struct Helper {
   std::string_view name;       ///< the file is NAME.lua
   std::string_view summary;    ///< the command, and what the script does, in a few words

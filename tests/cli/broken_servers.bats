@@ -21,6 +21,17 @@ fails() {
   assert_equal "${#stderr_lines[@]}" 1
 }
 
+@test "what only reads does not say that something may have been executed" {
+  local command
+  start_fake_server --close ''
+  for command in 'inspect k' list audit doctor; do
+    # shellcheck disable=SC2086 # split into words
+    run_with_timeout --separate-stderr rlctl $command
+    assert_regex "$output$stderr" 'closed the connection'
+    refute_regex "$output$stderr" 'may have been'
+  done
+}
+
 @test "a server that closes the connection in the middle of its reply is reported" {
   start_fake_server --close '*6\r\n:1\r\n:4\r\n:0'
   fails "unix://$socket closed the connection; the request may have been counted"

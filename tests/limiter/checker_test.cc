@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <climits>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -20,6 +23,8 @@ using test::algorithm;
 using test::TestServer;
 
 namespace {
+
+using Numbers = std::array<std::int64_t, 6>;
 
 constexpr microseconds kNow{1'700'000'000'000'000};
 
@@ -129,6 +134,35 @@ TEST_CASE("any other reply is not accepted as a limiter's answer") {
   CHECK(error_of("return 'OK'") == no_limiter);
   CHECK(error_of("return nil") == no_limiter);
   CHECK(error_of("return redis.error_reply('WRONGTYPE gcra: no')").starts_with("WRONGTYPE|"));
+}
+
+TEST_CASE("six integers that no limiter can have computed are not a decision") {
+  const auto is_accepted = [](const Numbers& numbers) {
+    std::string sent, reply = "*6\r\n";
+    for (const auto number : numbers) reply += ":" + std::to_string(number) + "\r\n";
+    auto connection = canned({reply}, sent);
+    try {
+      (void)Checker(connection, algorithm("gcra")).check({{"k"}, {{5, 60s, {}}}, 1, {}});
+      return true;
+    } catch (const redis::Error& error) {
+      CHECK(error.failure() == redis::Failure::kRejected);
+      return false;
+    }
+  };
+  constexpr auto kLatest = kLatestComputed.count();
+  const Numbers least{0, 0, -1, 0, 0, 0};
+  // A limit that was lowered may leave one more than the largest limit.
+  const Numbers most{1, kLargestLimit + 1, kLatest, kLatest, kLatest, INT_MAX};
+  CHECK(is_accepted(least));
+  CHECK(is_accepted(most));
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    CAPTURE(i);
+    auto below = least, above = most;
+    --below[i];
+    ++above[i];
+    CHECK_FALSE(is_accepted(below));
+    CHECK_FALSE(is_accepted(above));
+  }
 }
 
 TEST_CASE("a script that the server does not have is loaded, and the request is sent again") {

@@ -51,6 +51,16 @@ struct Log {
   }
 };
 
+/// At most `entries` of them, at most `longest_gap` apart.
+Log random_log(Random& random, Log log, int entries, microseconds longest_gap) {
+  auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
+  for (auto n = random.uniform(1, entries); n > 0; --n) {
+    log.allow(now);
+    now += microseconds{random.log_uniform(1, longest_gap.count())};
+  }
+  return log;
+}
+
 }  // namespace
 
 TEST_CASE("a commonly chosen window is inferred, whatever the time of the look") {
@@ -58,12 +68,7 @@ TEST_CASE("a commonly chosen window is inferred, whatever the time of the look")
   int wrong = 0, tried = 0;
   for (const microseconds window : {1s, 5s, 10s, 15s, 30s, 60s, 300s, 600s, 1800s}) {
     for (int i = 0; i < 200; ++i) {
-      Log log{.window = window, .margin = 0us};
-      auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
-      for (auto n = random.uniform(1, 30); n > 0; --n) {
-        log.allow(now);
-        now += microseconds{random.log_uniform(1, window.count())};
-      }
+      const auto log = random_log(random, {.window = window, .margin = 0us}, 30, window);
       const auto seen = log.times.back() + microseconds{random.uniform(0, window.count() - 1)};
       if (log.inferred(seen) != window) ++wrong;
       ++tried;
@@ -77,12 +82,7 @@ TEST_CASE("a longer window is inferred or unknown, and rarely wrong") {
   int wrong = 0, tried = 0;
   for (const microseconds window : {3600s, 7200s, 86400s}) {
     for (int i = 0; i < 300; ++i) {
-      Log log{.window = window, .margin = 0us};
-      auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
-      for (auto n = random.uniform(1, 30); n > 0; --n) {
-        log.allow(now);
-        now += microseconds{random.log_uniform(1, window.count() / 4)};
-      }
+      const auto log = random_log(random, {.window = window, .margin = 0us}, 30, window / 4);
       const auto inferred = log.inferred(log.times.back() + microseconds{random.uniform(0, 1000)});
       if (!inferred) continue;
       if (inferred != window) ++wrong;
@@ -98,12 +98,7 @@ TEST_CASE(
   int wrong = 0, tried = 0;
   for (const microseconds window : {1s, 5s, 60s, 300s, 1800s, 3600s, 86400s}) {
     for (int i = 0; i < 200; ++i) {
-      Log log{.window = window, .margin = 1h};
-      auto now = kStart + microseconds{random.uniform(0, 1'000'000)};
-      for (auto n = random.uniform(1, 10); n > 0; --n) {
-        log.allow(now);
-        now += microseconds{random.log_uniform(1, window.count())};
-      }
+      const auto log = random_log(random, {.window = window, .margin = 1h}, 10, window);
       const auto inferred = log.inferred(log.times.back() + microseconds{random.uniform(0, 1000)});
       if (!inferred) continue;
       if (inferred != window) ++wrong;

@@ -41,6 +41,9 @@
 #                     Runs the command with default signal handling, sends it the signal as soon as
 #                     the shell command READY succeeds, and prints "signal N" or "exit N". READY may
 #                     use the process ID $command_pid.
+#   without_reader COMMAND
+#                     `run --separate-stderr` of the shell command with an output whose reader is gone, and
+#                     SIGPIPE ignored. The last line of stderr is "status N".
 #   needs_terminal    Skips the test if script(1) cannot open a terminal.
 #   at_terminal KEYS COMMAND
 #                     Runs the shell command on its own terminal and types what the shell code KEYS
@@ -214,6 +217,14 @@ wait_until() {
     fi
     sleep 0.02
   done
+}
+
+without_reader() {
+  run --separate-stderr bash -c '
+    gone=$(mktemp -u "$BATS_TEST_TMPDIR/gone.XXXXXX")
+    mkfifo "$gone"
+    trap "" PIPE
+    { read -r <"$gone"; eval "$1"; echo "status $?" >&2; } | { exec <&-; echo >"$gone"; }' - "$1"
 }
 
 needs_terminal() {

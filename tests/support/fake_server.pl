@@ -28,7 +28,7 @@ while (my @ready = $open->can_read) {
     my $is_cluster = $came && $bytes =~ /\A\*2\r\n\$7\r\nCLUSTER\r\n/;
     my $answer = $is_cluster ? "-ERR This instance has cluster support disabled\r\n" : $reply;
     syswrite($socket, $answer) if $came && length $answer;
-    if (!$came || $close) {
+    if (!$came || ($close && !$is_cluster)) {
       $open->remove($socket);
       close $socket;
     }

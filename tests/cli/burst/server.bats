@@ -120,11 +120,11 @@ SCRIPT
 
 @test "after a signal a slow server has --timeout for all requests in flight together" {
   start_server
-  make_slow_script 4e7
+  make_slow_script 2e7
   # The server reads few requests with long arguments at once, so that each answer is in time.
   printf -v long '%06000d' 1
   export long
-  run -0 ends_by TERM '(($(redis-cli -s "$socket" DBSIZE)))' \
+  run -0 ends_by TERM '[[ $(redis-cli -s "$socket" DBSIZE) == [1-9]* ]]' \
     bash -c 'exec rlctl burst steady --script "$TMPDIR/slow.lua" --args "$long" --limit 4000/60s -q -s "$socket" \
       --timeout 10s 2>"$TMPDIR/err"'
   assert_output 'signal 15'

@@ -50,25 +50,31 @@ key=c\td remaining=3'
 @test "a bad line yields an error with its number in its place, and the batch continues" {
   run -2 --separate-stderr batch <<<$'a\nb\tx\nc\nd\t1.5\n\t1\ne\t10001\nf\t\ng'
   assert_output "allowed key=a limit=5/60s remaining=4 reset=60.000s
-error line=2 status=2 message=cost\\x20'x'\\x20is\\x20not\\x20a\\x20whole\\x20number
+error line=2 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20'x'
 allowed key=c limit=5/60s remaining=4 reset=60.000s
-error line=4 status=2 message=cost\\x20'1.5'\\x20is\\x20not\\x20a\\x20whole\\x20number
+error line=4 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20'1.5'
 error line=5 status=2 message=the\\x20key\\x20is\\x20empty
 error line=6 status=2 message=cost\\x2010001\\x20is\\x20too\\x20large\\x20for\\x20sliding-window-log,\\x20which\\x20takes\\x20up\\x20to\\x2010000;\\x20gcra\\x20takes\\x20more
-error line=7 status=2 message=cost\\x20''\\x20is\\x20not\\x20a\\x20whole\\x20number
+error line=7 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20''
 allowed key=g limit=5/60s remaining=4 reset=60.000s"
   assert_equal "${stderr_lines[0]}" \
-    "rlctl: check: line 2: cost 'x' is not a whole number"
+    "rlctl: check: line 2: cost must be a whole number in decimal digits, not 'x'"
   assert_equal "${#stderr_lines[@]}" 5
+}
+
+@test "a cost that no number can hold is out of range" {
+  run -2 --separate-stderr batch <<<$'k\t99999999999999999999\nk\t-99999999999999999999'
+  assert_equal "$stderr" "rlctl: check: line 1: cost is out of range: '99999999999999999999'
+rlctl: check: line 2: cost is out of range: '-99999999999999999999'"
 }
 
 @test "of consecutive lines that fail alike, stderr names three and counts the others" {
   run -2 --separate-stderr batch < <(seq 200000 | sed 's/.*/k\tx&/')
   assert_equal "${#lines[@]}" 200000
   assert_line --index 199999 --partial 'error line=200000 status=2 '
-  assert_equal "$stderr" "rlctl: check: line 1: cost 'x1' is not a whole number
-rlctl: check: line 2: cost 'x2' is not a whole number
-rlctl: check: line 3: cost 'x3' is not a whole number
+  assert_equal "$stderr" "rlctl: check: line 1: cost must be a whole number in decimal digits, not 'x1'
+rlctl: check: line 2: cost must be a whole number in decimal digits, not 'x2'
+rlctl: check: line 3: cost must be a whole number in decimal digits, not 'x3'
 rlctl: check: the same error on 199997 more lines (4 to 200000)"
   # A line that is allowed ends the row, and so does one that fails differently.
   run -2 --separate-stderr batch -q <<<$'a\tx\na\tx\na\na\tx\na\tx\n\t1\na\tx'
@@ -214,7 +220,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
 @test "--json: an error in a batch has its line, and its fields have the usual types" {
   run -2 --separate-stderr batch --json <<<$'c\tx'
   assert_output \
-    '{"line":1,"error":{"code":"usage","message":"cost '"'x'"' is not a whole number","hint":null}}'
+    $'{"line":1,"error":{"code":"usage","message":"cost must be a whole number in decimal digits, not \'x\'","hint":null}}'
 }
 
 @test "--json: the answer of --on-error includes the error, and stderr is empty" {
@@ -228,13 +234,13 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   run -2 --separate-stderr batch --json --quiet <<<$'a\nc\tx'
   assert_output ''
   assert_equal "$stderr" \
-    '{"error":{"code":"usage","message":"line 2: cost '"'x'"' is not a whole number","hint":null}}'
+    $'{"error":{"code":"usage","message":"line 2: cost must be a whole number in decimal digits, not \'x\'","hint":null}}'
 }
 
 @test "--quiet prints no results, and errors go to stderr" {
   run -2 --separate-stderr batch -q <<<$'a\nb\tx\nc'
   assert_output ''
-  assert_equal "$stderr" "rlctl: check: line 2: cost 'x' is not a whole number"
+  assert_equal "$stderr" "rlctl: check: line 2: cost must be a whole number in decimal digits, not 'x'"
   assert_equal "$(cli DBSIZE)" 2
 }
 

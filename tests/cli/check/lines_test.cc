@@ -68,8 +68,8 @@ TEST_CASE("lines: the number of remembered keys is bounded") {
 TEST_CASE("lines: messages that differ in values only are alike, and others are not") {
   FailureRun run;
   CHECK(run.is_alike(wrong("anything")));
-  CHECK(run.add(1, wrong("cost 'x' is not a whole number"), 2));
-  CHECK(run.is_alike(wrong("cost '' is not a whole number")));
+  CHECK(run.add(1, wrong("cost must be a whole number in decimal digits, not 'x'"), 2));
+  CHECK(run.is_alike(wrong("cost must be a whole number in decimal digits, not ''")));
   CHECK_FALSE(run.is_alike(wrong("the key is empty")));
   FailureRun too_large;
   CHECK(too_large.add(1, wrong("cost 10001 is too large"), 2));

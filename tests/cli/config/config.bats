@@ -291,6 +291,17 @@ rlctl: $users:4: unknown table 'polcy'; did you mean 'policy'?"
   assert_equal "$(jq -r .error.code <<<"$stderr" | sort -u)" configuration
 }
 
+@test "the number of mistakes includes those of scripts, whatever the call uses" {
+  start_server
+  printf '[policy.login]\nkey = "login:%%s"\n[script.bad]\nfile = "none.lua"\n' >"$users"
+  run -2 --separate-stderr rlctl config check
+  assert_equal "${#stderr_lines[@]}" 2
+  run -2 --separate-stderr rlctl check --policy login ann
+  assert_regex "$stderr" "; 'rlctl config check' shows 1 more mistake$"
+  run -0 --separate-stderr rlctl check login:ann --limit 5/60s
+  assert_regex "$stderr" "^rlctl: warning: .*; 'rlctl config check' shows 1 more mistake$"
+}
+
 @test "a mistake in a setting that a call does not use is a warning" {
   start_server
   cat >"$users" <<'END'

@@ -20,6 +20,19 @@ hold() {
   done
 }
 
+@test "if the output is closed, the error says how many keys were removed, with SIGPIPE ignored too" {
+  local key
+  for key in a b; do ask "$key"; done
+  without_reader 'rlctl reset a b'
+  assert_equal "$stderr" 'rlctl: reset: standard output is closed; 2 keys had already been removed
+status 2'
+  assert_equal "$(cli DBSIZE)" 0
+  ask a
+  without_reader 'rlctl reset a --json'
+  jq -ec '.error | .code == "output" and (.message | test("; 1 key had already been removed$"))' \
+    <<<"${stderr_lines[0]}" || fail "$stderr"
+}
+
 @test "a limiter is reset" {
   ask login:ann
   run -0 --separate-stderr rlctl reset login:ann

@@ -116,6 +116,23 @@ blocks='touch ready; read -r line <go'
   assert_equal "$(cat out)" "rlctl: run: warning: the lease of 'k' is lost: it lapsed or was removed before it could be renewed; more than 3 may be running"
 }
 
+@test "with --json, a lost lease is an object, and so is one that is gone when the command ends" {
+  local way
+  for way in renew true; do
+    rm -f ready
+    start --lease 1h --json -- sh -c "$blocks"
+    ready
+    cli DEL k
+    $way
+    [[ $way == true ]] || wait_until grep -q lease_lost out
+    echo >go
+    ended 0
+    run -0 jq -ec 'select(.error.code == "lease_lost") | .error.message' out
+    assert_equal "${#lines[@]}" 1
+    assert_output --partial "the lease of 'k' "
+  done
+}
+
 @test "a lease that is gone when the command ends is a warning" {
   start --lease 1h -- sh -c "$blocks"
   ready
