@@ -247,10 +247,8 @@ std::vector<int> coverable_lines(redis::Connection& connection, std::string_view
   append_reachable_lines(parse_bytecode(reply.text()), lines);
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
-  if (const auto tokens = lua::lex(source)) {
-    const auto last = static_cast<int>(tokens->line_offsets.size());
-    std::erase_if(lines, [last](int line) { return line > last; });
-  }
+  const auto last = static_cast<int>(lua::source_lines(source).size());
+  std::erase_if(lines, [last](int line) { return line > last; });
   return lines;
 }
 

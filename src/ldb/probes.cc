@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "embedded_probe.h"
+#include "lua/lexer.h"
 #include "lua/scopes.h"
 #include "lua/substitute.h"
 
@@ -33,10 +35,13 @@ std::string redis_at(std::string_view seconds, std::string_view micros) {
   return redis;
 }
 
-std::vector<int> same_lines(std::size_t count) {
-  std::vector<int> lines{0};
-  for (std::size_t i = 1; i <= count; ++i) lines.push_back(static_cast<int>(i));
-  return lines;
+/// The number of each line that the lexer counts; 0 for the one that it counts after a final line
+/// end, which is no line of the source.
+std::vector<int> line_numbers(std::string_view source, const lua::Scopes& scopes) {
+  std::vector<int> numbers(lua::source_lines(source).size());
+  std::iota(numbers.begin(), numbers.end(), 1);
+  numbers.resize(scopes.line_offsets.size());
+  return numbers;
 }
 
 /// Text to insert into the source.
@@ -236,10 +241,11 @@ class ProbeWriter {
     std::stable_sort(insertions_.begin(), insertions_.end(),
                      [](const auto& a, const auto& b) { return a.offset < b.offset; });
     script.lines = {0};
+    const auto numbers = line_numbers(source_, scopes_);
     std::size_t position = 0;
     auto insertion = insertions_.begin();
-    for (std::size_t line = 0; line < scopes_.line_offsets.size(); ++line) {
-      const bool is_last = line + 1 == scopes_.line_offsets.size();
+    for (std::size_t line = 0; line < numbers.size(); ++line) {
+      const bool is_last = line + 1 == numbers.size();
       const auto end = is_last ? source_.size() : scopes_.line_offsets[line + 1];
       for (; insertion != insertions_.end() && (insertion->offset < end || is_last); ++insertion) {
         script.text += source_.substr(position, insertion->offset - position);
@@ -249,7 +255,7 @@ class ProbeWriter {
       }
       script.text += source_.substr(position, end - position);
       position = end;
-      script.lines.push_back(static_cast<int>(line + 1));
+      script.lines.push_back(numbers[line]);
     }
     if (options_.wrapped) {
       script.text += scopes_.functions[0].uses_varargs ? " \nend)(...)" : " \nend)()";
@@ -295,7 +301,8 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
   ProbeWriter writer(source, *scopes, options);
   if (!options.probes && !options.now) {
     writer.script.text = source;
-    writer.script.lines = same_lines(scopes->line_offsets.size());
+    writer.script.lines = line_numbers(source, *scopes);
+    writer.script.lines.insert(writer.script.lines.begin(), 0);
   } else if (!writer.run()) {
     return std::nullopt;
   }
