@@ -18,8 +18,8 @@
 namespace rlctl::cli {
 
 /// Sends a request to a limiter, and waits if requested. Connects when needed; closes the
-/// connection before a long sleep. Throws what Connector::open() and limiter::Checker throw, with
-/// an explanation if the key holds something else.
+/// connection before a long sleep. Throws what Connector::open() throws, Interrupted, and
+/// ProblemError for an error of the server, explained if the key holds something else.
 class Asker {
  public:
   /// `progress` shows the time left on a terminal.

@@ -35,8 +35,9 @@ struct Typed {
   const Interrupt& interrupt;
 };
 
-// How to complete what several commands take. Nothing comes from a configuration file with
-// mistakes. complete_key() throws what a Connector and a Connection throw.
+// How to complete what several commands take. Nothing comes from a configuration file that cannot
+// be read or parsed; other mistakes in it do not matter. complete_key() throws what a Connector and
+// a Connection throw.
 
 [[nodiscard]] Completions complete_file(const Typed& typed);
 /// The bundled algorithms.

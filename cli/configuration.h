@@ -20,8 +20,8 @@ enum class Origin { kOption, kEnvironment, kFile, kDefault };
 /// /etc/rlctl/config.toml. Without a file, all settings are unset.
 ///
 /// Asking for a setting throws limiter::ConfigurationError if there is a mistake in it or the file
-/// cannot be read; mistakes elsewhere in the file are only warned of. References live as long as
-/// this object.
+/// cannot be read, and Interrupted; mistakes elsewhere in the file are only warned of. References
+/// live as long as this object.
 class ConfigurationSource {
  public:
   /// `named` is the value of --config. Throws UsageError if --config or $RLCTL_CONFIG names a file

@@ -92,7 +92,9 @@ void set_address(redis::Url& url, const ConnectionOptions& options) {
     require_host(*options.host);
     url.host = *options.host;
   }
-  if (options.port) url.port = static_cast<int>(parse_between(*options.port, "--port", 1, 65535));
+  if (options.port) {
+    url.port = static_cast<int>(parse_between(*options.port, "--port", 1, redis::kLargestPort));
+  }
 }
 
 /// Throws UsageError if an option needs TLS, which the URL does not use.
@@ -142,7 +144,7 @@ void set_tls(redis::Url& url, const ConnectionOptions& options,
 }
 
 std::chrono::microseconds parse_timeout(const std::string& text) {
-  const auto timeout = parse_time(text, "--timeout");
+  const auto timeout = parse_duration_of(text, "--timeout");
   if (timeout.count() == 0) throw UsageError("--timeout: '" + text + "' leaves no time to answer");
   return timeout;
 }

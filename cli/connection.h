@@ -40,7 +40,7 @@ void add_connection_options(Options& options, ConnectionOptions& target);
                                                     const ConnectionOptions& given);
 /// Whether the command line gives --url, --host, --port or --socket.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
-/// The hint for a command that takes no server of others.
+/// The hint for a command that runs on a private server only.
 inline constexpr const char* kNameNoServer = "leave out --url, --host, --port and --socket";
 /// The hint if only a server that outlives rlctl makes sense.
 inline constexpr const char* kNamePersistentServer =
@@ -60,7 +60,7 @@ struct ConnectionSettings {
 /// REDISCLI_AUTH), then the file, then the default; the file is read only if it is needed. The
 /// other options change parts of the URL. A password in a URL takes precedence over those of the
 /// environment, unless the URL is from the file. Reads no other file. Throws UsageError,
-/// redis::Error(kUsage, kUnsupported) and what the file throws.
+/// redis::Error(kUsage) and what the file throws.
 [[nodiscard]] ConnectionSettings resolve_connection(const ConnectionOptions& options,
                                                     ConfigurationSource& configuration);
 
@@ -68,11 +68,15 @@ struct ConnectionSettings {
 class Connector {
  public:
   /// Checks the options, and asks for the password with --askpass or reads it from its file. Does
-  /// not connect. Throws what resolve_connection() throws, and InputError for that file.
+  /// not connect. Throws what resolve_connection() throws, InputError for that file, UsageError if
+  /// nothing can be or was typed, and Interrupted.
   Connector(const ConnectionOptions& options, ConfigurationSource& configuration,
             const Interrupt& interrupt);
 
-  /// The first call starts a `private:` server, which lives as long as this object.
+  /// The first call starts a `private:` server, which lives as long as this object. Throws
+  /// ProblemError, which names the server, if it cannot be reached or refuses the login;
+  /// redis::Error if the private server cannot be started; InputError for a file of TLS; and
+  /// Interrupted.
   [[nodiscard]] redis::Connection open() { return open(&interrupt_, timeout()); }
   /// Like open(), but only the timeout ends its waits, not Ctrl-C: for work that must be finished.
   [[nodiscard]] redis::Connection open_uninterrupted() { return open(nullptr, timeout()); }

@@ -65,10 +65,10 @@ struct Limiter {
 [[nodiscard]] std::string only_key(const Limiter& limiter, std::span<const std::string> operands,
                                    std::string example, std::string several);
 
-/// The keys for the operands: the operands themselves or, for a policy, its key filled with as many
-/// operands as it takes, repeatedly. `limiter` may be null. Without operands, no key, except for a
-/// policy without arguments, which has one. Throws UsageError for an empty operand and for a wrong
-/// number.
+/// The keys for the operands: the operands themselves or, for a policy, its key, filled with as
+/// many operands at a time as it has arguments. A policy without arguments has one key, and takes
+/// no operands. `limiter` may be null: then no operands give no keys. Throws UsageError for an
+/// empty operand, and for a number of operands that the policy does not take, such as none.
 [[nodiscard]] std::vector<std::string> asked_keys(const Limiter* limiter,
                                                   std::span<const std::string> operands);
 

@@ -455,11 +455,11 @@ std::int64_t parse_between(const std::string& text, std::string_view option, std
   throw UsageError(fmt::format("{} must be from {} to {}, not {}", option, least, most, value));
 }
 
-std::chrono::microseconds parse_time(const std::string& text, std::string_view option) {
+std::chrono::microseconds parse_duration_of(const std::string& text, std::string_view option) {
   return parsed(option, [&] { return parse_duration(masked(text)); });
 }
 
-bool is_time(const std::string& text) {
+bool is_duration(const std::string& text) {
   try {
     static_cast<void>(parse_duration(text));
     return true;

@@ -232,10 +232,10 @@ void require_at_most(std::size_t most, std::span<const std::string> operands,
 [[nodiscard]] std::int64_t parse_between(const std::string& text, std::string_view option,
                                          std::int64_t least, std::int64_t most);
 /// Parses a duration with a unit: "90s", "1h30m".
-[[nodiscard]] std::chrono::microseconds parse_time(const std::string& text,
-                                                   std::string_view option);
-/// Whether parse_time() accepts the text.
-[[nodiscard]] bool is_time(const std::string& text);
+[[nodiscard]] std::chrono::microseconds parse_duration_of(const std::string& text,
+                                                          std::string_view option);
+/// Whether parse_duration_of() accepts the text.
+[[nodiscard]] bool is_duration(const std::string& text);
 /// Parses the value of --now or of another option that takes a time, in µs since 1970. Refuses a
 /// number that looks like seconds or milliseconds, such as the output of `date +%s`, which would
 /// mean January 1970.

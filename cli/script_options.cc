@@ -279,7 +279,7 @@ bool has_reading(const ScriptOptions& options) {
                      [&](const auto& row) { return is_about_reply(row) && options.*row.value; });
 }
 
-bool reading_uses_limit(const ScriptOptions& options) {
+bool reading_tells_limit(const ScriptOptions& options) {
   return traffic::tells_limit(parse_reading(options));
 }
 
@@ -379,13 +379,13 @@ traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string sour
 }
 
 NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
-                           std::string_view input_is_taken) {
+                           std::string_view input_reader) {
   if (options.scripts.empty() && !options.keys.empty()) {
     throw UsageError(
         "--keys must be a whole number in decimal digits, not " + in_quotes(options.keys.front()),
         "a key of a script needs --script FILE.lua");
   }
-  require_one_input(options, input_is_taken);
+  require_one_input(options, input_reader);
   std::vector<std::string> typed;
   std::vector<NamedScript> scripts;
   NamedLimiters named;

@@ -41,8 +41,8 @@ struct ScriptSetting {
 
 /// Whether anything is said about the script's reply.
 [[nodiscard]] bool has_reading(const ScriptOptions& options);
-/// Whether what is said about the reply contains a part of the limit.
-[[nodiscard]] bool reading_uses_limit(const ScriptOptions& options);
+/// Whether what is said about the reply contains a part of the limit. Throws UsageError.
+[[nodiscard]] bool reading_tells_limit(const ScriptOptions& options);
 
 /// The help text of --burst where it only fills a placeholder.
 inline constexpr std::string_view kScriptBurstHelp =
@@ -89,7 +89,7 @@ struct NamedScript {
                                       const ScriptOptions& given,
                                       ConfigurationSource& configuration,
                                       std::span<const std::string_view> bundled = {});
-/// A file's name without its directory, for tables and traces.
+/// A file's name without its folder, for tables and traces; "stdin" for standard input.
 [[nodiscard]] std::string script_name(const std::string& path);
 /// Throws UsageError, which names the option, for a file that cannot be read.
 [[nodiscard]] std::string read_source(std::string_view option, const NamedScript& script);
@@ -102,11 +102,11 @@ struct NamedLimiters {
   std::vector<std::shared_ptr<const traffic::ForeignLimiter>> limiters = {};
   bool uses_configuration = false;  ///< at least one is from the configuration
 };
-/// Throws UsageError as above, for standard input that is wanted twice, and for --keys with a
-/// template without --script. `input_is_taken` by this option, if not empty.
+/// Throws UsageError as above, if standard input is wanted twice, and for --keys with a template
+/// without --script. `input_reader` is another option that reads standard input; it may be empty.
 [[nodiscard]] NamedLimiters read_scripts(const ScriptOptions& options,
                                          ConfigurationSource& configuration,
-                                         std::string_view input_is_taken);
+                                         std::string_view input_reader);
 
 /// The keys of a script that is given none: {key}.
 [[nodiscard]] std::vector<std::string> script_keys(const ScriptOptions& options);

@@ -46,7 +46,7 @@ struct AdversaryReport {
 };
 
 void append_adversary_text(std::string& all, const AdversaryReport& report, const Look& look);
-/// One JSON object and a newline.
+/// One JSON object and a line end.
 void append_adversary_json(std::string& out, const AdversaryReport& report);
 
 /// The telling finding of a run as a log for --replay, with `time key cost` on each line: too much

@@ -18,13 +18,13 @@ namespace rlctl::cli {
 // A report's numbers for programs: JSON, CSV and assertions, all generated from the tables in
 // measures.cc.
 
-/// One JSON object and a newline. Unknown values are null.
+/// One JSON object and a line end. Unknown values are null.
 void append_burst_json(std::string& out, const BurstReport& report);
 
 /// A line of column names, then one row per run. Unknown values are empty.
 void append_burst_csv(std::string& out, const BurstReport& report);
 
-/// One decision of the run with this name: a JSON object and a newline.
+/// One decision of the run with this name: a JSON object and a line end.
 void append_decision_json(std::string& out, std::string_view run, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision);
 

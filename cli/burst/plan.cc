@@ -118,7 +118,7 @@ std::optional<RealClock> parse_clock(const BurstOptions& options) {
   RealClock clock{.clients = parse_count(options.clients, "--clients", kClientsOfClosedLoop),
                   .pipeline = parse_count(options.pipeline, "--pipeline", 1)};
   if (options.duration) {
-    clock.duration = parse_time(*options.duration, "--duration");
+    clock.duration = parse_duration_of(*options.duration, "--duration");
     if (clock.duration->count() == 0) throw UsageError("--duration must be more than 0");
   } else if (!options.requests && !options.replay.given()) {
     clock.duration = kClosedLoop;
@@ -339,7 +339,7 @@ void set_schedule(traffic::PatternRequest& request, const BurstOptions& options,
     return;
   }
   if (options.rate) request.rate = parse_rate(*options.rate);
-  if (options.duration) request.duration = parse_time(*options.duration, "--duration");
+  if (options.duration) request.duration = parse_duration_of(*options.duration, "--duration");
 }
 
 traffic::PatternRequest make_request(const BurstOptions& options, const limiter::Limit& limit,

@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "adversary/search.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -15,8 +16,8 @@ namespace rlctl::cli {
 namespace {
 
 std::int64_t parse_budget(const BurstOptions& options) {
-  constexpr std::int64_t kBudget = 50'000, kMostBudget = 1'000'000'000'000;
-  if (!options.budget) return kBudget;
+  constexpr std::int64_t kMostBudget = 1'000'000'000'000;
+  if (!options.budget) return adversary::kUsualBudget;
   return parse_between(*options.budget, "--budget", 1, kMostBudget);
 }
 
@@ -40,7 +41,7 @@ std::optional<int> parse_exhaustive(const BurstOptions& options, const limiter::
 /// A window must consist of whole ticks, so that the edges of windows are among the times.
 std::chrono::microseconds parse_tick(const BurstOptions& options, const limiter::Limit& limit) {
   if (!options.tick) return std::chrono::microseconds{1};
-  const auto tick = parse_time(*options.tick, "--tick");
+  const auto tick = parse_duration_of(*options.tick, "--tick");
   if (tick.count() > 0 && limit.window % tick == tick.zero()) return tick;
   throw UsageError(fmt::format("--tick: a window of {} does not consist of whole ticks of {}",
                                format_duration(limit.window), format_duration(tick)),

@@ -16,7 +16,7 @@ namespace rlctl::cli {
 /// A command that can be pasted into a shell, on as many lines as it needs.
 void append_pasteable(std::string& out, const std::vector<std::string>& command, const Look& look);
 
-/// A row for each script of others: its name, and how its reply is read.
+/// A row for each foreign script: its name, and how its reply is read.
 void append_script_rows(TextBlock& block, const BurstPlan& plan);
 
 /// The row for the virtual clock.

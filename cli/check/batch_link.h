@@ -12,8 +12,8 @@
 
 namespace rlctl::cli {
 
-/// The connection of a batch: opened when a line needs it, dropped when it fails. After a failure,
-/// the next attempt comes a second later.
+/// The connection of a batch: opened when a line needs it, dropped when it fails. After an attempt
+/// that failed, or a connection on which no reply came, the next attempt comes a second later.
 class BatchLink {
  public:
   BatchLink(Connector& connector, const limiter::Algorithm& algorithm)
@@ -31,6 +31,7 @@ class BatchLink {
   }
   /// A reply came, so a later failure is a new one.
   void answered() noexcept { answered_ = true; }
+  /// Closes the connection. Until the next attempt, problem() is this one, as "not asked: ...".
   void drop(const Problem& problem);
 
  private:

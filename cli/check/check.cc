@@ -97,7 +97,7 @@ CheckPlan make_plan(const CheckOptions& options, ConfigurationSource& configurat
     plan.top_denied = static_cast<std::size_t>(
         parse_between(*options.top_denied, "--top-denied", 1, kMostTopDenied));
   }
-  if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
+  if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
   return plan;
 }
 

@@ -96,8 +96,9 @@ void append_seconds(std::string& out, std::chrono::microseconds duration);
 void flush_answers(Output& out, const std::function<std::string()>& loss);
 
 /// Answers the lines of `file` ("-": standard input) in order, each as soon as possible. A line is
-/// KEY or KEY<TAB>COST; an invalid line gets an error in its place. Returns the worst status of any
-/// line. Throws if input or output fails, and on a signal.
+/// KEY or KEY<TAB>COST; blank lines and those that begin with # are skipped, and an invalid line
+/// gets an error in its place. Returns the worst status of any line. Throws InputError, OutputError
+/// and Interrupted.
 [[nodiscard]] ExitStatus run_batch(const CheckPlan& plan, const std::string& file,
                                    Invocation& invocation);
 

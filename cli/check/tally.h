@@ -19,7 +19,8 @@ class Tally {
   /// How often the text file is written.
   static constexpr std::chrono::seconds kInterval{10};
 
-  /// Writes the text file for the first time, and throws OutputError if it cannot be written.
+  /// The arguments must outlive this. Writes the text file for the first time, and throws
+  /// OutputError if it cannot be written.
   Tally(const CheckPlan& plan, std::string_view command);
 
   /// A decision of the limiter.

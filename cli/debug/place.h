@@ -43,8 +43,9 @@ class DebugPlace {
   [[nodiscard]] redis::Connection connect();
   /// All keys of a private server, as they are now.
   [[nodiscard]] std::vector<redis::DumpedKey> keep();
-  /// Starts another private server like this one, with these keys. If `check`, which may throw,
-  /// accepts it, kills the old one, whatever it does. Elsewhere, only checks.
+  /// Starts another private server like this one, calls `check` with it while it is empty, and
+  /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
+  /// hangs. Elsewhere, only checks.
   void replace(const std::vector<redis::DumpedKey>& keys,
                const std::function<void(redis::Connection&)>& check);
   /// False if the private server was discarded.

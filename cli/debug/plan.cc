@@ -279,7 +279,7 @@ bool holds(const traffic::ForeignLimiter& words, std::string_view placeholder) {
 void set_template_limit(DebugPlan& plan, const DebugOptions& options, const NamedScript& script,
                         const traffic::ForeignLimiter& words) {
   const bool fills = any_of(words, [](const Template& text) { return text.tells_limit(); });
-  const bool is_told = fills || reading_uses_limit(script.options);
+  const bool is_told = fills || reading_tells_limit(script.options);
   if (options.limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
                      kOneLimitHint);

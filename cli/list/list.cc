@@ -56,7 +56,7 @@ void add_list_options(Options& options, ListOptions& target) {
                 "the limit of keys that store none and belong to no policy, such as logs: 5/60s");
   options.flag("--all", target.shapes,
                "also keys that only look like a limiter's: numbers, sorted sets of times");
-  options.flag("--totals", target.totals, "print sums by algorithm and policy, but no keys")
+  options.flag("--totals", target.totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "totals are of all keys")
       .excludes("--sort", "totals are not sorted");
   options

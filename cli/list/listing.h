@@ -71,11 +71,13 @@ struct Unlisted {
 /// Reads the limiters of a database, page by page.
 class Listing {
  public:
-  /// The configuration tells the policies' limits.
+  /// The configuration tells the policies' limits; it and `plan` must outlive this. Throws what
+  /// ConfigurationSource::policies() throws.
   Listing(const ListPlan& plan, ConfigurationSource& configuration);
 
   /// Calls `on_rows` with the rows of each page that the plan asks for, and with the share of the
-  /// database that was scanned. Each key comes once, unless the plan asks for the top only.
+  /// database that was scanned. Each key comes once, unless the plan asks for the top only. Throws
+  /// redis::Error, as does read(); a key that is refused to this user is counted in unlisted().
   void scan(redis::Connection& connection,
             const std::function<void(std::vector<ListRow>, double)>& on_rows);
   /// The rows of these keys, of those that exist.

@@ -91,7 +91,7 @@ ConnectionOptions connection_with(const QuotaOptions& options, const ConnectionO
   auto connection = general;
   if (!options.seconds) return connection;
   connection.timeout = timeout_text(*options.seconds);
-  if (parse_time(*connection.timeout, "-t").count() == 0) {
+  if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
     throw UsageError("-t: " + in_quotes(*options.seconds) + " leaves no time to answer");
   }
   return connection;

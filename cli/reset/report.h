@@ -87,7 +87,8 @@ void append_line(std::string& out, const ResetLine& line, bool json);
 
 /// The parts that both kinds of reset share: server, results, and the report of a failure half way.
 struct ResetSession {
-  /// Throws ProblemError if the results cannot be written. Both arguments must outlive the session.
+  /// Both arguments must outlive the session. Throws what Connector() throws; OutputError if the
+  /// results or the file of --save cannot be written; UsageError if that file exists.
   ResetSession(const ResetPlan& plan, Invocation& invocation);
 
   /// Whether the output is for people: neither JSON nor quiet.

@@ -61,7 +61,8 @@ class Admission {
   Admission(const RunPlan& plan, Connector& connector, Invocation& invocation);
 
   /// Waits if requested. If the limits deny the request, or something fails, the lease has been
-  /// given back. Throws what Asker throws.
+  /// given back, unless --on-error lets the command run: then it is kept. Throws what Asker throws
+  /// and --on-error does not cover.
   [[nodiscard]] Admitted take();
 
  private:

@@ -53,7 +53,7 @@ void add_run_options(Options& options, RunOptions& target) {
 }
 
 microseconds parse_lease(const std::string& text) {
-  const auto lease = parse_time(text, "--lease");
+  const auto lease = parse_duration_of(text, "--lease");
   if (lease >= std::chrono::seconds{1}) return lease;
   throw UsageError("--lease: " + in_quotes(text) + " is too short; use 1s or more");
 }
@@ -89,7 +89,7 @@ RunPlan make_run_plan(const RunOptions& options, Invocation& invocation) {
         static_cast<ExitStatus>(parse_between(*options.denied_status, "--denied-status", 0, 255));
   }
   if (options.on_error) plan.on_error = parse_on_error(*options.on_error);
-  if (options.wait.value) plan.wait_at_most = parse_time(*options.wait.value, "--wait");
+  if (options.wait.value) plan.wait_at_most = parse_duration_of(*options.wait.value, "--wait");
   plan.key = only_key(plan.limiter.value_or(Limiter{}),
                       decode_operands(invocation.operands, options.key_base64), kRunExample,
                       "the command to run follows --; quote a key that contains blanks");

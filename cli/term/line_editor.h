@@ -41,12 +41,14 @@ class LineSource {
   LineSource(const LineSource&) = delete;
   LineSource& operator=(const LineSource&) = delete;
 
-  /// Waits for the next line; returns nothing at the end. Throws Interrupted, and InputError.
+  /// Waits for the next line; returns nothing at the end. Throws Interrupted, InputError,
+  /// UsageError for a line that is too long, and for the prompt what Output::flush() throws.
   [[nodiscard]] virtual std::optional<std::string> next() = 0;
 };
 
-/// The lines of a file, or of standard input ("-"). Refuses lines longer than 1 MiB. Writes the
-/// prompt, unless it is empty, to standard output before each wait.
+/// The lines of a file, or of standard input ("-"). Refuses lines longer than
+/// LineReader::kMaxLine. Writes the prompt, unless it is empty, to standard output before each
+/// wait.
 [[nodiscard]] std::unique_ptr<LineSource> lines_of(const std::string& file, std::string prompt,
                                                    const Interrupt& interrupt);
 

@@ -25,8 +25,8 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  /// `header` is a line above the text. At the end it is written too if `keeps_header`. Throws what
-  /// Output::flush() throws.
+  /// `header` is one or more lines above the text. At the end it is written too if `keeps_header`.
+  /// Throws what Output::flush() throws.
   void draw(const std::string& header, const std::string& text, bool keeps_header = false);
   /// Waits until the deadline, or until the process was stopped and continues, so that the screen
   /// must be redrawn. Throws Interrupted.

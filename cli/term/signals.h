@@ -72,8 +72,9 @@ class LastWords {
 /// Whether SIGPIPE was ignored when the process started.
 [[nodiscard]] bool ignores_pipe() noexcept;
 
-/// Ends the process with the signal, so that a shell sees 128+n and a loop around it stops. Returns
-/// only if the signal was ignored at the start.
+/// Ends the process with the signal, so that a shell sees 128+n and a loop around it stops, even if
+/// the signal was ignored at the start. Returns only if the signal cannot end this process, as in
+/// the first process of a container.
 void die_by(int signal) noexcept;
 
 /// While it exists, a change of the window size (SIGWINCH) ends a poll() with EINTR. One instance

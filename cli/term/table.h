@@ -64,6 +64,7 @@ class Table {
 /// toned(); data in them must be escaped.
 class TextBlock {
  public:
+  /// Both arguments must outlive this.
   TextBlock(std::string& out, const Look& look) : out_(out), look_(look) {}
 
   /// The width of the label column.

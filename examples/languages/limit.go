@@ -32,7 +32,7 @@ func (d decision) String() string {
 	return fmt.Sprintf("denied remaining=%d retry_after=%.3fs", d.remaining, d.retryAfter.Seconds())
 }
 
-// check sends EVALSHA; after NOSCRIPT, Do sends EVAL. redigo sends nothing again after a time-out.
+// check sends EVALSHA; after NOSCRIPT, Do sends EVAL. redigo sends nothing again after a timeout.
 func check(conn redis.Conn, script *redis.Script, key string, limits []limit) (decision, error) {
 	keys, args := redis.Args{len(limits)}, redis.Args{}
 	for _, l := range limits {

@@ -161,8 +161,8 @@ class Exhaustion {
     leads.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
     leads.keep_beyond_rounding(finding.score, request_.limit, request_.rounding);
     const auto window = request_.limit.window;
-    if (leads.most && !is_worse_than(*leads.most, finding, window) &&
-        (is_worse_than(finding, *leads.most, window) ||
+    if (leads.most && !tells_less_than(*leads.most, finding, window) &&
+        (tells_less_than(finding, *leads.most, window) ||
          !comes_before(node, request, leads.most->schedule))) {
       return;
     }

@@ -2,7 +2,7 @@
 
 namespace rlctl::adversary {
 
-bool is_worse_than(const Finding& one, const Finding& other, microseconds window) {
+bool tells_less_than(const Finding& one, const Finding& other, microseconds window) {
   if (one.score.worst != other.score.worst) return one.score.worst < other.score.worst;
   const auto digits = margin_digits(one.score, window);
   const auto other_digits = margin_digits(other.score, window);

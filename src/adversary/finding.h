@@ -17,7 +17,8 @@ struct Finding {
 };
 
 struct SearchResult {
-  /// The most units allowed within one window by a clock that never steps back. Not empty.
+  /// The most units allowed within one window by a clock that never steps back. Its schedule is
+  /// empty only if the search was interrupted before any answer came.
   Finding most;
   /// More units than that, with a clock that steps back.
   std::optional<Finding> most_stepping_back = {};
@@ -28,7 +29,7 @@ struct SearchResult {
   std::optional<Score> beyond_rounding = {};
   /// `most` is all that a schedule may ask for, about four times the limit: no bound was found.
   bool is_unbounded = false;
-  /// Set if every schedule within bounds was tried.
+  /// Set by search_all(). Every schedule within bounds was tried, unless `interrupted`.
   struct Exhaustive {
     std::int64_t tried = 0;      ///< schedules
     std::int64_t undecided = 0;  ///< those of them whose answers depend on when a key expires
@@ -38,10 +39,11 @@ struct SearchResult {
   bool interrupted = false;
 };
 
-/// Fewer units are worse; with equal units, a much longer span, then more requests.
-[[nodiscard]] bool is_worse_than(const Finding& one, const Finding& other, microseconds window);
+/// Whether `one` tells less than `other`: it has fewer units or, with equal units, a much longer
+/// span or, if that is about equal too, more requests.
+[[nodiscard]] bool tells_less_than(const Finding& one, const Finding& other, microseconds window);
 
-/// What a search has found before it is shrunk. Times are those of the limiter.
+/// What a search has found before it is shrunk. The times of its requests include the base.
 struct Leads {
   std::optional<Finding> most = {}, wrongly_denied = {};
   std::optional<Score> beyond_rounding = {};  ///< see SearchResult

@@ -125,7 +125,7 @@ class Hunt {
     const auto place = std::upper_bound(
         elite_.begin(), elite_.end(), candidate,
         [window = request_.limit.window](const Finding& one, const Finding& other) {
-          return is_worse_than(other, one, window);
+          return tells_less_than(other, one, window);
         });
     elite_.insert(place, std::move(candidate));
     if (elite_.size() > kElite) elite_.pop_back();

@@ -100,7 +100,8 @@ class ScriptTrial final : public Trial {
   [[nodiscard]] std::vector<std::string> contents() const override { return contents_; }
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   [[nodiscard]] std::vector<Answers> ask(std::span<const Schedule> schedules) override;
-  /// Runs the schedule again on an empty database, if the database may be emptied.
+  /// Runs the schedule again, alone, after removing its keys; true without that if all schedules
+  /// run so, or the scope is kNamedKeys. Throws UsageError if the answers differ for kUnderPrefix.
   [[nodiscard]] bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:

@@ -54,14 +54,15 @@ class FileDescriptor {
 /// keeps its mode.
 class OutputFile {
  public:
-  /// Throws OutputError if it cannot be written.
+  /// Throws UsageError if the path is empty, OutputError if it cannot be written.
   OutputFile(std::string_view option, const std::string& path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Throws OutputError (a full disk).
+  // Both throw OutputError (a full disk).
   void write(std::string_view text);
+  /// Nothing may be called after this.
   void commit();
 
  private:
@@ -77,7 +78,8 @@ class OutputFile {
 /// must not be lost. It is removed unless keep() was called.
 class NewFile {
  public:
-  /// Throws UsageError if the file exists, OutputError if it cannot be created.
+  /// Throws UsageError if the path is empty or the file exists, OutputError if it cannot be
+  /// created.
   NewFile(std::string_view option, const std::string& path);
   ~NewFile();
   NewFile(const NewFile&) = delete;

@@ -35,7 +35,7 @@ struct Call {
 class CallLog {
  public:
   /// `tells_errors`: the server writes an <error> for each error reply, as since Redis 7.0;
-  /// otherwise an error is recognised by its form, like a string that begins with "-ERR ".
+  /// otherwise an error is recognized by its form, like a string that begins with "-ERR ".
   explicit CallLog(bool tells_errors = true) : tells_errors_(tells_errors) {}
 
   /// An empty log for the same server.

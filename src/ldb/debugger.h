@@ -96,7 +96,7 @@ class Debugger {
   /// Runs until this function has returned, to the next line of a caller; from the main function,
   /// to the end. Stops earlier as next() does.
   [[nodiscard]] Halt finish();
-  /// Runs to a breakpoint, a watch change, or the end.
+  /// Runs to a breakpoint, redis.breakpoint(), a watch change, a stop by the user, or the end.
   [[nodiscard]] Halt go_on();
   /// Ends the script with an error at its current line. A script that catches the error runs on to
   /// its end without a stop; its result then is not kAborted.
@@ -125,7 +125,7 @@ class Debugger {
 
   /// Adds or replaces the breakpoint at a line. Throws UsageError if the script never stops at that
   /// line, naming the nearest ones at which it does, and for a condition that does not compile. A
-  /// condition that ends the session is removed.
+  /// breakpoint whose condition ends the session when it is evaluated is removed.
   void add_breakpoint(Breakpoint breakpoint);
   /// Returns false if there is none.
   bool remove_breakpoint(int line);

@@ -24,7 +24,8 @@ struct Algorithm {
   /// The most that it allows within any one window, as the end of a sentence.
   std::string_view allows_at_most = {};
   /// Why it kept a limit and still denied or delayed requests, and why it let more through:
-  /// templates of why(), in limiter/why.h. Without the latter, it never does by its own order.
+  /// templates of why(), in limiter/why.h. Without the latter, it lets no more through if requests
+  /// come in the order of their times.
   std::string_view why_kept = {}, why_exceeded = {};
   bool is_exact = false;  ///< allows exactly what a log of all allowed units allows
   bool has_burst = false;

@@ -34,8 +34,8 @@ struct ConfigurationMistake {
 void merge_mistakes(std::vector<ConfigurationMistake>& mistakes,
                     std::vector<ConfigurationMistake> others);
 
-/// The table [script.NAME], which describes a limiter of somebody else. Only its form is known
-/// here: each key has a text or a list of texts.
+/// The table [script.NAME], which describes a foreign limiter. Only its form is known here: each
+/// key has a text or a list of texts.
 struct ScriptSection {
   struct Setting {
     std::string key = {};

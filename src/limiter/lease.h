@@ -19,7 +19,7 @@ struct Lease {
 };
 
 /// Takes the lease, or renews it if the holder has it. Denied: the decision's retry_after is the
-/// time until a lease lapses; holders that release theirs free a place earlier.
+/// time until leases have lapsed so that a place is free; one that is released frees it earlier.
 ///
 /// Like the two below, takes one round trip (three if the server does not have the script) and
 /// throws redis::Error.

@@ -54,7 +54,9 @@ class Connection {
   /// that server cannot be reached.
   void stay(std::string_view key = {});
 
-  /// Queues one command; sends nothing.
+  /// Queues one command; sends none. With several servers, it may connect to the one that has the
+  /// keys, and waits for that. Throws Error(kUsage) for an empty command and, in a Cluster, if the
+  /// keys' slots differ; and Interrupted.
   void append(Arguments arguments);
   void append(std::initializer_list<std::string_view> arguments) {
     append(Arguments(arguments.begin(), arguments.size()));

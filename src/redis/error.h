@@ -12,23 +12,23 @@ namespace rlctl::redis {
 /// versions.
 enum class Failure {
   kUsage,        ///< an invalid URL, option or number
-  kUnsupported,  ///< valid, but this build does not support it (yet)
+  kUnsupported,  ///< a key cannot be copied: the server understands neither its dump nor its type
   kUnreachable,  ///< no connection, or it broke
-  kTimeout,      ///< no connection or no answer within the time-out
+  kTimeout,      ///< no connection or no answer within the timeout
   kNotNow,       ///< the server is not ready (LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN,
                  ///< ASK) or has too many clients
   kNotSent,      ///< the one server of several that has the keys cannot be reached
   kRefused,      ///< the server refuses this user (NOAUTH, WRONGPASS, NOPERM, also inside a script)
   kRejected,  ///< the server or the script refuses the command (WRONGTYPE, READONLY, OOM, ERR ...)
-  kProtocol,  ///< the reply is not RESP
+  kProtocol,  ///< the reply is not RESP, not one to the command, or names a forbidden address
   kNoMemory,  ///< this process has no memory left for the exchange
 };
 
 struct Endpoint;
 
-/// The only exception class of this library. what() is one line for people, in lower case, without
-/// passwords; code() is the server's first word ("WRONGTYPE"), "tls" if TLS failed so that nothing
-/// was executed, and else empty.
+/// What this library throws, besides Interrupted, and InputError for a file of TLS. what() is one
+/// line for people, in lower case, without passwords; code() is the server's first word
+/// ("WRONGTYPE"), "tls" if TLS failed so that nothing was executed, and else empty.
 class Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})

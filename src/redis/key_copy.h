@@ -29,8 +29,9 @@ struct DumpedKey {
 [[nodiscard]] std::vector<DumpedKey> dump_keys(Connection& connection,
                                                std::span<const std::string> keys);
 
-/// Creates keys from dump_keys(), on a server that understands the format and has none of the keys.
-/// Throws Error, with the server's error if it refuses.
+/// Creates keys from dump_keys(), on a server that has none of the keys. Throws Error: the server's
+/// if it refuses one, kUnsupported if it does not understand the format. Before that, it removes
+/// those that it has created.
 void restore_keys(Connection& connection, std::span<const DumpedKey> dumps);
 
 /// The copy of one key.

@@ -22,7 +22,8 @@ namespace rlctl::redis {
 /// the same family and major version, then the first of the same family. It runs binaries (with
 /// --version) only for that, and only if there are several.
 ///
-/// Throws Error(kUnreachable) if there is none, naming the packages that contain one.
+/// Throws Error(kUnreachable) if there is none, with a hint that names the packages that contain
+/// one, or if RLCTL_REDIS_SERVER is none; and Interrupted.
 [[nodiscard]] std::string find_server_binary(const std::optional<ServerVersion>& like = {},
                                              const Interrupt* interrupt = nullptr);
 
@@ -32,7 +33,7 @@ namespace rlctl::redis {
 class PrivateFolder {
  public:
   /// Sweeps, and makes a folder whose path leaves room for a unix socket named `socket_name` in a
-  /// socket address. Throws Error that states what to do about it.
+  /// socket address. Throws Error: kUsage if $TMPDIR is too long, else kUnreachable.
   explicit PrivateFolder(std::string_view socket_name);
   /// Removes the folder and its contents.
   ~PrivateFolder();
@@ -60,13 +61,14 @@ class PrivateServer {
     std::vector<std::string> arguments;  ///< added to the command line, e.g. {"--maxmemory", "1mb"}
     /// The preferred version if there are several binaries; see find_server_binary().
     std::optional<ServerVersion> like = {};
-    /// Ends the wait for its first answer, with Interrupted; not used after that.
+    /// Ends the search for a binary and the wait for the first answer, with Interrupted; not used
+    /// after that. May be null.
     const Interrupt* interrupt = nullptr;
   };
 
-  /// Starts a server and waits until it answers. Throws Error(kUnreachable) with the server's own
-  /// message or, if no binary was found, with the packages that contain one. If it throws, neither
-  /// the process nor the folder remains.
+  /// Starts a server and waits until it answers. Throws what find_server_binary() and
+  /// PrivateFolder() throw, and Error(kUnreachable) with the server's own message. If it throws,
+  /// neither the process nor the folder remains.
   PrivateServer() : PrivateServer(Options{}) {}
   explicit PrivateServer(const Options& options);
   /// Kills it and removes its folder.

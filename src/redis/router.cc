@@ -23,7 +23,7 @@ using std::chrono::seconds;
 /// How long to wait before what was refused is sent again.
 constexpr milliseconds kRetryPause{50};
 /// How long to wait, at least, between two attempts to connect to a server that has been down for
-/// the time-out. An attempt holds up the commands of all servers, so that the pause is also this
+/// the timeout. An attempt holds up the commands of all servers, so that the pause is also this
 /// multiple of what it took.
 constexpr seconds kReconnectPause{1};
 constexpr int kPausePerAttempt = 4;

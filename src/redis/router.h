@@ -29,7 +29,7 @@ namespace rlctl::redis {
 /// commands: for a Cluster, and for the master that Sentinels watch over. Each server gets its
 /// commands in one pipeline.
 ///
-/// What a server refused without executing it is sent again, until the time-out has passed since it
+/// What a server refused without executing it is sent again, until the timeout has passed since it
 /// was first refused: MOVED and ASK to the server that they name, NOSCRIPT after the script is
 /// loaded there, TRYAGAIN, CLUSTERDOWN, a Sentinel's READONLY and a failed connection a little
 /// later, once the masters were asked for anew. Nothing else is sent twice: a command whose

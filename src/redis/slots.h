@@ -18,7 +18,8 @@ inline constexpr int kSlots = 16384;
 [[nodiscard]] int slot_of(std::string_view key) noexcept;
 
 /// The keys among the words of a command that this program sends; none if the command has none.
-/// Throws Error(kUsage) if EVALSHA's number of keys is not one.
+/// Throws Error(kUsage) if the word that counts the keys of EVALSHA, FCALL or the like is not a
+/// number, or is more than the words that follow.
 [[nodiscard]] Arguments keys_of(Arguments command);
 
 /// The slot of these keys; -1 if there are none. Throws Error(kUsage) if their slots differ: no

@@ -51,7 +51,7 @@ std::vector<SlotRange> ask_node(const TopologyRequest& request, const HostPort& 
           : "write " + display(Url{.host = node.host, .port = node.port, .tls = request.url.tls}));
 }
 
-/// A share of a time-out, for messages.
+/// A share of a timeout, for messages.
 std::chrono::microseconds whole_ms(std::chrono::microseconds share) {
   const auto whole = std::chrono::floor<std::chrono::milliseconds>(share);
   return whole.count() > 0 ? whole : share;

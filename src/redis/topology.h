@@ -23,7 +23,7 @@ struct SlotRange {
 };
 
 /// Parses the reply to CLUSTER SLOTS of the server `asked`, whose host replaces one that is
-/// missing. Throws Error(kProtocol).
+/// missing. Throws Error: kProtocol for a malformed reply, kNotNow if no node has slots.
 [[nodiscard]] std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked);
 
 /// Where a node sends a command.
@@ -52,8 +52,8 @@ struct TopologyRequest {
 /// SLOTS, or SENTINEL GET-MASTER-ADDR-BY-NAME, whose master has all slots. Sentinels are asked
 /// without a user and a password, and with those of the URL if they require one.
 ///
-/// Throws Error: what the last candidate failed with; kUsage if it is no node of a Cluster or the
-/// Sentinels do not know the master.
+/// Throws Error: that of the first candidate that answered or, if none did, of the last one. It is
+/// kUsage if that candidate is no node of a Cluster, or no Sentinel that knows the master.
 [[nodiscard]] std::vector<SlotRange> find_masters(const TopologyRequest& request);
 
 /// The URL of one server of a Cluster or of Sentinel's master.

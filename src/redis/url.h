@@ -22,8 +22,9 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
+inline constexpr std::int64_t kLargestPort = 65535;  ///< the smallest is 1
 [[nodiscard]] constexpr bool is_port(std::int64_t number) noexcept {
-  return number >= 1 && number <= 65535;
+  return number >= 1 && number <= kLargestPort;
 }
 
 /// How to use TLS.
@@ -40,8 +41,8 @@ struct Tls {
 /// master are decoded.
 struct Url {
   Scheme scheme = Scheme::kTcp;
-  std::string host = "127.0.0.1";
-  int port = 6379;
+  std::string host = HostPort{}.host;
+  int port = HostPort{}.port;
   std::string path = {};  ///< the unix socket
   std::string user = {};  ///< empty: the default user
   std::string password = {};

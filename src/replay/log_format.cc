@@ -371,7 +371,7 @@ const LogFormat* find_log_format(std::string_view name) {
   return found == kFormats.end() ? nullptr : found;
 }
 
-const LogFormat* recognise(std::string_view beginning, const FieldOptions& fields) {
+const LogFormat* recognize(std::string_view beginning, const FieldOptions& fields) {
   const auto* format = best_fit(beginning, fields);
   return format == nullptr && fields.any() ? best_fit(beginning, {}) : format;
 }

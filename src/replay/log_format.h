@@ -85,8 +85,8 @@ class LineParser {
 /// Records as in RFC 4180. The first is a header with the field names; the separator is whichever
 /// of comma, semicolon, tab and bar is most frequent in it. A field may be quoted, with inner
 /// quotes doubled, and may then contain separators and line ends. If quotes are not closed within
-/// 64 lines, the line that opens them is bad, and reading continues after it. Throws InputError for
-/// a header without a time or a key.
+/// 64 lines and 1 MiB, the line that opens them is bad, and reading continues after it. Throws
+/// InputError for a header without a time or a key.
 [[nodiscard]] std::unique_ptr<LineParser> make_csv_parser(const FieldOptions& fields);
 
 /// `time key [cost]`, separated by blanks or tabs; lines that begin with # are comments. The time
@@ -116,7 +116,7 @@ struct LogFormat {
 
 /// The format that fits most of the first lines of a file; null if none fits. If nothing can be
 /// parsed with these fields, they are ignored: errors in them are reported when they are used.
-[[nodiscard]] const LogFormat* recognise(std::string_view beginning, const FieldOptions& fields);
+[[nodiscard]] const LogFormat* recognize(std::string_view beginning, const FieldOptions& fields);
 
 /// A cost, a whole number; none if the text is not one.
 [[nodiscard]] std::optional<std::int64_t> read_cost(std::string_view text) noexcept;

@@ -149,7 +149,7 @@ class RecordingReader {
   const LogFormat* format_of(LineSplitter& lines) const {
     const auto beginning = lines.ahead(kSampleLines, kSampleBytes);
     if (format_ != nullptr || is_all_blank(beginning)) return format_;
-    const auto* format = recognise(beginning, options_.fields);
+    const auto* format = recognize(beginning, options_.fields);
     if (format == nullptr) unknown_format(beginning, lines.name());
     return format;
   }

@@ -15,7 +15,7 @@ namespace rlctl::replay {
 
 struct ReplayOptions {
   std::vector<std::string> files = {};     ///< "-" is standard input, once
-  std::optional<std::string> format = {};  ///< of all files; none: recognise each file's format
+  std::optional<std::string> format = {};  ///< of all files; none: recognize each file's format
   FieldOptions fields = {};
   std::optional<int> ipv6_prefix = {};  ///< of keys that are addresses; see client_network()
   bool strict = false;                  ///< a bad line is an error

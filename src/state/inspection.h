@@ -49,7 +49,9 @@ struct Inspection {
   std::optional<std::int64_t> limit;
   std::optional<microseconds> window;
   std::optional<std::int64_t> burst;  ///< only if the algorithm has one
-  /// The window was inferred from the TTL and the newest entry; used and reset_after depend on it.
+  /// The window is not part of the limit that applies, but was inferred from the TTL and the
+  /// entries, or from the key's name. What depends on it, such as used and reset_after, is inferred
+  /// too.
   bool window_is_inferred = false;
 
   std::optional<std::int64_t> used;  ///< units that count now, rounded up

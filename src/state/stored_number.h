@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "base/text.h"
+#include "base/time.h"
 
 namespace rlctl::state {
 
@@ -31,7 +33,7 @@ namespace rlctl::state {
 }
 
 /// The most windows that there can have been since 1970: they are no shorter than a ms.
-inline constexpr std::int64_t kMostWindows = 4'000'000'000'000;
+inline constexpr std::int64_t kMostWindows = kLatestInstant / std::chrono::milliseconds{1};
 
 /// A key's name that ends in a colon and a number: "a:17" is "a" and 17.
 struct NumberedName {

@@ -74,7 +74,7 @@ struct Timing {
 
 /// How many requests were allowed and denied over time, in bins of equal width, for a plot. The
 /// length of the traffic need not be known in advance: whenever there would be more than kMost
-/// bins, neighbours are merged, at most six into one, so that there are soon between a sixth of
+/// bins, neighbours are merged, at most five into one, so that there are soon between a fifth of
 /// kMost and kMost. Bins begin at multiples of their width from zero(), and each width divides all
 /// round widths from 16 times itself on: a chart whose columns begin at multiples of a round width
 /// from zero() has no bin in two columns if it has at most a hundredth of kMost of them.
@@ -152,7 +152,7 @@ using OnProgress = std::function<void(std::int64_t)>;
 /// Builds an outcome from decisions, which must be added in time order.
 class OutcomeRecorder {
  public:
-  /// `on_decision` may be empty. `zero` is that of the timelines.
+  /// `on_decision`, which may be empty, must outlive this. `zero` is that of the timelines.
   OutcomeRecorder(const std::vector<limiter::Limit>& limits, const OnDecision& on_decision,
                   bool compares_reports, std::optional<microseconds> zero)
       : measurement_(limits), timeline_(zero), departures_(zero), on_decision_(on_decision) {

@@ -103,7 +103,7 @@ class Exchange {
   }
 
   /// Sends, then takes the answers that have arrived; if there are none, waits until `until` at
-  /// most. Handles time-outs, the interrupt and the progress.
+  /// most. Handles timeouts, the interrupt and the progress.
   void turn(Instant until, const OnAnswers& on_answers = {});
 
   /// Awaits all answers in flight, and returns the outcome. Call it once.
@@ -284,7 +284,7 @@ class Exchange {
   /// `now`: when the caller last looked for answers. The first request in the queue is the one sent
   /// first, on any connection.
   void time_out_silent(Instant now) {
-    if (now < next_time_out_) return;
+    if (now < next_timeout_) return;
     if (stopped_at_ && now - *stopped_at_ > timeout_) {
       for (Client& client : clients_) {
         if (!client.waiting.empty()) time_out(client);
@@ -297,7 +297,7 @@ class Exchange {
       time_out(client);
       if (awaited_ != awaited) continue;
       // One server of several that is not late itself: its answer is on the way.
-      next_time_out_ = now + kBetweenTimeOuts;
+      next_timeout_ = now + kBetweenTimeOuts;
       return;
     }
   }
@@ -348,7 +348,7 @@ class Exchange {
       at = std::min(at, std::max(first.sent, clients_[first.client].heard) + timeout_);
     }
     if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
-    return std::max(at, next_time_out_);
+    return std::max(at, next_timeout_);
   }
 
   const RealRun& run_;
@@ -368,7 +368,7 @@ class Exchange {
   std::int64_t awaited_ = 0;  ///< answers
   Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
   Instant next_progress_;
-  Instant next_time_out_ = {};  ///< no time-out is handled before
+  Instant next_timeout_ = {};  ///< no timeout is handled before
 
   std::optional<Instant> stopped_at_;
   std::optional<redis::Error> error_;

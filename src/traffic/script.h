@@ -19,7 +19,7 @@
 
 namespace rlctl::traffic {
 
-/// A third-party limiter script: its source, how to call it, and how to read its reply.
+/// A foreign limiter's script: its source, how to call it, and how to read its reply.
 struct ForeignLimiter {
   std::string name = {};    ///< its file name, for messages and reports
   std::string source = {};  ///< Lua
@@ -31,8 +31,9 @@ struct ForeignLimiter {
 
 /// Throws UsageError if it cannot be called with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
-/// Sets the function of a library that registers only one, and checks a name that is given. Throws
-/// UsageError if it does not exist, if several exist, or if the source is no library.
+/// Sets the function of a library that registers only one, and checks a name that is given. Does
+/// nothing for a script without a function. Throws UsageError if the function does not exist, if
+/// none is given and there is not exactly one, or if one is given and the source is no library.
 void choose_function(ForeignLimiter& limiter);
 /// A source in the form that the server accepts: without flags in "#!lua flags=..." that it does
 /// not know; for a server before Redis 7, without that line.

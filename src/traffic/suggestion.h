@@ -40,7 +40,7 @@ using OnSuggestionProgress = std::function<void(double share, std::int64_t limit
 
 /// The smallest limit, in the window of the candidate's only limit, that would have denied at most
 /// this share of the traffic. Limits are tried, not estimated: the models decide the whole traffic
-/// for each, about 30 times in all. None of the four limits below the result is enough; a still
+/// for each, some 30 times in all. None of the four limits below the result is enough; a still
 /// smaller one is enough only if a larger limit happens to deny more, which is rare. Throws
 /// Interrupted if the interrupt is raised, and UsageError if the candidate has several limits or
 /// does not support its limit.

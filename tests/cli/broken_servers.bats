@@ -9,7 +9,7 @@ fails() {
   assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
 }
 
-@test "a server that never answers is a time-out" {
+@test "a server that never answers is a timeout" {
   start_fake_server ''
   fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
   assert_equal "${#stderr_lines[@]}" 1
@@ -37,7 +37,7 @@ fails() {
   fails "unix://$socket closed the connection; the request may have been counted"
 }
 
-@test "a server that stops in the middle of its reply is a time-out" {
+@test "a server that stops in the middle of its reply is a timeout" {
   start_fake_server '*6\r\n:1\r\n:4\r\n:'
   fails "no answer from unix://$socket within 300ms; the request may have been counted" --timeout 300ms
 }
@@ -67,7 +67,7 @@ print $socket $first ? "*2147483647\r\n*2147483647\r\n*2147483647\r\n" : "+x\r\n
 REPLIES
 }
 
-@test "the time-out ends the wait for a reply that never ends, in every command" {
+@test "the timeout ends the wait for a reply that never ends, in every command" {
   local code command
   while IFS= read -r code; do
     start_endless_server "$code"
@@ -168,7 +168,7 @@ SOMETHINGNEW 5
 TABLE
 }
 
-@test "what a node of a Cluster refuses for a while is reported after the time-out" {
+@test "what a node of a Cluster refuses for a while is reported after the timeout" {
   local code
   for code in CLUSTERDOWN TRYAGAIN; do
     start_fake_server "-$code some words\r\n"

@@ -1,5 +1,5 @@
 # Batches on a Cluster whose nodes fail. rlctl waits for a slow server longer than a test
-# takes, except where a test gives it another time-out.
+# takes, except where a test gives it another timeout.
 
 load ../support/common
 load ../support/cluster
@@ -39,7 +39,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every "$exact"
 }
 
-@test "with a short time-out, lines for a dead master are not sent, and its replica's are" {
+@test "with a short timeout, lines for a dead master are not sent, and its replica's are" {
   # So long that no replica takes over before it is told to.
   cluster_node_timeout=200000 start_cluster 3 1
   start_batch --timeout 2s
@@ -74,7 +74,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   every "$exact"
 }
 
-@test "a master that hangs for longer than the time-out counts no line twice" {
+@test "a master that hangs for longer than the timeout counts no line twice" {
   start_cluster 3
   start_batch --timeout 2s
   feed 30

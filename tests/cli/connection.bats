@@ -172,7 +172,7 @@ TABLE
   assert_output --partial 'redis://[::1]:7'
 }
 
-# --- time-outs --------------------------------------------------------------------------------------
+# --- timeouts --------------------------------------------------------------------------------------
 
 @test "--timeout limits the wait for an answer" {
   start_fake_server ''
@@ -362,7 +362,7 @@ evalsha="*6 \$7 EVALSHA \$40 $(sha1sum <"$project/lua/sliding-window-log.lua" | 
   assert_equal "${#lines[@]}" 2
 }
 
-@test "AUTH and SELECT must be answered within the time-out" {
+@test "AUTH and SELECT must be answered within the timeout" {
   start_fake_server '+OK\r\n'
   run_with_timeout -3 --separate-stderr rlctl -n 1 --user ann check k --limit 9/60s --timeout 300ms
   assert_output ''

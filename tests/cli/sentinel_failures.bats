@@ -67,7 +67,7 @@ survives='units <= limit && units <= allowed + doubt && allowed <= 2 * limit && 
   every "$survives"
 }
 
-@test "with a short time-out, a batch goes on with the new master" {
+@test "with a short timeout, a batch goes on with the new master" {
   down_after=1000 start_sentinels 2
   start_batch --timeout 2s
   feed 10

@@ -67,7 +67,7 @@ fails_with_hint() {
   run -0 rlctl check k --limit 5/60s
 }
 
-@test "a busy server that does not yet reply BUSY exits with status 3 after the time-out" {
+@test "a busy server that does not yet reply BUSY exits with status 3 after the timeout" {
   start_server --lua-time-limit 60000
   redis-cli -s "$socket" EVAL "redis.log(redis.LOG_WARNING, 'it begins') while true do end" 0 \
     >/dev/null 2>&1 3>&- 4>&- &

@@ -37,7 +37,7 @@ PERL
 PERL
 }
 
-@test "a server that falls silent after any byte of the replies, beyond the time-out" {
+@test "a server that falls silent after any byte of the replies, beyond the timeout" {
   each_command most="$(often 12)" <<'PERL'
   for my $n (places($whole->{bytes}, $case->{many} ? 1 : $ENV{few} ? 3 : $ENV{most})) {
     my $ran = $go->({stall => $n}, more => [qw(--timeout 100ms)]);
@@ -48,7 +48,7 @@ PERL
 PERL
 }
 
-@test "a reply that comes after the time-out is no answer to the next request" {
+@test "a reply that comes after the timeout is no answer to the next request" {
   faults rounds="$(often 40)" <<'PERL'
 use strict;
 my $proxy = proxy($ENV{socket});

@@ -93,7 +93,7 @@ void fuzz::test(std::string_view input) {
   }
   const auto log = parts.rest();
   const auto formats = log_formats();
-  const auto* format = which % 5 < formats.size() ? &formats[which % 5] : recognise(log, fields);
+  const auto* format = which % 5 < formats.size() ? &formats[which % 5] : recognize(log, fields);
   if (format == nullptr) return;
   const auto whole = read_log(log, *format, fields, log.size() + 1);
   require(whole == read_log(log, *format, fields, 1), "it reads the same byte by byte", whole);

@@ -57,7 +57,7 @@ void fuzz::test(std::string_view input) {
   (void)typed.options.completions(unfinished.operands);
   for (const auto& word : words) {
     (void)accepted<UsageError>([&] { return parse_between(word, "--n", 1, 100); }, longest);
-    (void)accepted<UsageError>([&] { return parse_time(word, "--time"); }, longest);
+    (void)accepted<UsageError>([&] { return parse_duration_of(word, "--time"); }, longest);
     (void)accepted<UsageError>([&] { return parse_now(word); }, longest);
   }
   if (!operands) return;

@@ -1,6 +1,6 @@
 load ../support/common
 
-# The programs of examples/languages, copied to this test's folder, where their time-outs are two minutes.
+# The programs of examples/languages, copied to this test's folder, where their timeouts are two minutes.
 
 setup() {
   cp -r "$project/examples/languages" "$BATS_TEST_TMPDIR/languages"
@@ -106,7 +106,7 @@ fails() {
   refute_output --partial remaining=
 }
 
-# holds_the_contract SHORT PROGRAM…: what is asked of each. SHORT is the program with its own time-out.
+# holds_the_contract SHORT PROGRAM…: what is asked of each. SHORT is the program with its own timeout.
 holds_the_contract() {
   local short=$1
   program=("${@:2}")

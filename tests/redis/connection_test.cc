@@ -308,7 +308,7 @@ TEST_CASE("AUTH and SELECT must be answered with OK, in time, by a server that h
   CHECK(message_of(full) == url + ": max number of clients reached");
 }
 
-TEST_CASE("connecting times out, and the error names the time-out") {
+TEST_CASE("connecting times out, and the error names the timeout") {
   const support::TempFolder folder;
   Url url = rlctl::redis::parse_url("unix://" + (folder.path() / "s").string());
   const auto listener = support::listen_at(url, 0);
@@ -343,7 +343,7 @@ TEST_CASE("half a reply followed by silence times out") {
   CHECK(contains(error.hint(), "may have been executed"));
 }
 
-TEST_CASE("a caller with its own poll loop can report a time-out like a read") {
+TEST_CASE("a caller with its own poll loop can report a timeout like a read") {
   Wire wire;
   auto connection = over(wire);
   connection.append({"PING"});
@@ -357,7 +357,7 @@ TEST_CASE("a caller with its own poll loop can report a time-out like a read") {
   CHECK(message_of(error_of([&] { static_cast<void>(connection.read()); })) == message_of(error));
 }
 
-TEST_CASE("the time-out applies to the whole reply, however steadily the bytes arrive") {
+TEST_CASE("the timeout applies to the whole reply, however steadily the bytes arrive") {
   // The server writes until the client is gone.
   const auto error = ping_error(
       [](Peer& peer) {

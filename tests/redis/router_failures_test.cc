@@ -135,7 +135,7 @@ TEST_CASE("time_out() answers for the nodes that are late, not for others") {
   CHECK(text(connection.read()) == "high foo");
 }
 
-TEST_CASE("a node that is down from the start answers for its keys only, after the time-out") {
+TEST_CASE("a node that is down from the start answers for its keys only, after the timeout") {
   FakeCluster cluster;
   const HostPort nobody{.host = "127.0.0.1", .port = 1};
   cluster.serve(cluster.high, "high",

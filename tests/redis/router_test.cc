@@ -139,7 +139,7 @@ TEST_CASE("a malformed MOVED or ASK is the answer, and does no harm") {
   }
 }
 
-TEST_CASE("nodes that send a command to and fro are given up at the time-out, with their answer") {
+TEST_CASE("nodes that send a command to and fro are given up at the timeout, with their answer") {
   FakeCluster cluster;
   cluster.serve(cluster.low, "low", always("GET", moved(5061, cluster.high.name())));
   cluster.serve(cluster.high, "high", always("GET", moved(5061, cluster.low.name())));
@@ -236,7 +236,7 @@ TEST_CASE("NOSCRIPT is the answer if the script is not known, or loading it does
   CHECK(text(connection.call({"EVALSHA", sha, "1", "foo"})) == "NOSCRIPT No matching script.");
 }
 
-TEST_CASE("TRYAGAIN and CLUSTERDOWN are retried until the time-out") {
+TEST_CASE("TRYAGAIN and CLUSTERDOWN are retried until the timeout") {
   for (const auto* code : {"TRYAGAIN", "CLUSTERDOWN"}) {
     CAPTURE(code);
     FakeCluster cluster;

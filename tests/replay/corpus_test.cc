@@ -62,9 +62,9 @@ TEST_CASE("each log of the corpus is recognized and read as its .expected file s
 TEST_CASE("a log of the corpus is read the same if its format is named") {
   for (const auto& log : logs()) {
     CAPTURE(log.filename().string());
-    const auto recognised = record({.files = {log.string()}});
-    const std::string format(recognised.files().at(0).format->name);
-    CHECK(rendered(record({.files = {log.string()}, .format = format})) == rendered(recognised));
+    const auto recognized = record({.files = {log.string()}});
+    const std::string format(recognized.files().at(0).format->name);
+    CHECK(rendered(record({.files = {log.string()}, .format = format})) == rendered(recognized));
   }
 }
 

@@ -52,7 +52,7 @@ ReplayOptions with_key(std::string key) {
 }
 
 std::string format_of(std::string_view content, const FieldOptions& fields = {}) {
-  const auto* format = recognise(content, fields);
+  const auto* format = recognize(content, fields);
   return format == nullptr ? "none" : std::string(format->name);
 }
 

@@ -61,7 +61,7 @@
 # background processes with `3>&-`, or bats waits for them.
 #
 # The environment is clean: RLCTL_*, REDISCLI_*, XDG_* and NO_COLOR are unset, HOME is a folder private to
-# the run, $RLCTL_CONFIG names a configuration that only has a long time-out, and $RLCTL_URL names a socket
+# the run, $RLCTL_CONFIG names a configuration that only has a long timeout, and $RLCTL_URL names a socket
 # that does not exist until a server is started, so that no test can reach port 6379 by mistake.
 
 bats_require_minimum_version 1.5.0

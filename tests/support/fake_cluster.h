@@ -16,7 +16,7 @@
 namespace support {
 
 inline constexpr std::chrono::seconds kLong{60};
-/// For a test that waits for the time-out.
+/// For a test that waits for the timeout.
 inline constexpr std::chrono::seconds kShort{2};
 
 [[nodiscard]] inline std::string text(const rlctl::redis::Reply& reply) {

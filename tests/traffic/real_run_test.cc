@@ -476,7 +476,7 @@ TEST_CASE("a delayed sender shows in lag and response but not in service") {
 
 // --- what ends a run -----------------------------------------------------------------------------
 
-TEST_CASE("a server that stops answering is a time-out in every mode") {
+TEST_CASE("a server that stops answering is a timeout in every mode") {
   Rig rig(3);
   rig.timeout = 200ms;
   Stream stream(100'000, 100us, 2);
@@ -499,7 +499,7 @@ TEST_CASE("a server that stops answering is a time-out in every mode") {
   }
 }
 
-TEST_CASE("a slow server that does answer is not a time-out, however late the answers are") {
+TEST_CASE("a slow server that does answer is not a timeout, however late the answers are") {
   SlowScript script(250ms, 0);
   CHECK(is_shown_at_last([&] {
     Rig rig;
@@ -614,7 +614,7 @@ TEST_CASE("an interrupt immediately ends the wait for the first request") {
   CHECK(outcome.timing.value().seconds == 0);
 }
 
-TEST_CASE("an interrupted run waits no longer for an unresponsive server than the time-out") {
+TEST_CASE("an interrupted run waits no longer for an unresponsive server than the timeout") {
   Rig rig(2);
   rig.timeout = 2s;
   Stream stream(100'000, 100us);
@@ -630,7 +630,7 @@ TEST_CASE("an interrupted run waits no longer for an unresponsive server than th
   rig.kill(SIGCONT);
 }
 
-TEST_CASE("an interrupted run waits no longer for a slow server than the time-out") {
+TEST_CASE("an interrupted run waits no longer for a slow server than the timeout") {
   Rig rig;
   rig.timeout = 300ms;
   Stream stream(100, 10us);

@@ -102,7 +102,7 @@ unreached=(
   'if cost < 0 then (return [^\n]*)'
 )
 
-# Mutants that loop for ever. They get a short time-out, so that the test does not take long, and a server of
+# Mutants that loop for ever. They get a short timeout, so that the test does not take long, and a server of
 # their own. The others share one, which takes half as long.
 hanging() {
   cat <<'END'

@@ -67,7 +67,7 @@ restart_server() {
   assert_regex "$rest" '^allowed key=second '
 }
 
-@test "a pause in the input does not count towards the time-out" {
+@test "a pause in the input does not count towards the timeout" {
   start_batch --timeout 2s
   ask a
   assert_answer '^allowed key=a '
@@ -132,7 +132,7 @@ restart_server() {
   assert_output 1
 }
 
-@test "if the server stops answering, the lines in flight are errors after the time-out" {
+@test "if the server stops answering, the lines in flight are errors after the timeout" {
   start_batch --timeout 2s
   ask a
   assert_answer '^allowed key=a '
@@ -173,7 +173,7 @@ restart_server() {
 rlctl: check: the same error on 999 more lines (2 to 1000)'
 }
 
-@test "a server that never answers costs one time-out for many lines, not one for each" {
+@test "a server that never answers costs one timeout for many lines, not one for each" {
   start_fake_server ''
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --timeout 300ms --batch \
     < <(seq 500)

@@ -46,7 +46,7 @@ rejected() { cli SET k v >/dev/null && rlctl check k --limit 5/60s "$@"; }
   assert_equal "$stderr" 'rlctl: check: warning: cannot connect to unix:///nowhere: no such file or directory; taken as allowed (--on-error)'
 }
 
-@test "--on-error applies to a time-out" {
+@test "--on-error applies to a timeout" {
   start_fake_server ''
   run_with_timeout -1 --separate-stderr \
     rlctl check k --limit 5/60s --timeout 300ms --on-error deny

@@ -56,7 +56,7 @@ told_a_delay() {
   assert_output --partial retry_after=never
 }
 
-@test "--wait may sleep longer than the time-out" {
+@test "--wait may sleep longer than the timeout" {
   waits_for 2500ms 2500 --wait --timeout 2s
 }
 

@@ -149,7 +149,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   assert_equal "$(shown url -s /tmp/s)" 'unix:///tmp/s?db=3 (option)'
 }
 
-@test "the time-out: option before file before default" {
+@test "the timeout: option before file before default" {
   assert_equal "$(shown timeout)" '1s (default)'
   echo 'timeout = "250ms"' >"$users"
   assert_equal "$(shown timeout)" '250ms (file)'
@@ -165,7 +165,7 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
   RLCTL_URL=unix:///nowhere/at/all run -3 rlctl check -q k --limit 5/60s
 }
 
-@test "the time-out of the file applies to an answer" {
+@test "the timeout of the file applies to an answer" {
   start_fake_server ''
   echo 'timeout = "30ms"' >"$users"
   run -3 --separate-stderr rlctl check k --limit 5/60s
