@@ -43,7 +43,7 @@ void add_check_options(Options& options, CheckOptions& target) {
       .optional_value("--wait", "TIME", target.wait,
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
-      .mistakable(is_time)
+      .mistakable(is_duration)
       .excludes("--now", kNowStandsStill)
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek", "a peek takes no units");

@@ -51,7 +51,7 @@ void add_inspect_options(Options& options, InspectOptions& target) {
   options
       .optional_value("--watch", "TIME", target.watch,
                       "repeat every TIME (default: 1s) until Ctrl-C")
-      .mistakable(is_time)
+      .mistakable(is_duration)
       .excludes("--now", kNowStandsStill);
   options.value("--now", "TIME", target.now, kNowHelp);
   add_key_option(options, target.key_base64);

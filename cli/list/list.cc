@@ -62,7 +62,7 @@ void add_list_options(Options& options, ListOptions& target) {
   options
       .optional_value("--watch", "TIME", target.watch,
                       "show the first ones again every TIME (default: 1s) until Ctrl-C")
-      .mistakable(is_time)
+      .mistakable(is_duration)
       .excludes("--totals", "the screen shows keys");
 }
 

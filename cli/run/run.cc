@@ -44,7 +44,7 @@ void add_run_options(Options& options, RunOptions& target) {
       .optional_value("--wait", "TIME", target.wait,
                       "wait until allowed, at most TIME; deny as soon as that is known not to be "
                       "enough")
-      .mistakable(is_time);
+      .mistakable(is_duration);
   options.value("-E,--denied-status", "NUMBER", target.denied_status,
                 "exit status if denied, 0 to 255 (default: 75)");
   add_key_option(options, target.key_base64);
