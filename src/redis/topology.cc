@@ -208,8 +208,8 @@ std::vector<SlotRange> find_masters(const TopologyRequest& request) {
   }
   if (request.candidates.size() == 1) throw Error(*failed);
   throw Error(failed->failure(),
-              fmt::format("no {} of {} can be asked; the last one: {}",
-                          is_sentinel ? "Sentinel" : "node", display(request.url), failed->what()),
+              fmt::format("no {} of {} can be asked: {}", is_sentinel ? "Sentinel" : "node",
+                          display(request.url), failed->what()),
               failed->code(), failed->hint())
       .from(failed->server(), failed->command());
 }
