@@ -35,12 +35,12 @@ std::string redis_at(std::string_view seconds, std::string_view micros) {
   return redis;
 }
 
-/// The number of each line that the lexer counts; 0 for the one that it counts after a final line
-/// end, which is no line of the source.
+/// [n] is n for each line of the source, [0] is 0. The lexer counts one more line after a final
+/// line end; the source does not have that line, so its number is 0.
 std::vector<int> line_numbers(std::string_view source, const lua::Scopes& scopes) {
-  std::vector<int> numbers(lua::source_lines(source).size());
-  std::iota(numbers.begin(), numbers.end(), 1);
-  numbers.resize(scopes.line_offsets.size());
+  std::vector<int> numbers(lua::source_lines(source).size() + 1);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  numbers.resize(scopes.line_offsets.size() + 1);
   return numbers;
 }
 
@@ -244,8 +244,9 @@ class ProbeWriter {
     const auto numbers = line_numbers(source_, scopes_);
     std::size_t position = 0;
     auto insertion = insertions_.begin();
-    for (std::size_t line = 0; line < numbers.size(); ++line) {
-      const bool is_last = line + 1 == numbers.size();
+    const auto count = scopes_.line_offsets.size();
+    for (std::size_t line = 0; line < count; ++line) {
+      const bool is_last = line + 1 == count;
       const auto end = is_last ? source_.size() : scopes_.line_offsets[line + 1];
       for (; insertion != insertions_.end() && (insertion->offset < end || is_last); ++insertion) {
         script.text += source_.substr(position, insertion->offset - position);
@@ -255,7 +256,7 @@ class ProbeWriter {
       }
       script.text += source_.substr(position, end - position);
       position = end;
-      script.lines.push_back(numbers[line]);
+      script.lines.push_back(numbers[line + 1]);
     }
     if (options_.wrapped) {
       script.text += scopes_.functions[0].uses_varargs ? " \nend)(...)" : " \nend)()";
@@ -302,7 +303,6 @@ std::optional<ProbedScript> add_probes(std::string_view source, const ProbeOptio
   if (!options.probes && !options.now) {
     writer.script.text = source;
     writer.script.lines = line_numbers(source, *scopes);
-    writer.script.lines.insert(writer.script.lines.begin(), 0);
   } else if (!writer.run()) {
     return std::nullopt;
   }

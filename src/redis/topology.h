@@ -53,7 +53,8 @@ struct TopologyRequest {
 /// without a user and a password, and with those of the URL if they require one.
 ///
 /// Throws Error: that of the first candidate that answered or, if none did, of the last one. It is
-/// kUsage if that candidate is no node of a Cluster, or no Sentinel that knows the master.
+/// kUsage if that candidate is not a node of a Cluster, or is a Sentinel that does not know the
+/// master.
 [[nodiscard]] std::vector<SlotRange> find_masters(const TopologyRequest& request);
 
 /// The URL of one server of a Cluster or of Sentinel's master.

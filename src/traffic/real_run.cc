@@ -13,7 +13,7 @@ namespace rlctl::traffic {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenProgress{100};
-constexpr std::chrono::milliseconds kBetweenTimeOuts{10};
+constexpr std::chrono::milliseconds kBetweenTimeouts{10};
 /// Longer than any run, and short enough to add to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
@@ -297,7 +297,7 @@ class Exchange {
       time_out(client);
       if (awaited_ != awaited) continue;
       // One server of several that is not late itself: its answer is on the way.
-      next_timeout_ = now + kBetweenTimeOuts;
+      next_timeout_ = now + kBetweenTimeouts;
       return;
     }
   }

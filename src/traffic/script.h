@@ -32,8 +32,9 @@ struct ForeignLimiter {
 /// Throws UsageError if it cannot be called with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
 /// Sets the function of a library that registers only one, and checks a name that is given. Does
-/// nothing for a script without a function. Throws UsageError if the function does not exist, if
-/// none is given and there is not exactly one, or if one is given and the source is no library.
+/// nothing for a script without a function. Throws UsageError if the library does not have the
+/// given function, if none was given and the library does not have exactly one, or if one was given
+/// for a source that is not a library.
 void choose_function(ForeignLimiter& limiter);
 /// A source in the form that the server accepts: without flags in "#!lua flags=..." that it does
 /// not know; for a server before Redis 7, without that line.
