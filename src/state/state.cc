@@ -60,6 +60,7 @@ class PackedReader {
     limit.window = microseconds{whole(limiter::kLongestWindow.count())};
     if (row.has_burst) limit.burst = count(limiter::kLargestLimit);
     require(limit.limit > 0 && limit.window > microseconds{0} && limit.burst != 0);
+    if (failed_) return limit;
     try {
       limiter::require_usable(row, limit, 0);
     } catch (const UsageError&) {
