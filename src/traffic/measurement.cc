@@ -22,6 +22,34 @@ constexpr auto kIsLater = [](const auto& one, const auto& other) { return one.at
 
 }  // namespace
 
+void DelayedRequests::push(microseconds at, std::int64_t cost) {
+  units_ += cost;
+  if (at >= last_) {
+    last_ = at;
+    in_order_.push({at, cost});
+  } else {
+    others_.push_back({at, cost});
+    std::push_heap(others_.begin(), others_.end(), kIsLater);
+  }
+}
+
+std::optional<DelayedRequest> DelayedRequests::pop_until(microseconds at) {
+  const bool is_other =
+      !others_.empty() && (in_order_.empty() || kIsLater(in_order_.front(), others_.front()));
+  if (empty() || (is_other ? others_.front() : in_order_.front()).at > at) return std::nullopt;
+  DelayedRequest earliest;
+  if (is_other) {
+    std::pop_heap(others_.begin(), others_.end(), kIsLater);
+    earliest = others_.back();
+    others_.pop_back();
+  } else {
+    earliest = in_order_.front();
+    in_order_.pop();
+  }
+  units_ -= earliest.cost;
+  return earliest;
+}
+
 /// Never moves more units than it has dropped, so that each unit is moved once on average.
 void WorstWindow::forget_before(microseconds at) {
   while (first_ < recent_.size() && at - recent_[first_].at >= window_) {
@@ -85,7 +113,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   Key& asked = key(arrival.key);
   ++measured_.sent;
   count_minute(arrival.at, decision.allowed);
-  if (!departures_.empty()) depart(arrival);
+  if (!delayed_.empty()) proceed(arrival);
   if (decision.allowed) {
     ++measured_.allowed;
     measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
@@ -101,34 +129,24 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   if (compares_reports_ && reports) compare(arrival, decision);
 }
 
-void Measurement::allow(std::uint32_t key, const Departure& departure) {
+void Measurement::allow(std::uint32_t key, const DelayedRequest& request) {
   const auto first = key * limits_.size();
   for (std::size_t i = 0; i < limits_.size(); ++i) {
-    windows_[first + i].allow(departure.at, departure.cost);
+    windows_[first + i].allow(request.at, request.cost);
   }
 }
 
 /// Counts the delayed requests that have proceeded, in the order in which they do, which differs
 /// from their arrival order. No later request proceeds before this one arrives.
-void Measurement::depart(const Arrival& arrival) {
-  const auto found = departures_.find(arrival.key);
-  if (found == departures_.end()) return;
-  auto& [waiting, units, last] = found->second;
-  while (!waiting.empty() && waiting.front().at <= arrival.at) {
-    std::pop_heap(waiting.begin(), waiting.end(), kIsLater);
-    units -= waiting.back().cost;
-    allow(arrival.key, waiting.back());
-    waiting.pop_back();
-  }
+void Measurement::proceed(const Arrival& arrival) {
+  const auto found = delayed_.find(arrival.key);
+  if (found == delayed_.end()) return;
+  while (const auto request = found->second.pop_until(arrival.at)) allow(arrival.key, *request);
 }
 
 void Measurement::go_on(const Arrival& arrival, microseconds delay) {
   if (delay.count() == 0) return allow(arrival.key, {arrival.at, arrival.cost});
-  auto& [waiting, units, last] = departures_[arrival.key];
-  waiting.push_back({arrival.at + delay, arrival.cost});
-  std::push_heap(waiting.begin(), waiting.end(), kIsLater);
-  units += arrival.cost;
-  last = std::max(last, arrival.at + delay);
+  delayed_[arrival.key].push(arrival.at + delay, arrival.cost);
 }
 
 /// Compares what the decision reports with the allowed units.
@@ -142,7 +160,7 @@ void Measurement::compare(const Arrival& arrival, const Decision& decision) {
     left = std::min(left, limits_[i].limit - window.in_window());
     empty_at = std::max(empty_at, window.empty_at());
   }
-  if (!departures_.empty()) count_delayed(arrival, left, empty_at);
+  if (!delayed_.empty()) count_delayed(arrival, left, empty_at);
   if (decision.remaining != limiter::kNotTold) {
     auto& [compared, too_many, too_few] = measured_.remaining_error;
     const auto more = decision.remaining - std::max<std::int64_t>(left, 0);
@@ -162,11 +180,11 @@ void Measurement::compare(const Arrival& arrival, const Decision& decision) {
 /// Adds the requests that have not proceeded yet to what compare() found.
 void Measurement::count_delayed(const Arrival& arrival, std::int64_t& left,
                                 microseconds& empty_at) const {
-  const auto found = departures_.find(arrival.key);
-  if (found == departures_.end() || found->second.waiting.empty()) return;
-  left -= found->second.units;
+  const auto found = delayed_.find(arrival.key);
+  if (found == delayed_.end() || found->second.empty()) return;
+  left -= found->second.units();
   for (const auto& limit : limits_) {
-    empty_at = std::max(empty_at, found->second.last + limit.window);
+    empty_at = std::max(empty_at, found->second.last() + limit.window);
   }
 }
 
@@ -231,12 +249,8 @@ void Measurement::watch_inversion(const Arrival& arrival) {
 /// The measurement after all delayed requests have proceeded.
 Measurement Measurement::with_all_gone_on() const {
   auto later = *this;
-  for (auto& [key, departures] : later.departures_) {
-    auto& waiting = departures.waiting;
-    std::sort_heap(waiting.begin(), waiting.end(), kIsLater);  // the latest first
-    for (auto departure = waiting.rbegin(); departure != waiting.rend(); ++departure) {
-      later.allow(key, *departure);
-    }
+  for (auto& [key, requests] : later.delayed_) {
+    while (const auto request = requests.pop_until(microseconds::max())) later.allow(key, *request);
   }
   return later;
 }
@@ -264,7 +278,7 @@ Worst Measurement::worst() const {
 
 Measured Measurement::result() const {
   Measured result = measured_;
-  result.worst = departures_.empty() ? worst() : with_all_gone_on().worst();
+  result.worst = delayed_.empty() ? worst() : with_all_gone_on().worst();
   keep_worse(result.worst_minute, minute_);
   for (const Key& key : keys_) {
     if (!key.denials) continue;

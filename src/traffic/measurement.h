@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/numbered_queue.h"
 #include "limiter/decision.h"
 #include "limiter/limit.h"
 #include "traffic/traffic.h"
@@ -58,6 +59,35 @@ class WorstWindow {
   std::int64_t since_edge_ = 0;  ///< the units since then
   std::int64_t most_ = 0, after_edge_ = 0;
   microseconds from_{0}, span_{0}, edge_{0};
+};
+
+/// A request that was allowed with a delay.
+struct DelayedRequest {
+  microseconds at{0};  ///< when it proceeds
+  std::int64_t cost = 1;
+};
+
+/// The delayed requests of a key that have not proceeded yet. Most limiters let a request proceed
+/// after all earlier ones, and then both operations take constant time; other requests take the
+/// logarithm of their number.
+class DelayedRequests {
+ public:
+  void push(microseconds at, std::int64_t cost);
+  /// Removes the one that proceeds first, if that is at this time or before.
+  [[nodiscard]] std::optional<DelayedRequest> pop_until(microseconds at);
+
+  [[nodiscard]] bool empty() const noexcept { return in_order_.empty() && others_.empty(); }
+  /// The sum of their costs.
+  [[nodiscard]] std::int64_t units() const noexcept { return units_; }
+  /// When the last of all that there were proceeds.
+  [[nodiscard]] microseconds last() const noexcept { return last_; }
+
+ private:
+  NumberedQueue<DelayedRequest>
+      in_order_;                        ///< each proceeds at the time of the one before or later
+  std::vector<DelayedRequest> others_;  ///< a heap with the earliest on top
+  std::int64_t units_ = 0;
+  microseconds last_{0};
 };
 
 /// The most units allowed within one window, relative to the limit, and when. Ties go to the first
@@ -163,17 +193,6 @@ class Measurement {
     bool never = false;   ///< whether one of them promised that it is never allowed
     bool broken = false;  ///< whether a promise was broken
   };
-  /// A request that was allowed with a delay; later requests may proceed before it.
-  struct Departure {
-    microseconds at{0};
-    std::int64_t cost = 1;
-  };
-  /// The delayed requests of a key that are still waiting.
-  struct Departures {
-    std::vector<Departure> waiting;  ///< a heap with the earliest on top
-    std::int64_t units = 0;          ///< of all of them
-    microseconds last{0};            ///< when the last of them proceeds
-  };
   struct Key {
     bool asked = false;
     std::int64_t denied = 0;
@@ -183,12 +202,12 @@ class Measurement {
   void deny(Key& key, const Arrival& arrival, const limiter::Decision& decision);
   void end_denials(Key& key, const Arrival& allowed);
   void count_minute(microseconds at, bool allowed);
-  void depart(const Arrival& arrival);
+  void proceed(const Arrival& arrival);
   void watch_inversion(const Arrival& arrival);
   void go_on(const Arrival& arrival, microseconds delay);
   [[gnu::noinline]] void compare(const Arrival& arrival, const limiter::Decision& decision);
   void count_delayed(const Arrival& arrival, std::int64_t& left, microseconds& empty_at) const;
-  void allow(std::uint32_t key, const Departure& departure);
+  void allow(std::uint32_t key, const DelayedRequest& request);
   [[nodiscard]] Measurement with_all_gone_on() const;
   [[nodiscard]] Worst worst() const;
 
@@ -196,7 +215,7 @@ class Measurement {
   bool compares_reports_ = true;
   std::vector<Key> keys_;
   std::vector<WorstWindow> windows_;  ///< one per key and limit, ordered by key
-  std::unordered_map<std::uint32_t, Departures> departures_;  ///< by key; only of delayed ones
+  std::unordered_map<std::uint32_t, DelayedRequests> delayed_;  ///< by key; of those with delays
   Measured measured_;                    ///< its worst minute covers finished minutes only
   Minute minute_;                        ///< of the latest request
   std::optional<Arrival> first_denied_;  ///< the first request, if it was denied

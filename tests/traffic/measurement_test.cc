@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "support/random.h"
@@ -292,6 +294,37 @@ TEST_CASE(
 TEST_CASE("if nothing is denied there is no worst minute") {
   CHECK_FALSE(measure({allow(0), allow(90'000'000)}).worst_minute);
   CHECK_FALSE(measure({}).worst_minute);
+}
+
+TEST_CASE(
+    "delayed requests leave in the order in which they proceed, whatever the order in which they "
+    "came") {
+  Random random;
+  DelayedRequests requests;
+  std::multiset<std::pair<microseconds, std::int64_t>> expected;
+  microseconds now{0};
+  std::int64_t units = 0;
+  for (int i = 0; i < 2000; ++i) {
+    now += microseconds{random.uniform(0, 9)};
+    // Half the time in order, half the time not.
+    const auto at = i / 100 % 2 == 0 ? now + 500us : now + microseconds{random.uniform(0, 499)};
+    const auto cost = 1 + random.uniform(0, 2);
+    requests.push(at, cost);
+    expected.emplace(at, cost);
+    units += cost;
+    auto before = 0us;
+    while (const auto request = requests.pop_until(now)) {
+      CHECK(request->at >= before);
+      const auto found = expected.find({request->at, request->cost});
+      REQUIRE(found != expected.end());
+      expected.erase(found);
+      before = request->at;
+      units -= request->cost;
+    }
+    CHECK((expected.empty() || expected.begin()->first > now));
+    CHECK(requests.empty() == expected.empty());
+    CHECK(requests.units() == units);
+  }
 }
 
 TEST_CASE("requests that proceed out of order are counted at the time when they do") {
