@@ -210,6 +210,36 @@ TEST_CASE("a call tells whether keys may have expired by real time during the la
   CHECK_FALSE(KeyAging::is_late(keys.server.connection().read()));
 }
 
+TEST_CASE("a key that is gone before its time counts as expired by real time") {
+  // A server that is held up while it sets a short TTL deletes the key at once.
+  TestServer server;
+  constexpr std::string_view kKey = "k";
+  KeyAging aging(server.connection(), "gone");
+  const auto is_late = [&] { return KeyAging::is_late(server.connection().read()); };
+  const auto set = [&] { static_cast<void>(server.call({"SET", "k", "1", "PX", "3600000"})); };
+  REQUIRE(aging.advance(kStart, {&kKey, 1}));
+  KeyAging::require_done(server.connection().read());
+  set();
+  REQUIRE(aging.pause());
+  KeyAging::require_done(server.connection().read());
+  static_cast<void>(server.call({"UNLINK", "k"}));
+  REQUIRE(aging.advance(kStart + 1min, {&kKey, 1}));
+  CHECK_FALSE(is_late());
+  set();
+  REQUIRE(aging.advance(kStart + 2min, {&kKey, 1}));
+  CHECK(is_late());
+  // Not a key whose time has come, unless the server is held up.
+  int tries = 0;
+  for (auto at = kStart + 10h;; at += 10h) {
+    set();
+    REQUIRE(aging.advance(at, {&kKey, 1}));
+    static_cast<void>(is_late());
+    REQUIRE(aging.advance(at + 1min, {&kKey, 1}));
+    if (!is_late()) break;
+    REQUIRE(++tries < 1000);
+  }
+}
+
 TEST_CASE("a command that the server refuses is an error") {
   Aged keys;
   static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "1000"}));
