@@ -94,8 +94,8 @@ struct ProbeOptions {
 };
 
 /// Adds probes to a source. A function's probes report its own locals and the outer ones that it
-/// refers to anyway. Functions that would exceed Lua's limit of 60 upvalues are left out. If there
-/// are too many locals, which only Lua can determine, the text does not compile: see
+/// refers to anyway. Functions that would exceed Lua's limit of 60 upvalues are left out. If the
+/// main function then has more locals or registers than Lua allows, the text does not compile: see
 /// ProbeOptions::wrapped.
 ///
 /// Returns none if the source is not valid Lua: run it unmodified, and the server reports the

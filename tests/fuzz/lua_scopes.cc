@@ -41,7 +41,13 @@ void require_consistent(const Scopes& scopes, std::string_view source) {
   for (const auto name : scopes.names) fuzz::require(!name.starts_with(unused), "a name is unused");
 }
 
-void test_probes(std::string_view source, const rlctl::ldb::ProbeOptions& options) {
+// The probe and `redis` are locals of the main function unless it is wrapped.
+bool has_room(const Scopes& scopes) {
+  return scopes.functions[0].most_locals + 2 <= kMostLocals;
+}
+
+void test_probes(std::string_view source, const Scopes& scopes, rlctl::ldb::ProbeOptions options) {
+  options.wrapped = options.wrapped || !has_room(scopes);
   const auto probed = rlctl::ldb::add_probes(source, options);
   if (!probed) return;
   fuzz::require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);
@@ -68,11 +74,12 @@ void fuzz::test(std::string_view input) {
   require_consistent(*scopes, source);
   const bool variant = what % 2 == 1;
   if (what < 2) {
-    test_probes(source, {.wrapped = variant});
+    test_probes(source, *scopes, {.wrapped = variant});
   } else if (what < 4) {
-    test_probes(source, {.wrapped = variant,
-                         .probes = false,
-                         .now = std::chrono::microseconds{1'700'000'000'000'000}});
+    test_probes(source, *scopes,
+                {.wrapped = variant,
+                 .probes = false,
+                 .now = std::chrono::microseconds{1'700'000'000'000'000}});
   } else {
     const Substitutes all{.time = true, .expiry = true, .made_keys = variant};
     const auto text =
