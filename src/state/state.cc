@@ -60,7 +60,7 @@ class PackedReader {
     limit.window = microseconds{whole(limiter::kLongestWindow.count())};
     if (row.has_burst) limit.burst = count(limiter::kLargestLimit);
     require(limit.limit > 0 && limit.window > microseconds{0} && limit.burst != 0);
-    if (failed_) return limit;
+    if (failed_) return limit;  // each text is tried as every form: no exception for that
     try {
       limiter::require_usable(row, limit, 0);
     } catch (const UsageError&) {

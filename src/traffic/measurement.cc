@@ -113,7 +113,7 @@ void Measurement::add(const Arrival& arrival, const Decision& decision) {
   Key& asked = key(arrival.key);
   ++measured_.sent;
   count_minute(arrival.at, decision.allowed);
-  if (!delayed_.empty()) proceed(arrival);
+  if (!delayed_.empty()) count_proceeded(arrival);
   if (decision.allowed) {
     ++measured_.allowed;
     measured_.longest_delay = std::max(measured_.longest_delay, decision.delay);
@@ -138,7 +138,7 @@ void Measurement::allow(std::uint32_t key, const DelayedRequest& request) {
 
 /// Counts the delayed requests that have proceeded, in the order in which they do, which differs
 /// from their arrival order. No later request proceeds before this one arrives.
-void Measurement::proceed(const Arrival& arrival) {
+void Measurement::count_proceeded(const Arrival& arrival) {
   const auto found = delayed_.find(arrival.key);
   if (found == delayed_.end()) return;
   while (const auto request = found->second.pop_until(arrival.at)) allow(arrival.key, *request);

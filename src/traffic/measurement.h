@@ -79,13 +79,12 @@ class DelayedRequests {
   [[nodiscard]] bool empty() const noexcept { return in_order_.empty() && others_.empty(); }
   /// The sum of their costs.
   [[nodiscard]] std::int64_t units() const noexcept { return units_; }
-  /// When the last of all that there were proceeds.
+  /// The latest time that was pushed, also if that request has been removed.
   [[nodiscard]] microseconds last() const noexcept { return last_; }
 
  private:
-  NumberedQueue<DelayedRequest>
-      in_order_;                        ///< each proceeds at the time of the one before or later
-  std::vector<DelayedRequest> others_;  ///< a heap with the earliest on top
+  NumberedQueue<DelayedRequest> in_order_;  ///< none proceeds before the one in front of it
+  std::vector<DelayedRequest> others_;      ///< a heap with the earliest on top
   std::int64_t units_ = 0;
   microseconds last_{0};
 };
@@ -202,7 +201,7 @@ class Measurement {
   void deny(Key& key, const Arrival& arrival, const limiter::Decision& decision);
   void end_denials(Key& key, const Arrival& allowed);
   void count_minute(microseconds at, bool allowed);
-  void proceed(const Arrival& arrival);
+  void count_proceeded(const Arrival& arrival);
   void watch_inversion(const Arrival& arrival);
   void go_on(const Arrival& arrival, microseconds delay);
   [[gnu::noinline]] void compare(const Arrival& arrival, const limiter::Decision& decision);

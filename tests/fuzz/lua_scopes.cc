@@ -41,13 +41,15 @@ void require_consistent(const Scopes& scopes, std::string_view source) {
   for (const auto name : scopes.names) fuzz::require(!name.starts_with(unused), "a name is unused");
 }
 
-// The probe and `redis` are locals of the main function unless it is wrapped.
-bool has_room(const Scopes& scopes) {
-  return scopes.functions[0].most_locals + 2 <= kMostLocals;
+// Unless the main function is wrapped, `redis` and what probes and `server` need are locals of it.
+bool has_room(const Scopes& scopes, const rlctl::ldb::ProbeOptions& options) {
+  const auto& main = scopes.functions[0];
+  const std::size_t own = options.probes || main.globals.contains("server") ? 2 : 1;
+  return main.most_locals + own <= kMostLocals;
 }
 
 void test_probes(std::string_view source, const Scopes& scopes, rlctl::ldb::ProbeOptions options) {
-  options.wrapped = options.wrapped || !has_room(scopes);
+  options.wrapped = options.wrapped || !has_room(scopes, options);
   const auto probed = rlctl::ldb::add_probes(source, options);
   if (!probed) return;
   fuzz::require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);

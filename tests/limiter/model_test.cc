@@ -143,8 +143,8 @@ TEST_CASE(
 
 TEST_CASE("sliding-window-log: a key is shared if its TTL is longer than a request would set it") {
   const Limit long_one{.limit = 100, .window = 10s};
-  // The number of units left after a request with a shorter window, by a clock that is `lag` behind
-  // the newest unit.
+  // How many units are left after a request with a shorter window that comes `lag` before the
+  // newest unit.
   const auto left_after = [&](microseconds lag) {
     auto model = log_of_four(long_one);
     model.record({.limit = 100, .window = 8s}, 1, kStart - lag);

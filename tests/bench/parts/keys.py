@@ -22,13 +22,17 @@ def reset(client, quick):
     state = struct.pack("<5sdIIdI", b"gcra ", 1700000034409170, 2, 7, 60000000, 7)
     make_all = b"".join(encode(["SET", f"k:{i}", state]) for i in range(keys))
 
-    def make_again():
+    def require_none():
         if left := client.call("DBSIZE"):
             raise CannotRun(f"{left} keys were left")
+
+    def make_again():
+        require_none()
         client.pipeline(make_all)
 
     client.flush()
     wall, _ = in_turn(commands, rounds, make_again)
+    require_none()
     ratio = median_ratio(*wall.values())
     print(f"{keys:,} keys of gcra, over a unix socket. {rounds} rounds, alternating; medians. "
           "The ratio is the\nmedian of the rounds' ratios.\n")
