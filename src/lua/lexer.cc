@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "lua/shebang.h"
 
 namespace rlctl::lua {
 namespace {
@@ -34,10 +35,8 @@ class Lexer {
   explicit Lexer(std::string_view source) : source_(source) {}
   bool run() {
     found.line_offsets.push_back(0);
-    if (source_.substr(0, 2) == "#!") {
-      position_ = source_.find('\n');
-      if (position_ == std::string_view::npos) return false;
-    }
+    position_ = shebang_line(source_).size();
+    if (position_ > 0 && ended()) return false;  // the server wants a line end there
     while (skip_to_token()) {
       Token token{Token::Kind::kEnd, {}, position_, line(), line()};
       if (ended()) {
@@ -201,11 +200,10 @@ bool is_keyword(std::string_view name) noexcept {
 std::vector<std::string_view> source_lines(std::string_view source) {
   std::vector<std::string_view> lines;
   while (!source.empty()) {
-    // The server takes the line "#!..." away, up to a "\n".
-    const bool is_shebang = lines.empty() && source.starts_with("#!");
-    auto end = std::min(source.find_first_of(is_shebang ? "\n" : "\r\n"), source.size());
-    if (is_shebang && source.substr(0, end).ends_with('\r') && end < source.size()) --end;
-    lines.push_back(source.substr(0, end));
+    const auto shebang = lines.empty() ? shebang_line(source) : std::string_view{};
+    const auto end = std::min(source.find_first_of("\r\n", shebang.size()), source.size());
+    const bool has_return = shebang.ends_with('\r') && end < source.size();
+    lines.push_back(source.substr(0, has_return ? end - 1 : end));
     source.remove_prefix(end);
     if (source.empty()) break;
     const bool is_pair =

@@ -46,8 +46,9 @@ struct Tokens {
 [[nodiscard]] bool is_name_letter(char c);
 
 /// The lines of a Lua source without their line ends, the first at [0], as Lua counts them: "\n",
-/// "\r", "\r\n" and "\n\r" each end one. They are views of `source`. A final line end adds no empty
-/// line.
+/// "\r", "\r\n" and "\n\r" each end one. A first line "#!..." ends at a "\n" or "\n\r", and is
+/// returned without a "\r" in front of that. They are views of `source`. A final line end adds no
+/// empty line.
 [[nodiscard]] std::vector<std::string_view> source_lines(std::string_view source);
 
 }  // namespace rlctl::lua

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kMark = "#!";
 constexpr std::string_view kFlags = "flags=", kName = "name=";
+constexpr std::string_view kBlanks = " \t\v\f\r";
 
 /// https://redis.io/docs/latest/develop/programmability/lua-api/#script-flags
 constexpr std::array<std::string_view, 5> kKnownFlags{"no-writes", "allow-oom", "allow-stale",
@@ -19,15 +20,10 @@ bool is_known(std::string_view flag) {
   return std::find(kKnownFlags.begin(), kKnownFlags.end(), flag) != kKnownFlags.end();
 }
 
-std::string_view first_line(std::string_view source) {
-  if (!source.starts_with(kMark)) return {};
-  return source.substr(0, source.find_first_of("\r\n"));
-}
-
-std::vector<std::string_view> split_at(std::string_view text, char separator) {
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
-    const auto end = std::min(text.find(separator), text.size());
+    const auto end = std::min(text.find_first_of(separators), text.size());
     if (end > 0) parts.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -42,13 +38,18 @@ std::string_view literal(const Token& token) {
 
 }  // namespace
 
+std::string_view shebang_line(std::string_view source) {
+  if (!source.starts_with(kMark)) return {};
+  return source.substr(0, source.find('\n'));
+}
+
 std::optional<Shebang> read_shebang(std::string_view source) {
-  const auto line = first_line(source);
+  const auto line = shebang_line(source);
   if (line.empty()) return std::nullopt;
   Shebang shebang;
-  for (auto word : split_at(line, ' ')) {
+  for (auto word : split_at(line, kBlanks)) {
     if (word.starts_with(kName)) shebang.library = word.substr(kName.size());
-    if (word.starts_with(kFlags)) shebang.flags = split_at(word.substr(kFlags.size()), ',');
+    if (word.starts_with(kFlags)) shebang.flags = split_at(word.substr(kFlags.size()), ",");
   }
   return shebang;
 }
@@ -61,15 +62,15 @@ std::vector<std::string_view> unknown_flags(std::string_view source) {
 }
 
 std::string without_unknown_flags(std::string_view source) {
-  const auto line = first_line(source);
+  const auto line = shebang_line(source);
   std::string kept;
-  for (const auto word : split_at(line, ' ')) {
+  for (const auto word : split_at(line, kBlanks)) {
     if (!word.starts_with(kFlags)) {
       kept.append(kept.empty() ? "" : " ").append(word);
       continue;
     }
     std::string flags;
-    for (const auto flag : split_at(word.substr(kFlags.size()), ',')) {
+    for (const auto flag : split_at(word.substr(kFlags.size()), ",")) {
       if (is_known(flag)) flags.append(flags.empty() ? "" : ",").append(flag);
     }
     if (!flags.empty()) kept.append(" ").append(kFlags).append(flags);
@@ -78,9 +79,11 @@ std::string without_unknown_flags(std::string_view source) {
 }
 
 std::string without_shebang(std::string_view source) {
-  std::string text(source);
-  if (source.starts_with(kMark)) text.replace(0, kMark.size(), "--");
-  return text;
+  const auto line = shebang_line(source);
+  if (line.empty()) return std::string(source);
+  std::string comment = "--" + std::string(line.substr(kMark.size()));
+  std::replace(comment.begin(), comment.end(), '\r', ' ');  // which would end a comment
+  return comment.append(source.substr(line.size()));
 }
 
 std::vector<std::string_view> registered_functions(std::string_view source) {
