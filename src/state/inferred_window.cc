@@ -39,9 +39,11 @@ std::optional<microseconds> infer_window(const StateForm& form, const EntryTimes
       std::max((lasts - kCallersClock) / (100 + form.ttl_percent_over) * 100, span),
       lasts - kCallersClock};
   if (exact) {
-    // A window of an hour and a minute is unlikely.
-    const bool is_round = *exact % std::chrono::minutes{30} == microseconds{0};
-    return is_round ? exact : set_by_newest(callers);
+    // The same TTL stands for 50 min by the server's clock and for 2 min by a caller's.
+    const auto other = set_by_newest(callers);
+    if (!other) return exact;
+    if (is_round_window(*exact) == is_round_window(*other)) return std::nullopt;
+    return is_round_window(*exact) ? exact : other;
   }
   const auto window = roundest_window(servers);
   return window == roundest_window(callers) ? std::optional(window) : std::nullopt;

@@ -17,4 +17,7 @@ struct WindowRange {
 /// The window in the range that a person would most likely choose.
 [[nodiscard]] microseconds roundest_window(const WindowRange& range);
 
+/// Whether people choose such a window: a few of a usual span, as 5 × 10 min; not 29 × 2 min.
+[[nodiscard]] bool is_round_window(microseconds window);
+
 }  // namespace rlctl::state

@@ -108,6 +108,26 @@ TEST_CASE(
   check_most(wrong, tried, 8);
 }
 
+TEST_CASE("a window whose TTL could be that of another by a caller's clock is right or unknown") {
+  const auto inferred = [](microseconds window, microseconds margin) {
+    Log log{.window = window, .margin = margin};
+    log.allow(kStart);
+    return log.inferred(kStart + 124s);
+  };
+  for (const auto window : {50min, 55min, 65min, 70min, 75min, 80min, 100min}) {
+    CAPTURE(window.count());
+    CHECK(inferred(window, 0us).value_or(window) == window);
+  }
+  CHECK_FALSE(inferred(50min, 0us));
+  CHECK_FALSE(inferred(2min, 1h));
+  for (const microseconds window : {60min, 75min, 90min, 120min, 24 * 60min}) {
+    CHECK(inferred(window, 0us) == window);
+  }
+  for (const microseconds window : {1min, 5min, 10min, 15min, 30min, 60min, 24 * 60min}) {
+    CHECK(inferred(window, 1h) == window);
+  }
+}
+
 TEST_CASE("leases and a TTL that is over yield no window, but a foreign sorted set does") {
   const EntryTimes entries{kStart, kStart};
   CHECK_FALSE(infer_window(form_of("concurrency"), entries, kStart, 60s));
