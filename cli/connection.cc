@@ -223,15 +223,24 @@ std::vector<std::string> redis_cli_tls_words(const redis::Url& url) {
   return words;
 }
 
-std::vector<std::string> server_words(const Options& options, const ConnectionOptions& given) {
-  if (!given.url) return options.repeated(Repeats::kWithServer, {});
-  // Without its password, a URL cannot have the user.
-  auto url = redis::parse_url(*given.url);
-  const auto user = given.user.value_or(std::exchange(url.user, {}));
-  url.user.clear();
-  std::map<std::string_view, std::vector<std::string>> values{{"--url", {redis::display(url)}}};
-  if (!user.empty()) values["--user"] = {user};
-  return options.repeated(Repeats::kWithServer, values);
+std::vector<std::string> server_words(const Options& options, const ConnectionOptions& given,
+                                      const ConfigurationSource& configuration) {
+  std::map<std::string_view, std::vector<std::string>> values;
+  bool needs_file = true;
+  if (const auto named = given.url ? given.url : environment("RLCTL_URL")) {
+    // Without its password, a URL cannot have the user.
+    auto url = redis::parse_url(*named);
+    needs_file = url.tls.has_value();
+    const auto user = given.user.value_or(std::exchange(url.user, {}));
+    url.user.clear();
+    values["--url"] = {redis::display(url)};
+    if (!user.empty()) values["--user"] = {user};
+  }
+  auto words = options.repeated(Repeats::kWithServer, values);
+  if (const auto file = configuration.named_file(); file && needs_file) {
+    words.insert(words.begin(), {"--config", *file});
+  }
+  return words;
 }
 
 bool names_server(const ConnectionOptions& options) {

@@ -111,7 +111,7 @@ std::string AuditReport::mend_of(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
-    words = server_words(invocation_.options, invocation_.connection);
+    words = server_words(invocation_.options, invocation_.connection, invocation_.configuration);
     words.insert(words.begin(), "rlctl");
   } else if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
     words = {"redis-cli"};
@@ -196,6 +196,8 @@ class Auditing {
   [[nodiscard]] std::int64_t limiters() const noexcept { return limiters_; }
   /// Those that are no limiter's, or only look like one's.
   [[nodiscard]] std::int64_t others() const noexcept { return readable_ - limiters_; }
+  /// The limiters whose TTL nothing can be compared with.
+  [[nodiscard]] std::int64_t unjudged() const noexcept { return unjudged_; }
   [[nodiscard]] std::int64_t refused() const noexcept { return refused_; }
   /// Throws if the user may read none of the keys.
   void require_readable() const {
@@ -208,7 +210,7 @@ class Auditing {
   redis::Connection& connection_;
   const limiter::Configuration& configuration_;
   AuditReport& report_;
-  std::int64_t readable_ = 0, limiters_ = 0, refused_ = 0;
+  std::int64_t readable_ = 0, limiters_ = 0, unjudged_ = 0, refused_ = 0;
   std::optional<redis::Error> why_refused_;
 };
 
@@ -221,7 +223,10 @@ void Auditing::take(std::span<const state::Surveyed> page) {
       continue;
     }
     ++readable_;
-    if (inspection.is_recognized()) ++limiters_;
+    if (inspection.is_recognized()) {
+      ++limiters_;
+      if (!state::is_ttl_judged(inspection)) ++unjudged_;
+    }
     for (auto& finding : state::audit(inspection, connection_.has_slots())) {
       findings.push_back(std::move(finding));
     }
@@ -267,10 +272,15 @@ void audit_all(const std::string& pattern, redis::Connection& connection, Auditi
                          }});
 }
 
-/// "2 warnings in 12 limiter keys, 340 other keys"
+/// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, for whose windows no
+/// policy is there"
 std::string summary(const AuditReport& report, const Auditing& auditing) {
   auto text = fmt::format("{} in {}", report.counts(), counted(auditing.limiters(), "limiter key"));
   if (auditing.others() > 0) text += ", " + counted(auditing.others(), "other key");
+  if (auditing.unjudged() > 0) {
+    text += fmt::format("; not judged: the TTL{} of {}, whose window no policy gives",
+                        plural(auditing.unjudged()), auditing.unjudged());
+  }
   return text;
 }
 

@@ -244,7 +244,8 @@ void ResetSession::summarize() {
 void ResetSession::explain_undo() {
   if (!save_file || save_file->keys() == 0 || !is_for_people()) return;
   std::vector<std::string> words{"rlctl"};
-  for (auto& word : server_words(invocation.options, invocation.connection)) {
+  for (auto& word :
+       server_words(invocation.options, invocation.connection, invocation.configuration)) {
     words.push_back(std::move(word));
   }
   words.insert(words.end(), {"reset", "--restore", save_file->path()});

@@ -127,8 +127,8 @@ std::optional<LatestTime> latest_time(const Inspection& key) {
 std::optional<Finding> future(const Inspection& key) {
   const auto latest = latest_time(key);
   if (!latest) return std::nullopt;
-  const auto ahead = latest->at - key.server_now - latest->most_ahead;
-  if (ahead <= kClockError) return std::nullopt;
+  const auto ahead = latest->at - key.server_now;
+  if (ahead <= latest->most_ahead + kClockError) return std::nullopt;
   return Finding{
       .kind = FindingKind::kFuture,
       .is_critical = true,
@@ -215,6 +215,10 @@ std::optional<Finding> two_slots(const Inspection& key) {
 }
 
 }  // namespace
+
+bool is_ttl_judged(const Inspection& inspection) {
+  return !inspection.ttl || (inspection.reset_after && !window_follows_from_ttl(inspection));
+}
 
 std::string_view name_of(FindingKind kind) {
   return kNames[static_cast<std::size_t>(kind)];

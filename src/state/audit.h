@@ -43,6 +43,10 @@ struct Finding {
 /// not recognized, at most a warning: one without a TTL may be a counter only by its name.
 [[nodiscard]] std::vector<Finding> audit(const Inspection& inspection, bool has_slots);
 
+/// Whether audit() can compare the key's TTL, if it has one, with its window. Of a log whose window
+/// is not given, it follows from the TTL or is not known.
+[[nodiscard]] bool is_ttl_judged(const Inspection& inspection);
+
 struct ServerAudit {
   std::vector<Finding> findings = {};
   bool is_complete = true;  ///< false: the user may not call INFO

@@ -36,7 +36,7 @@ mend() {
   cli RPUSH queue 1 2 3 >/dev/null
   run rlctl audit
   assert_success
-  assert_output 'no findings in 29 limiter keys, 2 other keys'
+  assert_output 'no findings in 29 limiter keys, 2 other keys; not judged: the TTLs of 4, whose window no policy gives'
   assert_equal "$(rlctl audit --json)" ''
 }
 
@@ -90,6 +90,32 @@ mend() {
   assert_equal "$(grep future <<<"$output" | sort)" "$(printf 'future critical %s\n' "${algorithms[@]}" | sort)"
   for name in "${algorithms[@]}"; do mend "$name"; done
   assert_equal "$(found)" ''
+}
+
+@test "the distance of a time is that from the server's clock, although an arrival time may be ahead" {
+  local later algorithm
+  later=$(($(date +%s) + 864000))000000
+  for algorithm in gcra leaky-bucket; do
+    # Of 30 hours, ten are used: an arrival time that is ten hours later.
+    rlctl check -q "$algorithm" --limit 30/30h --cost 10 --algorithm "$algorithm" --now "$later"
+    run -2 rlctl audit "$algorithm"
+    assert_line --regexp '^ +holds the time .*, (10d[89]h|10d10h)[0-9hms.]* ahead of the server: '
+  done
+}
+
+@test "the TTL of a log is judged if a policy gives its window, and counted if not" {
+  local name
+  for name in sliding-window-log sliding-window-zset; do
+    cli FLUSHALL >/dev/null
+    rlctl check -q log:x --limit 5/1h --algorithm "$name"
+    cli PEXPIRE log:x 60000 >/dev/null
+    run -0 rlctl audit
+    assert_output 'no findings in 1 limiter key; not judged: the TTL of 1, whose window no policy gives'
+    printf '[policy.log]\nkey = "log:%%s"\nlimit = "5/1h"\nalgorithm = "%s"\n' "$name" >"$BATS_TEST_TMPDIR/c.toml"
+    run -2 rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit
+    assert_line --index 0 --regexp '^critical +ttl_short +log:x$'
+    assert_line '1 critical finding in 1 limiter key'
+  done
 }
 
 @test "a large sorted set is told to be a list" {
@@ -191,7 +217,7 @@ no_ttl critical rlflx:bob'
   cli ZADD hist:ann:views "$(date +%s)" page >/dev/null
   assert_equal "$(found | sort)" 'no_ttl warning limit:max_connections
 no_ttl warning rate:login:ann'
-  assert_equal "$(rlctl audit --json rate:login:ann | jq -r .mend)" 'rlctl inspect -- rate:login:ann'
+  assert_equal "$(rlctl audit --json rate:login:ann | jq -r .mend)" "rlctl --url unix://$socket inspect -- rate:login:ann"
 }
 
 @test "buckets with a burst of hours, and with any number of units, are healthy" {

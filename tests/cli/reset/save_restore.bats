@@ -59,7 +59,7 @@ same() {
   run -0 --separate-stderr rlctl reset --match '*' --yes --force --save removed.jsonl
   assert_equal "$(cli DBSIZE)" 0
   assert_line 'removed key=k:gcra algorithm=gcra'
-  assert_equal "${stderr_lines[1]}" 'saved in removed.jsonl; to undo: rlctl reset --restore removed.jsonl'
+  assert_equal "${stderr_lines[1]}" "saved in removed.jsonl; to undo: rlctl --url unix://$socket reset --restore removed.jsonl"
   assert_equal "$(stat -c %a removed.jsonl)" 600
 
   run -0 --separate-stderr rlctl reset --restore removed.jsonl --dry-run
@@ -77,7 +77,7 @@ same() {
 @test "KEYs with several limits are saved, and the limiter goes on where it was" {
   ask api --limit 100/1h
   run -0 --separate-stderr rlctl reset api --save s
-  assert_equal "$stderr" 'saved in s; to undo: rlctl reset --restore s'
+  assert_equal "$stderr" "saved in s; to undo: rlctl --url unix://$socket reset --restore s"
   rlctl reset -q --restore s
   run -0 rlctl check api --limit 5/60s --limit 100/1h --peek
   assert_output --partial 'remaining=4 '
@@ -94,6 +94,16 @@ same() {
   REDISCLI_AUTH='se cret' run -0 env -u RLCTL_URL bash -c "$undo"
   assert_line 'restored key=k algorithm=sliding-window-log'
   cli ACL DELUSER other >/dev/null
+  # The server of the environment, and of a file that only this command names.
+  ask k
+  run -0 --separate-stderr rlctl reset k --save s
+  assert_equal "$stderr" "saved in s; to undo: rlctl --url unix://$socket reset --restore s"
+  printf 'url = "unix://%s"\n' "$socket" >named.toml
+  ask k
+  rm s
+  run -0 --separate-stderr env -u RLCTL_URL rlctl --config named.toml reset k --save s
+  assert_equal "$stderr" "saved in s; to undo: rlctl --config named.toml reset --restore s"
+  run -0 env -u RLCTL_URL bash -c "${stderr#*; to undo: }"
 }
 
 @test "--json has the fields of reset" {
@@ -310,7 +320,7 @@ listed() {
   assert_equal "$(cli DBSIZE)" 300
   run -2 --separate-stderr bash -c 'trap "" XFSZ; ulimit -f 64; rlctl reset --force --save s "$@"' - "${keys[@]}"
   assert_line --index 0 'removed key=k1 type=string'
-  assert_equal "${stderr_lines[0]}" 'saved in s; to undo: rlctl reset --restore s'
+  assert_equal "${stderr_lines[0]}" "saved in s; to undo: rlctl --url unix://$socket reset --restore s"
   assert_equal "${stderr_lines[1]}" \
     "rlctl: reset: --save: cannot write 's': file too large; 200 keys had already been removed"
   assert_equal "$(cli DBSIZE)" 100
