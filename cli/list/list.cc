@@ -94,6 +94,9 @@ SortKey parse_sort(const std::string& text) {
 }
 
 limiter::Limit parse_one_limit(const std::string& text) {
+  if (text.find(',') != text.npos) {
+    throw UsageError("--limit takes one limit, not " + in_quotes(text));
+  }
   return parse_limits({&text, 1}, std::nullopt).front();
 }
 
@@ -216,7 +219,8 @@ std::string ListRun::unlisted_text() const {
     text += counted(count, "key");
     text += what;
   };
-  add(unknown, " whose limit is not known (--limit or a policy gives it)");
+  add(unknown, plan_.limit ? " whose limit is not known (a policy gives it)"
+                           : " whose limit is not known (--limit or a policy gives it)");
   add(shapes, " that may be a limiter's (--all lists them)");
   add(refused, " that this user may not read");
   add(others, " of other programs");

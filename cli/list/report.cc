@@ -28,15 +28,16 @@ struct Column {
   std::size_t least_room = 0;  ///< it is left out on narrower terminals
 };
 
-constexpr std::size_t kWide = 100, kVeryWide = 120, kWidest = 140;
+// Each leaves the key some twenty-five columns at least.
+constexpr std::size_t kUsual = 65, kWide = 90, kWider = 100, kVeryWide = 125, kWidest = 140;
 constexpr std::array kColumns{Column{"used", 6},
                               Column{"of", 11},
                               Column{"full", 5},
-                              Column{"next free", 10},
+                              Column{"next free", 10, kUsual},
                               Column{"empty in", 10, kVeryWide},
-                              Column{"ttl", 9},
+                              Column{"ttl", 9, kWide},
                               Column{"bytes", 8, kVeryWide}};
-constexpr Column kAlgorithm{"algorithm", 22, kWide};
+constexpr Column kAlgorithm{"algorithm", 22, kWider};
 
 constexpr std::string_view kUnknown = "-";
 
@@ -122,7 +123,8 @@ void append_list_titles(std::string& out, const Look& look) {
   out.append(toned("key", Tone::kDim, look.colour)).append("\n");
 }
 
-void append_list_row(std::string& out, const ListRow& row, const Look& look) {
+void append_list_row(std::string& out, const ListRow& row, const Look& look, LongKey long_key) {
+  const auto begin = out.size();
   const std::array<std::string, kColumns.size()> cells{
       number_text(row.used), limit_text(row), ratio_text(row),
       next_free_text(row),   reset_text(row), row.ttl ? ttl_text(*row.ttl) : "none",
@@ -134,7 +136,12 @@ void append_list_row(std::string& out, const ListRow& row, const Look& look) {
     append_cell(out, cells[i], kColumns[i], tones[i], look);
   }
   append_algorithm(out, algorithm_text(row.library, row.algorithm), Tone::kPlain, look);
-  out.append(escaped_text(row.key)).append("\n");
+  auto key = escaped_text(row.key);
+  if (long_key == LongKey::kWithoutMiddle) {
+    const auto taken = display_width(std::string_view(out).substr(begin));
+    key = without_middle(key, look.columns - std::min(taken, look.columns), look.utf8 ? "…" : "..");
+  }
+  out.append(key).append("\n");
 }
 
 void append_list_json(std::string& out, const ListRow& row) {

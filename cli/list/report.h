@@ -17,8 +17,11 @@ namespace rlctl::cli {
 
 /// The line with the columns' titles. Keys come last, since they may be of any width.
 void append_list_titles(std::string& out, const Look& look);
+/// How to show a key for which a terminal has no room in the row's line.
+enum class LongKey { kWhole, kWithoutMiddle };
 /// A line for a row.
-void append_list_row(std::string& out, const ListRow& row, const Look& look);
+void append_list_row(std::string& out, const ListRow& row, const Look& look,
+                     LongKey long_key = LongKey::kWhole);
 /// One JSON object and a line end.
 void append_list_json(std::string& out, const ListRow& row);
 

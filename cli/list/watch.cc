@@ -186,7 +186,7 @@ std::string ListWatch::text() const {
   const Look look = look_of_list(invocation_.out.fd());
   out.append(toned(summary(), Tone::kDim, look.colour)).append("\n");
   append_list_titles(out, look);
-  for (const auto& row : last_.rows) append_list_row(out, row, look);
+  for (const auto& row : last_.rows) append_list_row(out, row, look, LongKey::kWithoutMiddle);
   if (last_.movers.empty()) return out;
   out.append(toned("moved most between the last two scans", Tone::kDim, look.colour)).append("\n");
   for (const auto& mover : last_.movers) {

@@ -143,6 +143,21 @@ std::string cut_to_width(std::string_view line, std::size_t columns) {
   return out;
 }
 
+std::string without_middle(std::string_view text, std::size_t columns, std::string_view mark) {
+  auto width = display_width(text);
+  if (width <= columns) return std::string(text);
+  const auto of_mark = display_width(mark);
+  if (columns <= of_mark) return cut_to_width(text, columns);
+  const auto room = columns - of_mark;
+  auto out = cut_to_width(text, room - room / 2).append(mark);
+  while (width > room / 2) {
+    const auto glyph = glyph_at(text);
+    width -= glyph.columns;
+    text.remove_prefix(glyph.bytes);
+  }
+  return out.append(text);
+}
+
 void pad(std::string& out, std::size_t used, std::size_t columns) {
   if (used < columns) out.append(columns - used, ' ');
 }

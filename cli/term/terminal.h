@@ -48,6 +48,10 @@ enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
 
 /// The part of a line that fits into `columns`, with any colour reset at its end.
 [[nodiscard]] std::string cut_to_width(std::string_view line, std::size_t columns);
+/// A text without colours whose middle is replaced by `mark` if it is wider than `columns`: its end
+/// may tell it from others as its start does.
+[[nodiscard]] std::string without_middle(std::string_view text, std::size_t columns,
+                                         std::string_view mark);
 
 /// Appends spaces to extend `used` columns to `columns`.
 void pad(std::string& out, std::size_t used, std::size_t columns);

@@ -156,6 +156,8 @@ TOML
 
 @test "wrong values are refused" {
   local word
+  run -2 rlctl list --limit 5/60s,100/1h
+  assert_line --index 0 "rlctl: list: --limit takes one limit, not '5/60s,100/1h'"
   for word in x 80%% -1 '' nan; do
     run --separate-stderr rlctl list --above="$word"
     assert_failure 2

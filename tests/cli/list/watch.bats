@@ -39,6 +39,18 @@ in_pipe() {
   assert_equal "$(sed -n $'/\e\\[?1049l/,$p' "$BATS_TEST_TMPDIR/screen" | grep -c '5/1h')" 9
 }
 
+@test "on a narrow terminal columns are left out, and a long key loses its middle" {
+  needs_terminal
+  local long=login:user-with-a-rather-long-name-that-ends-in
+  rlctl check -q "$long:ann" --limit 5/1h --cost 5 --algorithm gcra
+  run -130 watch_in_terminal 'printf "\003"' 'stty cols 50; rlctl list --watch=100ms'
+  run -0 sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
+  assert_line --regexp '^ +5 +5/1h +100%  login:user.*s-in:ann$'
+  run -130 watch_in_terminal 'printf "\003"' 'stty cols 80; rlctl list --watch=100ms'
+  run -0 sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
+  assert_line --regexp '^ +5 +5/1h +100% +[^ ]+  login:user-with-.*that-ends-in:ann$'
+}
+
 @test "in a pipe one text follows the other, and --top says how many keys" {
   in_pipe 'wait_until has 3 limiters' --top 4 --sort key
   run -0 head -n 6 "$out"

@@ -28,6 +28,13 @@ TEST_CASE("style: width is counted in terminal columns") {
 }
 
 TEST_CASE("style: a text is cut between characters, and its colour is reset") {
+  CHECK(without_middle("login:alice", 11, "…") == "login:alice");
+  CHECK(without_middle("login:alice", 10, "…") == "login…lice");
+  CHECK(without_middle("login:alice", 9, "..") == "logi..ice");
+  CHECK(without_middle("login:alice", 2, "…") == "l…");
+  CHECK(without_middle("login:alice", 1, "…") == "l");
+  CHECK(without_middle("login:alice", 0, "…").empty());
+  CHECK(without_middle("用户用户用户", 6, "…") == "用…户");
   CHECK(cut_to_width("login", 5) == "login");
   CHECK(cut_to_width("login", 3) == "log");
   CHECK(cut_to_width("login", 0).empty());
