@@ -55,6 +55,7 @@ constexpr CallRow kCalls[] = {
     {"PEXPIRE", "PEXPIRE rlctl-doctor 1"},
     {"PTTL", "PTTL rlctl-doctor"},
     {"RPUSH", "RPUSH rlctl-doctor 0"},
+    {"SCAN", "SCAN 0 COUNT 1"},
     {"SCRIPT LOAD", "SCRIPT LOAD return"},
     {"SET", "SET rlctl-doctor 0 XX"},
     {"SETRANGE", "SETRANGE rlctl-doctor 0 0"},
@@ -126,7 +127,8 @@ std::vector<Use> other_uses() {
                         "LINDEX", "LRANGE", "ZCARD", "ZCOUNT", "ZRANGE", "HLEN", "HMGET"}},
           {.name = "reset",
            .commands = {"TYPE", "TIME", "PTTL", "GETRANGE", "LINDEX", "ZRANGE", "HLEN", "HMGET",
-                        "EVALSHA", "SCRIPT LOAD", "UNLINK"}}};
+                        "EVALSHA", "SCRIPT LOAD", "UNLINK"}},
+          {.name = "a search without --limit", .commands = {"SCAN"}}};
 }
 
 PermissionAnswers ask_permissions(redis::Connection& connection, const std::string& user) {

@@ -55,6 +55,8 @@ without() { printf '%s\n' "${@:2}" | grep -vxF -- "$1"; }
     run says "${rules[@]}" +evalsha '+script|load'
     refute_output --partial "for $command"
   done
+  run says +@all -scan
+  assert_output --partial "with every algorithm; lacks +scan for a search without --limit"
 }
 
 @test "a server that cannot tell is asked for the user's rules, and else it is not known" {
