@@ -174,10 +174,13 @@ std::string without_script_name(std::string message) {
   return message.erase(at, end + 2 - at);
 }
 
-/// The error of an error reply, with the file and the line that raised it.
-redis::Error error_of(redis::ReplyView reply, std::string_view name) {
+/// The error of an error reply, with the file and the line that raised it. `last_line` is the last
+/// of the file, behind whose end the server may see a mistake.
+redis::Error error_of(redis::ReplyView reply, std::string_view name,
+                      std::size_t last_line = SIZE_MAX) {
   const auto error = redis::to_error(reply);
-  const auto line = redis::script_line(reply.text());
+  auto line = redis::script_line(reply.text());
+  if (line && static_cast<std::size_t>(*line) > last_line) line = static_cast<int>(last_line);
   return redis::Error(error.failure(),
                       line
                           ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
@@ -372,7 +375,7 @@ AcceptedScript load_accepted(redis::Connection& connection, const std::string& s
     accepted.sha1 = reply.text();
     return accepted;
   }
-  const auto error = error_of(reply, name);
+  const auto error = error_of(reply, name, lua::source_lines(source).size());
   if (const auto flags = lua::unknown_flags(source); !flags.empty()) {
     accepted.source = lua::without_unknown_flags(source);
     accepted.change = fmt::format("ignored the flag{} {}, which this server does not know",

@@ -75,6 +75,11 @@ Search for requests that exceed the limit:
   run --separate-stderr rlctl lint compile.lua
   assert_equal "$status" 3
   assert_regex "${stderr_lines[0]}" "^rlctl: lint: compile\.lua:2: "
+  # The server sees this mistake behind the last line.
+  printf 'return 1 +\n' >ends.lua
+  run --separate-stderr rlctl lint ends.lua
+  assert_equal "$status" 3
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: ends\.lua:1: .*near '<eof>'"
   printf '%s\n' 'redis.call("SET", KEYS[1], 1)' 'return redis.call("LPUSH", KEYS[1], 1)' >raises.lua
   run --separate-stderr rlctl lint raises.lua
   assert_equal "$status" 3
