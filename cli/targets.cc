@@ -65,6 +65,11 @@ std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
   return keys;
 }
 
+std::string literal_key_warning(std::string_view key) {
+  if (key.find_first_of("*?[") == key.npos) return {};
+  return "a KEY is taken literally; --match takes a pattern";
+}
+
 void require_pattern(const std::string& pattern, std::span<const std::string> operands) {
   if (!operands.empty()) {
     throw UsageError("--match takes no KEY: unexpected argument " + in_quotes(operands[0]),

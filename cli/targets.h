@@ -27,6 +27,10 @@ namespace rlctl::cli {
                                                      std::span<const std::string> operands,
                                                      std::string example);
 
+/// The warning about a KEY that is not there: "a KEY is taken literally; --match takes a pattern".
+/// Empty if it does not look like a pattern.
+[[nodiscard]] std::string literal_key_warning(std::string_view key);
+
 /// For --match: throws UsageError if the pattern is empty or there are operands beside it.
 void require_pattern(const std::string& pattern, std::span<const std::string> operands);
 

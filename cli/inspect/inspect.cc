@@ -238,6 +238,10 @@ KeyResults Inspector::inspect(redis::Connection& connection, const std::string& 
   } else {
     take_scanned_family(connection, key, results);
   }
+  if (std::none_of(results.keys.begin(), results.keys.end(), exists)) {
+    auto warning = literal_key_warning(key);
+    if (!warning.empty()) results.warnings.push_back(std::move(warning));
+  }
   return results;
 }
 
@@ -393,7 +397,10 @@ void Inspecting::read_matching(const std::string& pattern, std::string& out) {
     drop_connection();
     throw ProblemError(without_doubt(describe(error)));
   }
-  if (keys_.empty()) status_ = ExitStatus::kDenied;
+  if (!keys_.empty()) return;
+  status_ = ExitStatus::kDenied;
+  progress_.clear();
+  if (!invocation_.json) write_stderr("no limiter matches\n");
 }
 
 /// Sorted, without duplicates.

@@ -134,7 +134,8 @@ void add_lint_options(Options& options, LintOptions& target) {
 
 std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
                                             const Invocation& invocation) {
-  if (options.limits.size() > 1) {
+  if (options.limits.size() > 1 ||
+      (!options.limits.empty() && options.limits[0].find(',') != std::string::npos)) {
     throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;

@@ -146,8 +146,9 @@ class KeysReport {
     const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
                                    [&](const auto& key) { return there_.contains(key); });
     if (there) return;
-    if (++missing_ == 1 && asked.key.find_first_of("*?[") != asked.key.npos) {
-      warn("warning: a KEY is taken literally; --match takes a pattern", "reset");
+    if (++missing_ == 1) {
+      const auto warning = literal_key_warning(asked.key);
+      if (!warning.empty()) warn("warning: " + warning, "reset");
     }
     report_.add({.key = asked.key, .result = ResetResult::kNone});
   }

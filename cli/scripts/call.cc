@@ -119,6 +119,12 @@ ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocatio
   auto operands = invocation.operands;
   if (operands.empty()) throw UsageError("no NAME is given", std::string(kExample));
   const auto name = script_named(operands.front()).name;
+  const auto* algorithm = limiter::find_algorithm(name);
+  if (algorithm == nullptr || !limiter::counts_requests(*algorithm)) {
+    throw UsageError(fmt::format("call: '{}' does not count requests", name),
+                     fmt::format("name one of {}",
+                                 fmt::join(limiter::list_names(limiter::counts_requests), ", ")));
+  }
   operands.erase(operands.begin());
   const std::int64_t cost = options.cost ? parse_whole(masked(*options.cost), "--cost") : 1;
   const auto limiter = limiter_for(std::string(name), options, cost, invocation.configuration);

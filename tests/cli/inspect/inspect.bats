@@ -235,6 +235,18 @@ lease() {
   assert_output "no\\tkey: nothing is stored in $RLCTL_URL; as if unused"
 }
 
+@test "a missing key that looks like a pattern gets a warning, and --match says if nothing matches" {
+  run -1 --separate-stderr rlctl inspect 'login:*'
+  assert_output "login:*: nothing is stored in $RLCTL_URL; as if unused"
+  assert_equal "$stderr" 'rlctl: inspect: warning: a KEY is taken literally; --match takes a pattern'
+  run -1 --separate-stderr rlctl inspect --match 'login:*'
+  assert_output ''
+  assert_equal "$stderr" 'no limiter matches'
+  run -1 --separate-stderr rlctl inspect --match 'login:*' --json
+  assert_output ''
+  assert_equal "$stderr" ''
+}
+
 @test "for a missing key the status is 1, and with a limit the remaining units are shown" {
   run -1 rlctl inspect nobody
   assert_output "nobody: nothing is stored in $RLCTL_URL; as if unused"

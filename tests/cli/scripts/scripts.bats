@@ -188,6 +188,8 @@ prints_the_call() {
   run -2 rlctl scripts call gcra --limit 5/60s a b
   run -2 rlctl scripts call concurrency --limit 5/60s k
   run -2 rlctl scripts call reset --limit 5/60s k
+  assert_line --index 0 "rlctl: scripts: call: 'reset' does not count requests"
+  assert_line --index 1 --regexp '^  hint: name one of fixed-window, .*, leaky-bucket$'
   run -2 rlctl scripts call login:ann --limit 5/60s
   assert_line --index 0 "rlctl: scripts: unknown script 'login:ann'"
 }
