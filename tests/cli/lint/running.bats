@@ -79,7 +79,7 @@ Search for requests that exceed the limit:
   printf 'return 1 +\n' >ends.lua
   run --separate-stderr rlctl lint ends.lua
   assert_equal "$status" 3
-  assert_regex "${stderr_lines[0]}" "^rlctl: lint: ends\.lua:1: .*near '<eof>'"
+  assert_regex "${stderr_lines[0]}" "^rlctl: lint: ends\.lua:1: .*near '(<eof>|end)'"
   printf '%s\n' 'redis.call("SET", KEYS[1], 1)' 'return redis.call("LPUSH", KEYS[1], 1)' >raises.lua
   run --separate-stderr rlctl lint raises.lua
   assert_equal "$status" 3
