@@ -272,8 +272,8 @@ void audit_all(const std::string& pattern, redis::Connection& connection, Auditi
                          }});
 }
 
-/// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no policy
-/// gives"
+/// "2 warnings in 12 limiter keys, 340 other keys; not judged: the TTLs of 3, whose window no
+/// policy gives"
 std::string summary(const AuditReport& report, const Auditing& auditing) {
   auto text = fmt::format("{} in {}", report.counts(), counted(auditing.limiters(), "limiter key"));
   if (auditing.others() > 0) text += ", " + counted(auditing.others(), "other key");

@@ -51,8 +51,8 @@ local function pause(key)
   redis.call('PEXPIRE', key, left + spare)
 end
 
--- Whether the key is gone before its time: if the server is held up within PEXPIRE, it takes a short TTL for one
--- that has passed, and deletes the key. The next try finds that out.
+-- Whether the key is gone before its time: if the server is held up within PEXPIRE, it takes a short TTL for
+-- one that has passed, and deletes the key. The next try finds that out.
 local function resume(key)
   local ends = tonumber(redis.call('HGET', hash, key) or nil)
   if not ends then return false end
