@@ -28,7 +28,7 @@ struct Line {
     options.value("-p,--port", "PORT", port, "port").repeats().once("give one");
     options.value("--rate", "RATE", rate, "rate").repeats().needs("--limit").unless("--json");
     options.list("--limit", "LIMIT", limits, "limit").repeats().comma_separated();
-    options.optional_value("--wait", "TIME", wait, "wait").mistakable(is_time);
+    options.optional_value("--wait", "TIME", wait, "wait").mistakable(is_duration);
     options.flag("--now", now, "now").repeats().excludes("--rate max").needs("check");
   }
 };
