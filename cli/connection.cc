@@ -223,8 +223,8 @@ std::vector<std::string> redis_cli_tls_words(const redis::Url& url) {
   return words;
 }
 
-std::vector<std::string> server_words(const Options& options, const ConnectionOptions& given,
-                                      const ConfigurationSource& configuration) {
+std::vector<std::string> rlctl_words(const Options& options, const ConnectionOptions& given,
+                                     const ConfigurationSource& configuration) {
   std::map<std::string_view, std::vector<std::string>> values;
   bool needs_file = true;
   if (const auto named = given.url ? given.url : environment("RLCTL_URL")) {
@@ -236,9 +236,12 @@ std::vector<std::string> server_words(const Options& options, const ConnectionOp
     values["--url"] = {redis::display(url)};
     if (!user.empty()) values["--user"] = {user};
   }
-  auto words = options.repeated(Repeats::kWithServer, values);
+  std::vector<std::string> words{"rlctl"};
   if (const auto file = configuration.named_file(); file && needs_file) {
-    words.insert(words.begin(), {"--config", *file});
+    words.insert(words.end(), {"--config", *file});
+  }
+  for (auto& word : options.repeated(Repeats::kWithServer, values)) {
+    words.push_back(std::move(word));
   }
   return words;
 }

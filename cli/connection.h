@@ -35,12 +35,12 @@ void add_connection_options(Options& options, ConnectionOptions& target);
                                                        std::string_view what);
 /// Those of its options that make TLS as the URL says; none without TLS.
 [[nodiscard]] std::vector<std::string> redis_cli_tls_words(const redis::Url& url);
-/// The options by which another command line reaches the same server, without a password: those
-/// that are given, and the URL or the configuration file that the environment names, since another
-/// shell may not have them.
-[[nodiscard]] std::vector<std::string> server_words(const Options& options,
-                                                    const ConnectionOptions& given,
-                                                    const ConfigurationSource& configuration);
+/// "rlctl" and the options by which it reaches the same server, without a password: those that are
+/// given, and the URL or the configuration file that the environment names, since another shell may
+/// not have them.
+[[nodiscard]] std::vector<std::string> rlctl_words(const Options& options,
+                                                   const ConnectionOptions& given,
+                                                   const ConfigurationSource& configuration);
 /// Whether the command line gives --url, --host, --port or --socket.
 [[nodiscard]] bool names_server(const ConnectionOptions& options);
 /// The hint for a command that runs on a private server only.

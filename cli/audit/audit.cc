@@ -60,7 +60,11 @@ std::string_view severity_of(const Finding& finding) {
 class AuditReport {
  public:
   AuditReport(std::int64_t top, const redis::Url& url, Invocation& invocation)
-      : top_(top), url_(url), invocation_(invocation) {}
+      : top_(top),
+        url_(url),
+        invocation_(invocation),
+        rlctl_words_(
+            rlctl_words(invocation.options, invocation.connection, invocation.configuration)) {}
 
   void add(Finding finding);
   void write();
@@ -81,6 +85,7 @@ class AuditReport {
   std::int64_t top_;
   const redis::Url& url_;
   Invocation& invocation_;
+  std::vector<std::string> rlctl_words_;
   std::map<std::pair<bool, state::FindingKind>, Kind> kinds_;  ///< false: critical
 };
 
@@ -111,8 +116,7 @@ std::string AuditReport::mend_of(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;  // does no harm in a shell
   std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
-    words = server_words(invocation_.options, invocation_.connection, invocation_.configuration);
-    words.insert(words.begin(), "rlctl");
+    words = rlctl_words_;
   } else if (url_.scheme == redis::Scheme::kSentinel || url_.scheme == redis::Scheme::kPrivate) {
     words = {"redis-cli"};
   } else {

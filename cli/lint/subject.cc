@@ -121,6 +121,7 @@ void add_lint_options(Options& options, LintOptions& target) {
       .list("--limit", "LIMIT", target.limits,
             "requests and window that fill the placeholders below (default: 5/60s); a small "
             "limit, since the traffic exceeds it")
+      .comma_separated()
       .repeats();
   options.value("--burst", "NUMBER", target.burst, kScriptBurstHelp).repeats();
   options
@@ -134,8 +135,7 @@ void add_lint_options(Options& options, LintOptions& target) {
 
 std::vector<LintSubject> make_lint_subjects(const LintOptions& options,
                                             const Invocation& invocation) {
-  if (options.limits.size() > 1 ||
-      (!options.limits.empty() && options.limits[0].find(',') != std::string::npos)) {
+  if (options.limits.size() > 1) {
     throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;

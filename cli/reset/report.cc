@@ -243,11 +243,7 @@ void ResetSession::summarize() {
 
 void ResetSession::explain_undo() {
   if (!save_file || save_file->keys() == 0 || !is_for_people()) return;
-  std::vector<std::string> words{"rlctl"};
-  for (auto& word :
-       server_words(invocation.options, invocation.connection, invocation.configuration)) {
-    words.push_back(std::move(word));
-  }
+  auto words = rlctl_words(invocation.options, invocation.connection, invocation.configuration);
   words.insert(words.end(), {"reset", "--restore", save_file->path()});
   write_stderr("saved in " + shell_quoted(save_file->path()) + "; to undo: " + command_line(words) +
                "\n");

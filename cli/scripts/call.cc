@@ -118,9 +118,9 @@ Limiter limiter_for(const std::string& name, const ScriptsOptions& options, std:
 ExitStatus call_script_once(const ScriptsOptions& options, Invocation& invocation) {
   auto operands = invocation.operands;
   if (operands.empty()) throw UsageError("no NAME is given", std::string(kExample));
-  const auto name = script_named(operands.front()).name;
-  const auto* algorithm = limiter::find_algorithm(name);
-  if (algorithm == nullptr || !limiter::counts_requests(*algorithm)) {
+  const auto& script = script_named(operands.front());
+  const auto name = script.name;
+  if (!script.is_algorithm) {
     throw UsageError(fmt::format("call: '{}' does not count requests", name),
                      fmt::format("name one of {}",
                                  fmt::join(limiter::list_names(limiter::counts_requests), ", ")));

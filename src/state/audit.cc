@@ -95,11 +95,6 @@ std::optional<Finding> no_ttl(const Inspection& key) {
   return finding;
 }
 
-/// Then the TTL cannot contradict the window.
-bool window_follows_from_ttl(const Inspection& key) {
-  return key.window_is_inferred && !window_in_name(key.key);
-}
-
 /// The latest time that the key stores, and how far ahead of the clock it may be.
 struct LatestTime {
   microseconds at{0}, most_ahead{0};
@@ -217,7 +212,9 @@ std::optional<Finding> two_slots(const Inspection& key) {
 }  // namespace
 
 bool is_ttl_judged(const Inspection& inspection) {
-  return !inspection.ttl || (inspection.reset_after && !window_follows_from_ttl(inspection));
+  // A window that was inferred from the TTL cannot contradict it.
+  const bool follows_from_ttl = inspection.window_is_inferred && !window_in_name(inspection.key);
+  return !inspection.ttl || (inspection.reset_after && !follows_from_ttl);
 }
 
 std::string_view name_of(FindingKind kind) {
@@ -239,7 +236,7 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots) {
   add(no_ttl(inspection));
   // A clock that was wrong has made the TTL wrong, too.
   auto ahead = future(inspection);
-  if (!ahead && !window_follows_from_ttl(inspection)) {
+  if (!ahead && is_ttl_judged(inspection)) {
     add(ttl_short(inspection));
     add(ttl_long(inspection));
   }

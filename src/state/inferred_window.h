@@ -14,8 +14,8 @@ struct EntryTimes {
 /// when the newest entry was added or earlier, and exceeded the window by what the form defines;
 /// all entries were within one window of the newest when it was added. Of the possible windows,
 /// returns the one that a person would most likely choose. Returns nothing if the form's TTL does
-/// not depend on the window, or if the window differs between the server's clock and a caller's,
-/// for which the scripts make the TTL an hour longer.
+/// not depend on the window, or if one window by the server's clock and another by a caller's, for
+/// which the scripts make the TTL an hour longer, are equally likely.
 [[nodiscard]] std::optional<microseconds> infer_window(const StateForm& form,
                                                        const EntryTimes& entries,
                                                        microseconds server_now, microseconds ttl);

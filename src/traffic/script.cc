@@ -174,13 +174,12 @@ std::string without_script_name(std::string message) {
   return message.erase(at, end + 2 - at);
 }
 
-/// The error of an error reply, with the file and the line that raised it. `last_line` is the last
-/// of the file, behind whose end the server may see a mistake.
-redis::Error error_of(redis::ReplyView reply, std::string_view name,
-                      std::size_t last_line = SIZE_MAX) {
+/// The error of an error reply, with the file and the line that raised it.
+redis::Error error_of(redis::ReplyView reply, std::string_view name, std::string_view source) {
   const auto error = redis::to_error(reply);
   auto line = redis::script_line(reply.text());
-  if (line && static_cast<std::size_t>(*line) > last_line) line = static_cast<int>(last_line);
+  // The server may report a syntax error on the line after the last.
+  if (line) line = std::min(*line, static_cast<int>(lua::source_lines(source).size()));
   return redis::Error(error.failure(),
                       line
                           ? fmt::format("{}:{}: {}", name, *line, without_script_name(error.what()))
@@ -236,7 +235,7 @@ class ForeignScript final : public Script {
       return;
     }
     const auto reply = connection.call({"FUNCTION", "LOAD", "REPLACE", text_});
-    if (reply.is_error()) throw error_of(reply, limiter_.name);
+    if (reply.is_error()) throw error_of(reply, limiter_.name, limiter_.source);
   }
   [[nodiscard]] std::string change() const override { return change_; }
   [[nodiscard]] limiter::ScriptCall call(const Arrival& arrival) override {
@@ -282,7 +281,7 @@ class ForeignScript final : public Script {
 
   [[nodiscard]] limiter::Decision read(redis::ReplyView reply, const Arrival& arrival,
                                        std::int64_t number) const override {
-    if (reply.is_error()) throw error_of(reply, limiter_.name);
+    if (reply.is_error()) throw error_of(reply, limiter_.name, limiter_.source);
     return read_reply(reply, limiter_.reading, values_of(arrival, number), limiter_.name);
   }
 
@@ -375,7 +374,7 @@ AcceptedScript load_accepted(redis::Connection& connection, const std::string& s
     accepted.sha1 = reply.text();
     return accepted;
   }
-  const auto error = error_of(reply, name, lua::source_lines(source).size());
+  const auto error = error_of(reply, name, source);
   if (const auto flags = lua::unknown_flags(source); !flags.empty()) {
     accepted.source = lua::without_unknown_flags(source);
     accepted.change = fmt::format("ignored the flag{} {}, which this server does not know",

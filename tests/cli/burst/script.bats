@@ -190,10 +190,9 @@ request 1500 had KEYS 'burst:1:1' and ARGV '1500' '1767225660004'$"
   run -5 rlctl burst --script bad.lua --args '{now}'
   assert_output --partial "bad.lua:2: "
   assert_output --partial "unexpected symbol near '='"
-  printf 'local x = 1\nif x then\n' >bad.lua
-  run -5 rlctl burst --script bad.lua --args '{now}'
-  assert_output --partial "bad.lua:2: "
-  printf 'local x = 1\nreturn = x\n' >bad.lua
+  printf 'local x = 1\nif x then\n' >ends.lua
+  run -5 rlctl burst --script ends.lua --args '{now}'
+  assert_output --partial "ends.lua:2: "
   run -5 rlctl burst --script bad.lua
   refute_output --partial 'no time passes'
 }
