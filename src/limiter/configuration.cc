@@ -208,6 +208,7 @@ class Reader {
   using ReadTable = void (Reader::*)(const toml::key& name, const toml::table& table);
   void read_each(const toml::node& node, const Position& at, std::string_view of,
                  ReadTable read_table);
+  void refuse_empty_name(const toml::key& name, std::string_view of);
   void read_script(const toml::key& name, const toml::table& table);
   bool read_texts(const toml::node& node, const std::string& name, bool takes_list,
                   std::vector<std::string>& texts);
@@ -417,7 +418,6 @@ void Reader::read_each(const toml::node& node, const Position& at, std::string_v
                                  table_name(name->str(), of), shown(*element)));
       continue;
     }
-    if (name->str().empty()) mistake(begin, fmt::format("the name of a {} is empty", of));
     (this->*read_table)(*name, *table);
   }
 }
@@ -444,8 +444,14 @@ bool Reader::read_texts(const toml::node& node, const std::string& name, bool ta
   return good;
 }
 
+void Reader::refuse_empty_name(const toml::key& name, std::string_view of) {
+  if (!name.str().empty()) return;
+  mistake(name.source().begin, fmt::format("the name of a {} is empty", of));
+}
+
 void Reader::read_script(const toml::key& name, const toml::table& table) {
   const auto mistakes_before = mistakes_.size();
+  refuse_empty_name(name, kScript);
   ScriptSection script{.name = std::string(name.str()), .line = name.source().begin.line};
   if (find_algorithm(script.name) != nullptr) {
     mistake(name.source().begin,
@@ -471,6 +477,7 @@ void Reader::read_script(const toml::key& name, const toml::table& table) {
 void Reader::read_policy(const toml::key& name, const toml::table& table) {
   const auto& at = name.source().begin;
   const auto mistakes_before = mistakes_.size();
+  refuse_empty_name(name, kPolicy);
   refuse_unknown_of_policy(table, name.str());
   Policy policy{.name = std::string(name.str()), .line = at.line};
   const auto sentence = fmt::format("policy '{}': ", cut(name.str()));

@@ -16,6 +16,7 @@ using rlctl::UsageError;
 using namespace rlctl::limiter;
 
 void require_correct_policy(const Configuration& configuration, const Policy& policy) {
+  fuzz::require(!policy.name.empty(), "a policy has a name");
   fuzz::require(policy.algorithm != nullptr && !policy.limits.empty(), "a policy has limits");
   fuzz::require(find_policy(configuration, policy.name) == &policy, "it is found by its name");
   for (const auto& limit : policy.limits) {
@@ -52,6 +53,9 @@ void fuzz::test(std::string_view input) {
             mistake.message);
   }
   for (const auto& policy : configuration->policies) require_correct_policy(*configuration, policy);
+  for (const auto& script : configuration->scripts) {
+    require(!script.name.empty(), "a script has a name");
+  }
   if (configuration->url) {
     const auto url = accepted<rlctl::redis::Error>(
         [&] { return rlctl::redis::parse_url(*configuration->url); }, 1000);

@@ -274,7 +274,9 @@ TEST_CASE("a policy needs a name, a key and a limit") {
   CHECK(mistakes_in("\n[policy.p]\n") ==
         Words{"2: policy 'p': key is missing; write key = \"login:%s\"",
               "2: policy 'p': limit is missing; write limit = \"5/60s\""});
-  CHECK(mistake_in("[policy.'']\nkey = 'k'\nlimit = '1/s'") == "1: the name of a policy is empty");
+  const std::string nameless = "[policy.'']\nkey = 'k'\nlimit = '1/s'";
+  CHECK(mistake_in(nameless) == "1: the name of a policy is empty");
+  CHECK(parse_configuration(nameless, "f").policies.empty());
 }
 
 TEST_CASE("all mistakes are reported, in the order of the file") {
@@ -372,6 +374,7 @@ void require_sound(const std::string& text) {
       const auto keys = redis_keys(key, policy.limits);
       REQUIRE(policy_for(configuration, keys.back()) != nullptr);
     }
+    for (const auto& script : configuration.scripts) REQUIRE_FALSE(script.name.empty());
     require_correct(configuration);
   } catch (const ConfigurationError& error) {
     const auto lines = 1 + std::count(text.begin(), text.end(), '\n');
@@ -409,6 +412,7 @@ TEST_CASE("scripts have texts and lists of texts, and names that can be told fro
   CHECK(mistake_in("script = 1") == "1: script must be a table, [script.NAME], not 1");
   CHECK(mistake_in("script.a = 1") == "1: script.a must be a table, [script.a], not 1");
   CHECK(mistake_in("[script.'']") == "1: the name of a script is empty");
+  CHECK(parse_configuration("[script.'']", "f").scripts.empty());
   CHECK(mistake_in("[scirpt.x]") == "1: unknown table 'scirpt'; did you mean 'script'?");
   for (const std::string name : {"-", "a/b", "a.lua"}) {
     CHECK(mistake_in("[script.'" + name + "']") ==
